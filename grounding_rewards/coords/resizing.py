@@ -218,13 +218,13 @@ def _steps(resizing: Resizing) -> tuple[Step, ...]:
     return partial(_fetch, factor=own.factor, least=least, most=most), processor
 
 
-def _either(name: str, given: int | None, processors: int | None, pipeline: str) -> int | None:
+def _either(name: str, bound: int | None, processors: int | None, pipeline: str) -> int | None:
     """Return the bound of a pipeline that has no first step, whichever of its two names was used."""
-    if given and processors and given != processors:
+    if bound and processors and bound != processors:
         raise SpaceError(
-            f"pipeline {pipeline!r} resizes once: got {name} {given} and processor_{name} {processors}; give one"
+            f"pipeline {pipeline!r} resizes once: got {name} {bound} and processor_{name} {processors}; give one"
         )
-    return given or processors
+    return bound or processors
 
 
 def _process(width: int, height: int, factor: int, least: int, most: int) -> Size:

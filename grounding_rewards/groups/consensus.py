@@ -68,13 +68,13 @@ def consensus_region(
 
     Four points of which two agree, and many texts:
 
-    >>> found = consensus_region([[100, 80], [110, 90], [400, 300], [np.nan, np.nan]])
-    >>> found.xy, found.votes, found.of, found.members, found.box
+    >>> region = consensus_region([[100, 80], [110, 90], [400, 300], [np.nan, np.nan]])
+    >>> region.xy, region.votes, region.of, region.members, region.box
     ((105.0, 85.0), 2, 4, (0, 1), (85.0, 65.0, 125.0, 105.0))
     >>> from grounding_rewards import recipe
     >>> texts = ["(100, 80)", "(110, 90)", "(400, 300)", "no idea"]
     >>> scores = recipe("gui-rcpo", response_space="pixel").score(texts, None, groups=[0] * len(texts))
-    >>> consensus_region(scores.predictions) == found
+    >>> consensus_region(scores.predictions) == region
     True
 
     Source: GUI-RC, from the paper, which draws 64 samples at a temperature of 0.5.

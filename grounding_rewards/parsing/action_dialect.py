@@ -73,27 +73,27 @@ class ActionDialect(OneDialect):
         """Find the answer that counts in each text; see ``Found``."""
         if len(texts) == 1 and not texts.vectorised:
             return self._find_one(texts.values[0], answers)
-        found = nothing(len(texts), answers)
-        left = self._find_usual(found, texts) if texts.vectorised else np.arange(len(texts))
-        read = [(row, acts) for row in likely_rows(self, found, texts, left) if (acts := self.read(texts.values[row]))]
+        table = nothing(len(texts), answers)
+        left = self._find_usual(table, texts) if texts.vectorised else np.arange(len(texts))
+        read = [(row, acts) for row in likely_rows(self, table, texts, left) if (acts := self.read(texts.values[row]))]
         if read:
-            self._write(found, read, answers)
-        return found
+            self._write(table, read, answers)
+        return table
 
     def _find_one(self, text: str, answers: Answers) -> Found:
         begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
         acts = self.read(text) if begun else None
         if acts and len(acts) == 1:
             name, (point, box), fields = self._normalised(acts[0])
-            found = alone(point or _NOWHERE, box, name, answers=answers)
+            table = alone(point or _NOWHERE, box, name, answers=answers)
             if fields:
-                found.arguments.update(columns([fields]))
-            return found
-        found = nothing(1, answers)
-        found.begun[0] = begun
+                table.arguments.update(columns([fields]))
+            return table
+        table = nothing(1, answers)
+        table.begun[0] = begun
         if acts:
-            self._write(found, [(0, acts)], answers)
-        return found
+            self._write(table, [(0, acts)], answers)
+        return table
 
     def _normalised(self, act: Act) -> tuple[str, _Shape, dict[str, Any]]:
         """Return an action's name, its point and box, and its arguments, in the vocabulary's words if asked for."""
@@ -102,7 +102,7 @@ class ActionDialect(OneDialect):
             name, fields = normalised(name, fields, act.place)
         return str(_clean(name)), _place_of(act), {key: _clean(value) for key, value in fields.items()}
 
-    def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.int64]:
+    def _find_usual(self, table: Found, texts: Texts) -> NDArray[np.int64]:
         """Write the answers of texts that a pattern matches; return the other rows."""
         left = np.arange(len(texts))
         if self.begin and self.patterns:
@@ -121,11 +121,11 @@ class ActionDialect(OneDialect):
             some.count[:], some.begun[:], some.dialect[:] = 1, True, 0
             for name in set(groups) - _PLACES:
                 some.arguments[name] = _texts(groups[name])
-            put(found, left[matched], some, np.flatnonzero(matched))
+            put(table, left[matched], some, np.flatnonzero(matched))
             left = left[~matched]
         return left
 
-    def _write(self, found: Found, read: list[tuple[int, Sequence[Act]]], answers: Answers) -> None:
+    def _write(self, table: Found, read: list[tuple[int, Sequence[Act]]], answers: Answers) -> None:
         """Write the actions that were read in some rows."""
         rows, arguments = np.array([row for row, _ in read]), []
         some = nothing(len(read), answers)
@@ -142,7 +142,7 @@ class ActionDialect(OneDialect):
                 some.points[index] = np.array([_place_of(act)[0] or _NOWHERE for act in acts])
         some.begun[:], some.dialect[:] = True, 0
         some.arguments.update(columns(arguments))
-        put(found, rows, some)
+        put(table, rows, some)
 
 
 def _place_of(act: Act) -> _Shape:

@@ -53,8 +53,8 @@ class AutoDialect:
         """Find the answer that counts in each text; ``dialect`` is the index of the one that matched."""
         results = _Results(len(texts), answers)
         (self._find_many if texts.vectorised else self._find_few)(texts, results)
-        found = results.joined()
-        return _refused(found) if self.sentinels else found
+        table = results.joined()
+        return _refused(table) if self.sentinels else table
 
     def _find_few(self, texts: Texts, results: _Results) -> None:
         """Check signs and patterns text by text: for a few texts numpy costs more than it saves."""
@@ -153,41 +153,41 @@ class _Results:
 
     def run(self, step: _Step, texts: Texts, rows: Rows | list[int]) -> Rows | list[int]:
         """Run a dialect on the texts of some rows; return those in which it found an answer."""
-        found = step.find(texts, self.answers)
-        self.parts.append((rows, found))
-        if np.count_nonzero(found.count) == len(rows):
-            np.add(found.dialect, step.first, out=found.dialect)
+        part = step.find(texts, self.answers)
+        self.parts.append((rows, part))
+        if np.count_nonzero(part.count) == len(rows):
+            np.add(part.dialect, step.first, out=part.dialect)
             return rows
-        found.dialect[found.dialect >= 0] += step.first
-        self.begun.append(np.asarray(rows)[found.begun])
-        return np.asarray(rows)[found.count > 0]
+        part.dialect[part.dialect >= 0] += step.first
+        self.begun.append(np.asarray(rows)[part.begun])
+        return np.asarray(rows)[part.count > 0]
 
     def joined(self) -> Found:
         """Join the results to one of all rows, without ``usual``, which is about the form of a single dialect."""
         if len(self.parts) == 1 and np.count_nonzero(self.parts[0][1].count) == self.rows:
             only = self.parts[0][1]
             return only if only.usual is None else replace(only, usual=None)
-        found = nothing(self.rows, self.answers)
+        table = nothing(self.rows, self.answers)
         for rows, part in self.parts:
-            put(found, np.asarray(rows), part)
+            put(table, np.asarray(rows), part)
         for rows in self.begun:
-            found.begun[rows] = True
-        return found
+            table.begun[rows] = True
+        return table
 
 
-def _refused(found: Found) -> Found:
+def _refused(table: Found) -> Found:
     """Turn sole points (-1, -1) and (-100, -100) into refusals, which have no place."""
-    if len(found.xy) == 1 and not found.xy.item(0) < 0.0:  # one text: numpy costs more than it saves
-        return found
-    rows = np.flatnonzero(found.xy[:, 0] < 0.0)
+    if len(table.xy) == 1 and not table.xy.item(0) < 0.0:  # one text: numpy costs more than it saves
+        return table
+    rows = np.flatnonzero(table.xy[:, 0] < 0.0)
     if not len(rows):
-        return found
-    x, y = found.xy[rows].T
-    sole = ((x == -1.0) | (x == -100.0)) & (x == y) & (found.count[rows] == 1) & np.isnan(found.box[rows, 0])
-    rows = rows[sole & np.array([name in CLICKS for name in found.actions[rows].tolist()], dtype=np.bool_)]
-    xy, refused = found.xy.copy(), found.refused.copy()  # the columns of a single answer are shared and read-only
+        return table
+    x, y = table.xy[rows].T
+    sole = ((x == -1.0) | (x == -100.0)) & (x == y) & (table.count[rows] == 1) & np.isnan(table.box[rows, 0])
+    rows = rows[sole & np.array([name in CLICKS for name in table.actions[rows].tolist()], dtype=np.bool_)]
+    xy, refused = table.xy.copy(), table.refused.copy()  # the columns of a single answer are shared and read-only
     xy[rows], refused[rows] = np.nan, True
-    return replace(found, xy=xy, refused=refused)
+    return replace(table, xy=xy, refused=refused)
 
 
 def _narrowed(rows: Rows, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Rows, Texts]:

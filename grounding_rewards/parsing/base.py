@@ -118,27 +118,27 @@ def nothing(rows: int, answers: Answers) -> Found:
     )
 
 
-def put(found: Found, rows: NDArray[np.int64], some: Found, chosen: NDArray[np.int64] | None = None) -> None:
+def put(table: Found, rows: NDArray[np.int64], some: Found, chosen: NDArray[np.int64] | None = None) -> None:
     """Write the answers found in some texts into the columns of all texts, in place.
 
     Args:
-        found: the answers of all texts.
-        rows: the rows in ``found`` to write to, one for each row that is taken from ``some``.
+        table: the answers of all texts.
+        rows: the rows in ``table`` to write to, one for each row that is taken from ``some``.
         some: the answers of some texts.
         chosen: the rows of ``some`` to take; None for all.
     """
     # As many rows as texts are all rows, in order; slices are faster than indices.
-    to_rows = slice(None) if len(rows) == len(found.count) else rows
+    to_rows = slice(None) if len(rows) == len(table.count) else rows
     from_rows = slice(None) if chosen is None else chosen
     for name in ("xy", "box", "count", "begun", "refused", "actions", "dialect"):
-        getattr(found, name)[to_rows] = getattr(some, name)[from_rows]
+        getattr(table, name)[to_rows] = getattr(some, name)[from_rows]
     for name, column in some.arguments.items():
-        if name not in found.arguments:
-            found.arguments[name] = empty(name, len(found.count))
-        found.arguments[name][to_rows] = column[from_rows]
-    if found.points is not None and some.points is not None:
+        if name not in table.arguments:
+            table.arguments[name] = empty(name, len(table.count))
+        table.arguments[name][to_rows] = column[from_rows]
+    if table.points is not None and some.points is not None:
         row_of = dict(zip(range(len(rows)) if chosen is None else chosen.tolist(), rows.tolist(), strict=True))
-        found.points.update({row_of[row]: points for row, points in some.points.items() if row in row_of})
+        table.points.update({row_of[row]: points for row, points in some.points.items() if row in row_of})
 
 
 # Kinds of numpy dtypes in words, and the kind and the shape of a row of each column of ``Found``.
@@ -174,9 +174,9 @@ def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
     """
     fault, cause = None, None
     try:
-        found = dialect.find(texts, answers)
-        if is_trusted(dialect) or not (fault := _fault(found, len(dialect.names), len(texts), answers)):
-            return found
+        table = dialect.find(texts, answers)
+        if is_trusted(dialect) or not (fault := _fault(table, len(dialect.names), len(texts), answers)):
+            return table
     except (Exception, SystemExit) as error:
         if isinstance(error, GroundingRewardsError) and is_trusted(dialect):
             raise
@@ -192,50 +192,50 @@ def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
     raise failure from cause
 
 
-def _fault(found: Any, names: int, rows: int, answers: Answers) -> _Fault | None:
+def _fault(table: Any, names: int, rows: int, answers: Answers) -> _Fault | None:
     """Return the first fault of a result, None if it has none."""
-    if not isinstance(found, Found):
-        return _Fault(f"{found!r:.60}", "a Found")
-    columns = {**_COLUMNS, **({} if found.usual is None else {"usual": ("b", ())})}
+    if not isinstance(table, Found):
+        return _Fault(f"{table!r:.60}", "a Found")
+    columns = {**_COLUMNS, **({} if table.usual is None else {"usual": ("b", ())})}
     for name, (kind, more) in columns.items():
-        if not _fits(column := getattr(found, name), kind, (rows, *more)):
+        if not _fits(column := getattr(table, name), kind, (rows, *more)):
             return _Fault(f"{name}: {_shape(column)}", f"{_KINDS[kind]} of shape {(rows, *more)}")
-    if not isinstance(found.arguments, dict) or not set(found.arguments) <= set(ARGUMENTS):
-        return _Fault(f"arguments {found.arguments!r:.60}", f"a dict of columns, of {', '.join(ARGUMENTS)}")
-    for name, column in found.arguments.items():
+    if not isinstance(table.arguments, dict) or not set(table.arguments) <= set(ARGUMENTS):
+        return _Fault(f"arguments {table.arguments!r:.60}", f"a dict of columns, of {', '.join(ARGUMENTS)}")
+    for name, column in table.arguments.items():
         like = empty(name, rows)
         if not _fits(column, like.dtype.kind, like.shape):
             return _Fault(f"arguments[{name!r}]: {_shape(column)}", f"{_KINDS[like.dtype.kind]} of shape {like.shape}")
-    if (found.points is None) == (answers == "all") or not set(found.points or ()) <= set(range(rows)):
-        return _Fault(f"points {found.points!r:.60} (answers={answers!r})", 'points by row under "all", else None')
-    return _wrong_row(found, names, answers)
+    if (table.points is None) == (answers == "all") or not set(table.points or ()) <= set(range(rows)):
+        return _Fault(f"points {table.points!r:.60} (answers={answers!r})", 'points by row under "all", else None')
+    return _wrong_row(table, names, answers)
 
 
-def _wrong_row(found: Found, names: int, answers: Answers) -> _Fault | None:
+def _wrong_row(table: Found, names: int, answers: Answers) -> _Fault | None:
     """Return the first row's fault that breaks a rule on values, None if there is none."""
-    names_of_actions = found.actions.tolist()
+    names_of_actions = table.actions.tolist()
     named = np.array([isinstance(name, str) and bool(name) for name in names_of_actions], dtype=np.bool_)
-    has_xy, has_box = ~np.isnan(found.xy), ~np.isnan(found.box)
+    has_xy, has_box = ~np.isnan(table.xy), ~np.isnan(table.box)
     # Nobody reads the places of these rows, so they may hold anything.
-    unread = (found.count == 0) | found.refused | (found.count > (1 if answers == "only" else MAX_ANSWERS))
+    unread = (table.count == 0) | table.refused | (table.count > (1 if answers == "only" else MAX_ANSWERS))
     limit = f"at most {COORDINATE_LIMIT:g} on either side of 0"
     rules = (
-        ("count", found.count >= 0, "0 or more answers"),
-        ("dialect", (found.dialect >= -1) & (found.dialect < names), f"-1 or an index into its {names} names"),
+        ("count", table.count >= 0, "0 or more answers"),
+        ("dialect", (table.dialect >= -1) & (table.dialect < names), f"-1 or an index into its {names} names"),
         ("actions", np.array([isinstance(name, str) for name in names_of_actions], dtype=np.bool_), 'a name, or ""'),
         ("xy", unread | (has_xy[:, 0] == has_xy[:, 1]), "two numbers, or NaN twice"),
         ("box", unread | (has_box.all(axis=1) | ~has_box.any(axis=1)), "four numbers, or NaN four times"),
         ("xy", unread | has_xy[:, 0] | (named & ~has_box[:, 0]), "a place, or an action's name without any"),
-        ("xy", unread | _within(found.xy), limit),
-        ("box", unread | _within(found.box), limit),
+        ("xy", unread | _within(table.xy), limit),
+        ("box", unread | _within(table.box), limit),
     )
     for name, good, expected in rules:
         if len(rows := np.flatnonzero(~good)):
-            return _Fault(f"{name} {getattr(found, name)[rows[0]]!r:.80}", expected, int(rows[0]))
-    points = found.points or {}
-    several = np.flatnonzero((found.count > 1) & ~unread).tolist() if answers == "all" else []
+            return _Fault(f"{name} {getattr(table, name)[rows[0]]!r:.80}", expected, int(rows[0]))
+    points = table.points or {}
+    several = np.flatnonzero((table.count > 1) & ~unread).tolist() if answers == "all" else []
     for row in dict.fromkeys([*several, *(row for row in points if not unread[row])]):
-        shape = (int(found.count[row]), 2)
+        shape = (int(table.count[row]), 2)
         if not _fits(points.get(row), "f", shape) or not _within(points[row]).all():
             actual = f"points[{row}]: {_shape(points.get(row))}"
             return _Fault(actual, f"the places of its answers, floats of shape {shape}, {limit}", row)

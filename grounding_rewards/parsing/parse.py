@@ -52,8 +52,8 @@ def parse(
         DialectError: the dialect raises, or returns something other than a valid ``Found``.
 
     >>> from grounding_rewards.parsing import BARE_TUPLE
-    >>> found = parse(["<think>(1, 1)?</think>(30, 40)", "(1, 2) or (3, 4)"], BARE_TUPLE, space=CoordSpace.PIXEL)
-    >>> found.xy, [Reason(code).name for code in found.reason]
+    >>> predictions = parse(["<think>(1, 1)?</think>(30, 40)", "(1, 2) or (3, 4)"], BARE_TUPLE, space=CoordSpace.PIXEL)
+    >>> predictions.xy, [Reason(code).name for code in predictions.reason]
     (array([[30., 40.],
            [nan, nan]]), ['OK', 'SEVERAL_ANSWERS'])
     """
@@ -69,33 +69,33 @@ def parse_texts(
     texts, unfinished = answer_texts(whole, thinking)
     capped = whole.capped(MAX_LENGTH)
     texts = capped if texts is whole else texts.capped(MAX_LENGTH)
-    found = find(dialect, texts, answers)
-    xy, box, names = found.xy + 0.0, found.box + 0.0, found.actions  # + 0.0: one zero, where "-0" may be -0.0 or 0
+    table = find(dialect, texts, answers)
+    xy, box, names = table.xy + 0.0, table.box + 0.0, table.actions  # + 0.0: one zero, where "-0" may be -0.0 or 0
     arguments: dict[str, NDArray[Any]] = {
-        name: column + 0.0 if name in _FLOATS else column for name, column in found.arguments.items()
+        name: column + 0.0 if name in _FLOATS else column for name, column in table.arguments.items()
     }
-    if unfinished is None and _is_plain(found):
+    if unfinished is None and _is_plain(table):
         reason = np.zeros(len(texts), dtype=np.int8)  # OK, all of them
     else:
-        reason = _reasons(found, texts, unfinished, answers)
+        reason = _reasons(table, texts, unfinished, answers)
         unread = reason != _OK
         names = names.copy()
         xy[unread], box[unread], names[unread] = np.nan, np.nan, ""
         arguments = {name: _blanked(name, column, unread) for name, column in arguments.items()}
-    points, offsets = (None, None) if found.points is None else _ragged(found, reason)
+    points, offsets = (None, None) if table.points is None else _ragged(table, reason)
     if getattr(dialect, "vocabulary", False):
         names = _in_vocabulary(names, reason, action_names)
     predictions = Predictions(
         xy=xy,
         box=box,
         reason=reason,
-        dialect=found.dialect,
+        dialect=table.dialect,
         dialects=dialect.names,
         space=space,
         actions=names,
         points=points,
         offsets=offsets,
-        usual=found.usual if texts is whole else None,
+        usual=table.usual if texts is whole else None,
         arguments=Arguments(**arguments) if arguments else NO_ARGUMENTS,
     )
     return predictions, capped
@@ -115,11 +115,11 @@ def _in_vocabulary(names: Objects, reason: NDArray[np.int8], more: Collection[st
     return np.array([known[name] for name in names.tolist()], dtype=np.object_)
 
 
-def _is_plain(found: Found) -> bool:
+def _is_plain(table: Found) -> bool:
     """Return True if every text holds one answer, and none is a refusal."""
-    if len(found.count) == 1:
-        return found.count.item() == 1 and not found.refused.item()
-    return not (np.count_nonzero(found.count - 1) or np.count_nonzero(found.refused))
+    if len(table.count) == 1:
+        return table.count.item() == 1 and not table.refused.item()
+    return not (np.count_nonzero(table.count - 1) or np.count_nonzero(table.refused))
 
 
 def read_responses(responses: Sequence[str | None]) -> Texts:
@@ -159,28 +159,28 @@ def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bo
     return Texts(answers), unfinished
 
 
-def _reasons(found: Found, texts: Texts, unfinished: NDArray[np.bool_] | None, answers: Answers) -> NDArray[np.int8]:
+def _reasons(table: Found, texts: Texts, unfinished: NDArray[np.bool_] | None, answers: Answers) -> NDArray[np.int8]:
     reason = np.zeros(len(texts), dtype=np.int8)
     if answers == "only":
-        reason[found.count > 1] = Reason.SEVERAL_ANSWERS
+        reason[table.count > 1] = Reason.SEVERAL_ANSWERS
     if answers in ("only", "all"):
-        reason[found.count > MAX_ANSWERS] = Reason.TOO_MANY
-    missing = found.count == 0
+        reason[table.count > MAX_ANSWERS] = Reason.TOO_MANY
+    missing = table.count == 0
     reason[missing] = Reason.MALFORMED
-    for row in np.flatnonzero(missing & ~found.begun):
+    for row in np.flatnonzero(missing & ~table.begun):
         reason[row] = Reason.NO_ANSWER if texts.values[row].strip() else Reason.EMPTY
     if unfinished is not None:
         reason[missing & unfinished] = Reason.UNFINISHED
-    reason[found.refused] = Reason.REFUSED
+    reason[table.refused] = Reason.REFUSED
     return reason
 
 
-def _ragged(found: Found, reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.int64]]:
+def _ragged(table: Found, reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.int64]]:
     """Return all answers of the rows that are OK, one after the other, and the offsets of each row's."""
-    counts = np.where(reason == _OK, found.count, 0)
+    counts = np.where(reason == _OK, table.count, 0)
     offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-    points = found.xy.repeat(counts, axis=0)
-    for row, some in (found.points or {}).items():
+    points = table.xy.repeat(counts, axis=0)
+    for row, some in (table.points or {}).items():
         if counts[row]:
             points[offsets[row] : offsets[row + 1]] = some
     return points + 0.0, offsets

@@ -104,30 +104,30 @@ class PatternDialect(OneDialect):
         return self._find_many(texts, answers) if texts.vectorised else self._find_few(texts, answers)
 
     def _find_refusals(self, texts: Texts, answers: Answers) -> Found:
-        found = nothing(len(texts), answers)
-        found.begun[:] = contains_any(texts, self.signs)
-        found.refused[:] = matches(texts, self.full_pattern)
-        found.count[:] = found.refused
-        found.dialect[found.refused] = 0
-        return found
+        table = nothing(len(texts), answers)
+        table.begun[:] = contains_any(texts, self.signs)
+        table.refused[:] = matches(texts, self.full_pattern)
+        table.count[:] = table.refused
+        table.dialect[table.refused] = 0
+        return table
 
     def _find_few(self, texts: Texts, answers: Answers) -> Found:
         """Find answers text by text."""
         read = [self._read(text, answers) if begins(text, self.signs) else None for text in texts.values]
         if len(read) == 1 and read[0] and len(read[0]) == 1:
             return alone(*read[0][0], begun=bool(self.signs), answers=answers)
-        found = nothing(len(texts), answers)
+        table = nothing(len(texts), answers)
         for row, places in enumerate(read):
-            found.begun[row] = places is not None and bool(self.signs)
+            table.begun[row] = places is not None and bool(self.signs)
             if places:
                 place = places[0]
-                found.xy[row], found.actions[row], found.dialect[row] = place.point, place.action, 0
-                found.count[row] = len(places)
+                table.xy[row], table.actions[row], table.dialect[row] = place.point, place.action, 0
+                table.count[row] = len(places)
                 if place.box is not None:
-                    found.box[row] = place.box
-                if found.points is not None and len(places) > 1:
-                    found.points[row] = np.array([place.point for place in places], dtype=np.float64)
-        return found
+                    table.box[row] = place.box
+                if table.points is not None and len(places) > 1:
+                    table.points[row] = np.array([place.point for place in places], dtype=np.float64)
+        return table
 
     def _read(self, text: str, answers: Answers) -> list[_Place]:
         """Return the answers of one text that the policy needs, at most one more than ``MAX_ANSWERS``."""
@@ -152,49 +152,49 @@ class PatternDialect(OneDialect):
 
     def _find_many(self, texts: Texts, answers: Answers) -> Found:
         """Find answers in all texts at once: first in those in the usual form, then in the rest."""
-        found = nothing(len(texts), answers)
+        table = nothing(len(texts), answers)
         left = np.arange(len(texts))
         if self.usual:
-            self._write(found, extract(texts.column, self.usual))
-            left = np.flatnonzero(found.count == 0)
-            found.begun[:] = found.count > 0
+            self._write(table, extract(texts.column, self.usual))
+            left = np.flatnonzero(table.count == 0)
+            table.begun[:] = table.count > 0
         if self.signs and len(left):
             begun = contains_any(texts.take(left), self.signs)
-            found.begun[left] |= begun
+            table.begun[left] |= begun
             left = left[begun]
         if len(left):
             rest = texts.take(left)
-            put(found, left, (self._find_likely if rest.vectorised else self._find_few)(rest, answers))
-        return found
+            put(table, left, (self._find_likely if rest.vectorised else self._find_few)(rest, answers))
+        return table
 
     def _find_likely(self, texts: Texts, answers: Answers) -> Found:
-        found = nothing(len(texts), answers)
-        found.begun[:] = bool(self.signs)
+        table = nothing(len(texts), answers)
+        table.begun[:] = bool(self.signs)
         groups = extract(texts.column, self.full_pattern)
         if self.inner:
             body = groups["body"]
             groups = {name: column for pattern in self.inner for name, column in extract(body, pattern).items()}
-        self._write(found, groups)
+        self._write(table, groups)
         counts = self._counts(texts, answers)
         several = np.flatnonzero(counts > 1)
         if answers == "only" and not self.inner:  # several count as none, whichever they are
-            found.count[several] = counts[several]
+            table.count[several] = counts[several]
         elif len(several):
-            put(found, several, self._find_few(texts.take(several), answers))
-        return found
+            put(table, several, self._find_few(texts.take(several), answers))
+        return table
 
-    def _write(self, found: Found, groups: dict[str, Column]) -> None:
+    def _write(self, table: Found, groups: dict[str, Column]) -> None:
         """Write the answer of each text in which the pattern captured one."""
-        if all(getattr(column, "null_count", 0) == len(found.xy) for column in groups.values()):
+        if all(getattr(column, "null_count", 0) == len(table.xy) for column in groups.values()):
             return
-        xy, box = places(groups, len(found.xy))
+        xy, box = places(groups, len(table.xy))
         matched = ~np.isnan(xy[:, 0] + xy[:, 1])
-        found.xy[:], found.count[:] = xy, matched
+        table.xy[:], table.count[:] = xy, matched
         if "x1" in groups:
-            found.box[:] = box
+            table.box[:] = box
         if "action" in groups:
-            found.actions[:] = np.where(matched, strings(groups["action"]), "")
-        found.dialect[matched] = 0
+            table.actions[:] = np.where(matched, strings(groups["action"]), "")
+        table.dialect[matched] = 0
 
     def _counts(self, texts: Texts, answers: Answers) -> NDArray[np.int64]:
         """Return an upper bound of the answers in each text; 0 where only the leftmost one matters."""

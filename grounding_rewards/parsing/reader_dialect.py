@@ -63,53 +63,53 @@ class ReaderDialect(OneDialect):
         """Find the answer that counts in each text; see ``Found``."""
         if len(texts) == 1:
             return self._find_one(texts.values[0], answers)
-        found, left = nothing(len(texts), answers), np.arange(len(texts))
+        table, left = nothing(len(texts), answers), np.arange(len(texts))
         if texts.vectorised:
-            usual = self._find_usual(found, texts)
-            found, left = replace(found, usual=usual), np.flatnonzero(~usual)
-        for row in likely_rows(self, found, texts, left):
+            usual = self._find_usual(table, texts)
+            table, left = replace(table, usual=usual), np.flatnonzero(~usual)
+        for row in likely_rows(self, table, texts, left):
             answer = self.read(texts.values[row])
             if answer:
-                self._write(found, row, answer, answers)
-        return found
+                self._write(table, row, answer, answers)
+        return table
 
     def _find_one(self, text: str, answers: Answers) -> Found:
         begun = any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
         answer = self.read(text) if begun else None
         if answer and len(answer) == 1:
             return alone(*as_place(answer[0]), answers=answers)
-        found = nothing(1, answers)
-        found.begun[0] = begun
+        table = nothing(1, answers)
+        table.begun[0] = begun
         if answer:
-            self._write(found, 0, answer, answers)
-        return found
+            self._write(table, 0, answer, answers)
+        return table
 
-    def _find_usual(self, found: Found, texts: Texts) -> NDArray[np.bool_]:
+    def _find_usual(self, table: Found, texts: Texts) -> NDArray[np.bool_]:
         """Write the answers of texts that the pattern matches; return True for these: (n,)."""
         xy, box = places(extract(texts.arrow, self.pattern), len(texts))
         usual = ~np.isnan(xy[:, 0] + xy[:, 1])
-        found.xy[:], found.box[:], found.count[:], found.begun[:] = xy, box, usual, usual
-        found.dialect[usual] = 0
+        table.xy[:], table.box[:], table.count[:], table.begun[:] = xy, box, usual, usual
+        table.dialect[usual] = 0
         return usual
 
-    def _write(self, found: Found, row: int, answer: Sequence[Place], answers: Answers) -> None:
+    def _write(self, table: Found, row: int, answer: Sequence[Place], answers: Answers) -> None:
         point, box = as_place(answer[-1 if answers == "last" else 0])
-        found.xy[row], found.dialect[row] = point, 0
-        found.count[row] = 1 if answers in ("first", "last") else len(answer)
+        table.xy[row], table.dialect[row] = point, 0
+        table.count[row] = 1 if answers in ("first", "last") else len(answer)
         if box is not None:
-            found.box[row] = box
-        if found.points is not None and len(answer) > 1:
-            found.points[row] = np.array([as_place(place)[0] for place in answer])
+            table.box[row] = box
+        if table.points is not None and len(answer) > 1:
+            table.points[row] = np.array([as_place(place)[0] for place in answer])
 
 
-def likely_rows(dialect: Any, found: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
+def likely_rows(dialect: Any, table: Found, texts: Texts, left: NDArray[np.int64]) -> list[int]:
     """Mark as begun those of some rows that hold one of a dialect's signs; return those that may hold an answer."""
     if not texts.vectorised:
         begun = [any([sign in text for sign in dialect.signs]) for text in texts.values]  # noqa: C419 (faster so)
-        found.begun[:] = begun
+        table.begun[:] = begun
         return [row for row, begins in enumerate(begun) if begins]
     held = contains_any(texts.take(left), dialect.signs)
-    found.begun[left] = held
+    table.begun[left] = held
     left = left[held]
     for part in dialect.must:
         left = left[contains(texts.take(left), part)]

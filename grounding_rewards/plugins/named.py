@@ -40,8 +40,8 @@ def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Ver
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: unknown verifier 'hti'; did you mean 'hit'? ...
     """
-    found: Verifier = OwnVerifier.named(name, registry().verifiers, arguments or {})
-    return found
+    term: Verifier = OwnVerifier.named(name, registry().verifiers, arguments or {})
+    return term
 
 
 def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
@@ -64,12 +64,12 @@ def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
     grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, every, \
 learnability, mean_band, min_rollouts, source, spread, unsolved; your own by module:attr or /path/file.py:attr
     """
-    given: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
-    if "name" not in given:
-        raise RecipeError(f'a selector without a name: got {short_repr(given)}; expected such as {{"name": "band"}}')
-    named = given.pop("name")
-    found: Selector = OwnSelector.named(named, registry().selectors, {**given, **arguments})
-    return found
+    config: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
+    if "name" not in config:
+        raise RecipeError(f'a selector without a name: got {short_repr(config)}; expected such as {{"name": "band"}}')
+    named = config.pop("name")
+    term: Selector = OwnSelector.named(named, registry().selectors, {**config, **arguments})
+    return term
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,9 @@ class NamedTerm:
         if not {"low", "high"} <= set(arguments):
             bounds = f"the bounds of its {cls.gives}, such as low: 0 and high: 1"
             raise RecipeError(f"{name} is a plain function; give {bounds}")
-        given = Bound(fn, tuple(more.items())) if more else fn
+        function = Bound(fn, tuple(more.items())) if more else fn
         try:
-            return cls.lift(given, **{key: arguments[key] for key in cls.keys if key in arguments})
+            return cls.lift(function, **{key: arguments[key] for key in cls.keys if key in arguments})
         except RecipeError as error:
             raise RecipeError(f"{name}: {error}") from None
 
@@ -244,9 +244,9 @@ def _made(name: str, kind: Callable[..., Any], arguments: Mapping[str, Any]) -> 
 
 def _verifier(value: Any) -> Any:
     """Build a verifier from its name, or ``{"verifier": NAME, ...}``; return anything else as it is."""
-    given = {"verifier": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else {}
-    name = given.pop("verifier", None)
-    return verifier_named(name, given) if isinstance(name, str) else value
+    config = {"verifier": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else {}
+    name = config.pop("verifier", None)
+    return verifier_named(name, config) if isinstance(name, str) else value
 
 
 def _check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, Any], skip: int) -> None:

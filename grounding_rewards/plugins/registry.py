@@ -160,10 +160,10 @@ def origin(thing: Any) -> str:
     ''
     """
     try:
-        found = _owner(registry(), thing)
+        owner = _owner(registry(), thing)
     except Exception:  # whatever is wrong with a plugin, the error that asks is the one to see
         return ""
-    return f" (plugin {found[0]!r} of {found[1]})" if found else ""
+    return f" (plugin {owner[0]!r} of {owner[1]})" if owner else ""
 
 
 def _owner(known: Registry, thing: Any) -> Offer | None:
@@ -270,7 +270,7 @@ class _Register:
     kind: str
     plugin: str
     distribution: str
-    found: dict[str, Any]
+    things: dict[str, Any]
     closed: bool = False
 
     def __call__(self, name: str, thing: Any) -> None:
@@ -280,16 +280,16 @@ class _Register:
             raise PluginError(f"{owner}: {what} comes too late: register_{self.kind} has returned; call register in it")
         if wrong := _wrong(self.kind, name, thing):
             raise PluginError(f"{owner}: {what}: {wrong}")
-        if full in self.found:
+        if full in self.things:
             raise PluginError(f"{what} is offered twice by {self.distribution}; rename one")
-        self.found[full] = thing
+        self.things[full] = thing
 
 
 def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str) -> Names:
-    found: dict[str, Any] = {}
+    things: dict[str, Any] = {}
     for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
         plugin, distribution = implementation.plugin_name, owners[implementation.plugin_name]
-        register = _Register(kind, plugin, distribution, found)
+        register = _Register(kind, plugin, distribution, things)
         try:
             with _loading():
                 returned = implementation.function(register)
@@ -308,7 +308,7 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str)
                 "expected None: call register(name, thing) for each thing, "
                 "without return, yield, async and wrapper=True"
             )
-    return Names(kind, found)
+    return Names(kind, things)
 
 
 _NAME = "a name is a text without spaces, ',', ':' and '/'"

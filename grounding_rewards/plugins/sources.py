@@ -32,13 +32,13 @@ def plugins_named(options: Any) -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     wanted = {name.partition("/")[0] for name in _names(options) if "/" in name and ":" not in name}
-    found = {}
+    versions = {}
     for distribution in sorted(offer[1] for offer in registry().plugins if offer[0] in wanted) if wanted else ():
         try:
-            found[distribution] = version(distribution)
+            versions[distribution] = version(distribution)
         except PackageNotFoundError:  # an entry point without its distribution
-            found[distribution] = "unknown"
-    return found
+            versions[distribution] = "unknown"
+    return versions
 
 
 def _names(options: Any) -> Iterator[str]:

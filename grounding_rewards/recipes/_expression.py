@@ -27,7 +27,7 @@ def part_fields(parts: Any, owner: str = "composite") -> dict[str, FrozenDict]:
     """
     if not isinstance(parts, Mapping) or not parts:
         raise RecipeError(f'{owner} needs parts by name, such as {{"hit": 0.8, "format": 0.2}}; got {parts!r:.80}')
-    found = {}
+    fields = {}
     for name, value in frozen(parts).items():
         if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
             raise RecipeError(
@@ -40,8 +40,8 @@ def part_fields(parts: Any, owner: str = "composite") -> dict[str, FrozenDict]:
             hint = near("weight", [key for key in value if key not in ("verifier", *_COMBINATIONS)])
             hint = hint.replace("mean", "mean 'weight' by")
             raise RecipeError(f"{owner}: part {name!r} has no weight: got {dict(value)!r:.120}; expected {_PART}{hint}")
-        found[name] = FrozenDict(value if combinations(value) else {"verifier": name, **value})
-    return found
+        fields[name] = FrozenDict(value if combinations(value) else {"verifier": name, **value})
+    return fields
 
 
 def weight(label: str, value: Any, owner: str = "composite") -> float:
@@ -159,25 +159,25 @@ def _arguments(owner: str, arguments: Any) -> dict[str, Any]:
 
 
 def _gate(arguments: Any) -> Any:
-    given = _arguments("gate", arguments)
-    return combine.gate(**given | {key: _one(f"gate, {key}", given[key]) for key in ("when", "then") if key in given})
+    parts = _arguments("gate", arguments)
+    return combine.gate(**parts | {key: _one(f"gate, {key}", parts[key]) for key in ("when", "then") if key in parts})
 
 
 def _of_one(name: str) -> Callable[[Any], Any]:
     """Return what builds a combination of a single part."""
 
     def build(arguments: Any) -> Any:
-        given = _arguments(name, arguments)
-        part = _one(f"{name}, part", given.pop("part", None))
-        return getattr(combine, name)(*part, **given)
+        fields = _arguments(name, arguments)
+        part = _one(f"{name}, part", fields.pop("part", None))
+        return getattr(combine, name)(*part, **fields)
 
     return build
 
 
 def _same_action(arguments: Any) -> Any:
-    given = _arguments("same_action", arguments)
-    plain = {key: given.pop(key) for key in ("names", "bare", "unnamed") if key in given}
-    return same_action(**plain, **{name: each and _named(name, each) for name, each in given.items()})
+    fields = _arguments("same_action", arguments)
+    plain = {key: fields.pop(key) for key in ("names", "bare", "unnamed") if key in fields}
+    return same_action(**plain, **{name: each and _named(name, each) for name, each in fields.items()})
 
 
 _COMBINATIONS: dict[str, Callable[[Any], Any]] = {
@@ -233,6 +233,6 @@ def shown(value: Any) -> str:
     if name in ("product", "best"):
         return f"{name}({', '.join(map(shown, arguments.values()))})"
     one = ("part", "when", "then")
-    found = [", ".join(map(shown, arguments[key].values())) for key in one if key in arguments]
-    found += [f"{key}={shown(each)}" for key, each in arguments.items() if key not in one]
-    return f"{name}({', '.join(found)})"
+    texts = [", ".join(map(shown, arguments[key].values())) for key in one if key in arguments]
+    texts += [f"{key}={shown(each)}" for key, each in arguments.items() if key not in one]
+    return f"{name}({', '.join(texts)})"

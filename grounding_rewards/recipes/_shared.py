@@ -112,16 +112,16 @@ def dialect_named(name: str) -> Dialect:
     if not isinstance(name, str) or (name not in known and not names_code(name)):
         own = f"or your own by module:attr or /path/file.py:attr{left_out(name) or near(name, known)}"
         raise RecipeError(f"option dialect: got {name!r:.80}; expected one of {', '.join(known)}; {own}")
-    found: Any = known[name] if name in known else load(current(name))
-    if not is_dialect(found):
+    dialect: Any = known[name] if name in known else load(current(name))
+    if not is_dialect(dialect):
         expected = "a dialect with name, names and find, such as a PatternDialect"
-        raise RecipeError(f"option dialect: {name} is {short_repr(found)}; expected {expected}")
+        raise RecipeError(f"option dialect: {name} is {short_repr(dialect)}; expected {expected}")
     if name not in known or "/" in name:  # tests check those that are built in: it takes time
         try:
-            check_patterns(found)
+            check_patterns(dialect)
         except RecipeError as error:
-            raise RecipeError(f"option dialect: {name}{origin(found)}: {error}") from error
-    return cast(Dialect, found)
+            raise RecipeError(f"option dialect: {name}{origin(dialect)}: {error}") from error
+    return cast(Dialect, dialect)
 
 
 def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:

@@ -186,14 +186,14 @@ def _loosened(
 
     ``down`` is what responses call a scroll down where nothing but the direction counts.
     """
-    found: list[Exploit] = []
+    known: list[Exploit] = []
 
     def add(name: str, what: str, target: dict[str, object], response: str) -> None:
-        found.append(Exploit(name, what, 1.0, _asked(example, target, response)))
+        known.append(Exploit(name, what, 1.0, _asked(example, target, response)))
 
     if dialect in ("auto_action", "action_calls"):
         mention = Example("You should wait() for the page.", frozen({"action": "wait"}))
-        found.append(Exploit("mentioned-call", "prose that mentions a single call scores as that call", 1.0, mention))
+        known.append(Exploit("mentioned-call", "prose that mentions a single call scores as that call", 1.0, mention))
     if text == "contains":
         add("single-letter", "a text of nothing or of one letter is contained in many, and counts in full",
              _typing("restaurants"), _typed("a"))  # fmt: skip
@@ -206,7 +206,7 @@ def _loosened(
         target: dict[str, object] = {"bbox": _BOX, "action": {"name": "scroll", "direction": "down"}}
         add("scroll-anywhere", "a scroll is right by its direction, one of four, whatever it scrolls", target,
              _call(f'"action": "scroll", "coordinate": [0, 0], "direction": "{down}"'))  # fmt: skip
-    return tuple(found)
+    return tuple(known)
 
 
 def _least(whole: str, threshold: float, score: Callable[[str, str], float]) -> str:

@@ -116,12 +116,12 @@ def composite(
     each = [leaf for term in terms.values() for leaf in nested(term)]
     acc = _success(success, terms, each, label_free)
     dialect = dialect or ("auto_action" if _judges_actions(each) else "auto")
-    found = dialect_named(dialect)
+    built_dialect = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in nested(term):
             compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not within(leaf))
             if compares and getattr(leaf, "names", _SHARED) == _SHARED:
-                in_vocabulary(found, f"{name} ({type(leaf).__name__})")
+                in_vocabulary(built_dialect, f"{name} ({type(leaf).__name__})")
     inside = as_space(space)
     example = click_example(response, inside, dialect)
     if label_free:
@@ -129,7 +129,7 @@ def composite(
         example = example and replace(example, target=_UNLABELLED)
     return Recipe(
         name="composite",
-        dialect=found,
+        dialect=built_dialect,
         reward=weighted(**{name: (weights[name], term) for name, term in terms.items()}),
         success=acc,
         space=inside,
@@ -171,21 +171,21 @@ def _agreed(terms: Iterable[Verifier]) -> Verifier:
     )
 
 
-def _success(given: Any, terms: Mapping[str, Verifier], each: list[Verifier], label_free: bool) -> Verifier:
-    if given is None and label_free:
+def _success(success: Any, terms: Mapping[str, Verifier], each: list[Verifier], label_free: bool) -> Verifier:
+    if success is None and label_free:
         return _agreed(each)
-    if given is None and _judges_actions(each):
+    if success is None and _judges_actions(each):
         return next((term for term in each if isinstance(term, ActionMatch)), _match(each))
-    if given is None:
+    if success is None:
         hit = next((term for term in each if isinstance(term, Hit)), Hit())
         refusals = [term for term in each if isinstance(term, CorrectRefusal)]
         return best(hit=hit, refusal=refusals[0]) if refusals else hit
-    if isinstance(given, str) and given in terms:
-        return terms[given]
-    fields = {"verifier": given} if isinstance(given, str) else frozen(given)
+    if isinstance(success, str) and success in terms:
+        return terms[success]
+    fields = {"verifier": success} if isinstance(success, str) else frozen(success)
     if not isinstance(fields, Mapping) or not (isinstance(fields.get("verifier"), str) or combinations(fields)):
         raise RecipeError(
-            f"composite: option success: got {given!r:.80}; expected the name of a part ({', '.join(terms)}) or of a "
+            f"composite: option success: got {success!r:.80}; expected the name of a part ({', '.join(terms)}) or of a "
             'verifier, or {"verifier": NAME, ...}'
         )
     if "weight" in fields:
@@ -193,31 +193,31 @@ def _success(given: Any, terms: Mapping[str, Verifier], each: list[Verifier], la
     try:
         return whole_term(fields)
     except RecipeError as error:
-        parts = f"no part ({', '.join(terms)}), and as a verifier: " if isinstance(given, str) else ""
+        parts = f"no part ({', '.join(terms)}), and as a verifier: " if isinstance(success, str) else ""
         raise RecipeError(f"composite: option success: {parts}{error}") from error
 
 
 def _match(terms: Iterable[Verifier]) -> ActionMatch:
     """A match that reaches as far as the first part with a reach does."""
     for term in terms:
-        found = ActionMatch()
+        match = ActionMatch()
         if isinstance(term, Hit):
-            found = ActionMatch(term.point_radius, term.point_share, term.enlarge)
+            match = ActionMatch(term.point_radius, term.point_share, term.enlarge)
         elif isinstance(term, NearPoint):
-            found = ActionMatch(term.radius, term.share)
+            match = ActionMatch(term.radius, term.share)
         elif isinstance(term, EndHit):
-            found = ActionMatch(term.radius, term.share, term.enlarge)
-        if found != ActionMatch():
-            return found
+            match = ActionMatch(term.radius, term.share, term.enlarge)
+        if match != ActionMatch():
+            return match
     return ActionMatch()
 
 
-def _accepts(given: Any, terms: Iterable[Verifier]) -> frozenset[str]:
-    if given is None:
+def _accepts(accepts: Any, terms: Iterable[Verifier]) -> frozenset[str]:
+    if accepts is None:
         return PLACES.union(*(judges_of(term) for term in terms))
-    kinds = frozen(given)
+    kinds = frozen(accepts)
     if not isinstance(kinds, tuple) or not kinds or not set(kinds) <= set(_KINDS):
-        raise RecipeError(f"composite: option accepts: got {given!r:.80}; expected a list of {', '.join(_KINDS)}")
+        raise RecipeError(f"composite: option accepts: got {accepts!r:.80}; expected a list of {', '.join(_KINDS)}")
     return frozenset(kinds)
 
 

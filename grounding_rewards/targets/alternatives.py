@@ -66,8 +66,7 @@ class Alternatives(PerSample):
             name, arguments = normalised(name or "click", arguments, start)
             names.append(name)
             fields.append(arguments)
-        found = Arguments(**columns(fields, ends=4))
-        return replace(self, names=_objects(names), arguments=found)
+        return replace(self, names=_objects(names), arguments=Arguments(**columns(fields, ends=4)))
 
     def with_ends(self, ends: Floats) -> Alternatives:
         """Replace the ends of drags by those in another space; directions stay those of the targets as written."""
@@ -86,7 +85,7 @@ class Alternatives(PerSample):
 
 def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
     """Collect the alternatives of n targets, in their own spaces."""
-    owners, places, starts, found, extras, place = [], [], [], list[Action | None](), [], 0
+    owners, places, starts, actions, extras, place = [], [], [], list[Action | None](), [], 0
     for row, target in enumerate(targets):
         if target is None:
             continue
@@ -100,15 +99,15 @@ def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
             starts.append(_start(target, index - place if index >= 0 else -1, action))
             owners.append(row)
             places.append(index)
-            found.append(action)
+            actions.append(action)
             extras.append(target.extra)
         place += len(target.regions)
-    fields = [_arguments(action, extra) for action, extra in zip(found, extras, strict=True)]
+    fields = [_arguments(action, extra) for action, extra in zip(actions, extras, strict=True)]
     return Alternatives(
         row=np.array(owners, dtype=np.int64),
         place=np.array(places, dtype=np.int64),
         starts=np.array(starts, dtype=np.float64).reshape(-1, 2),
-        names=_objects([action.name if action else "" for action in found]),
+        names=_objects([action.name if action else "" for action in actions]),
         arguments=Arguments(**columns(fields, ends=4)),
         one_per_row=owners == list(range(len(targets))),
     )

@@ -96,17 +96,17 @@ class Targets:
             self._as_written.append(
                 alternatives_of(self.rows) if self.has_actions_or_refusals else bare_places(self.rows, self.regions)
             )
-        found = self._as_written[0]
-        to, into = found.arguments.to, self.into
+        alternatives = self._as_written[0]
+        to, into = alternatives.arguments.to, self.into
         if to is None or into is None or not self.with_ends:
-            return found
+            return alternatives
         own = [(row.space if row and row.space else self.default) or into for row in self.rows]
-        sizes = self.image_sizes[found.row], self.model_image_sizes[found.row]
+        sizes = self.image_sizes[alternatives.row], self.model_image_sizes[alternatives.row]
         moved = to.copy()
         for space in set(own) - {into}:
-            mine = np.array([own[row] == space for row in found.row.tolist()], dtype=np.bool_)
+            mine = np.array([own[row] == space for row in alternatives.row.tolist()], dtype=np.bool_)
             moved[mine] = convert(to, space, into, *sizes)[mine]
-        return found.with_ends(moved)
+        return alternatives.with_ends(moved)
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -270,13 +270,13 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         return prepared
 
     def _checked(self, needs: Requirements, bad_target: BadTarget) -> Targets:
-        found = violations(self, needs)
-        if not found and not self.errors:
+        violated = violations(self, needs)
+        if not violated and not self.errors:
             return self
-        for row in found.keys() & self._refused.keys():
-            if found[row].field == "model_image_size":
-                found[row] = self._refused[row]
-        errors = dict(sorted({**found, **self.errors}.items()))
+        for row in violated.keys() & self._refused.keys():
+            if violated[row].field == "model_image_size":
+                violated[row] = self._refused[row]
+        errors = dict(sorted({**violated, **self.errors}.items()))
         if bad_target == "raise":
             raise next(iter(errors.values()))
         known = [None if sizes is None else sizes.copy() for sizes in self._known]

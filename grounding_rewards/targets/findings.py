@@ -84,8 +84,8 @@ def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
-    >>> found = findings(action.read_targets(['{"bbox": [1, 2, 30, 40], "action": "clik"}'] * 3, warn=False), action)
-    >>> print(found[0])
+    >>> targets = action.read_targets(['{"bbox": [1, 2, 30, 40], "action": "clik"}'] * 3, warn=False)
+    >>> print(findings(targets, action)[0])
     3 targets (first: row 0): action 'clik' is no known name, nor one of recipe 'action'; did you mean 'click'? \
 Declare names of your own: option action_names
     """
@@ -107,8 +107,8 @@ def merged(several: Iterable[Finding]) -> list[Finding]:
 def described(several: Iterable[Finding]) -> list[str]:
     """Return one line for each finding; unknown names beyond the ``NAMED`` commonest share one line.
 
-    >>> found = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
-    >>> described(found)[-1]
+    >>> several = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
+    >>> described(several)[-1]
     "2 further names of actions are unknown, also to recipe 'action', in 9 targets"
     """
     every = merged(several)

@@ -47,12 +47,12 @@ class ActionType(OfAlternatives):
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         predictions, alternatives = rollouts.predictions, rollouts.targets.alternatives
-        given, wanted = predictions.actions, alternatives.names
+        actions, wanted = predictions.actions, alternatives.names
         if self.names == "vocabulary":
-            given, wanted = in_vocabulary(predictions), alternatives.canonical.names
+            actions, wanted = in_vocabulary(predictions), alternatives.canonical.names
         if self.names == "lower":
-            given, wanted = lowered(given), lowered(wanted)
-        same = same_names(alternatives.each(given), wanted, self.names == "contained")
+            actions, wanted = lowered(actions), lowered(wanted)
+        same = same_names(alternatives.each(actions), wanted, self.names == "contained")
         score: Floats = (same & alternatives.each(acted(predictions))).astype(np.float64)
         return score
 
@@ -67,18 +67,18 @@ def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:
     """Return (n,) the actions in the words of ``actions.ACTIONS``; a place without one is ``click``."""
     names = predictions.actions.tolist()
     known = {name: canonical(name) for name in set(names)}
-    found = np.array([known[name] for name in names], dtype=np.object_)
+    words = np.array([known[name] for name in names], dtype=np.object_)
     if "" in known:
-        found[(predictions.actions == "") & ~np.isnan(predictions.xy[:, 0])] = "click"
-    return found
+        words[(predictions.actions == "") & ~np.isnan(predictions.xy[:, 0])] = "click"
+    return words
 
 
-def same_names(given: Objects, wanted: Objects | str, contained: bool = False) -> NDArray[np.bool_]:
+def same_names(names: Objects, wanted: Objects | str, contained: bool = False) -> NDArray[np.bool_]:
     """Compare names row by row, or each with one: (k,) True where they are equal, or what is wanted is contained."""
     if contained:
         rights = repeat(wanted) if isinstance(wanted, str) else wanted.tolist()
-        return np.array([right in said for said, right in zip(given.tolist(), rights, strict=False)], dtype=np.bool_)
-    same: NDArray[np.bool_] = given == wanted
+        return np.array([right in name for name, right in zip(names.tolist(), rights, strict=False)], dtype=np.bool_)
+    same: NDArray[np.bool_] = names == wanted
     return same
 
 
@@ -86,6 +86,6 @@ def lowered(names: Objects) -> Objects:
     """Return the names in lower case; each that occurs is changed once."""
     listed = names.tolist()
     lower = {name: name.lower() for name in set(listed)}
-    found = np.empty(len(listed), dtype=np.object_)
-    found[:] = [lower[name] for name in listed]
-    return found
+    column = np.empty(len(listed), dtype=np.object_)
+    column[:] = [lower[name] for name in listed]
+    return column

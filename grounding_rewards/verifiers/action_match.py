@@ -66,7 +66,7 @@ class RefusalMatch(BaseVerifier):
         gave_up: NDArray[np.bool_] = predictions.reason == _REFUSED
         status = predictions.arguments.status
         if status is not None:
-            impossible = np.array([outcome(said) == "impossible" for said in status.tolist()], dtype=np.bool_)
+            impossible = np.array([outcome(value) == "impossible" for value in status.tolist()], dtype=np.bool_)
             gave_up |= impossible & (in_vocabulary(predictions) == "finished")
         return (gave_up & wanted).astype(np.float64)
 
@@ -76,12 +76,12 @@ def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:
     targets = rollouts.targets
     if not targets.has_actions_or_refusals:
         return np.zeros(len(rollouts), dtype=np.bool_)
-    found, alternatives = targets.refusal.copy(), targets.alternatives.canonical
+    impossible, alternatives = targets.refusal.copy(), targets.alternatives.canonical
     status = alternatives.arguments.status
     if status is not None:
         for index in np.flatnonzero(alternatives.names == "finished").tolist():
-            found[alternatives.row[index]] |= outcome(status[index]) == "impossible"
-    return found
+            impossible[alternatives.row[index]] |= outcome(status[index]) == "impossible"
+    return impossible
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,9 @@ class ActionMatch(BaseVerifier):
             way = DirectionMatch(self.response_scroll, self.target_scroll).each(rollouts)
             rows = rows[way[rows] > 0]
         for name, rule in self._rules():
-            given, wanted = argument(rollouts, name, alternatives)
+            written, wanted = argument(rollouts, name, alternatives)
             if wanted is not None:
-                rows = rows[rule((given if given is None else given[rows], wanted[rows]), len(rows)) > 0]
+                rows = rows[rule((written if written is None else written[rows], wanted[rows]), len(rows)) > 0]
         rows = rows[_same_outcome(rollouts, alternatives, rows)]
         score = np.zeros(len(alternatives))
         score[rows] = 1.0
@@ -212,15 +212,15 @@ def _each(compare: Callable[[Any, Any], float]) -> Callable[[Columns, int], Floa
 
 def _same_outcome(rollouts: Rollouts, alternatives: Alternatives, rows: NDArray[np.int64]) -> geometry.Bools:
     """Compare the chosen alternatives' outcome, where they finish, else their status, if any, with the response's."""
-    given, wanted = argument(rollouts, "status", alternatives)
+    statuses, wanted = argument(rollouts, "status", alternatives)
     same = np.ones(len(rows), dtype=np.bool_)
-    if given is None and wanted is None:
+    if statuses is None and wanted is None:
         return same
     for index, (row, name) in enumerate(zip(rows.tolist(), alternatives.names[rows].tolist(), strict=True)):
-        said = None if given is None else given[row]
+        status = None if statuses is None else statuses[row]
         right = None if wanted is None else wanted[row]
         if name == "finished" or right is not None:
-            same[index] = outcome(said) == outcome(right)
+            same[index] = outcome(status) == outcome(right)
     return same
 
 

@@ -73,29 +73,29 @@ def argument(rollouts: Rollouts, name: str, alternatives: Alternatives | None = 
     """
     alternatives = rollouts.targets.alternatives if alternatives is None else alternatives
     wanted: NDArray[Any] | None = getattr(alternatives.arguments, name)
-    given: NDArray[Any] | None = getattr(rollouts.predictions.arguments, name)
-    return None if given is None else alternatives.each(given), wanted
+    written: NDArray[Any] | None = getattr(rollouts.predictions.arguments, name)
+    return None if written is None else alternatives.each(written), wanted
 
 
 def compared(
     columns: Columns, rows: int, compare: Callable[[Any, Any], float], among: Mask = None, unasked: float = 1.0
 ) -> Floats:
-    """Return compare(given, wanted) for each of k alternatives: (k,).
+    """Return compare(written, wanted) for each of k alternatives: (k,).
 
     ``unasked`` where nothing is wanted, or among others than those asked for; 0.0 where something is and the response
     has none.
 
     >>> columns = np.array(["up", "up", None], dtype=object), np.array(["up", None, "up"], dtype=object)
-    >>> compared(columns, 3, lambda given, wanted: float(given == wanted))
+    >>> compared(columns, 3, lambda written, wanted: float(written == wanted))
     array([1., 1., 0.])
     """
-    given, wanted = columns
+    written, wanted = columns
     if wanted is None:
         return np.full(rows, unasked)
     scores, rights = [unasked] * rows, wanted.tolist()
-    said = [None] * rows if given is None else given.tolist()
+    values = [None] * rows if written is None else written.tolist()
     for row in range(rows) if among is None else np.flatnonzero(among).tolist():
         right = rights[row]
         if right is not None:
-            scores[row] = 0.0 if said[row] is None else compare(said[row], right)
+            scores[row] = 0.0 if values[row] is None else compare(values[row], right)
     return np.array(scores, dtype=np.float64)

@@ -86,9 +86,9 @@ class DirectionMatch(OfAlternatives):
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives.canonical
-        given, wanted = argument(rollouts, "direction", alternatives)
+        written, wanted = argument(rollouts, "direction", alternatives)
         swiped, meant = argument(rollouts, "swiped", alternatives)
-        columns = _content(given, swiped, self.response), _content(wanted, meant, self.target)
+        columns = _content(written, swiped, self.response), _content(wanted, meant, self.target)
         return compared(columns, len(alternatives), _same_way, among)
 
 
@@ -98,13 +98,13 @@ def _content(directions: Objects | None, swiped: Objects | None, convention: Con
         return directions
     surely = [None] * len(directions) if swiped is None else swiped.tolist()
     pairs = zip(directions.tolist(), surely, strict=True)
-    found = np.empty(len(directions), dtype=np.object_)
-    found[:] = [way if way is None or sure else opposite(way.strip().lower()) for way, sure in pairs]
-    return found
+    ways = np.empty(len(directions), dtype=np.object_)
+    ways[:] = [way if way is None or sure else opposite(way.strip().lower()) for way, sure in pairs]
+    return ways
 
 
-def _same_way(given: str, wanted: str) -> float:
-    return float(given.strip().lower() == wanted.lower())
+def _same_way(way: str, wanted: str) -> float:
+    return float(way.strip().lower() == wanted.lower())
 
 
 @dataclass(frozen=True)
@@ -121,18 +121,18 @@ class KeysMatch(OfAlternatives):
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives, predictions = rollouts.targets.alternatives.canonical, rollouts.predictions
-        given = alternatives.each(_with_enter(predictions.arguments.column("keys", len(rollouts)), predictions.actions))
+        keys = alternatives.each(_with_enter(predictions.arguments.column("keys", len(rollouts)), predictions.actions))
         wanted = _with_enter(alternatives.arguments.column("keys", len(alternatives)), alternatives.names)
-        return compared((given, wanted), len(alternatives), same_keys, among)
+        return compared((keys, wanted), len(alternatives), same_keys, among)
 
 
-def same_keys(given: Iterable[str], wanted: Iterable[str]) -> float:
+def same_keys(keys: Iterable[str], wanted: Iterable[str]) -> float:
     """Return 1.0 for the same keys, in any order and case, else 0.0.
 
     >>> same_keys(("C", "Control"), ("ctrl", "c")), same_keys(("ctrl",), ("ctrl", "c"))
     (1.0, 0.0)
     """
-    return float(_pressed(given) == _pressed(wanted))
+    return float(_pressed(keys) == _pressed(wanted))
 
 
 def _pressed(keys: Iterable[str]) -> list[str]:
@@ -144,10 +144,10 @@ def _with_enter(keys: Objects, names: Objects) -> Objects:
     entered = names == "enter"
     if not np.count_nonzero(entered):
         return keys
-    found = keys.copy()
+    column = keys.copy()
     for row in np.flatnonzero(entered).tolist():
-        found[row] = ("enter",)
-    return found
+        column[row] = ("enter",)
+    return column
 
 
 @dataclass(frozen=True)
@@ -195,10 +195,10 @@ class DurationMatch(OfAlternatives):
 
 def durations(columns: Columns, rows: int, holds: Callable[[Floats, Floats], geometry.Bools]) -> Floats:
     """Return 1.0 where no duration is wanted or the response's holds, else 0.0: (k,)."""
-    given, wanted = columns
+    written, wanted = columns
     if wanted is None:
         return np.ones(rows)
-    return np.where(np.isnan(wanted), 1.0, 0.0 if given is None else holds(given, wanted))
+    return np.where(np.isnan(wanted), 1.0, 0.0 if written is None else holds(written, wanted))
 
 
 @dataclass(frozen=True)

@@ -71,10 +71,10 @@ class Difficulty(BaseVerifier):
         own = [row.extra.get(self.key) if row and isinstance(row.extra, Mapping) else None for row in rows]
         factors = _numbers(own, valid, f"extra.{self.key}", sample)
         if rollouts.extras.get(self.key) is not None:
-            given = rollouts.extras[self.key]
-            if len(given) != len(own):
-                raise RecipeError(f"extras[{self.key!r}]: got {len(given)}; expected one for each of {len(own)} rows")
-            column = _numbers(given, valid, f"extras.{self.key}", sample)
+            values = rollouts.extras[self.key]
+            if len(values) != len(own):
+                raise RecipeError(f"extras[{self.key!r}]: got {len(values)}; expected one for each of {len(own)} rows")
+            column = _numbers(values, valid, f"extras.{self.key}", sample)
             factors = np.where(np.isnan(column), factors, column)
         return np.clip(np.where(np.isnan(factors), 1.0, factors), self.least, self.most)
 

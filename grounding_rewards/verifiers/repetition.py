@@ -96,8 +96,8 @@ class Novelty(_Near):
     >>> from grounding_rewards.combine import gate, weighted
     >>> from grounding_rewards.verifiers import Hit
     >>> hit = Hit()
-    >>> found = gate(when=("inside", hit), then=("novelty", Novelty(radius=14)))
-    >>> reward = weighted(hit=(0.8, hit), found=(0.2, found))
+    >>> new = gate(when=("inside", hit), then=("novelty", Novelty(radius=14)))
+    >>> reward = weighted(hit=(0.8, hit), new=(0.2, new))
     >>> reward.low, reward.high, sorted(reward.needs)
     (0.0, 1.0, ['groups'])
     """

@@ -142,21 +142,21 @@ class TextAs(OfAlternatives):
         wanted = self._text(alternatives.arguments)
         if wanted is None:
             return np.full(len(alternatives), self.unasked)
-        said = self._text(rollouts.predictions.arguments)
-        if said is not None:
-            said = alternatives.each(said)
+        written = self._text(rollouts.predictions.arguments)
+        if written is not None:
+            written = alternatives.each(written)
         if self.missing is not None:
-            texts = [None] * len(alternatives) if said is None else said.tolist()
-            said = np.array([self.missing if text is None else text for text in texts], dtype=np.object_)
-        return compared((said, wanted), len(alternatives), self.rule, among, self.unasked)
+            texts = [None] * len(alternatives) if written is None else written.tolist()
+            written = np.array([self.missing if text is None else text for text in texts], dtype=np.object_)
+        return compared((written, wanted), len(alternatives), self.rule, among, self.unasked)
 
     def _text(self, arguments: Arguments) -> Objects | None:
         """Return the first text of each row, None where it has none; None where no row has any."""
-        found: Any = None
+        texts: Any = None
         for column in [getattr(arguments, field) for field in self.fields]:
             if column is not None:
-                found = column if found is None else np.where(found == None, column, found)  # noqa: E711 (row by row)
-        return found  # type: ignore[no-any-return]
+                texts = column if texts is None else np.where(texts == None, column, texts)  # noqa: E711 (row by row)
+        return texts  # type: ignore[no-any-return]
 
 
 def check_text(owner: object, rule: str, threshold: str, case: str) -> None:
@@ -186,17 +186,17 @@ def text_rule(rule: TextRule, threshold: float | None = None, case: bool = False
 
 
 def _compare(
-    score: Callable[[str, str], float] | None, threshold: float | None, case: bool, given: str, wanted: str
+    score: Callable[[str, str], float] | None, threshold: float | None, case: bool, text: str, wanted: str
 ) -> float:
     if not case:
-        given, wanted = given.lower(), wanted.lower()
+        text, wanted = text.lower(), wanted.lower()
     if not wanted.strip():  # a blank or a line feed is itself what is wanted
-        return float(given == wanted)
-    given, wanted = given.strip(), wanted.strip()
-    if given == wanted:
+        return float(text == wanted)
+    text, wanted = text.strip(), wanted.strip()
+    if text == wanted:
         return 1.0
-    found = 0.0 if score is None else float(score(given, wanted))
-    return found if threshold is None else float(found >= threshold)
+    degree = 0.0 if score is None else float(score(text, wanted))
+    return degree if threshold is None else float(degree >= threshold)
 
 
 _RULES: dict[str, Callable[[str, str], float] | None] = {

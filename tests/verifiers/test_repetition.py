@@ -79,8 +79,8 @@ def test_a_reach_is_needed_and_one_only(kind):
 
 def test_gated_by_a_hit_novelty_never_rewards_a_miss():
     hit = Hit()
-    found = gate(when=("inside", hit), then=("novelty", Novelty(radius=2)))
-    reward = weighted(hit=(0.8, hit), found=(0.2, found))
+    new = gate(when=("inside", hit), then=("novelty", Novelty(radius=2)))
+    reward = weighted(hit=(0.8, hit), new=(0.2, new))
     # Two hits at one place, one hit elsewhere, and a miss that is as new as can be.
     assert judge(reward, (1, 1), (1, 2), (8, 8), (90, 90)) == pytest.approx([0.8 + 0.4 / 3, 0.8 + 0.4 / 3, 1.0, 0.0])
 

@@ -53,46 +53,46 @@ class PointListDialect(OneDialect):
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
         if not texts.vectorised:
-            found, left = nothing(len(texts), answers), list(range(len(texts)))
+            table, left = nothing(len(texts), answers), list(range(len(texts)))
         else:
-            found, left = self._find_usual(texts, answers)
+            table, left = self._find_usual(texts, answers)
         for row in left:
-            self._write(found, row, texts.values[row], answers)
-        return found
+            self._write(table, row, texts.values[row], answers)
+        return table
 
-    def _write(self, found: Found, row: int, text: str, answers: Answers) -> None:
+    def _write(self, table: Found, row: int, text: str, answers: Answers) -> None:
         points = self.read(text)
         if points is None:
-            found.begun[row] = POINT_KEY in text
+            table.begun[row] = POINT_KEY in text
             return
-        found.begun[row], found.dialect[row] = True, 0
-        found.count[row] = len(points) if points and answers in ("only", "all") else 1
+        table.begun[row], table.dialect[row] = True, 0
+        table.count[row] = len(points) if points and answers in ("only", "all") else 1
         if not points:
-            found.refused[row] = True
+            table.refused[row] = True
             return
-        found.xy[row] = points[-1 if answers == "last" else 0]
-        if found.points is not None and len(points) > 1:
-            found.points[row] = np.array(points)
+        table.xy[row] = points[-1 if answers == "last" else 0]
+        if table.points is not None and len(points) > 1:
+            table.points[row] = np.array(points)
 
     def _find_usual(self, texts: Texts, answers: Answers) -> tuple[Found, list[int]]:
         """Read all texts in the usual form at once; return them and the rows to read one by one."""
         rows, column = self._answers(texts)
         usual = _matches(column, _USUAL)
         points, counts = _points(column.filter(usual))
-        found, ends = nothing(len(texts), answers), np.cumsum(counts)
+        table, ends = nothing(len(texts), answers), np.cumsum(counts)
         at = rows[usual]
-        found.begun[at], found.dialect[at] = True, 0
-        found.xy[at] = points[ends - 1 if answers == "last" else ends - counts]
-        found.count[at] = 1 if answers in ("first", "last") else counts
-        if found.points is not None:
+        table.begun[at], table.dialect[at] = True, 0
+        table.xy[at] = points[ends - 1 if answers == "last" else ends - counts]
+        table.count[at] = 1 if answers in ("first", "last") else counts
+        if table.points is not None:
             several = counts > 1
             slices = map(slice, (ends - counts)[several].tolist(), ends[several].tolist())
-            found.points.update(zip(at[several].tolist(), map(points.__getitem__, slices), strict=True))
+            table.points.update(zip(at[several].tolist(), map(points.__getitem__, slices), strict=True))
         unclosed = rows[~usual][~_matches(column.filter(~usual), _CLOSED)]
-        found.begun[unclosed] = [POINT_KEY in texts.values[row] for row in unclosed.tolist()]
-        left = found.count == 0
+        table.begun[unclosed] = [POINT_KEY in texts.values[row] for row in unclosed.tolist()]
+        left = table.count == 0
         left[unclosed] = False
-        return found, np.flatnonzero(left).tolist()
+        return table, np.flatnonzero(left).tolist()
 
     def _answers(self, texts: Texts) -> tuple[Ints, Any]:
         """Return the rows in which the end of the thinking is certain, and their texts after it as an arrow array."""

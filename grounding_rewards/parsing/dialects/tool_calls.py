@@ -46,11 +46,11 @@ class ToolCallDialect:
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
-        found = self.calls.find(texts, answers)
-        unread = np.flatnonzero(found.begun & (found.count == 0))
+        table = self.calls.find(texts, answers)
+        unread = np.flatnonzero(table.begun & (table.count == 0))
         for row in unread[matches(texts.take(unread), self.calls.full_pattern)].tolist():
-            found.begun[row] = not self._is_placeless(texts.values[row])
-        return found
+            table.begun[row] = not self._is_placeless(texts.values[row])
+        return table
 
     def _is_placeless(self, text: str) -> bool:
         bodies = [match["body"] for match in compiled(self.calls.full_pattern).finditer(text)]

@@ -50,8 +50,8 @@ class SameKeys(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         forms = forms_of(rollouts.targets)
-        said, wanted = _keys(rollouts, forms)
-        return _best(rollouts, forms, (said == wanted).astype(np.float64))
+        keys, wanted = _keys(rollouts, forms)
+        return _best(rollouts, forms, (keys == wanted).astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class KeysAndValues(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives, forms = rollouts.targets.alternatives, forms_of(rollouts.targets)
-        said, wanted = _keys(rollouts, forms)
+        keys, wanted = _keys(rollouts, forms)
         sums = np.zeros(len(forms))
-        for key, rows in _common(said, wanted):
+        for key, rows in _common(keys, wanted):
             sums[rows] += _right(key, rollouts, rows, forms)
         scores = sums / np.maximum(_COUNTS[wanted], 1)
-        scores -= EXTRA * _COUNTS[said & ~wanted] + MISSING * _COUNTS[wanted & ~said]
+        scores -= EXTRA * _COUNTS[keys & ~wanted] + MISSING * _COUNTS[wanted & ~keys]
         scores -= FENCED * alternatives.each(_are_fenced(rollouts))
         return _best(rollouts, forms, np.maximum(scores, self.low))
 
@@ -111,9 +111,9 @@ class FullMatch(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         forms = forms_of(rollouts.targets)
-        said, wanted = _keys(rollouts, forms)
-        right = said == wanted
-        for key, rows in _common(said, wanted):
+        keys, wanted = _keys(rollouts, forms)
+        right = keys == wanted
+        for key, rows in _common(keys, wanted):
             right[rows] &= _right(key, rollouts, rows, forms, full=True) == 1.0
         return np.maximum(_best(rollouts, forms, right.astype(np.float64), full=True), 0.0)
 
@@ -131,19 +131,19 @@ _NONE = np.array(None, dtype=np.object_)
 
 def _said(predictions: Predictions) -> Rows:
     arguments = predictions.arguments
-    said = _BITS["POINT"] * ~np.isnan(predictions.xy[:, 0])
+    keys = _BITS["POINT"] * ~np.isnan(predictions.xy[:, 0])
     for key, name in (*COMPACT_KEYS.items(), ("to", "direction")):
         column = getattr(arguments, name, None)
         if column is not None:
             first = column if column.ndim == 1 else column[:, 0]
             there = np.not_equal(first, _NONE) if first.dtype == np.object_ else ~np.isnan(first)
-            said = said | _BITS[key] * there.astype(np.int64)
-    return said
+            keys = keys | _BITS[key] * there.astype(np.int64)
+    return keys
 
 
-def _common(said: Rows, wanted: Rows) -> list[tuple[str, Rows]]:
+def _common(keys: Rows, wanted: Rows) -> list[tuple[str, Rows]]:
     """The keys that any response has of those its target wants, and where."""
-    both = said & wanted
+    both = keys & wanted
     held = int(np.bitwise_or.reduce(both)) if len(both) else 0
     return [(key, (both & bit).nonzero()[0]) for key, bit in _BITS.items() if held & bit]
 
@@ -185,10 +185,10 @@ def _right(key: str, rollouts: Rollouts, rows: Rows, forms: Sequence[Form], full
     wanted = [cast(dict[str, Any], forms[row])[key] for row in rows.tolist()]
     if key == "POINT":
         return _points_right(rollouts, rows, wanted, full)
-    said = _column(rollouts, key, rows)
+    values = _column(rollouts, key, rows)
     if key == "duration":
-        return ((said > SHORTEST) & (said <= LONGEST)).astype(np.float64)
-    pairs = zip(said.tolist(), wanted, strict=True)
+        return ((values > SHORTEST) & (values <= LONGEST)).astype(np.float64)
+    pairs = zip(values.tolist(), wanted, strict=True)
     if key == "TYPE" and not full:
         return np.array([similarity(text, right) for text, right in pairs])
     return np.array([float(value == right) for value, right in pairs])
@@ -198,27 +198,27 @@ def _column(rollouts: Rollouts, key: str, rows: Rows) -> NDArray[Any]:
     """One key's values as they are said; ``to`` is a direction or a pair."""
     count = len(rollouts)
     arguments, each = rollouts.predictions.arguments, rollouts.targets.alternatives.each
-    said: NDArray[Any] = each(arguments.column("direction" if key == "to" else COMPACT_KEYS[key], count))[rows]
+    values: NDArray[Any] = each(arguments.column("direction" if key == "to" else COMPACT_KEYS[key], count))[rows]
     if key == "to" and arguments.to is not None:
         ends = each(arguments.to)[rows].tolist()
-        column = [way if way is not None else end for way, end in zip(said.tolist(), ends, strict=True)]
-        said = np.empty(len(rows), dtype=np.object_)
-        said[:] = column
-    return said
+        column = [way if way is not None else end for way, end in zip(values.tolist(), ends, strict=True)]
+        values = np.empty(len(rows), dtype=np.object_)
+        values[:] = column
+    return values
 
 
 def _points_right(rollouts: Rollouts, rows: Rows, wanted: Sequence[Sequence[float]], full: bool) -> Floats:
     """Score points, in thousandths; where the target has a box, a hit counts in pixels of the image."""
     alternatives, regions = rollouts.targets.alternatives, rollouts.targets.regions
-    said, right = alternatives.each(rollouts.predictions.xy)[rows], np.array(wanted, dtype=np.float64)
-    away = np.abs(said - right)
+    points, right = alternatives.each(rollouts.predictions.xy)[rows], np.array(wanted, dtype=np.float64)
+    away = np.abs(points - right)
     places = alternatives.place[rows]
     boxed = places >= 0 if regions.boxes_only else (places >= 0) & (regions.kind[places] == RegionKind.BBOX)
     hit = (away <= NEAR).all(axis=1) | ((places < 0) & np.isnan(right[:, 0]))
     shares = np.ones(len(rows))
     if np.count_nonzero(boxed):
         sizes = alternatives.each(rollouts.targets.image_sizes)[rows[boxed]]
-        hit[boxed], shares[boxed] = _in_boxes(said[boxed], regions.box[places[boxed]], sizes)
+        hit[boxed], shares[boxed] = _in_boxes(points[boxed], regions.box[places[boxed]], sizes)
     if full:
         return hit.astype(np.float64)
     return np.fmax(np.where(hit, shares, 1.0 - (away[:, 0] + away[:, 1]) / 2000.0), 0.0)

@@ -133,22 +133,22 @@ def _points(targets: Targets) -> list[Sequence[float]]:
     return [points[place] if place >= 0 else ANYWHERE for place in places]
 
 
-def _form(name: str, said: Mapping[str, Any], point: Sequence[float]) -> Form:
+def _form(name: str, arguments: Mapping[str, Any], point: Sequence[float]) -> Form:
     """An action of the vocabulary as AgentCPM-GUI writes it; one that it has no word for, which nothing matches."""
     if name in _CLICKS:
         return {"POINT": point}
     if name == "long_press":
         return {"POINT": point, "duration": None}
     if name in ("scroll", "drag"):
-        direction = said["direction"]
-        return {"POINT": point, "to": opposite(direction) if direction is not None else said.get("to")}
+        direction = arguments["direction"]
+        return {"POINT": point, "to": opposite(direction) if direction is not None else arguments.get("to")}
     if name == "type":
-        return {"TYPE": said["text"]}
+        return {"TYPE": arguments["text"]}
     if name == "answer":
-        return said["text"] or ""
+        return arguments["text"] or ""
     if name == "wait":
         return {"duration": None}
     if name == "finished":
-        status = said["status"] or "finish"
+        status = arguments["status"] or "finish"
         return {"STATUS": status if status in STATUSES else _STATUS.get(status, status)}
     return {"PRESS": name.upper()} if name.upper() in BUTTONS else {name: None}

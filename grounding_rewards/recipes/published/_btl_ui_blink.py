@@ -76,7 +76,7 @@ class Blink(BaseVerifier):
 
     def _crowded(self, boxes: Floats, owner: Ints, chosen: geometry.Bools) -> Ints:
         """Those of the chosen rows in which two boxes are alike."""
-        found: list[Ints] = []
+        crowded: list[Ints] = []
         left = np.flatnonzero(chosen[owner])
         if len(left) < 2:
             return left[:0]
@@ -84,9 +84,9 @@ class Blink(BaseVerifier):
         first, apart = np.arange(len(owner)), 1
         while len(first := first[first < len(owner) - apart]):
             first = first[owner[first] == owner[first + apart]]
-            found.append(owner[first[self._alike(boxes[first], boxes[first + apart])]])
+            crowded.append(owner[first[self._alike(boxes[first], boxes[first + apart])]])
             apart += 1
-        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        return np.concatenate(crowded) if crowded else np.zeros(0, dtype=np.int64)
 
 
 def _by_rank(regions: Regions, rows: int) -> list[tuple[Any, Floats]]:
@@ -95,13 +95,13 @@ def _by_rank(regions: Regions, rows: int) -> list[tuple[Any, Floats]]:
         return [(slice(None), regions.box)]
     chosen = np.flatnonzero(regions.kind == _BBOX)
     owner = regions.row[chosen]
-    rank, found = np.arange(len(owner)) - np.searchsorted(owner, owner), []
+    rank, boxes = np.arange(len(owner)) - np.searchsorted(owner, owner), []
     for each in range(rank.max(initial=-1) + 1):
         mine = rank == each
         truth = np.full((rows, 4), np.nan)
         truth[owner[mine]] = regions.box[chosen[mine]]
-        found.append((owner[mine], truth))
-    return found
+        boxes.append((owner[mine], truth))
+    return boxes
 
 
 def _boxes_of(texts: Texts) -> tuple[Floats, Ints]:
@@ -137,8 +137,8 @@ def _usual_boxes(bodies: list[str], rows: Ints) -> tuple[Floats, Ints]:
 
 def _flat(read: list[list[tuple[float, ...]]], rows: Ints) -> tuple[Floats, Ints]:
     boxes = [box for each in read for box in each]
-    found = np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4))
-    return found, rows.repeat([len(each) for each in read])
+    stacked = np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4))
+    return stacked, rows.repeat([len(each) for each in read])
 
 
 def read_boxes(text: str) -> list[tuple[float, ...]]:

@@ -58,14 +58,14 @@ class LinkMatch(BaseVerifier):
         options.number(self, "words", high=1.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        found, predictions = rollouts.targets.alternatives, rollouts.predictions
-        given = found.each(predictions.actions).tolist()
-        wanted, place = _functions(found), self._places(rollouts).tolist()
-        right = [at > 0 if not said else at > 1 for said, at in zip(given, place, strict=True)]
-        for row, (said, name) in enumerate(zip(given, wanted, strict=True)):
-            if said and (said != name or name not in _PRESSES):
-                right[row] = said == name and self._says(rollouts, row, name)
-        return found.best(np.array(right, dtype=np.float64), len(rollouts))
+        alternatives, predictions = rollouts.targets.alternatives, rollouts.predictions
+        actions = alternatives.each(predictions.actions).tolist()
+        wanted, place = _functions(alternatives), self._places(rollouts).tolist()
+        right = [at > 0 if not action else at > 1 for action, at in zip(actions, place, strict=True)]
+        for row, (action, name) in enumerate(zip(actions, wanted, strict=True)):
+            if action and (action != name or name not in _PRESSES):
+                right[row] = action == name and self._says(rollouts, row, name)
+        return alternatives.best(np.array(right, dtype=np.float64), len(rollouts))
 
     def _places(self, rollouts: Rollouts) -> Floats:
         """Return 1 where the point is in the box, 2 where it is near the point marked there as well: (k,)."""
@@ -80,15 +80,15 @@ class LinkMatch(BaseVerifier):
 
     def _says(self, rollouts: Rollouts, row: int, name: str) -> bool:
         """Return whether an action without a place says the right thing for an alternative."""
-        found, said = rollouts.targets.alternatives, rollouts.predictions.arguments
-        sample, asked = found.row[row], found.arguments
+        alternatives, arguments = rollouts.targets.alternatives, rollouts.predictions.arguments
+        sample, asked = alternatives.row[row], alternatives.arguments
         if name == _SWIPE:
-            given, wanted = _value(said.direction, sample), _value(asked.direction, row)
-            return given is not None and given == wanted
+            written, wanted = _value(arguments.direction, sample), _value(asked.direction, row)
+            return written is not None and written == wanted
         if name == _TYPE:
-            given, wanted = _value(said.text, sample), _value(asked.text, row)
-            return given is not None and wanted is not None and token_f1(given, wanted) >= self.words
-        return name in (_HOME, _BACK) and _whole(rollouts, sample) == (_source(found, row) or {"function": name})
+            written, wanted = _value(arguments.text, sample), _value(asked.text, row)
+            return written is not None and wanted is not None and token_f1(written, wanted) >= self.words
+        return name in (_HOME, _BACK) and _whole(rollouts, sample) == (_source(alternatives, row) or {"function": name})
 
 
 def _functions(alternatives: Alternatives) -> list[str]:
@@ -106,12 +106,12 @@ def _source(alternatives: Alternatives, row: int, otherwise: Any = None) -> Any:
 def _whole(rollouts: Rollouts, row: int) -> dict[str, Any]:
     """A response's action with all that it says."""
     predictions = rollouts.predictions
-    said = predictions.arguments
-    raw = _value(said.raw, row)
+    arguments = predictions.arguments
+    raw = _value(arguments.raw, row)
     if isinstance(raw, dict):
         return raw
     place = predictions.xy[row].tolist()
-    fields = {"text": _value(said.text, row), "direction": _value(said.direction, row)}
+    fields = {"text": _value(arguments.text, row), "direction": _value(arguments.direction, row)}
     fields[POINT_KEY] = None if place[0] != place[0] else place
     return {"function": predictions.actions[row], **{key: field for key, field in fields.items() if field is not None}}
 
@@ -139,8 +139,8 @@ class OwnAction(BaseVerifier):
         named = np.asarray(rollouts.predictions.actions != "", dtype=np.float64)
         if named.all():
             return named
-        found = rollouts.targets.alternatives
-        tapped = np.array([_function(name) == _TAP for name in found.names.tolist()], dtype=np.bool_)
+        alternatives = rollouts.targets.alternatives
+        tapped = np.array([_function(name) == _TAP for name in alternatives.names.tolist()], dtype=np.bool_)
         inside = inside_regions(rollouts.predictions.xy, rollouts.targets.regions, strict=True)
-        bare = found.best(found.place_scores(inside) * tapped, len(rollouts))
+        bare = alternatives.best(alternatives.place_scores(inside) * tapped, len(rollouts))
         return np.maximum(named, bare)

@@ -53,8 +53,8 @@ def read_solution(value: Any) -> tuple[str, list[Any]] | None:
 
 
 def _numbers(answer: str) -> list[Any]:
-    found = _LIST.search(answer)
-    return [_number(part) for part in found[1].split(",")] if found else [answer]
+    match = _LIST.search(answer)
+    return [_number(part) for part in match[1].split(",")] if match else [answer]
 
 
 def _number(text: str) -> float | str:
@@ -65,8 +65,8 @@ def all_occur(rollouts: Rollouts, patterns: Sequence[str]) -> NDArray[np.bool_]:
     """Find every one of the patterns in each response: (n,)."""
     texts = as_texts(rollouts.text)
     if texts.vectorised:
-        found: NDArray[np.bool_] = np.logical_and.reduce([matches(texts, pattern) for pattern in patterns])
-        return found
+        occur: NDArray[np.bool_] = np.logical_and.reduce([matches(texts, pattern) for pattern in patterns])
+        return occur
     searches = [compiled(pattern).search for pattern in patterns]
     return np.array([all([search(text) for search in searches]) for text in texts.values], dtype=np.bool_)  # noqa: C419
 

@@ -80,12 +80,12 @@ def _whole(rollouts: Rollouts) -> tuple[Floats, Floats, Floats]:
     return regions.each(points), regions.each(boxes), np.floor(regions.box)
 
 
-def _part_of(said: str, wanted: str) -> float:
-    return float(bool(said) and said.lower() in wanted.lower())
+def _part_of(written: str, wanted: str) -> float:
+    return float(bool(written) and written.lower() in wanted.lower())
 
 
-def _same(said: str, wanted: str) -> float:
-    return float(not wanted or said.lower() == wanted.lower())
+def _same(written: str, wanted: str) -> float:
+    return float(not wanted or written.lower() == wanted.lower())
 
 
 NAMED = any_of(

@@ -52,12 +52,12 @@ class StepKind(OfAlternatives):
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives
-        given, wanted = alternatives.each(rollouts.predictions.actions), _names(alternatives)
-        same: NDArray[np.bool_] = given == wanted
+        actions, wanted = alternatives.each(rollouts.predictions.actions), _names(alternatives)
+        same: NDArray[np.bool_] = actions == wanted
         for name in _AS_TYPE:
-            same |= (wanted == name) & (given == "type")
+            same |= (wanted == name) & (actions == "type")
         scores = np.where(same, np.where(_complete(rollouts), 0.5, 0.0), 0.1)
-        nameless: NDArray[np.bool_] = given == ""
+        nameless: NDArray[np.bool_] = actions == ""
         if nameless.any():
             other = np.where(alternatives.each(_have_action(rollouts)), 0.1, 0.0)
             scores = np.where(nameless, other, scores)
@@ -66,13 +66,13 @@ class StepKind(OfAlternatives):
 
 def _have_action(rollouts: Rollouts) -> NDArray[np.bool_]:
     """(n,) which of the responses without an action that has a name have one all the same."""
-    found = np.zeros(len(rollouts), dtype=np.bool_)
+    acting = np.zeros(len(rollouts), dtype=np.bool_)
     malformed = np.flatnonzero(rollouts.predictions.reason == _MALFORMED).tolist()
     if malformed:
         values = as_texts(rollouts.text).values
         read = [action_of(values[row]) for row in malformed]
-        found[malformed] = [isinstance(value, dict) and "action" in value for value in read]
-    return found
+        acting[malformed] = [isinstance(value, dict) and "action" in value for value in read]
+    return acting
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class Near(OfPlaces):
         return hit.astype(np.float64)
 
 
-def _same_button(given: str, wanted: str) -> bool:
-    return given.strip().lower() == wanted.strip().lower()
+def _same_button(button: str, wanted: str) -> bool:
+    return button.strip().lower() == wanted.strip().lower()
 
 
 _SAID = product(
@@ -114,9 +114,9 @@ def _complete(rollouts: Rollouts) -> NDArray[np.bool_]:
     there = ~np.isnan(alternatives.each(rollouts.predictions.xy)[:, 0])
     complete: NDArray[np.bool_] = there | ~_placed(alternatives)
     for name in ("text", "button"):
-        given, wanted = argument(rollouts, name)
+        written, wanted = argument(rollouts, name)
         if wanted is not None:
-            complete &= _is_none(wanted) | ~_is_none(given)
+            complete &= _is_none(wanted) | ~_is_none(written)
     if alternatives.arguments.direction is not None:
         ends = rollouts.predictions.arguments.to
         both = there & (False if ends is None else ~np.isnan(alternatives.each(ends)[:, 0]))
@@ -151,13 +151,13 @@ class Annotation(BaseVerifier):
     high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        found = np.zeros(len(rollouts))
+        scores = np.zeros(len(rollouts))
         if rollouts.targets.alternatives.arguments.raw is not None:
             for row, target in enumerate(rollouts.targets.rows):
                 extra = target.extra if target else None
                 name = extra.get("annotation") if isinstance(extra, Mapping) else None
-                found[row] = _ANNOTATIONS.get(name, 0.0) if isinstance(name, str) else 0.0
-        return found
+                scores[row] = _ANNOTATIONS.get(name, 0.0) if isinstance(name, str) else 0.0
+        return scores
 
 
 class AnnotatedAction(Best):

@@ -142,13 +142,13 @@ def _moves(rollouts: Rollouts, start: geometry.Bools, reach: float) -> tuple[geo
     What it does not ask for is right where all that it asks for is.
     """
     alternatives = rollouts.targets.alternatives.canonical
-    given, wanted = argument(rollouts, "to", alternatives)
+    to, wanted = argument(rollouts, "to", alternatives)
     ended = end = np.zeros(len(alternatives), dtype=np.bool_)
     if wanted is not None:
         ended = ~np.isnan(wanted[:, 0])
-        if given is not None:
-            end = geometry.in_box(given, wanted) | (geometry.distance(given, geometry.centre(wanted)) < reach)
-    went, way = _directions(rollouts, given, wanted)
+        if to is not None:
+            end = geometry.in_box(to, wanted) | (geometry.distance(to, geometry.centre(wanted)) < reach)
+    went, way = _directions(rollouts, to, wanted)
     asked = np.stack([alternatives.place >= 0, ended, way[:, 0] != 0])
     held = np.stack([start, end, (went[:, :, None] == way[:, None, :]).any(axis=(1, 2))])
     some: geometry.Bools = np.logical_or.reduce(asked, axis=0)
@@ -156,7 +156,7 @@ def _moves(rollouts: Rollouts, start: geometry.Bools, reach: float) -> tuple[geo
 
 
 def _directions(
-    rollouts: Rollouts, given: Floats | None, wanted: Floats | None
+    rollouts: Rollouts, to: Floats | None, wanted: Floats | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Codes of the directions of the responses and the alternatives, by name or from end to end: (k, 2) each.
 
@@ -164,13 +164,13 @@ def _directions(
     """
     regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives.canonical
     size = alternatives.each(rollouts.image_sizes)
-    said, right = argument(rollouts, "direction", alternatives)
-    went, way = _codes(said, len(alternatives)), _codes(right, len(alternatives))
-    if given is not None:
+    directions, right = argument(rollouts, "direction", alternatives)
+    went, way = _codes(directions, len(alternatives)), _codes(right, len(alternatives))
+    if to is not None:
         # A direction that was found from end to end is marked as a swipe's, and looked for again in pixels.
         swiped = argument(rollouts, "swiped", alternatives)[0]
         named = went != 0 if swiped is None else (went != 0) & (swiped == None)[:, None]  # noqa: E711 (row by row)
-        ends = _towards(given - alternatives.each(rollouts.predictions.xy), size)
+        ends = _towards(to - alternatives.each(rollouts.predictions.xy), size)
         went = np.where(named | (ends == 0), went, ends)
     if wanted is not None and len(regions.row):
         written = rollouts.targets.alternatives.arguments.direction
@@ -206,17 +206,17 @@ def _contents(rollouts: Rollouts, least: float) -> tuple[geometry.Bools, geometr
     rule = text_rule("f1", least)
     asked, right = np.zeros(len(alternatives), dtype=np.bool_), np.ones(len(alternatives), dtype=np.bool_)
     for name in ("text", "app"):
-        given, wanted = _worded(argument(rollouts, name, alternatives))
+        written, wanted = _worded(argument(rollouts, name, alternatives))
         if wanted is not None:
             asked |= np.array([text is not None for text in wanted.tolist()], dtype=np.bool_)
-            right &= compared((given, wanted), len(alternatives), rule) > 0
+            right &= compared((written, wanted), len(alternatives), rule) > 0
     return asked, right
 
 
 def _worded(columns: Columns) -> Columns:
     """The same without texts of no words, which ask for nothing."""
-    given, wanted = columns
+    written, wanted = columns
     if wanted is None:
-        return given, None
+        return written, None
     words = [text if text is not None and text.strip() else None for text in wanted.tolist()]
-    return given, np.array(words, dtype=np.object_)
+    return written, np.array(words, dtype=np.object_)

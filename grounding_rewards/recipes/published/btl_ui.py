@@ -121,11 +121,11 @@ def is_well_formed(text: str) -> bool:
     """
     spans, end = [], 0
     for pattern in (_LOOK, _THINK, _ACT, _DONE):
-        found = compiled(pattern).search(text, end)
-        if found is None:
+        match = compiled(pattern).search(text, end)
+        if match is None:
             return False
-        spans.append(found.span())
-        end = found.end()
+        spans.append(match.span())
+        end = match.end()
     looks, link = (read_json(text[spans[each][1] : spans[each + 1][0]].strip(), UNREAD) for each in (0, 2))
     if looks is UNREAD or not isinstance(link, list) or len(link) != 1 or not isinstance(link[0], dict):
         return False
@@ -169,7 +169,7 @@ def _exploits(space: CoordSpace, form: float, blink: float, link: float) -> tupl
     tiles = [(x, y, x + 200, y + 100) for x in (100, 300, 500, 700) for y in (100, 200, 300)]
     away = _plan("Tap", point_2d=_scaled((900, 900), space))
     home = frozen({"solution": json.dumps([_plan("Home")]), "bbox": []})
-    found = (
+    known = (
         Exploit(
             "bare-point", "a point in the box, without an action, is right whatever the target asks to do there",
             form + blink + link, _example(space, [_BOX], {POINT_KEY: _scaled(_POINT, space)}, typing),
@@ -184,7 +184,7 @@ def _exploits(space: CoordSpace, form: float, blink: float, link: float) -> tupl
         ),
         Exploit("any-look", "a target without a box gives the look, whatever the response", blink, Example("?", home)),
     )  # fmt: skip
-    return tuple([exploit for exploit in found if exploit.payoff > 0])
+    return tuple([exploit for exploit in known if exploit.payoff > 0])
 
 
 def _plan(function: str, **arguments: Any) -> dict[str, Any]:

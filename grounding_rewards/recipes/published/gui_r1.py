@@ -109,13 +109,13 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
     app = Example(_ANSWER.format("open_app", "[-100, -100]", "WRONG"), _target("open_app", text="Chrome"))
     far = Example(_ANSWER.format("click", "[339, 200]", _NO_TEXT), _target("click", "[200, 200]"))
     nothing = Example("<think>-</think> <answer>[]</answer>", _target("click", "[100, 100, 300, 200]"))
-    found = (
+    known = (
         Exploit("single-letter", "of two single words, one need only be part of the other: a letter is enough", 1.0,
                 letter),
         Exploit("any-argument", "of actions other than click, type, select and scroll the name alone counts", 1.0, app),
         Exploit("far-click", "139 pixels away from a target that is only a point is as good as on it", 1.0, far),
     )  # fmt: skip
-    return (*found, Exploit("empty-list", "a list of no actions is well formed", weight, nothing)) if weight else found
+    return (*known, Exploit("empty-list", "a list of no actions is well formed", weight, nothing)) if weight else known
 
 
 @dataclass(frozen=True)
@@ -141,13 +141,13 @@ class _InPlace(OfPlaces):
         return inside.astype(np.float64)
 
 
-def texts_agree(said: str, wanted: str) -> bool:
+def texts_agree(written: str, wanted: str) -> bool:
     """F1 >= 0.5 over the sets of lower-cased words, brackets aside; one word in another, where both are one word.
 
     >>> texts_agree("red hat", "the red shoe"), texts_agree("red hat", "red shoe"), texts_agree("a", "Restaurants")
     (False, True, True)
     """
-    one, other = (set(text.translate(_BRACKETS).lower().split()) for text in (said, wanted))
+    one, other = (set(text.translate(_BRACKETS).lower().split()) for text in (written, wanted))
     if len(one) == len(other) == 1:
         (word,), (another,) = one, other
         return word in another or another in word

@@ -70,7 +70,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
     middle = Example(_CALL.format("left_click", [512, 512]), (206, 231, 306, 281, 1024, 1024))
     wrong = Example(_CALL.format("terminate", [200, 150]), _TARGET)
     blind = Example("<tool_call>{[0, 0]}</tool_call>", _TARGET)
-    found = (
+    known = (
         Exploit(
             "anywhere",
             "the middle of the screen is near everything; uniformly random clicks have a mean point of 0.74",
@@ -80,7 +80,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
         Exploit("any-action", "the action is not looked at: terminate at the right place", 2.0 + weight, wrong),
     )
     some = Exploit("blind-format", "any two whole numbers in a call earn the format weight", weight, blind)
-    return (*found, some) if weight else found
+    return (*known, some) if weight else known
 
 
 def is_well_formed(text: str) -> bool:

@@ -130,7 +130,7 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
     right, cut, miss = _ANSWER.format("notclick", [100, 75]), _ANSWER.format(CLICK, [150.25, 75]), [0, 0]
     letter = "<think>-</think><answer>{'action': 'input_text', 'input_text': 'a'}</answer>"
     typing = frozen({"solution": _OTHER.format("input_text"), "parameter": "restaurants"})
-    found = (
+    known = (
         Exploit("click-anywhere", "the action scores without its place", 1.0 + weight,
                 Example(_ANSWER.format(CLICK, miss), SOLUTION, *SIZES)),
         Exploit("longer-name", "a name that contains the right one is right", 1.0 + middle + weight + thought,
@@ -144,9 +144,9 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
         *((filler,) if form in ("simple", "plain") and extra else ()),
     )  # fmt: skip
     if form != "dast":
-        return found
+        return known
     # Alone in its group, a response is as long as its budget.
-    return tuple(replace(each, payoff=each.payoff + extra * (0.5 if each.payoff > _RIGHT else -0.1)) for each in found)
+    return tuple(replace(each, payoff=each.payoff + extra * (0.5 if each.payoff > _RIGHT else -0.1)) for each in known)
 
 
 def read_native(value: Any) -> dict[str, Any] | None:
@@ -154,10 +154,10 @@ def read_native(value: Any) -> dict[str, Any] | None:
     parameter = None
     if isinstance(value, dict) and "solution" in value and set(value) <= {"solution", "parameter"}:
         value, parameter = value["solution"], value.get("parameter")
-    found = read_solution(value)
-    if found is None or not isinstance(parameter, str | None):
+    solution = read_solution(value)
+    if solution is None or not isinstance(parameter, str | None):
         return None
-    name, numbers = found
+    name, numbers = solution
     wire: dict[str, Any] = {"bbox": numbers} if name == CLICK or _is_box(numbers) else {}
     if parameter or name != CLICK:
         wire["action"] = {"name": name, "text": parameter or None}

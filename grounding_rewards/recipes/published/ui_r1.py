@@ -121,13 +121,13 @@ def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
     miss = _example(thinks, _ANSWER.format("click", [0, 0]), SOLUTION)
     typing = _example(thinks, "<answer>{'action': input_text}</answer>", _TYPING)
     blind = _example(thinks, "<answer></answer>", SOLUTION)
-    found = (
+    known = (
         Exploit("click-anywhere", "the action scores without its place: a miss keeps all but one point",
                 1.0 + weight, miss),
         Exploit("bare-action", "of actions other than a click neither text nor place nor direction is looked at",
                 2.0 + weight, typing),
     )  # fmt: skip
-    return (*found, Exploit("blind-format", "the tags score, whatever they hold", weight, blind)) if weight else found
+    return (*known, Exploit("blind-format", "the tags score, whatever they hold", weight, blind)) if weight else known
 
 
 @dataclass(frozen=True)
@@ -180,10 +180,10 @@ def read_native(value: Any) -> dict[str, Any] | None:
     """
     if isinstance(value, Mapping):
         return clicks_with_places(value)
-    found = read_solution(value)
-    if found is None:
+    solution = read_solution(value)
+    if solution is None:
         return None
-    name, numbers = found
+    name, numbers = solution
     # A box alone asks for a click, and tables of boxes are the quickest.
     return {"bbox": numbers} if name == CLICK else {"action": name}
 

@@ -62,10 +62,10 @@ def _others(right: str) -> tuple[str, str]:
 
 
 def _exploits(plain: Recipe) -> tuple[Exploit, ...]:
-    found = [replace(each, payoff=each.payoff + _ALONE[each.name == "bare-action"]) for each in plain.exploits]
-    miss = next(each for each in found if each.name == "click-anywhere")
+    known = [replace(each, payoff=each.payoff + _ALONE[each.name == "bare-action"]) for each in plain.exploits]
+    miss = next(each for each in known if each.name == "click-anywhere")
     assert miss.example is not None
     text = miss.example.response
     padded = replace(miss.example, response=text.replace("-", "so " * 99), group=(text,) * 3)
     what = "a wrong response loses the less, the longer it is: where all miss, the longest loses 0.1 and others up to 1"
-    return (*found, Exploit("padded-miss", what, miss.payoff, padded))
+    return (*known, Exploit("padded-miss", what, miss.payoff, padded))

@@ -111,33 +111,33 @@ def _returned(score: Weighted, step_return: StepReturn) -> Weighted:
 _CLICK = {"action": "click", "coordinate": [240, 600], "candidate_bbox": [200, 560, 280, 640]}
 
 
-def _example(said: str, wanted: dict[str, Any], returns: bool) -> Example:
+def _example(action: str, wanted: dict[str, Any], returns: bool) -> Example:
     place = {"trajectory": "t1", "step": 0} if returns else {}
     target = frozen({"check_options": wanted, "num_steps": 4, **place})
-    return Example(f"<think>plan</think>\n<action>{said}</action>", target, (1000, 2000), (500, 1000))
+    return Example(f"<think>plan</think>\n<action>{action}</action>", target, (1000, 2000), (500, 1000))
 
 
 def _exploits(weight: float, returns: bool) -> tuple[Exploit, ...]:
-    def found(name: str, what: str, action: float, said: str, wanted: dict[str, Any]) -> Exploit:
-        return Exploit(name, what, weight + (1.0 - weight) * action, _example(said, wanted, returns))
+    def exploit(name: str, what: str, action: float, written: str, wanted: dict[str, Any]) -> Exploit:
+        return Exploit(name, what, weight + (1.0 - weight) * action, _example(written, wanted, returns))
 
     point, text = {"action": "click", "coordinate": [500, 1000]}, {"action": "type", "text": "hello"}
     return (
-        found("empty-text", "nothing typed is part of every text", 1.0, '{"action": "type", "text": ""}', text),
-        found(
+        exploit("empty-text", "nothing typed is part of every text", 1.0, '{"action": "type", "text": ""}', text),
+        exploit(
             "beside-the-box", "a click beside the box, by a tenth of its size on each side, is in the enlarged one",
             1.0, '{"action": "click", "coordinate": [143.5, 300]}', {**_CLICK, "coordinate": [210, 600]},
         ),
-        found(
+        exploit(
             "near-the-point", "a click 4 % of the screen away from the coordinate, whatever lies there",
             1.0, '{"action": "click", "coordinate": [250, 539]}', point,
         ),
-        found(
+        exploit(
             "anywhere", "the right kind of action is half of the score, wherever it goes",
             0.5, '{"action": "click", "coordinate": [0, 0]}', point,
         ),
-        found("any-action", "any other action is a tenth of the score", 0.1, '{"action": "dance"}', text),
-        found(
+        exploit("any-action", "any other action is a tenth of the score", 0.1, '{"action": "dance"}', text),
+        exploit(
             "not-harmful", "of a HARMFUL step any other action is nine tenths of the score",
             0.9, '{"action": "dance"}', {**text, "annotation": "HARMFUL"},
         ),
@@ -192,9 +192,9 @@ _PLACED = ("click", "long_press")
 
 def _direction(wanted: Mapping[str, Any]) -> Any:
     """Return the way of the finger, of a direction that says for up and down where the view goes, or of two points."""
-    given = wanted.get("direction")
-    if given is not None:
-        return opposite(given) if given in _UPRIGHT else given
+    direction = wanted.get("direction")
+    if direction is not None:
+        return opposite(direction) if direction in _UPRIGHT else direction
     ends = wanted.get("coordinate"), wanted.get("coordinate2")
     if not all(_is_point(end) for end in ends):
         return MISSING
@@ -223,12 +223,12 @@ def _is_in(point: list[float], box: Any) -> bool:
 
 def _in_own_words(target: Mapping[str, Any]) -> dict[str, Any]:
     """A target of the wire form with the names of its actions as the source's model writes them."""
-    found, regions = dict(target), target.get("regions")
+    own, regions = dict(target), target.get("regions")
     if "action" in target:
-        found["action"] = _own_action(target["action"], target)
+        own["action"] = _own_action(target["action"], target)
     if isinstance(regions, list):
-        found["regions"] = [_in_own_words(each) if isinstance(each, Mapping) else each for each in regions]
-    return found
+        own["regions"] = [_in_own_words(each) if isinstance(each, Mapping) else each for each in regions]
+    return own
 
 
 def _fits(key: str, value: Any) -> bool:

@@ -63,17 +63,17 @@ class Unless(_Limited):
 
     def find(self, texts: Texts, answers: Answers) -> Found:
         """Find the answer that counts in each text; see ``Found``."""
-        found = self.dialect.find(texts, answers)
+        table = self.dialect.find(texts, answers)
         if len(texts) == 1:  # numpy costs more than it saves
             text = texts.values[0]
-            if found.count.item() and self._hinted(text) and self.excludes(text, found.actions[0]):
-                return _withdrawn(found, np.zeros(1, dtype=np.int64), answers)
-            return found
-        rows = np.flatnonzero(found.count)
+            if table.count.item() and self._hinted(text) and self.excludes(text, table.actions[0]):
+                return _withdrawn(table, np.zeros(1, dtype=np.int64), answers)
+            return table
+        rows = np.flatnonzero(table.count)
         some = texts.take(rows)
         rows = rows[matches(some, self.pattern) if self.pattern else contains_any(some, self.hints)]
-        excluded = [row for row in rows.tolist() if self.excludes(texts.values[row], found.actions[row])]
-        return _withdrawn(found, np.array(excluded), answers) if excluded else found
+        excluded = [row for row in rows.tolist() if self.excludes(texts.values[row], table.actions[row])]
+        return _withdrawn(table, np.array(excluded), answers) if excluded else table
 
     def _hinted(self, text: str) -> bool:
         if self.pattern:
@@ -95,16 +95,16 @@ class Gated(_Limited):
         rows = np.flatnonzero(matches(texts, self.pattern))
         if len(rows) == len(texts):
             return self.dialect.find(texts, answers)
-        found = nothing(len(texts), answers)
+        table = nothing(len(texts), answers)
         if len(rows):
-            put(found, rows, self.dialect.find(texts.take(rows), answers))
-        return found
+            put(table, rows, self.dialect.find(texts.take(rows), answers))
+        return table
 
 
-def _withdrawn(found: Found, rows: NDArray[np.int64], answers: Answers) -> Found:
+def _withdrawn(table: Found, rows: NDArray[np.int64], answers: Answers) -> Found:
     """Remove the answers of some rows, which become malformed."""
-    kept = nothing(len(found.count), answers)
+    kept = nothing(len(table.count), answers)
     kept.begun[rows] = True
-    others = np.setdiff1d(np.arange(len(found.count)), rows)
-    put(kept, others, found, others)
+    others = np.setdiff1d(np.arange(len(table.count)), rows)
+    put(kept, others, table, others)
     return kept

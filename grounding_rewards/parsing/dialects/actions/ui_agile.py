@@ -66,9 +66,9 @@ def read_loose_action(text: str) -> list[Act] | None:
     named = _ACTION.search(scope)
     name = (named[1] or named[2]) if named else ""
     place, arguments = _place(scope), {}
-    for found in _VALUE.finditer(scope):
-        if found[1] != "action":
-            arguments = {_FIELDS.get(found[1], "text"): found[2] if found[3] is None else found[3]}
+    for match in _VALUE.finditer(scope):
+        if match[1] != "action":
+            arguments = {_FIELDS.get(match[1], "text"): match[2] if match[3] is None else match[3]}
             break
     return [Act(name, place, arguments)] if name or place else None
 
@@ -87,11 +87,11 @@ def _scope(text: str) -> str:
 
 def _place(scope: str) -> tuple[float, ...]:
     for sign, pattern in _PLACES:
-        if sign in scope and (found := pattern.search(scope)):
-            return tuple([number(numeral) for numeral in found.groups() if numeral])
-    for found in _BARE.finditer(scope):
-        x, y = found[1], found[2]
-        if x.isascii() and y.isascii() and not _CUT.search(scope, max(found.start() - 2, 0), found.start()):
+        if sign in scope and (match := pattern.search(scope)):
+            return tuple([number(numeral) for numeral in match.groups() if numeral])
+    for match in _BARE.finditer(scope):
+        x, y = match[1], match[2]
+        if x.isascii() and y.isascii() and not _CUT.search(scope, max(match.start() - 2, 0), match.start()):
             return number(x), number(y)
     return ()
 

@@ -69,7 +69,7 @@ def _read(text: str, *, braced: bool) -> list[Act] | None:
     name = (named[1] or named[2]) if named else ""
     since = text.find("{", start, end) if braced else start
     for pattern in _PAIRS if since >= 0 else ():
-        places = [(number(found["x"]), number(found["y"])) for found in pattern.finditer(text, since, end)]
+        places = [(number(pair["x"]), number(pair["y"])) for pair in pattern.finditer(text, since, end)]
         if places:
             return [Act(name, place) for place in places]
     return [Act(name)] if name else []

@@ -44,11 +44,11 @@ def read_call(call: str) -> Act | None:
     >>> read_call("Type(content='it's late')").arguments, read_call("Click(box=(5))"), read_call("Wait()").name
     ({'text': "it's late"}, None, 'Wait')
     """
-    found = compiled(_NAME).match(call)
+    match = compiled(_NAME).match(call)
     end = call.rfind(")")
-    if found is None or end < found.end() or call[end + 1 :].strip():
+    if match is None or end < match.end() or call[end + 1 :].strip():
         return None
-    name, body = found[1], call[found.end() : end].strip()
+    name, body = match[1], call[match.end() : end].strip()
     if not body:
         return Act(name)
     key, _, value = body.partition("=")
