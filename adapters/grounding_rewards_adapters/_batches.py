@@ -99,11 +99,11 @@ class Batches:
         """Return the points answered, a column for each space in every batch, as a table needs, and the reasons."""
         points = scored.column(lambda each: each.scores.predictions.xy).tolist()
         pairs = list(zip(points, scored.named(lambda recipe: str(recipe.space)), strict=True))
-        found = {
+        answers = {
             f"xy_{space}": [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs]
             for space in sorted({str(recipe.space) for recipe in self.scorer.recipes})
         }
-        return {**found, "reason": [gr.Reason(code).name.lower() for code in scored.reason.tolist()]}
+        return {**answers, "reason": [gr.Reason(code).name.lower() for code in scored.reason.tolist()]}
 
     def _rollouts(
         self, scored: ScoredBatch, completions: Sequence[Any], columns: Mapping[str, Any]
@@ -126,7 +126,7 @@ class Batches:
         except Exception:  # names of samples are not worth a training
             names = texts = [None] * rows
         responses = [(response_text(completion), answer(completion)) for completion in completions]
-        found: dict[str, list[Any]] = {
+        rollouts: dict[str, list[Any]] = {
             "acc": usable(scored.columns["acc"], valid),
             "total": usable(scored.columns["total"], valid),
             "sample_id": names,
@@ -134,13 +134,13 @@ class Batches:
             "response": [None if text == shown else text for text, shown in responses],
             "rollout": [f"{process}.{start + row}" for row in range(rows)],
         }
-        return {name: values for name, values in found.items() if name not in self.parts}
+        return {name: values for name, values in rollouts.items() if name not in self.parts}
 
     def _score(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> ScoredBatch:
         if self.target_column not in columns and not self.scorer.label_free:
-            given = ", ".join(sorted(name for name, column in columns.items() if _is_column(column, len(texts))))
+            names = ", ".join(sorted(name for name, column in columns.items() if _is_column(column, len(texts))))
             raise gr.RecipeError(
-                f"the data set has no column {self.target_column!r}; it has {given or 'none at all'}. "
+                f"the data set has no column {self.target_column!r}; it has {names or 'none at all'}. "
                 "Name the one that holds the targets: reward_funcs(..., target_column=...)"
             )
         targets, lengths = columns.get(self.target_column), columns.get("completion_ids")
@@ -159,12 +159,12 @@ class Batches:
 
     def _image_sizes(self, columns: Mapping[str, Any]) -> Sizes | None:
         """Sizes of the images, or where no column holds any, of those in prompts; else what a column says."""
-        said = self._sizes("image_size", columns)
+        stated = self._sizes("image_size", columns)
         images = columns.get("images") if columns.get("images") is not None else columns.get("image")
         if images is None and columns.get("prompts") is not None:
             images = prompt_images(columns["prompts"])
         if images is None:
-            return said
+            return stated
 
         def refused(why: str) -> None:
             # The first image that is not read is logged. Its row has the size that a column or its target says.
@@ -172,7 +172,7 @@ class Batches:
             _bridge.say_once(text, self.scorer.logged, "image")
 
         sizes: Sizes = image_sizes(images, self.image_index, self.image_files, refused)
-        return sizes if said is None else [one or other for one, other in zip(sizes, said, strict=True)]
+        return sizes if stated is None else [one or other for one, other in zip(sizes, stated, strict=True)]
 
     def _sizes(self, name: str, columns: Mapping[str, Any]) -> Sizes | None:
         return None if columns.get(name) is None else _bridge.read_sizes(name, columns[name], self.scorer.logged)
@@ -187,8 +187,8 @@ class Batches:
                 f"reward_funcs(..., num_generations=) the trainer's own number, and {_groups.WHOLE}"
             )
         names = self.target_column, *_SAME_SAMPLE
-        said = [columns[name] for name in names if columns.get(name) is not None]
-        groups = _groups.repeated(said, rows, self.group_sizes)
+        keys = [columns[name] for name in names if columns.get(name) is not None]
+        groups = _groups.repeated(keys, rows, self.group_sizes)
         complaint = _groups.doubt(self.name, groups, self.group_sizes, first=self._first)
         if complaint and self._first and not self.group_sizes:
             raise gr.RecipeError(complaint)
@@ -205,7 +205,7 @@ class _Last:
     """
 
     texts: Sequence[str | None]
-    given: Mapping[str, Any]
+    columns: Mapping[str, Any]
     held: Mapping[str, list[Any]]
     scored: ScoredBatch
     asked: set[str] = field(default_factory=set)
@@ -214,8 +214,8 @@ class _Last:
         """Return True for the same texts and the very same objects, whose lists still hold what they held."""
         return (
             texts == self.texts
-            and columns.keys() == self.given.keys()
-            and all(column is self.given[name] for name, column in columns.items())
+            and columns.keys() == self.columns.keys()
+            and all(column is self.columns[name] for name, column in columns.items())
             and all(
                 len(column) == len(columns[name]) and all(map(is_, column, columns[name]))
                 for name, column in self.held.items()
@@ -230,10 +230,10 @@ def usable(column: Floats, valid: NDArray[np.bool_]) -> list[float | None]:
 
 def _processes() -> int:
     """Return how many processes train, as launchers say."""
-    said = os.environ.get("WORLD_SIZE", "")
-    return int(said) if said.isascii() and said.isdigit() else 1
+    size = os.environ.get("WORLD_SIZE", "")
+    return int(size) if size.isascii() and size.isdigit() else 1
 
 
-def _is_column(given: Any, rows: int) -> bool:
+def _is_column(column: Any, rows: int) -> bool:
     """Return True for an argument that may be a column of the data set."""
-    return (isinstance(given, list | tuple) or getattr(given, "ndim", 0) > 0) and len(given) == rows
+    return (isinstance(column, list | tuple) or getattr(column, "ndim", 0) > 0) and len(column) == rows

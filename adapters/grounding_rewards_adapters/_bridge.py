@@ -89,9 +89,9 @@ def report(
 
     ``logged`` is what was logged before, ``names`` what else names a row's sample, ``outcome`` what becomes of it.
     """
-    for row, found in errors.items():
+    for row, each in errors.items():
         name = names[row] if names else None
-        error = found if name is None else found.named(name)
+        error = each if name is None else each.named(name)
         key = error.sample if isinstance(error.sample, str) else f"{error.field} {error.came!r:.200} {error.expected}"
         if key in logged:
             continue
@@ -152,9 +152,9 @@ def metrics(scored: ScoredBatch) -> dict[str, float]:
     columns = scored.columns
     usable = columns["valid"] > 0
     means = {name: columns[name] for name in ("acc", "parsed", *scored.parts)}
-    found = {name: float(column[usable].mean()) for name, column in means.items()} if usable.any() else {}
+    averages = {name: float(column[usable].mean()) for name, column in means.items()} if usable.any() else {}
     shares = {f"reason/{kind.name.lower()}": float((scored.reason == kind).mean()) for kind in gr.Reason}
-    return {**found, "valid": float(columns["valid"].mean()), **shares}
+    return {**averages, "valid": float(columns["valid"].mean()), **shares}
 
 
 def read_sizes(name: str, column: Sequence[Any], logged: set[str]) -> list[tuple[float, float] | None]:

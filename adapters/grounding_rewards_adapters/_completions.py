@@ -43,10 +43,10 @@ def response_text(completion: Any) -> str | None:
         return completion
     if not isinstance(completion, list | tuple) or not all(isinstance(message, Mapping) for message in completion):
         raise TypeError(f"completion: got {completion!r:.80}; expected a string or a list of messages")
-    said = [message for message in completion if _role(message) in _SPEAKERS]
-    if not said and not any(_role(message) for message in completion):
-        said = list(completion)
-    return _message_text(said[-1]) if said else None
+    messages = [message for message in completion if _role(message) in _SPEAKERS]
+    if not messages and not any(_role(message) for message in completion):
+        messages = list(completion)
+    return _message_text(messages[-1]) if messages else None
 
 
 def _role(message: Mapping[str, Any]) -> str:
@@ -74,18 +74,18 @@ def _content_text(content: Any) -> str | None:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _several(given: Any) -> Iterable[Any]:
+def _several(value: Any) -> Iterable[Any]:
     """Return the items of a list; a lone mapping is a list of one, and anything else is an empty one."""
-    if isinstance(given, Mapping):
-        return [given]
-    return given if isinstance(given, list | tuple) else []
+    if isinstance(value, Mapping):
+        return [value]
+    return value if isinstance(value, list | tuple) else []
 
 
 def _call_text(call: Mapping[str, Any]) -> str:
     """A tool call as models write it, with all its keys; arguments that came as text stay that text."""
     function = call.get("function")
-    said = function if isinstance(function, Mapping) else {key: call[key] for key in call if key not in _ENVELOPE}
-    written = {key: value for key, value in said.items() if isinstance(key, str)}
+    fields = function if isinstance(function, Mapping) else {key: call[key] for key in call if key not in _ENVELOPE}
+    written = {key: value for key, value in fields.items() if isinstance(key, str)}
     arguments = written.get("arguments")
     if len(written) > 2 and isinstance(arguments, Mapping) and not arguments and [*written][-1] == "arguments":
         del written["arguments"]

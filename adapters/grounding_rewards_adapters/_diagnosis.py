@@ -97,16 +97,16 @@ class Diagnosis:
         if not wrong:
             return []
         reason, count = wrong[0]
-        found = [f"{reason.name} in {count}, such as {_shortened(self._examples[reason])}"]
+        texts = [f"{reason.name} in {count}, such as {_shortened(self._examples[reason])}"]
         example = self.recipe.example
         if example is not None and 2 * self._counts["parsed"] < self._counts["valid"]:
-            found.append(f"{self.recipe.name} reads answers such as {_shortened(example.response)}")
-        return found
+            texts.append(f"{self.recipe.name} reads answers such as {_shortened(example.response)}")
+        return texts
 
     def _unsaid(self) -> list[str]:
         """Actions that targets ask for and no response takes."""
-        said = self._said | ({"scroll"} if "swipe" in self._said else set())
-        never = {name: count for name, count in self._asked.items() if name not in said}
+        done = self._said | ({"scroll"} if "swipe" in self._said else set())
+        never = {name: count for name, count in self._asked.items() if name not in done}
         named = ", ".join(f"{name!r} ({count})" for name, count in Counter(never).most_common(3))
         return [f"asked for and never done: {named}"] if never else []
 

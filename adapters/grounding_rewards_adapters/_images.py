@@ -47,8 +47,8 @@ def prompt_images(prompts: Sequence[Any]) -> list[list[Any]]:
     return [[each["image"] for each in some if each.get("image") is not None] for some in blocks]
 
 
-def _mappings(given: Any) -> list[Mapping[str, Any]]:
-    return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list | tuple) else []
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
 
 
 def _chosen(row: Any, index: int) -> Any:

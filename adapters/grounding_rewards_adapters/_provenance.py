@@ -37,20 +37,20 @@ class Provenance:
         That is data set, image path, instruction and target, and the row's ``index`` in the data set's ``split`` where
         neither an image nor an instruction is known. None where nothing is.
         """
-        given = _either(self._ids, self._first(_SAMPLE, _name))
-        if None not in given:
-            return [str(name) for name in given]
+        names = _either(self._ids, self._first(_SAMPLE, _name))
+        if None not in names:
+            return [str(name) for name in names]
         image = self._first(IMAGE_COLUMNS, image_path)
         instruction = self._first(INSTRUCTION_COLUMNS, prompt_text)
         index, split = self._first(("index",), _name), self._first(("split",), _name)
-        for row, name in enumerate(given):
+        for row, name in enumerate(names):
             if name is None:
                 counted = image[row] is None and instruction[row] is None
                 number, part = (index[row], split[row]) if counted else (None, None)
                 target = self._targets[row] if isinstance(self._targets[row], str) else self.texts[row]
-                given[row] = _made(self.source[row], image[row], instruction[row], target, number, part)
+                names[row] = _made(self.source[row], image[row], instruction[row], target, number, part)
                 self.vague |= counted and number is None
-        return [None if name is None else str(name) for name in given]
+        return [None if name is None else str(name) for name in names]
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of a rollout table beside scores: n values each, None where nobody says."""
@@ -69,13 +69,13 @@ class Provenance:
     def _first(self, names: Sequence[str], read: Any = None) -> list[Any]:
         """Return (n,) values of the first of these columns that has a value in a row."""
         rows = len(self._targets)
-        found: list[Any] = [None] * rows
+        cells: list[Any] = [None] * rows
         for name in names:
             column = self._columns.get(name)
             if isinstance(column, list | tuple | np.ndarray) and len(column) == rows:
                 values = column.tolist() if isinstance(column, np.ndarray) else list(column)
-                found = _either(found, values if read is None else _each(read, values))
-        return found
+                cells = _either(cells, values if read is None else _each(read, values))
+        return cells
 
 
 def trainer_step(columns: Mapping[str, Any]) -> int | None:
@@ -110,7 +110,7 @@ def _either(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 
 def _each(read: Any, values: Sequence[Any]) -> list[Any]:
     """Read each value, but once a value that stands several times in a row, as those of one sample do."""
-    found: list[Any] = []
+    readings: list[Any] = []
     for row, value in enumerate(values):
-        found.append(found[-1] if row and value is values[row - 1] else read(value))
-    return found
+        readings.append(readings[-1] if row and value is values[row - 1] else read(value))
+    return readings

@@ -38,11 +38,11 @@ class Recording:
     def add(self, scored: ScoredBatch, inputs: Inputs) -> None:
         """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name."""
         try:
-            found = Provenance(scored, inputs.targets, inputs.extras or {})
-            own = {"sample_id": found.samples(), "response": inputs.responses, "target": found.texts}
-            self.recorder.append({**own, **found.columns(), **scored.rollout_columns()})
-            if found.vague:
+            provenance = Provenance(scored, inputs.targets, inputs.extras or {})
+            own = {"sample_id": provenance.samples(), "response": inputs.responses, "target": provenance.texts}
+            self.recorder.append({**own, **provenance.columns(), **scored.rollout_columns()})
+            if provenance.vague:
                 say_once(_VAGUE, self._said, level=logging.WARNING)
         except Exception as error:  # a table of rollouts is not worth a training
-            said = f"rollouts cannot be recorded ({type(error).__name__}: {error!s:.200})"
-            say_once(said, self._said, about="recording")
+            text = f"rollouts cannot be recorded ({type(error).__name__}: {error!s:.200})"
+            say_once(text, self._said, about="recording")

@@ -65,12 +65,12 @@ class Router:
             column = None
         if self.field == TASK:
             own = [_own(target, TASK) for target in targets]
-            return [mine if mine is not None else given for mine, given in zip(own, column or own, strict=True)]
+            return [mine if mine is not None else theirs for mine, theirs in zip(own, column or own, strict=True)]
         if column is None and (self.rest is None or trainer.whole_columns):
-            given = ", ".join(sorted(name for name, each in columns.items() if isinstance(each, list | tuple)))
+            names = ", ".join(sorted(name for name, each in columns.items() if isinstance(each, list | tuple)))
             hint = near(self.field, columns) or "."
             raise gr.RecipeError(
-                f"routes: {trainer.name} gives no {self.field!r}{hint} It gives: {given or 'nothing'}; {trainer.fields}"
+                f"routes: {trainer.name} gives no {self.field!r}{hint} It gives: {names or 'nothing'}; {trainer.fields}"
             )
         return [None] * len(targets) if column is None else list(column)
 

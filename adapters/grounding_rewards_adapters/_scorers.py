@@ -15,10 +15,10 @@ from grounding_rewards_adapters._scoring import Scorer
 from grounding_rewards_adapters._settings import Named, Settings, Trainer
 
 
-def read(trainer: Trainer, given: Mapping[str, Any]) -> Settings:
+def read(trainer: Trainer, arguments: Mapping[str, Any]) -> Settings:
     """Read the settings that a launch gives."""
     try:
-        return Settings.of(given)
+        return Settings.of(arguments)
     except gr.RecipeError as error:
         raise gr.RecipeError(f"{error} (options are set as {trainer.set('NAME')})") from error
 
@@ -61,34 +61,34 @@ The next call mostly has the same options. These are kept, and so are alive: no 
 _LOCK = RLock()
 
 
-def scorer(trainer: Trainer, given: Mapping[str, Any]) -> Scorer:
+def scorer(trainer: Trainer, arguments: Mapping[str, Any]) -> Scorer:
     """Return the scorer of the options that a launch gives: the same one at every call in a process."""
     if trainer.name in _LAST:
         directory, options, copies, key = _LAST[trainer.name]
         if (
             key in _SCORERS
-            and given.keys() == options.keys()
-            and all([value is options[name] for name, value in given.items()])  # noqa: C419 (faster so)
-            and (not copies or _changeable(given) == copies)
+            and arguments.keys() == options.keys()
+            and all([value is options[name] for name, value in arguments.items()])  # noqa: C419 (faster so)
+            and (not copies or _changeable(arguments) == copies)
             and os.getcwd() == directory
         ):
             return _SCORERS[key]
-    settings = read(trainer, given)
+    settings = read(trainer, arguments)
     key = trainer.name, settings.key()
     if ".py:" in key[1]:
         settings = settings.in_full()
         key = trainer.name, settings.key()
     with _LOCK:
-        found = _SCORERS.get(key)
-        if found is None:
-            found = _SCORERS[key] = make(trainer, settings)
-        _LAST[trainer.name] = os.getcwd(), dict(given), deepcopy(_changeable(given)), key
-    return found
+        built = _SCORERS.get(key)
+        if built is None:
+            built = _SCORERS[key] = make(trainer, settings)
+        _LAST[trainer.name] = os.getcwd(), dict(arguments), deepcopy(_changeable(arguments)), key
+    return built
 
 
-def _changeable(given: Mapping[str, Any]) -> dict[str, Any]:
+def _changeable(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that may change and still be the same objects."""
-    return {name: value for name, value in given.items() if type(value) in (dict, list)}
+    return {name: value for name, value in arguments.items() if type(value) in (dict, list)}
 
 
 def _unlocked() -> None:

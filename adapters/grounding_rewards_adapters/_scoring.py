@@ -161,8 +161,8 @@ class Scorer:
             raise errors[0].named(0 if rows is None else int(rows[0]))
         # No recipe can use these targets, so that any recipe returns scores of the right shape.
         blank = replace(inputs, targets=[object()] * len(inputs.targets), groups=np.arange(len(inputs.targets)))
-        found = self._score(next((each for each in self.recipes if not each.needs), self.recipes[0]), blank, rows)
-        return replace(found, scores=replace(found.scores, errors=errors), routed=False)
+        scored = self._score(next((each for each in self.recipes if not each.needs), self.recipes[0]), blank, rows)
+        return replace(scored, scores=replace(scored.scores, errors=errors), routed=False)
 
     def _watch(self, scored: ScoredBatch, names: Sequence[str | None]) -> None:
         """Log what is wrong with targets; raise where no target of a recipe can be used: the launch is at fault."""

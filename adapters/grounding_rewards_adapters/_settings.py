@@ -97,7 +97,7 @@ class Settings:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Settings:
+    def of(cls, raw: Mapping[str, Any]) -> Settings:
         """Read the settings among what a launch gives; mappings and lists of OmegaConf will do.
 
         Raises:
@@ -107,19 +107,19 @@ class Settings:
         {'model': 'qwen3_vl', 'format_weight': 0.1}
         """
         try:
-            plain = {name: frozen(value) for name, value in given.items()}
+            plain = {name: frozen(value) for name, value in raw.items()}
             json.dumps(plain, default=_token)
         except gr.GroundingRewardsError:
             raise
         except Exception as error:  # OmegaConf's own, where a value is still missing
             complaint = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise gr.RecipeError(
-                f"options of {given.get('recipe')!r:.80}: got {dict(given)!r:.200}; expected plain values ({complaint})"
+                f"options of {raw.get('recipe')!r:.80}: got {dict(raw)!r:.200}; expected plain values ({complaint})"
             ) from error
         own = {name: plain.pop(name) for name in SHARED if name in plain}
-        found = cls(**own, options=plain)
-        found._check()
-        return found
+        settings = cls(**own, options=plain)
+        settings._check()
+        return settings
 
     def in_full(self) -> Settings:
         """Return the same with paths of files in full: a relative path is another file's in another directory."""

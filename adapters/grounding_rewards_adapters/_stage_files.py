@@ -35,17 +35,17 @@ def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], StageGa
     return named, _gate(path, manifest["gate"]), [stage["epochs"] for stage in stages]
 
 
-def _has(given: Any, names: tuple[str, ...]) -> bool:
-    return isinstance(given, dict) and all(name in given for name in names)
+def _has(value: Any, names: tuple[str, ...]) -> bool:
+    return isinstance(value, dict) and all(name in value for name in names)
 
 
-def _gate(path: Path, given: Any) -> StageGate | None:
-    if given is None:
+def _gate(path: Path, gate: Any) -> StageGate | None:
+    if gate is None:
         return None
-    if not _has(given, _GATE):
-        raise PoolError(f"{path}, gate: got {given!r:.80}; expected {', '.join(_GATE)}")
+    if not _has(gate, _GATE):
+        raise PoolError(f"{path}, gate: got {gate!r:.80}; expected {', '.join(_GATE)}")
     try:
-        return StageGate(**{name: given[name] for name in _GATE})
+        return StageGate(**{name: gate[name] for name in _GATE})
     except PoolError as error:
         raise PoolError(f"{path}, {error}") from None
 

@@ -86,10 +86,10 @@ def scored(
     return _bridge.rows({**named, "format": beside.get("format", beside["parsed"]), **beside})
 
 
-def _lengths(given: Sequence[Any]) -> list[int] | None:
+def _lengths(counts: Sequence[Any]) -> list[int] | None:
     """Lengths in tokens; None where a row has none."""
     lengths: list[int] = []
-    for row, length in enumerate(given):
+    for row, length in enumerate(counts):
         if length is None:
             return None
         try:

@@ -149,8 +149,8 @@ def _check_counts(**numbers: Any) -> None:
 
 def _group_sizes(training: Any, evaluation: Any) -> tuple[int, ...]:
     """Return the numbers of completions that a sample may have, that of training first."""
-    given = {"num_generations": training, "num_generations_eval": evaluation}
-    _check_counts(**{name: number for name, number in given.items() if number is not None})
+    counts = {"num_generations": training, "num_generations_eval": evaluation}
+    _check_counts(**{name: number for name, number in counts.items() if number is not None})
     if training is None and evaluation is not None:
         raise gr.RecipeError(f"num_generations_eval={evaluation} says one of two numbers; give num_generations too")
     return tuple(dict.fromkeys(number for number in (training, evaluation) if number is not None))
@@ -225,15 +225,15 @@ def contributions(recipe: gr.Recipe) -> dict[str, float]:
     >>> contributions(gr.recipe("gelato"))
     {'distance': 1.0}
     """
-    found = dict(_walk(recipe.reward, "", 1.0))
-    if "" in found:
+    weights = dict(_walk(recipe.reward, "", 1.0))
+    if "" in weights:
         kind = type(recipe.reward).__name__
         raise gr.RecipeError(
             f"{recipe.name} is no sum of parts, but {kind}: one function cannot pay each part; leave out split=True"
         )
-    if not found:
+    if not weights:
         raise gr.RecipeError(f"{recipe.name} gives each part the weight 0; nothing would be rewarded")
-    return found
+    return weights
 
 
 def _walk(term: Verifier, name: str, weight: float) -> Iterator[tuple[str, float]]:

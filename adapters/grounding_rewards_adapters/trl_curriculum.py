@@ -207,11 +207,11 @@ class Stages:
 
 
 def _check_functions(functions: Sequence[RecipeReward]) -> None:
-    given = list(functions) if isinstance(functions, list | tuple) else []
-    if not given or not all(isinstance(function, RecipeReward) for function in given):
+    rewards = list(functions) if isinstance(functions, list | tuple) else []
+    if not rewards or not all(isinstance(function, RecipeReward) for function in rewards):
         raise PoolError(f"functions: got {functions!r:.80}; expected what reward_funcs returned, a list")
-    if len({id(function.batches) for function in given}) > 1:
-        names = ", ".join(function.__name__ for function in given)
+    if len({id(function.batches) for function in rewards}) > 1:
+        names = ", ".join(function.__name__ for function in rewards)
         raise PoolError(
             f"functions: got {names}, of several calls of reward_funcs, which each score every rollout; give those of "
             "one, whose acc decides, and the trainer all of them"
@@ -219,11 +219,11 @@ def _check_functions(functions: Sequence[RecipeReward]) -> None:
 
 
 def _per_stage(epochs: Any, stages: int) -> tuple[int, ...]:
-    found = (epochs,) * stages if isinstance(epochs, int) else epochs
-    good = isinstance(found, list | tuple) and len(found) == stages
-    if not (good and all(type(each) is int and each >= 1 for each in found)):
+    counts = (epochs,) * stages if isinstance(epochs, int) else epochs
+    good = isinstance(counts, list | tuple) and len(counts) == stages
+    if not (good and all(type(each) is int and each >= 1 for each in counts)):
         raise PoolError(f"epochs: got {epochs!r:.80}; expected a whole number from 1 for each stage")
-    return tuple(found)
+    return tuple(counts)
 
 
 class _Lookup:

@@ -115,14 +115,14 @@ def compute_score_batch(
     [1.0, 0.0]
     """
     infos = [None] * len(solution_strs) if extra_infos is None else extra_infos
-    given = {
+    lengths = {
         "data_sources": len(data_sources),
         "solution_strs": len(solution_strs),
         "ground_truths": len(ground_truths),
         "extra_infos": len(infos),
     }
-    if len(set(given.values())) > 1:
-        counts = ", ".join(f"{count} {name}" for name, count in given.items())
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{count} {name}" for name, count in lengths.items())
         raise gr.RecipeError(f"got {counts}; expected one value a response in each")
     return _scored(data_sources, list(solution_strs), list(ground_truths), infos, options)
 

@@ -41,20 +41,20 @@ class RolloutScorer:
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
         sizes = self.scorer.bad_target == "abstain"
-        found: Arrays = {}
+        arrays: Arrays = {}
         for field in self.schema:
             name, kind = field.name, field.type
             if name in SCORES or name not in COLUMNS:
-                found[name] = pa.nulls(len(batch), kind) if name in SCORES else source.further(batch, name, kind)
+                arrays[name] = pa.nulls(len(batch), kind) if name in SCORES else source.further(batch, name, kind)
             elif name == "sample_id":
-                found[name] = self._names(source, batch)
+                arrays[name] = self._names(source, batch)
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
-                found[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
-        if not found["source"].null_count < len(batch):
-            found["source"] = source.column(batch, "data_source", pa.string())
-        found["rollout"] = self._numbers(source, place, batch, found["rollout"])
-        return pa.RecordBatch.from_arrays([found[name] for name in self.schema.names], schema=self.schema)
+                arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
+        if not arrays["source"].null_count < len(batch):
+            arrays["source"] = source.column(batch, "data_source", pa.string())
+        arrays["rollout"] = self._numbers(source, place, batch, arrays["rollout"])
+        return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
     def scored(self, table: Any, batch: Batch, rows: Any, groups: Sequence[Hashable] | None = None) -> Any:
         """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none."""
@@ -67,14 +67,14 @@ class RolloutScorer:
             groups = None if groups is None else [groups[row] for row in answered.tolist()]
         scored = self.scorer.score(table, batch, groups=groups)
         scored = scored if len(answered) == len(rows) else replace(scored, rows=answered)
-        found = ScoredBatch([scored], scored.recipe.parts, len(rows)).rollout_columns()
+        by_name = ScoredBatch([scored], scored.recipe.parts, len(rows)).rollout_columns()
         for name in ("image_size", "model_image_size"):
-            found[name] = _filled(rows.column(name), found[name])
+            by_name[name] = _filled(rows.column(name), by_name[name])
         columns = {
             name: pa.array(values, rows.schema.field(name).type, mask=np.isnan(values))
             if isinstance(values, np.ndarray)
             else values
-            for name, values in found.items()
+            for name, values in by_name.items()
         }
         return self._replaced(rows, {**columns, "recipe": self._named(len(rows))})
 
@@ -89,15 +89,15 @@ class RolloutScorer:
         """The names of samples: as they came, else their target's id, else made of what rows say."""
         column = self.scorer.columns.id
         if isinstance(batch.whole, list):
-            given = batch.column(column)
+            values = batch.column(column)
         elif column not in batch.whole.schema.names:
-            given = [None] * len(batch)
+            values = [None] * len(batch)
         elif pa.types.is_string(batch.whole.column(column).type) and not batch.whole.column(column).null_count:
             return batch.whole.column(column)
         else:
-            given = batch.whole.column(column).to_pylist()
-        names = [name_of(name) for name in given]
-        for row, (came, name) in enumerate(zip(given, names, strict=True)):
+            values = batch.whole.column(column).to_pylist()
+        names = [name_of(name) for name in values]
+        for row, (came, name) in enumerate(zip(values, names, strict=True)):
             if name is None and came is not None and came == came:
                 raise TableError(
                     f"{source.table.path}, {batch.place(row)}: {column}: got {came!r:.60}; expected the sample's name, "
@@ -111,18 +111,18 @@ class RolloutScorer:
             names[row] = own or _made(source, batch, row, target)
         return pa.array(names, pa.string())
 
-    def _numbers(self, source: RolloutFile, place: int, batch: Batch, given: Any) -> Any:
+    def _numbers(self, source: RolloutFile, place: int, batch: Batch, numbers: Any) -> Any:
         names = source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
-        if "rollout" not in names or given.null_count == len(given):
+        if "rollout" not in names or numbers.null_count == len(numbers):
             start = ((self.first + place) << 32) + batch.start
             return pa.array(np.arange(start, start + len(batch)))
-        if given.null_count:
-            row = given.is_valid().index(False).as_py()
+        if numbers.null_count:
+            row = numbers.is_valid().index(False).as_py()
             raise TableError(
                 f"{source.table.path}, {batch.place(row)}: rollout: got null; expected a number in every row of the "
                 "file, or in none"
             )
-        return given
+        return numbers
 
 
 _MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")
@@ -138,7 +138,7 @@ def _cell(batch: Batch, row: int, name: str) -> Any:
 def _made(source: RolloutFile, batch: Batch, row: int, target: Any) -> str:
     """A name made of what a row says."""
     image, instruction, origin = (
-        next((found for name in names if (found := read(_cell(batch, row, name))) is not None), None)
+        next((value for name in names if (value := read(_cell(batch, row, name))) is not None), None)
         for names, read in ((IMAGE_COLUMNS, image_path), (INSTRUCTION_COLUMNS, prompt_text), (SOURCE_COLUMNS, name_of))
     )
     counted = image is None and instruction is None
@@ -149,9 +149,9 @@ def _made(source: RolloutFile, batch: Batch, row: int, target: Any) -> str:
         raise TableError(f"{source.table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
 
 
-def _filled(given: Any, sizes: Floats) -> Any:
+def _filled(column: Any, sizes: Floats) -> Any:
     """A column of sizes, with those that scoring knew where it has none."""
-    if not given.null_count or np.isnan(sizes).all():
-        return given
-    known = zip(given.to_pylist(), sizes.tolist(), strict=True)
-    return pa.array([value if value or size[0] != size[0] else size for value, size in known], given.type)
+    if not column.null_count or np.isnan(sizes).all():
+        return column
+    known = zip(column.to_pylist(), sizes.tolist(), strict=True)
+    return pa.array([value if value or size[0] != size[0] else size for value, size in known], column.type)

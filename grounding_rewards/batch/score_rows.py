@@ -61,9 +61,9 @@ class Inputs:
                 return column[rows]
             return [column[row] for row in numbers] if isinstance(column, list | tuple) else column
 
-        given = {**vars(self), "responses": list(self.responses), "targets": list(self.targets)}
+        columns = {**vars(self), "responses": list(self.responses), "targets": list(self.targets)}
         extras = self.extras and {name: some(column) for name, column in self.extras.items()}
-        return Inputs(**{**{name: some(column) for name, column in given.items()}, "extras": extras})
+        return Inputs(**{**{name: some(column) for name, column in columns.items()}, "extras": extras})
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +146,12 @@ def score_rows(
     return RecipeSlice(recipe, inputs, rollouts, recipe.evaluate(rollouts), rows, sizes)
 
 
-def _outside(name: str, given: Sizes | None, first: Floats | None) -> Floats | None:
+def _outside(name: str, sizes: Sizes | None, first: Floats | None) -> Floats | None:
     """Sizes from outside, where the targets' own do not go first; None where there are none."""
-    if given is None or not any(size is not None for size in given):
+    if sizes is None or not any(size is not None for size in sizes):
         return None
-    found = read_sizes(name, given, len(given))
-    return found if first is None else np.where(np.isnan(first), found, first)
+    outside = read_sizes(name, sizes, len(sizes))
+    return outside if first is None else np.where(np.isnan(first), outside, first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,33 +193,33 @@ class ScoredBatch:
         if len(known) == 1 and known[0][0] is None:
             return known[0][1]
         like = known[0][1] if known else np.zeros(0)
-        found = np.full((self.count, *like.shape[1:]), fill, dtype=like.dtype)
+        joined = np.full((self.count, *like.shape[1:]), fill, dtype=like.dtype)
         for rows, column in known:
-            found[rows] = column
-        return found
+            joined[rows] = column
+        return joined
 
     @cached_property
     def errors(self) -> Mapping[int, TargetError]:
         """Errors of targets that could not be used, by row."""
-        found: dict[int, TargetError] = {}
+        errors: dict[int, TargetError] = {}
         for each in self.slices:
             for row, error in each.scores.errors.items():
                 own = row if each.rows is None else int(each.rows[row])
-                found[own] = error if own == row else error.named(own)
-        return dict(sorted(found.items()))
+                errors[own] = error if own == row else error.named(own)
+        return dict(sorted(errors.items()))
 
     @property
     def targets(self) -> list[Any]:
         """(n,) the targets as read; None where unreadable."""
-        found: list[Any] = self.column(lambda each: np.fromiter(each.rollouts.targets.rows, np.object_), None).tolist()
-        return found
+        rows: list[Any] = self.column(lambda each: np.fromiter(each.rollouts.targets.rows, np.object_), None).tolist()
+        return rows
 
     def named(self, of: Callable[[Recipe], str]) -> list[Any]:
         """Return (n,) what a text says of the recipe of each row; None in rows of none."""
         texts = np.array([*(of(each.recipe) for each in self.slices), None], dtype=np.object_)
         places = [np.full(len(each.scores), place) for place, each in enumerate(self.slices)]
-        found: list[Any] = texts[self._join(places, -1)].tolist()
-        return found
+        names: list[Any] = texts[self._join(places, -1)].tolist()
+        return names
 
     def rollout_columns(self) -> dict[str, Any]:
         """Return what a rollout table says of n scored rows.

@@ -120,44 +120,44 @@ class TableScorer:
 
         A row without either whose target cannot be read is a sample of its own.
         """
-        found: list[Hashable] = []
-        for row, given in enumerate(batch.column(self.columns.id)):
+        names: list[Hashable] = []
+        for row, sample in enumerate(batch.column(self.columns.id)):
             target = targets.rows[row]
-            if given is None:
-                given = targets.errors[row].sample if target is None else target.id
-                if target is None and given == row:  # the error has only the row's number to name it by
-                    found.append(("unread", row))
+            if sample is None:
+                sample = targets.errors[row].sample if target is None else target.id
+                if target is None and sample == row:  # the error has only the row's number to name it by
+                    names.append(("unread", row))
                     continue
-            name = name_of(given)
+            name = name_of(sample)
             if name is None:
-                came = "null" if given is None else f"{given!r:.60}"
+                came = "null" if sample is None else f"{sample!r:.60}"
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {self.columns.id}: got {came}; expected the sample's name, a "
                     f"text or a whole number, in this column (--id-column) or as id of the target: {self.recipe.name} "
                     "compares the rollouts of one sample"
                 )
-            found.append(name)
-        if 1 < len(found) == len(set(found)):
+            names.append(name)
+        if 1 < len(names) == len(set(names)):
             self.on_warning(f"{self.recipe.name} compares the rollouts of one sample, and no sample here has two")
-        return found
+        return names
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
         """Return the column of lengths in tokens, or None where no row has one."""
-        given = batch.column(self.columns.token_length)
-        if all(length is None for length in given):
+        lengths = batch.column(self.columns.token_length)
+        if all(length is None for length in lengths):
             return None
-        for row, length in enumerate(given):
+        for row, length in enumerate(lengths):
             if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= COORDINATE_LIMIT:
                 came = "null" if length is None else f"{length!r:.60}"
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {self.columns.token_length}: got {came}; expected how many "
                     "tokens the response has, a whole number from 0, in every row or in none"
                 )
-        return [int(length) for length in given]
+        return [int(length) for length in lengths]
 
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
         """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
-        found: list[tuple[float, float] | None] = []
+        sizes: list[tuple[float, float] | None] = []
         for row, value in enumerate(batch.column(name)):
             size = read_size(value)
             if size is None and value is not None and self.bad_target == "raise":
@@ -165,8 +165,8 @@ class TableScorer:
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {name}: got {came}; expected [width, height] or null"
                 )
-            found.append(size)
-        return found if any(found) else None
+            sizes.append(size)
+        return sizes if any(sizes) else None
 
     def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
         """Return the error of one row's target, with the place of that row in the file."""

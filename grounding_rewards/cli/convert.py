@@ -146,24 +146,24 @@ def convert(
         reporting=terminal.REPORTING,
     )
     try:
-        found = converter.run(file, out)
+        converted = converter.run(file, out)
     except NotConvertedError as error:
         if as_json:
             terminal.print_json(_summary(file, out, trainer.value, built, error.result))
         raise
     if as_json:
-        terminal.print_json(_summary(file, out, trainer.value, built, found))
+        terminal.print_json(_summary(file, out, trainer.value, built, converted))
     else:
-        left = f" ({len(found.problems)} left out)" if found.problems else ""
-        line = f"{found.written} rows for {trainer.value}{left} written to {out}"
+        left = f" ({len(converted.problems)} left out)" if converted.problems else ""
+        line = f"{converted.written} rows for {trainer.value}{left} written to {out}"
         sys.stderr.write(terminal.printable(line) + "\n")
 
 
-def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, found: Converted) -> dict[str, Any]:
+def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, converted: Converted) -> dict[str, Any]:
     return {
         "file": str(file),
         "out": str(out),
         "for": trainer,
         "recipe": None if recipe is None else recipe.to_dict(),
-        **found.as_json(),
+        **converted.as_json(),
     }

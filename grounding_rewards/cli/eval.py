@@ -39,21 +39,21 @@ def evaluate_files(
     """
     scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, on_warning=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
-    found, warned = [], list[list[str]]()
+    evaluations, warned = [], list[list[str]]()
     for file in files:
         known = len(terminal.warnings())
-        found.append((str(file), _evaluate(file, scorer, fields)))
+        evaluations.append((str(file), _evaluate(file, scorer, fields)))
         warned.append(terminal.warnings()[known:])
     if as_json:
         own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
         terminal.print_json(
             [
                 {"file": file, **own, **each.to_dict(), "warnings": texts}
-                for (file, each), texts in zip(found, warned, strict=True)
+                for (file, each), texts in zip(evaluations, warned, strict=True)
             ]
         )
     else:
-        show.evaluations(found, label_free=scorer.recipe.label_free)
+        show.evaluations(evaluations, label_free=scorer.recipe.label_free)
         if scorer.recipe.label_free:
             terminal.note(options.unlabelled(scorer.recipe))
 
@@ -72,9 +72,9 @@ def _evaluate(file: Path, scorer: TableScorer, by: list[str]) -> Evaluation:
                 evaluate(scores, refusals=scored.rollouts.targets.refusal, by={name: batch.column(name) for name in by})
             )
             advance(batch.done)
-    found = merge(parts)
+    evaluation = merge(parts)
     if wrong is not None:
-        terminal.warn(f"{file}: {found.not_valid} rows have targets that cannot be used, the first: {wrong}")
+        terminal.warn(f"{file}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
-    return found
+    return evaluation

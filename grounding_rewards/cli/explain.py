@@ -174,7 +174,7 @@ def _check_picture(plot: Path | None, image: Path | None) -> None:
             figure.figures()
 
 
-def _others(first: str, names: str | None, given: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
+def _others(first: str, names: str | None, chosen: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
     """Build the recipes to compare with, each with those options that it takes; return the others by recipe."""
     if names is None:
         return [], {}
@@ -188,9 +188,9 @@ def _others(first: str, names: str | None, given: Mapping[str, Any]) -> tuple[li
         takes = {*catalogue.own_options(name), *catalogue.SHARED}
         # Options that it cannot be built without are those it is listed with; no space is guessed, though.
         own = {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
-        others.append(catalogue.recipe(name, **{**own, **{key: given[key] for key in given if key in takes}}))
-        if not takes >= given.keys():
-            left_out[name] = sorted(given.keys() - takes)
+        others.append(catalogue.recipe(name, **{**own, **{key: chosen[key] for key in chosen if key in takes}}))
+        if not takes >= chosen.keys():
+            left_out[name] = sorted(chosen.keys() - takes)
     return others, left_out
 
 

@@ -180,15 +180,15 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
 
 def read_options(options: Sequence[str] | None, **named: Any) -> dict[str, Any]:
     """Return the recipe's options: those of ``--option``, and ``named`` ones with flags of their own."""
-    given = {name: value for name, value in named.items() if value is not None}
+    values = {name: value for name, value in named.items() if value is not None}
     for option in options or ():
         key, equals, value = option.partition("=")
         if not (key and equals):
             raise RecipeError(f"--option: got {option!r}; expected KEY=VALUE, such as format_weight=0.1")
-        if key in given:
+        if key in values:
             raise RecipeError(f"--option: {key} is given twice")
-        given[key] = read_value(value)
-    return given
+        values[key] = read_value(value)
+    return values
 
 
 def target_recipe(name: str | None) -> Recipe | None:

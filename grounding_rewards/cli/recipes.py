@@ -18,7 +18,7 @@ def list_recipes(
         str | None, typer.Argument(metavar="[NAME]", help="One recipe; without it all of them in a table.")
     ] = None,
     *,
-    given: options.RecipeOptions,
+    chosen: options.RecipeOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: a list, or one recipe's object.")] = False,
 ) -> None:
     """List the recipes, or show one: formula, parts, options, source, deviations, exploits and a scored example.
@@ -28,11 +28,11 @@ def list_recipes(
     Example: `grounding-rewards recipes gelato --option format_weight=0.1`
     """
     if name is not None:
-        facts = describe.recipe(name, given)
+        facts = describe.recipe(name, chosen)
         terminal.print_json(facts) if as_json else show_recipes.one(facts)
         return
-    if given:
-        raise RecipeError(f"recipes: got {', '.join(given)} without a NAME; expected the recipe that takes them")
+    if chosen:
+        raise RecipeError(f"recipes: got {', '.join(chosen)} without a NAME; expected the recipe that takes them")
     listed = [describe.entry(each) for each in catalogue.list_recipes()]
     terminal.print_json(listed) if as_json else show_recipes.table(listed)
     for each in listed:

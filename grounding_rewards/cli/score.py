@@ -61,7 +61,7 @@ def score(
 
 def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     table = open_table(file)
-    found: list[Evaluation] = []
+    parts: list[Evaluation] = []
     total, notes, noticed = 0.0, list[str](), list[Finding]()
     scorer = replace(scorer, on_findings=noticed.extend)
     wrong: TargetError | None = None
@@ -74,7 +74,7 @@ def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str,
             scores = scored.scores
             columns = _columns(scores) | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
             writer.write(batch, {prefix + name: values for name, values in columns.items()})
-            found.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
+            parts.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
             wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)
@@ -84,7 +84,7 @@ def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str,
         terminal.warn(f"the first of the rows that are not valid: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
-    return _summary(file, out, scorer.recipe, merge(found), total)
+    return _summary(file, out, scorer.recipe, merge(parts), total)
 
 
 def _new(recipe: Recipe, prefix: str) -> dict[str, type]:
@@ -94,26 +94,26 @@ def _new(recipe: Recipe, prefix: str) -> dict[str, type]:
 
 
 def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
-    found = scores.predictions
-    names = np.array([*found.dialects, None], dtype=np.object_)
+    predictions = scores.predictions
+    names = np.array([*predictions.dialects, None], dtype=np.object_)
     usable = scores.valid == 1
     numbers = {"total": scores.total, "acc": scores.acc, **scores.parts}
     return {
         **{name: _or_none(np.where(usable, values, np.nan)) for name, values in numbers.items()},
         "valid": scores.valid.tolist(),
-        "x": _or_none(found.xy[:, 0]),
-        "y": _or_none(found.xy[:, 1]),
+        "x": _or_none(predictions.xy[:, 0]),
+        "y": _or_none(predictions.xy[:, 1]),
         "reason": _NAMES[scores.reason].tolist(),
-        "dialect": names[found.dialect].tolist(),
+        "dialect": names[predictions.dialect].tolist(),
     }
 
 
-def _acts(found: Predictions) -> dict[str, Sequence[Any]]:
+def _acts(predictions: Predictions) -> dict[str, Sequence[Any]]:
     """The name of each action and, as JSON, what it says; None where it has none."""
-    said = found.arguments.by_row(len(found.actions))
+    arguments = predictions.arguments.by_row(len(predictions.actions))
     return {
-        "action_name": [name or None for name in found.actions.tolist()],
-        "arguments": [dumps(fields).decode() if fields else None for fields in said],
+        "action_name": [name or None for name in predictions.actions.tolist()],
+        "arguments": [dumps(fields).decode() if fields else None for fields in arguments],
     }
 
 
@@ -121,18 +121,18 @@ def _or_none(values: Floats) -> list[float | None]:
     return [value if finite else None for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)]
 
 
-def _summary(file: Path, out: Path, recipe: Recipe, found: Evaluation, total: float) -> dict[str, Any]:
+def _summary(file: Path, out: Path, recipe: Recipe, evaluation: Evaluation, total: float) -> dict[str, Any]:
     return {
         "file": str(file),
         "out": str(out),
         "recipe": recipe.to_dict(),
         **options.marked(recipe),
-        "rows": found.n + found.not_valid,
-        "valid": found.n,
-        "mean_total": total / found.n if found.n else None,
-        "hit_rate": found.accuracy,
-        "parse_rate": found.parse_rate,
-        "reasons": dict(found.reasons),
+        "rows": evaluation.n + evaluation.not_valid,
+        "valid": evaluation.n,
+        "mean_total": total / evaluation.n if evaluation.n else None,
+        "hit_rate": evaluation.accuracy,
+        "parse_rate": evaluation.parse_rate,
+        "reasons": dict(evaluation.reasons),
         "warnings": terminal.warnings(),
     }
 

@@ -2,8 +2,8 @@
 
 >>> from grounding_rewards.coords.spaces import PIXEL
 >>> reading = Reading(ColumnNames("ask", target="box"), TargetReader(space=PIXEL))
->>> found = read_rows([{"ask": "Save", "box": [1, 2, 3, 4], "id": "a"}], reading)
->>> LAYOUTS["easyr1"].row(found.samples[0])["problem"]
+>>> read = read_rows([{"ask": "Save", "box": [1, 2, 3, 4], "id": "a"}], reading)
+>>> LAYOUTS["easyr1"].row(read.samples[0])["problem"]
 'Save'
 """
 

@@ -101,25 +101,25 @@ def find_columns(
     """
     there = _available(rows)
     offered = [name for name in there if _top(name) not in dropped]
-    found, guesses, notes = dict[str, str](), dict[str, str](), list[str]()
+    columns, guesses, notes = dict[str, str](), dict[str, str](), list[str]()
     for role in _NAMES:
         column = named.get(role)
         if column is None:
             guessed, remarks = _guess(role, offered, rows)
             notes += remarks
             if guessed:
-                found[role] = guesses[role] = guessed
+                columns[role] = guesses[role] = guessed
         elif column in there or column not in ("", NONE):
             _check(column, role, there)
-            found[role] = column
+            columns[role] = column
     for role, what in _WHAT.items():
-        if role not in found and role not in optional:
+        if role not in columns and role not in optional:
             raise ConvertError(f"which column holds {what}? Give --{role}-column; there are: {', '.join(there)}")
-    if "image" not in found and named.get("image") is None:
+    if "image" not in columns and named.get("image") is None:
         notes += _images(offered, rows)
-    size = found.pop("image-size", "")
+    size = columns.pop("image-size", "")
     sides = (size,) if size in there else tuple(size.split(",")) if size else ()
-    return ChosenColumns(ColumnNames(found.pop("instruction", ""), image_size=sides, **found), guesses, notes)
+    return ChosenColumns(ColumnNames(columns.pop("instruction", ""), image_size=sides, **columns), guesses, notes)
 
 
 def value_at(row: Mapping[str, Any], name: str | None) -> Any:
@@ -148,7 +148,7 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
 
 def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
     """Guess a column by its name and values, and note those whose values do not fit."""
-    found, notes = list[str](), list[str]()
+    fitting, notes = list[str](), list[str]()
     for name in GUESSED[role]:
         parts = [name] if name in _NAMES[role] else name.split(",")
         if not all(part in there for part in parts):
@@ -157,12 +157,12 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
             (v for row in rows for part in parts if not _fits(role, v := value_at(row, part), len(parts))), None
         )
         if unfit is None:
-            found.append(name)
+            fitting.append(name)
         else:
             notes.append(f"{role}: not column {name}, which holds {unfit!r:.60}; --{role}-column names one")
-    if role in _ONE_ONLY and len(found) > 1:
-        raise ConvertError(f"which column holds the {role}: {' or '.join(found)}? Give --{role}-column")
-    return (found[0] if found else None), notes
+    if role in _ONE_ONLY and len(fitting) > 1:
+        raise ConvertError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column")
+    return (fitting[0] if fitting else None), notes
 
 
 def _fits(role: str, value: Any, parts: int) -> bool:

@@ -93,10 +93,10 @@ def read_images(value: Any) -> tuple[Image, ...]:
     >>> read_images(["a.png", {"bytes": b"GIF89a", "path": None}])
     (Image(path='a.png', data=None), Image(path=None, data=b'GIF89a'))
     """
-    found = tuple(map(_image, value if isinstance(value, list | tuple) else [value]))
-    if not found:
+    images = tuple(map(_image, value if isinstance(value, list | tuple) else [value]))
+    if not images:
         raise ConvertError(f"image: got an empty list; expected {_EXPECTED}")
-    return found
+    return images
 
 
 def _image(value: Any) -> Image:
@@ -199,13 +199,13 @@ class ImageFiles:
             with _pillow_bound(self.max_image_pixels):
                 from PIL.Image import open as opened
 
-                found = opened(io.BytesIO(data), formats=[image_format(data) or ""])
-                self._check_pixels(found.size)  # a header may hold two sizes
-                found.load()
+                decoded = opened(io.BytesIO(data), formats=[image_format(data) or ""])
+                self._check_pixels(decoded.size)  # a header may hold two sizes
+                decoded.load()
         except Exception as error:  # Pillow's readers raise errors of many types
             name = "its bytes" if image.data is not None else f"{image.path!r:.200}"
             raise PictureError(f"image: cannot decode {name} ({error!s:.200})") from None
-        return found
+        return decoded
 
     def _read(self, path: str, *, whole: bool) -> bytes:
         """Read a file, or only as many of its first bytes as say its size."""

@@ -41,11 +41,11 @@ class MergedColumns:
         """Merge our columns of a row over its own."""
         return {**ours, **{name: over(self._fitted(name, row.get(name)), ours[name]) for name in self.merged}}
 
-    def _fitted(self, name: str, given: Any) -> Any:
-        found = self.found.get(name)
-        if found is None or not isinstance(given, Mapping):
-            return given
-        return {found.name(key): found.fitted(key, value) for key, value in _filled(given).items()}
+    def _fitted(self, name: str, cell: Any) -> Any:
+        inferred = self.found.get(name)
+        if inferred is None or not isinstance(cell, Mapping):
+            return cell
+        return {inferred.name(key): inferred.fitted(key, value) for key, value in _filled(cell).items()}
 
 
 def merged_columns(
@@ -68,14 +68,14 @@ def merged_columns(
         if schema is not None and merged:
             refuse_bytes(table.path, [schema.field(name) for name in merged])
         return MergedColumns(types, merged)
-    found = {} if schema is not None else {name: _inferred(table, name, note) for name in merged}
+    inferred = {} if schema is not None else {name: _inferred(table, name, note) for name in merged}
     for name in merged:
-        theirs = _fields(schema.field(name).type) if schema is not None else found[name].encodable_types
+        theirs = _fields(schema.field(name).type) if schema is not None else inferred[name].encodable_types
         types[name] = pa.struct(over(theirs, _fields(types[name])))
     if PROMPT in types:
         further = _further_types(table, schema, reading.columns.instruction)
         types[PROMPT] = pa.list_(pa.struct({**_fields(arrow_type(MESSAGES[0])), **further}))
-    return MergedColumns(types, merged, found)
+    return MergedColumns(types, merged, inferred)
 
 
 def arrow_type(kind: Any) -> Any:
@@ -94,13 +94,13 @@ def empty_row(schema: Any) -> dict[str, Any]:
 
 def _inferred(table: Table, name: str, note: Note) -> Inferred:
     batches = table.batches([name], whole=False)
-    given = ([_filled(row[name]) for row in batch.rows if isinstance(row.get(name), Mapping)] for batch in batches)
-    return Inferred.of(given, note, f"{name}.")
+    filled = ([_filled(row[name]) for row in batch.rows if isinstance(row.get(name), Mapping)] for batch in batches)
+    return Inferred.of(filled, note, f"{name}.")
 
 
-def _filled(given: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields without empty objects, for which Parquet has no type."""
-    return {key: value for key, value in given.items() if value != {}}
+    return {key: value for key, value in fields.items() if value != {}}
 
 
 def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
@@ -111,17 +111,17 @@ def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
         return {name: each for name, each in _fields(one).items() if name not in ("role", "content")}
 
     def messages(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        given = value_at(row, column)
-        return [each for each in given if isinstance(each, Mapping)] if isinstance(given, list) else []
+        content = value_at(row, column)
+        return [each for each in content if isinstance(each, Mapping)] if isinstance(content, list) else []
 
     batches = table.batches([column.partition(".")[0], column], whole=False)
     further = ([further_fields(each) for row in batch.rows for each in messages(row)] for batch in batches)
-    found = Inferred.of(further, lambda text: None)
-    if found.as_json:
+    types = Inferred.of(further, lambda text: None)
+    if types.as_json:
         raise ConvertError(
-            f"instruction: {', '.join(sorted(found.as_json))} of its messages has no one Parquet type; write JSON lines"
+            f"instruction: {', '.join(sorted(types.as_json))} of its messages has no one Parquet type; write JSON lines"
         )
-    return found.encodable_types
+    return types.encodable_types
 
 
 def _type_at(schema: Any, name: str) -> Any:

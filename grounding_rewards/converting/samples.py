@@ -114,10 +114,10 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     >>> from grounding_rewards.coords.spaces import PIXEL
     >>> reading = Reading(ColumnNames("ask", target="box"), TargetReader(space=PIXEL))
     >>> rows = [{"ask": "Save", "box": {"bbox": [1, 2, 3, 4], "id": "a"}}, {"box": {"bbox": [3, 2, 1]}}]
-    >>> found = read_rows(rows, reading)
-    >>> found.samples[0].wire
+    >>> read = read_rows(rows, reading)
+    >>> read.samples[0].wire
     '{"bbox": [1, 2, 3, 4], "space": "pixel", "id": "a"}'
-    >>> found.problems
+    >>> read.problems
     {1: "target, field 'bbox': got [3, 2, 1]; expected 4 numbers x1 y1 x2 y2"}
     """
     samples: list[Sample | None] = [None] * len(rows)
@@ -194,15 +194,15 @@ def _size_of(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
 
 def _name(row: Mapping[str, Any], reading: Reading, target: Target) -> str | int | None:
     """Return the row's name: of an option's column, else the target's own, else of a guessed column."""
-    given = value_at(row, reading.columns.id)
-    if given is not None and (isinstance(given, bool) or not isinstance(given, str | int) or given == ""):
+    name = value_at(row, reading.columns.id)
+    if name is not None and (isinstance(name, bool) or not isinstance(name, str | int) or name == ""):
         raise ConvertError(
-            f"id ({reading.columns.id}): got {given!r:.80}; expected a text or a whole number; --id-column names "
+            f"id ({reading.columns.id}): got {name!r:.80}; expected a text or a whole number; --id-column names "
             "another, or none"
         )
-    if isinstance(given, int) and abs(given) > _LARGEST_ID:
-        raise ConvertError(f"id ({reading.columns.id}): got {given!r:.80}, which 64 bits do not hold; write it as text")
-    first, second = (given, target.id) if "id" in reading.chosen else (target.id, given)
+    if isinstance(name, int) and abs(name) > _LARGEST_ID:
+        raise ConvertError(f"id ({reading.columns.id}): got {name!r:.80}, which 64 bits do not hold; write it as text")
+    first, second = (name, target.id) if "id" in reading.chosen else (target.id, name)
     return second if first is None else first
 
 

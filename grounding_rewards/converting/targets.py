@@ -82,13 +82,13 @@ class TargetReader:
                 if not (error.field in _SIZES and error.came is MISSING)
             }
             noticed = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
-        found = {row: _why(error) for row, error in errors.items()}
+        problems = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
             if target.space is None and target.ends:
-                found.setdefault(row, NO_SPACE)
+                problems.setdefault(row, NO_SPACE)
             if other != target:
-                found[row] = 'target: would not read back as the same; JSON cannot hold its "extra"'
-        return found, noticed
+                problems[row] = 'target: would not read back as the same; JSON cannot hold its "extra"'
+        return problems, noticed
 
 
 def written(target: Target) -> str:

@@ -46,12 +46,12 @@ def inside(folder: str | os.PathLike[str], name: str) -> Path:
         raise DataPathError("is an absolute path; expected a name inside its folder")
     try:
         root = Path(os.path.realpath(folder))
-        found = Path(os.path.realpath(root / name))
+        path = Path(os.path.realpath(root / name))
     except (OSError, ValueError) as error:
         raise _unreadable(error) from None
-    if not any(found.is_relative_to(each) for each in (root, *_blobs(root))):
+    if not any(path.is_relative_to(each) for each in (root, *_blobs(root))):
         raise DataPathError(f"leads out of {os.fspath(folder)}", elsewhere=True)
-    return found
+    return path
 
 
 def inside_file(folder: str | os.PathLike[str], name: object) -> Path:
@@ -62,13 +62,13 @@ def inside_file(folder: str | os.PathLike[str], name: object) -> Path:
     """
     if not isinstance(name, str):
         raise DataPathError("is no name; expected a text")
-    found = inside(folder, name)
+    path = inside(folder, name)
     try:
-        there = os.lstat(found)
+        there = os.lstat(path)
     except OSError as error:
         raise _unreadable(error) from None
     _check(there, "a regular file")
-    return found
+    return path
 
 
 @contextmanager
@@ -102,13 +102,13 @@ def open_regular(
         raise _unreadable(error) from None
 
 
-def regular_files(found: Iterable[Path]) -> list[Path]:
+def regular_files(paths: Iterable[Path]) -> list[Path]:
     """Return files that were found in a directory, each a regular file: another one may hold rows, and is not left out.
 
     Raises:
         TableError: one is a FIFO, a socket, a device or a directory, or a link that leads nowhere; names it.
     """
-    files = list(found)
+    files = list(paths)
     for file in files:
         try:
             _check(file.stat(), "a regular file")
@@ -177,15 +177,15 @@ def read_up_to(file: IO[bytes], most: int) -> bytes:
     >>> read_up_to(io.BytesIO(b"abc"), 3), read_up_to(io.BytesIO(b"abcde"), 3)
     (b'abc', b'abcd')
     """
-    found = bytearray()
-    while len(found) <= most and (piece := file.read(min(_STEP, most + 1 - len(found)))):
-        found += piece
-    return bytes(found)
+    content = bytearray()
+    while len(content) <= most and (piece := file.read(min(_STEP, most + 1 - len(content)))):
+        content += piece
+    return bytes(content)
 
 
-def _check(found: os.stat_result, expected: str) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+def _check(status: os.stat_result, expected: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no regular file")
         raise DataPathError(f"is {kind}; expected {expected}")
 
 

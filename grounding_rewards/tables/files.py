@@ -126,8 +126,8 @@ def table_writer(
         from grounding_rewards.tables.parquet import ParquetWriter
 
         if schema is None:
-            found = inferred or Inferred.of((batch.rows for batch in like.batches()), note)
-            writer = inferring_writer(file, like.path, found, new, metadata)
+            inferred = inferred or Inferred.of((batch.rows for batch in like.batches()), note)
+            writer = inferring_writer(file, like.path, inferred, new, metadata)
         else:
             writer = ParquetWriter(file, like.path, schema, new)
     try:

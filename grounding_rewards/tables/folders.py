@@ -50,9 +50,9 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
         if split not in (None, path.name):
             raise TableError(f"{path}: holds one split; leave --split {split} out")
         return _saved(path, split)
-    found = _by_split(path)
-    chosen = _chosen(path, list(found), split)
-    return _chained(path, found[chosen], lambda file: open_table(file, tolerant=tolerant), chosen)
+    splits = _by_split(path)
+    chosen = _chosen(path, list(splits), split)
+    return _chained(path, splits[chosen], lambda file: open_table(file, tolerant=tolerant), chosen)
 
 
 class ChainedTable:
@@ -78,11 +78,11 @@ class ChainedTable:
         first = schema_of(self.tables[0])
         if first is None:
             return None
-        found = first
+        schema = first
         for table in self.tables[1:]:
-            found = _both(found, schema_of(table), table, self.tables[0])
-        same = [field.name for field in found if field.type.equals(first.field(field.name).type)]
-        return first if same == found.names else found.with_metadata(with_features(first.metadata, same, {}))
+            schema = _both(schema, schema_of(table), table, self.tables[0])
+        same = [field.name for field in schema if field.type.equals(first.field(field.name).type)]
+        return first if same == schema.names else schema.with_metadata(with_features(first.metadata, same, {}))
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
@@ -179,9 +179,9 @@ def _chained(path: Path, files: Sequence[Path], opened: Callable[[Path], Table],
             skipped.append(file.name)
     if not tables:
         raise NoRowsError(f"{path}: no rows in any file of it: {', '.join(skipped)}")
-    found = ChainedTable(path, tables, split or None, skipped)
-    _ = found.schema
-    return found
+    chained = ChainedTable(path, tables, split or None, skipped)
+    _ = chained.schema
+    return chained
 
 
 def _by_split(path: Path) -> dict[str, list[Path]]:
@@ -190,17 +190,17 @@ def _by_split(path: Path) -> dict[str, list[Path]]:
     files = sorted((file.relative_to(path) for file in path.rglob("*") if not file.is_dir()), key=_by_number)
     files = [file for file in files if not any(part.startswith((".", "_")) for part in file.parts)]
     for suffixes in (PARQUET, JSON_LINES):
-        found: dict[tuple[str, str], list[Path]] = {}
+        splits: dict[tuple[str, str], list[Path]] = {}
         for file in files:
             if file.suffix.lower() in suffixes:
-                found.setdefault(split_of(file), []).append(path / file)
-        if found:
-            for each in found.values():
+                splits.setdefault(split_of(file), []).append(path / file)
+        if splits:
+            for each in splits.values():
                 regular_files(each)
-            names = [name for _, name in found]
+            names = [name for _, name in splits]
             return {
                 name if names.count(name) == 1 else f"{folder}/{name}".rstrip("/"): files
-                for (folder, name), files in found.items()
+                for (folder, name), files in splits.items()
             }
     raise TableError(
         f"{path}: no rows in it; expected files that end in {', '.join((*PARQUET, *JSON_LINES))}, or what save_to_disk "

@@ -78,14 +78,14 @@ class Inferred:
 
 
 def inferring_writer(
-    file: IO[bytes], path: Path, found: Inferred, new: NewColumns, metadata: Mapping[bytes, bytes] | None
+    file: IO[bytes], path: Path, inferred: Inferred, new: NewColumns, metadata: Mapping[bytes, bytes] | None
 ) -> ParquetWriter:
     """Return a writer of JSON objects as Parquet; columns without one type become strings of JSON."""
 
     def columns(batch: Batch) -> list[Any]:
-        return [found.array(path, batch, name, kind) for name, kind in found.types.items()]
+        return [inferred.array(path, batch, name, kind) for name, kind in inferred.types.items()]
 
-    return ParquetWriter(file, path, pa.schema(list(found.encodable_types.items()), metadata), new, columns)
+    return ParquetWriter(file, path, pa.schema(list(inferred.encodable_types.items()), metadata), new, columns)
 
 
 def _types(batches: Iterable[Sequence[Mapping[str, Any]]]) -> tuple[dict[str, Any], set[str], int]:
@@ -98,11 +98,11 @@ def _types(batches: Iterable[Sequence[Mapping[str, Any]]]) -> tuple[dict[str, An
         for name in dict.fromkeys(key for row in batch for key in row):
             values = [row.get(name) for row in batch]
             try:
-                found = _type(values)
+                kind = _type(values)
             except UnicodeEncodeError:
                 broken.add(name)
-                found = _type(encodable(values))
-            types[name] = wider(types[name], found) if name in types else found
+                kind = _type(encodable(values))
+            types[name] = wider(types[name], kind) if name in types else kind
     return types, broken, rows
 
 

@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any
 
 
-def interruptible(connection: Any, call: Callable[..., Any], *given: Any) -> Any:
+def interruptible(connection: Any, call: Callable[..., Any], *arguments: Any) -> Any:
     """Return the result of a call that queries a connection; an exception that a signal raises meanwhile stops it.
 
     DuckDB itself looks for signals between some of its steps only, and may not for minutes. So the call runs in a
@@ -19,20 +19,20 @@ def interruptible(connection: Any, call: Callable[..., Any], *given: Any) -> Any
     >>> interruptible(connection, lambda sql: connection.sql(sql).fetchall(), "SELECT 1")
     [(1,)]
     """
-    found: Future[Any] = Future()
+    future: Future[Any] = Future()
 
     def run() -> None:
         try:
-            found.set_result(call(*given))
+            future.set_result(call(*arguments))
         except BaseException as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
     thread = Thread(target=run, daemon=True)
     try:
         thread.start()
-        return found.result()
+        return future.result()
     except BaseException:
-        while thread.is_alive() and not found.done():
+        while thread.is_alive() and not future.done():
             connection.interrupt()  # once more, where the query began right after it was interrupted
             thread.join(0.05)
         raise

@@ -57,10 +57,10 @@ def check_finished(folder: Path) -> None:
         TableError: one has; says how to finish it.
     """
     for each in sorted(folder.glob(f"**/{UNFINISHED}/[!.]*.manifest.json")):
-        said, place = manifest_or_none(each), each.parent.parent
-        if said is not None and (said.get(COMPLETE) or not (place / each.name).exists()):
+        run, place = manifest_or_none(each), each.parent.parent
+        if run is not None and (run.get(COMPLETE) or not (place / each.name).exists()):
             raise TableError(
-                f"{place}: is unfinished: a run of {said.get('command', 'a command')} was killed, or is at work; the "
+                f"{place}: is unfinished: a run of {run.get('command', 'a command')} was killed, or is at work; the "
                 "same command again goes on where it was, and finishes it"
             )
 

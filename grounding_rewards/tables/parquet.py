@@ -62,9 +62,9 @@ class ParquetTable:
         wanted = [name for name in self.columns if columns is None or name in columns]
         with self._reading() as file:
             start, rows = 0, file.metadata.num_rows
-            found = file.iter_batches(size or self._rows_at_once(file), columns=None if whole else wanted)
+            batches = file.iter_batches(size or self._rows_at_once(file), columns=None if whole else wanted)
             # A size that the caller asks for is kept, whatever memory it takes.
-            for arrow in found if size else gathered(found):
+            for arrow in batches if size else gathered(batches):
                 picked = arrow.select(wanted).to_pylist() if wanted else [{} for _ in range(len(arrow))]
                 yield Batch(start, picked, arrow, (start + len(arrow)) / rows)
                 start += len(arrow)

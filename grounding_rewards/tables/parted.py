@@ -59,14 +59,14 @@ def write_rows(file: IO[bytes], path: Path, tables: Iterable[pa.Table]) -> int:
 
 def write_tables(files: Files, parts: Iterable[tuple[Path, Iterable[pa.Table]]]) -> list[Written]:
     """Write each part's tables into its file; a part without rows is not written."""
-    found = []
+    written = []
     for path, tables in parts:
         filled = (table for table in tables if table.num_rows)
         for first in filled:
             file = files.open(path)
             rows = write_rows(file, path, chain([first], filled))
-            found.append(_written(file, path, rows))
-    return found
+            written.append(_written(file, path, rows))
+    return written
 
 
 def write_parts(

@@ -19,8 +19,8 @@ def image_path(image: Any) -> Any:
     if isinstance(image, list | tuple):
         paths = tuple([image_path(each) for each in image])
         return paths if paths and None not in paths else None
-    found = image.get("path") if isinstance(image, Mapping) else image
-    return found if isinstance(found, str) and found else None
+    path = image.get("path") if isinstance(image, Mapping) else image
+    return path if isinstance(path, str) and path else None
 
 
 def prompt_text(prompt: Any) -> str | None:
@@ -45,10 +45,10 @@ def answer(completion: Any) -> str | None:
     """
     if not isinstance(completion, list | tuple):
         return completion if isinstance(completion, str) else None
-    said = [each for each in completion if isinstance(each, Mapping) and each.get("role") in _SPEAKERS]
-    if not said:
+    messages = [each for each in completion if isinstance(each, Mapping) and each.get("role") in _SPEAKERS]
+    if not messages:
         return None
-    content = said[-1].get("content")
+    content = messages[-1].get("content")
     if isinstance(content, list | tuple):
         blocks = [each.get("text") if isinstance(each, Mapping) else each for each in content]
         return "".join(each for each in blocks if isinstance(each, str))

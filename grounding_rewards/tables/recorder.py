@@ -112,12 +112,12 @@ class RolloutRecorder:
             TableError: a column is unknown, or columns differ in length. Nothing is recorded then.
         """
         rows = self._checked(columns)
-        given = {name: held(values) for name, values in columns.items()}
-        characters = sum(len(text) for name in _TEXTS for text in given.get(name, ()) if isinstance(text, str))
+        lists = {name: held(values) for name, values in columns.items()}
+        characters = sum(len(text) for name in _TEXTS for text in lists.get(name, ()) if isinstance(text, str))
         with self._changed:
             kept, first = not self._waiting.overflowing, not self._lost
             if kept:
-                self._waiting.extend(given, rows, characters)
+                self._waiting.extend(lists, rows, characters)
                 self._waiting.hurried |= rows > 1
                 self._added += rows
                 _at_exit()

@@ -87,8 +87,8 @@ def held(values: Any) -> list[Any]:
     """
     if not isinstance(values, np.ndarray):
         return list(values)
-    found: list[Any] = values.tolist()
-    return [None if pair[0] != pair[0] else pair for pair in found] if values.ndim == 2 else found
+    rows: list[Any] = values.tolist()
+    return [None if pair[0] != pair[0] else pair for pair in rows] if values.ndim == 2 else rows
 
 
 def arrow(values: list[Any], kind: Any) -> Any:

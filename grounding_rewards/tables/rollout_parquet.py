@@ -71,17 +71,17 @@ class ParquetRollouts:
         """Return the SQL of one column in its type; it fails on verdicts that disagree, and on NaN beside a verdict."""
         kind = COLUMNS.get(name)
         wanted = "VARCHAR" if kind is None else _SQL[str(kind)]
-        found = [
+        casts = [
             self._cast(each, wanted) for each in ((name, CORRECT) if name == "acc" else (name,)) if each in self.kinds
         ]
-        if not found:
+        if not casts:
             return f"NULL::{wanted}"
         if name == "total" and pa.types.is_floating(self.kinds[name]) and {"acc", CORRECT} & self.kinds.keys():
             no_total = f"isnan({quoted(name)}) AND ({self._expression('acc')}) IS NOT NULL"
-            return f"CASE WHEN {no_total} THEN {self._error(literal(NO_TOTAL))} ELSE {found[0]} END"
-        if len(found) == 1:
-            return found[0]
-        one, other = found
+            return f"CASE WHEN {no_total} THEN {self._error(literal(NO_TOTAL))} ELSE {casts[0]} END"
+        if len(casts) == 1:
+            return casts[0]
+        one, other = casts
         both = f"'acc is ' || ({one}) || ' and {CORRECT} is ' || ({other}) || {literal(f'; {AGREE}')}"
         return f"CASE WHEN ({one}) <> ({other}) THEN {self._error(both)} ELSE coalesce({one}, {other}) END"
 
@@ -114,9 +114,9 @@ class ParquetRollouts:
             return self._whole(name, kind, column)
         if not any(test(kind) for test in _NUMBERS):
             raise self._wrong(name, kind, "numbers")
-        found = column if kind == pa.float64() else f"{column}::DOUBLE"
-        found = f"CASE WHEN isnan({found}) THEN NULL ELSE {found} END" if pa.types.is_floating(kind) else found
-        return f"round({found}, {PLACES})" if name == "temperature" else found
+        number = column if kind == pa.float64() else f"{column}::DOUBLE"
+        number = f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END" if pa.types.is_floating(kind) else number
+        return f"round({number}, {PLACES})" if name == "temperature" else number
 
     def _whole(self, name: str, kind: Any, column: str) -> str:
         """Return the SQL that reads a column as whole numbers; the query fails on any other number."""
@@ -140,8 +140,8 @@ class ParquetRollouts:
 def last_parts(files: Sequence[Path]) -> set[Path]:
     """Return those of the files that are the last shard of a recording process.
 
-    >>> found = last_parts([Path(f"rollouts-0000000{shard}-00000{part}.parquet") for shard, part in ("a1", "a2", "b1")])
-    >>> sorted(str(each) for each in found)
+    >>> parts = last_parts([Path(f"rollouts-0000000{shard}-00000{part}.parquet") for shard, part in ("a1", "a2", "b1")])
+    >>> sorted(str(each) for each in parts)
     ['rollouts-0000000a-000002.parquet', 'rollouts-0000000b-000001.parquet']
     """
     last: dict[tuple[Path, str], Path] = {}

@@ -115,8 +115,8 @@ class RolloutFile:
         if name not in self.types:
             return pa.nulls(len(batch), kind)
         if self.inferred is None:
-            found = batch.whole.column(name)
-            return found if found.type.equals(kind) else found.cast(kind)
+            values = batch.whole.column(name)
+            return values if values.type.equals(kind) else values.cast(kind)
         own = next(key for key in self.inferred.types if self.inferred.name(key) == name)
         return self.inferred.array(self.table.path, batch, own, kind)
 
@@ -138,14 +138,14 @@ class RolloutFile:
         else:
             values = whole.column(name).to_pylist()
         texts = kind == pa.string()
-        found = arrow([_as_text(value) for value in values] if texts else values, kind)
-        for row, value in enumerate(values) if found.null_count and not lossy else ():
-            if not found[row].is_valid and value is not None and value == value:
+        array = arrow([_as_text(value) for value in values] if texts else values, kind)
+        for row, value in enumerate(values) if array.null_count and not lossy else ():
+            if not array[row].is_valid and value is not None and value == value:
                 raise TableError(
                     f"{self.table.path}, {batch.place(row)}: {name}: got {value!r:.60}; expected "
                     f"{_EXPECTED[str(kind)]}, or null"
                 )
-        return found
+        return array
 
 
 def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
@@ -154,18 +154,18 @@ def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
     Raises:
         TableError: two files have different kinds of values in a column.
     """
-    found: dict[str, tuple[Any, Path]] = {}
+    types: dict[str, tuple[Any, Path]] = {}
     for source in sources:
         for name, kind in source.types.items():
-            held, path = found.get(name, (kind, source.table.path))
+            held, path = types.get(name, (kind, source.table.path))
             both = wider(held, kind)
             if both is None:
                 raise TableError(
                     f"{source.table.path}: column {name} holds {kind}, and {held} in {path}; score them into "
                     "directories of their own, or bring the column into one type first"
                 )
-            found[name] = both, path
-    return {name: kind for name, (kind, _) in found.items()}
+            types[name] = both, path
+    return {name: kind for name, (kind, _) in types.items()}
 
 
 def _count(table: Table) -> int:
@@ -189,8 +189,8 @@ def _as_text(value: Any) -> Any:
 def state_of(table: Table) -> tuple[int, int]:
     """Return the length of a table's files, and when they were last written to: equal where the table is the same."""
     files = table.log.files if isinstance(table, LoggedTable) else (table.path,)
-    found = [os.stat(file) for file in files]
-    return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)
+    states = [os.stat(file) for file in files]
+    return sum(each.st_size for each in states), max(each.st_mtime_ns for each in states)
 
 
 _EXPECTED = {

@@ -72,8 +72,7 @@ class RolloutTable:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that any file has; ``acc`` also stands for a column ``correct``."""
-        found = dict.fromkeys(name for each in self._each for name in each.columns)
-        return tuple(dict.fromkeys("acc" if name == CORRECT else name for name in found))
+        return tuple(dict.fromkeys("acc" if name == CORRECT else name for each in self._each for name in each.columns))
 
     def need(self, *names: str) -> None:
         """Check that every file has these columns.
@@ -119,17 +118,17 @@ class RolloutTable:
         Columns that no file has are null.
         """
         wanted = tuple(dict.fromkeys([*columns, *_KEY]))
-        where, given = list[str](), list[Any]()
+        where, parameters = list[str](), list[Any]()
         if samples is not None:
             where.append("sample_id IN (SELECT unnest(?::VARCHAR[]))")
-            given.append([str(sample) for sample in samples])
+            parameters.append([str(sample) for sample in samples])
         if rounds is not None:
             where.append("round IN (SELECT unnest(?::BIGINT[]))")
-            given.append(list(rounds))
+            parameters.append(list(rounds))
         chosen = ", ".join(map(quoted, dict.fromkeys(columns)))
         order = ", ".join([*_KEY, *(quoted(name) for name in columns if name not in _KEY)])
         condition = f" WHERE {' AND '.join(where)}" if where else ""
-        return self.query(f"SELECT {chosen} FROM {{rollouts}}{condition} ORDER BY {order}", wanted, given)
+        return self.query(f"SELECT {chosen} FROM {{rollouts}}{condition} ORDER BY {order}", wanted, parameters)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, file by file; null in those that a file lacks."""
@@ -204,8 +203,8 @@ class RolloutTable:
         used = [each for each in (name, "round") if each in self.columns] or ["sample_id"]
         where = "" if rounds is None else " WHERE round IN (SELECT unnest(?::BIGINT[]))"
         sql = f"SELECT {key} AS key, count(*) AS rows FROM {{rollouts}}{where} GROUP BY 1 ORDER BY 1 NULLS FIRST"
-        found = self.query(sql, used, [] if rounds is None else [list(rounds)])
-        return dict(zip(found["key"].to_pylist(), found["rows"].to_pylist(), strict=True))
+        counts = self.query(sql, used, [] if rounds is None else [list(rounds)])
+        return dict(zip(counts["key"].to_pylist(), counts["rows"].to_pylist(), strict=True))
 
     def _relation(self, columns: Sequence[str]) -> str:
         parts = [each.sql(columns) for each in self.parquet]
@@ -237,10 +236,10 @@ class RolloutTable:
             "temp_directory": scratch,
             "preserve_insertion_order": False,
         }
-        found = duckdb.connect(config=config)
+        connection = duckdb.connect(config=config)
         # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
-        found.execute("SET disabled_optimizers = 'statistics_propagation'")
-        return found
+        connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+        return connection
 
     def _run(self, sql: str) -> None:
         with self._readable():
@@ -263,14 +262,14 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
     Raises:
         TableError: a path is not there, cannot be read, holds no rows, comes twice, or a run has yet to finish it.
     """
-    given = [Path(path) for path in paths]
-    if not given:
+    places = [Path(path) for path in paths]
+    if not places:
         raise TableError("no rollouts are given; expected files of them, or directories that adapters record")
     files, parquet, rows = list[Path](), list[ParquetRollouts](), list[Rows]()
-    for path in given:
+    for path in places:
         _open(path, files, parquet, rows)
     _check_once(files)
-    return RolloutTable(given, files, parquet, rows)
+    return RolloutTable(places, files, parquet, rows)
 
 
 def _check_once(files: Sequence[Path]) -> None:
@@ -296,13 +295,13 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
         files.extend(log.files)
         rows.append(log)
         return
-    found = files_of_rows(path)
-    before, growing = len(parquet) + len(rows), last_parts(found)
-    for file in found:
+    paths = files_of_rows(path)
+    before, growing = len(parquet) + len(rows), last_parts(paths)
+    for file in paths:
         try:
             table = open_table(file)
         except NoRowsError:
-            if len(found) == 1:
+            if len(paths) == 1:
                 raise
             continue
         files.append(file)
@@ -318,13 +317,13 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
 
 def _some(batches: Iterator[Any]) -> list[Any]:
     """The next batches of some 100,000 rows."""
-    found, rows = [], 0
+    first, rows = [], 0
     for batch in batches:
-        found.append(batch)
+        first.append(batch)
         rows += len(batch)
         if rows >= 2 * _ROWS:
             break
-    return found
+    return first
 
 
 def _table(connection: Any, sql: str, parameters: list[Any]) -> Any:
@@ -339,6 +338,6 @@ def _batches(connection: Any, sql: str) -> Iterator[Any]:
 
 def _reader(connection: Any, sql: str) -> Iterator[Any]:
     """The same in batches, by the name that this version of DuckDB has for it."""
-    found = connection.sql(sql)
+    relation = connection.sql(sql)
     names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
-    return iter(getattr(found, next(name for name in names if hasattr(found, name)))(_ROWS))
+    return iter(getattr(relation, next(name for name in names if hasattr(relation, name)))(_ROWS))

@@ -59,11 +59,11 @@ def sample_id(
     >>> sample_id(target={"bbox": np.array([1.0, 2.0]), "point": None}) == sample_id(target='{"bbox": [1, 2]}')
     True
     """
-    given = {"source": source, "image": image, "instruction": instruction, "target": target}
-    given.update(index=index, split=split)
+    fields = {"source": source, "image": image, "instruction": instruction, "target": target}
+    fields.update(index=index, split=split)
     if isinstance(target, str):
-        given["target"] = from_json(target)
-    content = {name: plain(value) for name, value in given.items() if value is not None}
+        fields["target"] = from_json(target)
+    content = {name: plain(value) for name, value in fields.items() if value is not None}
     if not content:
         raise PoolError("nothing names this sample: give a source, an image, an instruction, a target or an index")
     written = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -171,7 +171,7 @@ def sample_names(
         require_column(table, column if column in table.columns else column.partition(".")[0], "--id-column")
     named = PLACES if column is None else [column]
     places = [(place,) if place in table.columns else tuple(place.split(".")) for place in named]
-    found, first = list[str | None](), dict[str, int]()
+    names, first = list[str | None](), dict[str, int]()
     for batch in table.batches(sorted({path[0] for path in places}), whole=False):
         for index, row in enumerate(batch.rows):
             name = _named(row, places)
@@ -180,7 +180,7 @@ def sample_names(
                     f"{table.path}, {batch.place(index)}: sample {name!r} is in row {first[name]} already; expected "
                     "one row a sample: remove one, or name a column that tells them apart by --id-column"
                 )
-            found.append(name)
+            names.append(name)
         advance(batch.done)
     if not first:
         looked = f"looked into {', '.join(PLACES)}" if column is None else f"looked into {column}"
@@ -188,7 +188,7 @@ def sample_names(
             f"{table.path}: no row says which sample it is ({looked}); name the column by --id-column. It has: "
             f"{', '.join(map(str, table.columns))}"
         )
-    return found
+    return names
 
 
 def _named(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | None:
@@ -197,8 +197,8 @@ def _named(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | Non
         for name in path:
             value = from_json(value) if isinstance(value, str) else value
             value = value.get(name) if isinstance(value, Mapping) else None
-        if (found := name_of(value)) is not None:
-            return found
+        if (sample := name_of(value)) is not None:
+            return sample
     return None
 
 

@@ -80,15 +80,15 @@ class Run(Shards):
         with named(self.out), super().write(name) as file:
             yield file
 
-    def finish(self, names: Sequence[str], said: Mapping[str, Any]) -> dict[str, Any]:
+    def finish(self, names: Sequence[str], facts: Mapping[str, Any]) -> dict[str, Any]:
         """Put these shards in place of whatever the directory held, and the manifest, which is returned, as the last.
 
-        Beside the identity and the shards it says what ``said`` holds.
+        Beside the identity and the shards it says what ``facts`` holds.
         """
         try:
             paths = {name: self.folder / name for name in names}
             made = [{"path": n, "bytes": p.stat().st_size, "sha256": digest(p)} for n, p in paths.items()]
-            whole = {**self.identity, **said, COMPLETE: True, OUTPUTS: made}
+            whole = {**self.identity, **facts, COMPLETE: True, OUTPUTS: made}
             _write_json(self.out, self.folder / self.manifest, whole)
             _put_in_place(self.out, self.manifest)
         except FileNotFoundError:  # another process of the run puts them in place
@@ -180,23 +180,21 @@ def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite:
     there = {path.name for path in out.iterdir()} - {UNFINISHED} if out.is_dir() else set()
     if not out.exists() or (out.is_dir() and not there):
         return False
-    found = manifest_or_none(out / manifest) if there else None
-    if found is None or not _are_described(found.get(OUTPUTS)):
+    old = manifest_or_none(out / manifest) if there else None
+    if old is None or not _are_described(old.get(OUTPUTS)):
         raise TableError(f"{out}: is there, and holds no {manifest}, so it is not replaced; write to another directory")
-    strange = sorted(there - {each["path"] for each in found[OUTPUTS]} - {manifest})
+    strange = sorted(there - {each["path"] for each in old[OUTPUTS]} - {manifest})
     if strange:
         raise TableError(f"{out}: also holds {strange[0]}, which {manifest} does not list; move it away first")
-    apart = differing(found, identity)
-    damaged = next((each["path"] for each in found[OUTPUTS] if not _is_whole(out, each)), "")
+    apart = differing(old, identity)
+    damaged = next((each["path"] for each in old[OUTPUTS] if not _is_whole(out, each)), "")
     if overwrite or not (apart or damaged):
         return not (apart or damaged)
-    how = (
-        f"{damaged} is not what {manifest} says" if damaged else f"was made with {_difference(apart, found, identity)}"
-    )
+    how = f"{damaged} is not what {manifest} says" if damaged else f"was made with {_difference(apart, old, identity)}"
     raise TableError(f"{out}: {how}; write to another directory, or replace it by --overwrite")
 
 
-def differing(found: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
+def differing(manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
     """Return the names of what a manifest says otherwise than an identity.
 
     Of files only what they hold counts, not where they lie.
@@ -204,7 +202,7 @@ def differing(found: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str
     >>> differing({"seed": 1, "inputs": [{"path": "a", "sha256": "0f"}]}, {"seed": 2, "inputs": [{"sha256": "0f"}]})
     ['seed']
     """
-    return [name for name, value in identity.items() if _content(found.get(name)) != _content(value)]
+    return [name for name, value in identity.items() if _content(manifest.get(name)) != _content(value)]
 
 
 def _put_in_place(out: Path, manifest: str) -> None:
@@ -262,12 +260,12 @@ def _are_described(value: Any) -> bool:
     return _are_files(value) and all(isinstance(each.get("path"), str) and "bytes" in each for each in value)
 
 
-def _difference(apart: Sequence[str], found: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
+def _difference(apart: Sequence[str], manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
     """Return what a directory was made with, where that is not what is asked for now."""
     name = apart[0]
     if _are_files(identity[name]):
         return f"other {name}, or with what these held before"
-    return f"{name} {json.dumps(found.get(name))}, and not {json.dumps(identity[name])}"
+    return f"{name} {json.dumps(manifest.get(name))}, and not {json.dumps(identity[name])}"
 
 
 def _is_whole(out: Path, listed: Mapping[str, Any]) -> bool:

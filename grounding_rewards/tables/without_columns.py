@@ -39,9 +39,9 @@ class KeptColumns:
     def metadata(self) -> dict[bytes, bytes]:
         """The schema's metadata, with the features of the columns that stay and of the new ones."""
         schema = schema_of(self.table)
-        found = with_features(schema.metadata if schema is not None else None, self.columns, self.features)
-        found.pop(_FRAME, None)  # it counts columns that are gone
-        return found
+        metadata = with_features(schema.metadata if schema is not None else None, self.columns, self.features)
+        metadata.pop(_FRAME, None)  # it counts columns that are gone
+        return metadata
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
@@ -66,16 +66,16 @@ def with_features(
     metadata: Mapping[bytes, bytes] | None, columns: Collection[str], new: Mapping[str, Any]
 ) -> dict[bytes, bytes]:
     """Return a schema's metadata with what ``datasets`` says of these columns, and of new ones."""
-    found = dict(metadata or {})
-    features = {name: said for name, said in _features(found.pop(_FEATURES, None)).items() if name in columns}
+    entries = dict(metadata or {})
+    features = {name: feature for name, feature in _features(entries.pop(_FEATURES, None)).items() if name in columns}
     features |= new
-    return {**found, _FEATURES: json.dumps({"info": {"features": features}}).encode()} if features else found
+    return {**entries, _FEATURES: json.dumps({"info": {"features": features}}).encode()} if features else entries
 
 
 def _features(written: bytes | None) -> dict[str, Any]:
     """Return what ``datasets`` says of columns in a schema's metadata; nothing where it says nothing."""
     try:
-        found = json.loads(written or b"{}")["info"]["features"]
+        features = json.loads(written or b"{}")["info"]["features"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return features if isinstance(features, dict) else {}

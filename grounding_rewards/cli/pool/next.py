@@ -158,15 +158,15 @@ def _selector(text: str) -> str | dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        found = json.loads(text)
-        wrong = _infinite(found)
+        selector = json.loads(text)
+        wrong = _infinite(selector)
     except (ValueError, RecursionError):
-        found, wrong = None, None
-    if not isinstance(found, dict):
+        selector, wrong = None, None
+    if not isinstance(selector, dict):
         raise PoolError(f'--selector: got {text!r:.80}; expected a name, or JSON such as {{"name": "spread"}}')
     if wrong is not None:
         raise PoolError(f"--selector: got {text!r:.80}; {wrong}: expected a finite number")
-    return found
+    return selector
 
 
 def _infinite(value: Any) -> str | None:
@@ -175,8 +175,8 @@ def _infinite(value: Any) -> str | None:
     for key, each in inner:
         if isinstance(each, float) and not math.isfinite(each):
             return str(key)
-        if (found := _infinite(each)) is not None:
-            return f"{key}.{found}"
+        if (place := _infinite(each)) is not None:
+            return f"{key}.{place}"
     return None
 
 
@@ -197,5 +197,5 @@ def _as_options() -> Iterator[None]:
     try:
         yield
     except PoolError as error:
-        name, colon, said = str(error).partition(":")
-        raise PoolError(_ARGUMENTS.get(name, name) + colon + said) from error
+        name, colon, rest = str(error).partition(":")
+        raise PoolError(_ARGUMENTS.get(name, name) + colon + rest) from error

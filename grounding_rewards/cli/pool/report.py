@@ -63,13 +63,13 @@ def make_report(
     from grounding_rewards.pool.report.wording import plural
 
     images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, _HINT)
-    found = write_report(
+    summary = write_report(
         inputs, out, title=title, by=by, target_space=target_space, recipe=options.target_recipe(recipe),
         samples=samples, data=None if data is None else Screenshots(data, image_column, images, id_column, split),
         reporting=terminal.REPORTING,
     )  # fmt: skip
     if as_json:
-        terminal.print_json(found)
+        terminal.print_json(summary)
         return
-    rounds, pools, pictures = (plural(len(found[name]), name[:-1]) for name in ("rounds", "pools", "pictures"))
-    sys.stderr.write(terminal.printable(f"{rounds} and {pools} written to {found['page']}, {pictures}") + "\n")
+    rounds, pools, pictures = (plural(len(summary[name]), name[:-1]) for name in ("rounds", "pools", "pictures"))
+    sys.stderr.write(terminal.printable(f"{rounds} and {pools} written to {summary['page']}, {pictures}") + "\n")

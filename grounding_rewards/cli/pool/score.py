@@ -52,24 +52,24 @@ def score_rollouts(
     for text in warnings:
         terminal.warn(text)
     pieces = {"made": done.made, "found": done.found}
-    said = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": warnings}
+    summary = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": warnings}
     if as_json:
-        terminal.print_json({name: value for name, value in said.items() if name not in ("outputs", "complete")})
+        terminal.print_json({name: value for name, value in summary.items() if name not in ("outputs", "complete")})
         return
-    sys.stderr.write(terminal.printable(_line(said)) + "\n")
+    sys.stderr.write(terminal.printable(_line(summary)) + "\n")
     if built.label_free:
         terminal.note(options.unlabelled(built))
 
 
-def _line(said: dict[str, Any]) -> str:
-    pieces, share = said["pieces"], "mean acc" if said.get("label_free") else "hit rate"
-    mean = "-" if said["mean_total"] is None else f"{said['mean_total']:.4f}"
-    left_out = f" ({said['unscored']} of them not scored)" if said["unscored"] else ""
+def _line(summary: dict[str, Any]) -> str:
+    pieces, share = summary["pieces"], "mean acc" if summary.get("label_free") else "hit rate"
+    mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
+    left_out = f" ({summary['unscored']} of them not scored)" if summary["unscored"] else ""
     line = (
-        f"{said['rows']} rollouts{left_out} with {said['recipe']['name']}: mean total {mean}, "
-        f"{share} {percent(said['hit_rate'])}, parse rate {percent(said['parse_rate'])}"
+        f"{summary['rows']} rollouts{left_out} with {summary['recipe']['name']}: mean total {mean}, "
+        f"{share} {percent(summary['hit_rate'])}, parse rate {percent(summary['parse_rate'])}"
     )
     if not pieces["made"]:
-        return f"{line}; nothing to do, all is in {said['out']}"
-    found = f", {pieces['found']} of {pieces['found'] + pieces['made']} pieces were there" if pieces["found"] else ""
-    return f"{line}; written to {said['out']}{found}"
+        return f"{line}; nothing to do, all is in {summary['out']}"
+    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} pieces were there" if pieces["found"] else ""
+    return f"{line}; written to {summary['out']}{kept}"

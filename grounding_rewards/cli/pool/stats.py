@@ -45,42 +45,42 @@ def stats(
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:
         raise TableError(f"--pass-at: got {ks[0]}; expected a whole number above 0")
-    said = count_rollouts(
+    summary = count_rollouts(
         rollouts, out, rounds=rounds, by=by, ks=ks, target_space=target_space, recipe=options.target_recipe(recipe),
         reporting=terminal.REPORTING,
     )  # fmt: skip
     if rounds is None:
-        say_rounds(len(rollouts), [None if name == "unknown" else int(name) for name in said["rounds"]])
-    if by != "source" and not said["by_source"]:
+        say_rounds(len(rollouts), [None if name == "unknown" else int(name) for name in summary["rounds"]])
+    if by != "source" and not summary["by_source"]:
         terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
     if as_json:
-        terminal.print_json({**said, "warnings": terminal.warnings()})
+        terminal.print_json({**summary, "warnings": terminal.warnings()})
     else:
-        _show(said)
+        _show(summary)
         if out is not None:
-            sys.stderr.write(terminal.printable(f"{said['samples']} samples written to {out}") + "\n")
+            sys.stderr.write(terminal.printable(f"{summary['samples']} samples written to {out}") + "\n")
 
 
-def _show(said: dict[str, Any]) -> None:
+def _show(summary: dict[str, Any]) -> None:
     heads = ["", "samples", "rollouts", "solved", "never", "mixed", "no signal", "accuracy", "parsed"]
     table = layout.table(heads, figures=heads[1:])
-    rows = [(str(each["source"]), each) for each in said["by_source"]] + [("all", said)]
-    cells = [(name, _cells(found)) for name, found in rows]
+    rows = [(str(each["source"]), each) for each in summary["by_source"]] + [("all", summary)]
+    cells = [(name, _cells(counts)) for name, counts in rows]
     for place, column in enumerate(table.columns[1:]):
         column.min_width = max(len(heads[place + 1]), *(len(each[place]) for _, each in cells))
     for name, each in cells:
         layout.row(table, [name, *each])
     console = layout.console()
     console.print(table)
-    if said["unscored"]:
-        many = "rollouts are" if said["unscored"] > 1 else "rollout is"
-        console.print(layout.text(f"{said['unscored']:,} {many} not scored, and not counted in n."))
-    for k, each in said.get("pass_at_k", {}).items():
+    if summary["unscored"]:
+        many = "rollouts are" if summary["unscored"] > 1 else "rollout is"
+        console.print(layout.text(f"{summary['unscored']:,} {many} not scored, and not counted in n."))
+    for k, each in summary.get("pass_at_k", {}).items():
         line = f"pass@{k}: {percent(each['mean'])} of {each['samples']} samples with {k} rollouts or more"
         console.print(layout.text(line))
 
 
-def _cells(found: dict[str, Any]) -> list[str]:
+def _cells(counts: dict[str, Any]) -> list[str]:
     names = ("samples", "rollouts", "all_correct", "none_correct", "mixed", "zero_signal")
-    numbers = ["-" if found[name] is None else f"{found[name]:,}" for name in names]
-    return [*numbers, percent(found["accuracy"]), percent(found["parse_rate"])]
+    numbers = ["-" if counts[name] is None else f"{counts[name]:,}" for name in names]
+    return [*numbers, percent(counts["accuracy"]), percent(counts["parse_rate"])]

@@ -59,7 +59,7 @@ def temperature(
     from grounding_rewards.pool.temperature import sweep
 
     with terminal.progress("comparing temperatures") as advance:
-        found = sweep(
+        comparison = sweep(
             stats_by_temperature([read_input(text) for text in files]),
             rule=rule.value,
             reference=reference,
@@ -70,21 +70,21 @@ def temperature(
         )
         advance(1.0)
     if as_json:
-        terminal.print_json(found.to_json())
+        terminal.print_json(comparison.to_json())
     else:
-        _show(found)
-    for text in found.warnings:
+        _show(comparison)
+    for text in comparison.warnings:
         terminal.warn(text)
 
 
-def _show(found: Sweep) -> None:
+def _show(sweep: Sweep) -> None:
     """Print the table, the reason for each temperature, the legend and the choice."""
     heads = ["T", "right", "95 %", "difference", "parsed", "mixed", "never", "spread", "texts"]
     table = layout.table(heads, heads[:1], figures=heads[1:])
-    for row in found.rows:
-        mark = " *" if row.temperature == found.chosen else " x" if row.collapsed else ""
+    for row in sweep.rows:
+        mark = " *" if row.temperature == sweep.chosen else " x" if row.collapsed else ""
         difference = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"
-        is_reference = row.temperature == found.compared_with
+        is_reference = row.temperature == sweep.compared_with
         shares = (row.parse_rate, row.mixed_share, row.zero_share, row.dispersion, row.distinct_share)
         cells = [
             f"{row.temperature:g}{mark}",
@@ -96,14 +96,14 @@ def _show(found: Sweep) -> None:
         layout.row(table, cells)
     console = layout.console()
     console.print(table)
-    console.print(layout.facts((f"{row.temperature:g}", row.why) for row in found.rows))
-    left_out = f" ({found.left_out:,} others are not in all)" if found.left_out else ""
+    console.print(layout.facts((f"{row.temperature:g}", row.why) for row in sweep.rows))
+    left_out = f" ({sweep.left_out:,} others are not in all)" if sweep.left_out else ""
     console.print()
     for line in (
-        f"In per cent, over {found.samples:,} samples{left_out}. * chosen, x collapsed.",
+        f"In per cent, over {sweep.samples:,} samples{left_out}. * chosen, x collapsed.",
         "right: mean pass rate, with its 95 % interval; never: samples never solved;",
-        f"difference: its 95 % interval against {found.compared_with:g}; mixed: samples solved at times;",
+        f"difference: its 95 % interval against {sweep.compared_with:g}; mixed: samples solved at times;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
     ):
         console.print(layout.text(line))
-    console.print(layout.text(f"{found.chosen:g} is the highest temperature that has not collapsed ({found.rule})."))
+    console.print(layout.text(f"{sweep.chosen:g} is the highest temperature that has not collapsed ({sweep.rule})."))

@@ -59,16 +59,16 @@ def transitions(
         raise PoolError("--null and --prior: a measured null needs no prior; give one of them")
     if out is not None and (out.suffix != ".json" or out.is_dir() or not out.parent.is_dir()):
         raise TableError(f"--out: got {out}; expected a file that ends in .json, in a directory that is there")
-    found = compare_files(before, after, null=null, prior=_prior(prior or "fit"), by=by, reporting=terminal.REPORTING)
-    said = {"before_path": before, "after_path": after, "null_path": null, "by": by, **found.to_json()}
+    changes = compare_files(before, after, null=null, prior=_prior(prior or "fit"), by=by, reporting=terminal.REPORTING)
+    summary = {"before_path": before, "after_path": after, "null_path": null, "by": by, **changes.to_json()}
     if out is not None:
         with atomic_file(out) as file:
-            file.write(json.dumps(said, indent=2, allow_nan=False).encode() + b"\n")
+            file.write(json.dumps(summary, indent=2, allow_nan=False).encode() + b"\n")
     if as_json:
-        terminal.print_json(said)
+        terminal.print_json(summary)
     else:
-        show(found, by)
-    for text in found.warnings:
+        show(changes, by)
+    for text in changes.warnings:
         terminal.warn(text)
 
 

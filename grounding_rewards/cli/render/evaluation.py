@@ -15,18 +15,18 @@ from grounding_rewards.cli.terminal import printable
 from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.rollouts import Reason
 
-Found = Sequence[tuple[str, Evaluation]]
+Evaluations = Sequence[tuple[str, Evaluation]]
 
 
-def evaluations(found: Found, *, label_free: bool = False) -> None:
+def evaluations(files: Evaluations, *, label_free: bool = False) -> None:
     """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns.
 
     ``label_free``: ``acc`` stands for something else than being right, which nobody knows.
     """
     heads = _LABEL_FREE if label_free else _FIGURES
     console = layout.console()
-    paths = [Path(path) for path, _ in found]
-    counts = [each for _, each in found]
+    paths = [Path(path) for path, _ in files]
+    counts = [each for _, each in files]
     rows = [[name, *_figures(each)] for name, each in _named([path.stem for path in paths], paths, counts)]
     console.print(layout.table(["file", *heads], rows=rows, figures=heads, wide=True))
     parts = _named(_differing([path.stem for path in paths]), paths, counts)
@@ -37,7 +37,7 @@ def evaluations(found: Found, *, label_free: bool = False) -> None:
         console.print(_breakdown(name, parts, heads))
 
 
-def _reasons(parts: Found) -> Table:
+def _reasons(parts: Evaluations) -> Table:
     rows = {
         reason.name: {
             name: [str(each.reasons[reason.name]), percent(each.reasons[reason.name] / (each.n + each.not_valid))]
@@ -49,7 +49,7 @@ def _reasons(parts: Found) -> Table:
     return _grouped("Responses by reason", "reason", ["rows", "share"], rows, parts)
 
 
-def _refusals(parts: Found) -> Table:
+def _refusals(parts: Evaluations) -> Table:
     heads = ["to refuse", "refused", "clicked", "refused wrongly"]
     rows = [
         [name, *map(str, (counts.targets, counts.correct, counts.false_clicks, counts.false_refusals))]
@@ -59,7 +59,7 @@ def _refusals(parts: Found) -> Table:
     return layout.table(["file", *heads], rows=rows, figures=heads, title="Refusals", wide=True)
 
 
-def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
+def _breakdown(field: str, parts: Evaluations, heads: list[str]) -> Table:
     # Beside a column of file names the parse rate would not fit into 80 columns.
     shown = heads if len(parts) == 1 else heads[:-1]
     totals: Counter[str] = Counter()
@@ -73,7 +73,7 @@ def _breakdown(field: str, parts: Found, heads: list[str]) -> Table:
 
 
 def _grouped(
-    title: str, head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Found
+    title: str, head: str, heads: list[str], rows: Mapping[str, Mapping[str, list[str]]], parts: Evaluations
 ) -> Table:
     """Return a row a value; where there are several files a row each, the value on the first of them."""
     files = ["file"] if len(parts) > 1 else []
@@ -113,7 +113,7 @@ def _differing(names: list[str]) -> list[str]:
     )
 
 
-def _named(names: list[str], paths: Sequence[Path], counts: Sequence[Evaluation]) -> Found:
+def _named(names: list[str], paths: Sequence[Path], counts: Sequence[Evaluation]) -> Evaluations:
     """Name counts by short names where these tell the files apart, else by their paths."""
     unique = len(set(names)) == len(names)
     return list(zip(names if unique else map(str, paths), counts, strict=True))

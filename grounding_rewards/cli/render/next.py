@@ -58,15 +58,15 @@ def line(manifest: Mapping[str, Any], out: Path) -> str:
 def _short(manifest: Mapping[str, Any]) -> str:
     """Return how many never-solved samples are missing, the step that left them out, and the option that changes it."""
     gone = {step["name"]: step["removed_zero"] for step in manifest["steps"] if step["removed_zero"]}
-    said = (
+    text = (
         f"{manifest['zero_quota']} never-solved samples would make {percent(manifest['zero_share'])} of the "
         f"pool, and {manifest['zero']} are left: {manifest['shortfall']} are missing, and none is taken twice"
     )
     if gone:
-        said += f"; {', '.join(f'{name} left out {count}' for name, count in gone.items())}"
-    given = {"--confident"} if manifest["settings"]["confident"] else set()
-    advice = [f"{option} {what}" for name, (option, what) in _KEEPING.items() if name in gone and option not in given]
-    return "; ".join([said, *advice, "--zero-share 0 asks for none"])
+        text += f"; {', '.join(f'{name} left out {count}' for name, count in gone.items())}"
+    used = {"--confident"} if manifest["settings"]["confident"] else set()
+    advice = [f"{option} {what}" for name, (option, what) in _KEEPING.items() if name in gone and option not in used]
+    return "; ".join([text, *advice, "--zero-share 0 asks for none"])
 
 
 _KEEPING = {

@@ -20,16 +20,16 @@ _COLUMNS = 9
 """Columns that fit into 80 characters."""
 
 
-def show(found: Transitions, by: str) -> None:
+def show(transitions: Transitions, by: str) -> None:
     """Print the matrix, its row shares beside chance, the life of the never-solved, and samples by source."""
     console = layout.console()
-    bins = binned(found.counts.shape[1])
+    bins = binned(transitions.counts.shape[1])
     console.print(layout.text("Samples by right rollouts before (rows) and after (columns)", "bold"))
-    console.print(_matrix(found, bins))
-    layout.section(console, "Shares of each row in per cent, and by chance alone", _shares(found, bins), indent=0)
-    layout.section(console, "", layout.facts(_facts(found)), indent=0)
-    if len(found.by_source) > 1 or found.by_source[0].source is not None:
-        layout.section(console, f"By {by}", _by_source(found.by_source), indent=0)
+    console.print(_matrix(transitions, bins))
+    layout.section(console, "Shares of each row in per cent, and by chance alone", _shares(transitions, bins), indent=0)
+    layout.section(console, "", layout.facts(_facts(transitions)), indent=0)
+    if len(transitions.by_source) > 1 or transitions.by_source[0].source is not None:
+        layout.section(console, f"By {by}", _by_source(transitions.by_source), indent=0)
 
 
 def binned(columns: int) -> list[range]:
@@ -48,22 +48,22 @@ def binned(columns: int) -> list[range]:
     ]
 
 
-def _matrix(found: Transitions, bins: Sequence[range]) -> Table:
+def _matrix(transitions: Transitions, bins: Sequence[range]) -> Table:
     heads = [*map(_name, bins), "all"]
     table = layout.table(["", *heads], figures=heads)
-    for right, row in enumerate(found.counts):
+    for right, row in enumerate(transitions.counts):
         if row.sum():
             layout.row(table, [str(right), *(_count(row[list(each)].sum()) for each in bins), f"{row.sum():,}"])
-    layout.row(table, ["all", *(_count(found.after[list(each)].sum()) for each in bins), f"{found.both:,}"])
+    layout.row(table, ["all", *(_count(transitions.after[list(each)].sum()) for each in bins), f"{transitions.both:,}"])
     return table
 
 
-def _shares(found: Transitions, bins: Sequence[range]) -> Table:
+def _shares(transitions: Transitions, bins: Sequence[range]) -> Table:
     heads = [*map(_name, bins)]
     table = layout.table(["", "", *heads], figures=heads)
     table.columns[1].justify = "right"
-    chances = found.chance.expected
-    for right, row in enumerate(found.counts):
+    chances = transitions.chance.expected
+    for right, row in enumerate(transitions.counts):
         if row.sum():
             total = row.sum()
             layout.row(table, [str(right), "observed", *(_share(row[list(each)].sum() / total) for each in bins)])
@@ -71,8 +71,8 @@ def _shares(found: Transitions, bins: Sequence[range]) -> Table:
     return table
 
 
-def _facts(found: Transitions) -> Iterable[tuple[str, str]]:
-    moves, chance = found.moves, found.chance
+def _facts(transitions: Transitions) -> Iterable[tuple[str, str]]:
+    moves, chance = transitions.moves, transitions.chance
     yield "never solved before", f"{moves.never_solved:,} of {moves.both:,} samples"
     if moves.never_solved:
         yield "solved after", f"{moves.escaped:,}, {_interval(moves.escape_share, moves.low, moves.high)}"
@@ -82,16 +82,16 @@ def _facts(found: Transitions) -> Iterable[tuple[str, str]]:
             yield "", _kind(chance)
         else:
             yield "by chance alone", "unknown: the null holds none of them"
-    yield "up, same, down", f"{moves.up:,}, {moves.same:,}, {moves.down:,}; right rollouts {found.net:+,}"
+    yield "up, same, down", f"{moves.up:,}, {moves.same:,}, {moves.down:,}; right rollouts {transitions.net:+,}"
     gap = moves.difference
     ends = "" if gap.low != gap.low else f", 95 % {100 * gap.low:+.1f} to {100 * gap.high:+.1f}"
     yield "mean pass rate", f"{percent(gap.before)} to {percent(gap.after)}: {100 * gap.mean:+.1f} points{ends}"
-    if found.discordant is not None:
-        each = found.discordant
+    if transitions.discordant is not None:
+        each = transitions.discordant
         text = f"{each.only_before:,} before alone, {each.only_after:,} after alone; McNemar p = {each.p_value:.2g}"
         yield "right in one round", text
-    left = f"{len(found.dropped):,} before alone, {len(found.new):,} after alone"
-    yield "not compared", left + (f", {found.unscored:,} not scored in both" if found.unscored else "")
+    left = f"{len(transitions.dropped):,} before alone, {len(transitions.new):,} after alone"
+    yield "not compared", left + (f", {transitions.unscored:,} not scored in both" if transitions.unscored else "")
 
 
 def _kind(chance: Chance) -> str:

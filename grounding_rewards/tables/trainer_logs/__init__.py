@@ -48,11 +48,11 @@ def _in_folder(path: Path) -> TrainerLog | None:
         (verl.open_log, verl.step_files(path)), (trl.open_log, trl.step_files(path)),
         (easyr1.open_log, easyr1.log_files(path)),
     ]  # fmt: skip
-    found = next((log for open_log, files in logs if files and (log := open_log(path, files))), None)
+    logged = next((log for open_log, files in logs if files and (log := open_log(path, files))), None)
     recorded = next(path.glob("rollouts-*.parquet"), None)
-    if found is not None and recorded is not None:
+    if logged is not None and recorded is not None:
         raise TableError(
-            f"{path}: holds what an adapter recorded ({recorded.name}) beside what {found.kind} logged "
-            f"({found.files[0].relative_to(path)}), which are the same rollouts; give the files of one of them"
+            f"{path}: holds what an adapter recorded ({recorded.name}) beside what {logged.kind} logged "
+            f"({logged.files[0].relative_to(path)}), which are the same rollouts; give the files of one of them"
         )
-    return found
+    return logged

@@ -67,13 +67,13 @@ class TrainerLog:
         wanted = self.columns if columns is None else tuple(columns)
         schema = pa.schema([(name, self._kind(name)) for name in wanted])
         self.left_out.clear()
-        found = False
+        any_rows = False
         for rows in _held(self._read(self.left_out), size):
-            found = True
+            any_rows = True
             arrays = [self._array(rows, name) for name in wanted]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         left = ", ".join(f"{count} {why}" for why, count in self.left_out.items())
-        if not found:
+        if not any_rows:
             raise NoRowsError(f"{self.path}: no rollouts in it{f' (left out: {left})' if left else ''}")
         if left and not self._reported:
             self._reported = True

@@ -120,9 +120,9 @@ def literal(text: str) -> Any:
     >>> literal('{"bbox": [1, 2, 3, 4]}'), literal("{'refusal': True}"), literal("up"), literal("(250, 5")
     ({'bbox': [1, 2, 3, 4]}, {'refusal': True}, 'up', '(250, 5')
     """
-    found = from_json(text)
-    if found is not text or not text.startswith(("{", "[", "(")) or len(text) > _MOST_LITERAL:
-        return None if text in ("None", "") else found
+    value = from_json(text)
+    if value is not text or not text.startswith(("{", "[", "(")) or len(text) > _MOST_LITERAL:
+        return None if text in ("None", "") else value
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):

@@ -67,10 +67,10 @@ class Logged:
         came = self.more.get(column)
         if column not in _STRICT or missing(came):
             return came if column not in _STRICT else None
-        found = number(came)
-        if found is None or (column == "round" and not found.is_integer()):
+        value = number(came)
+        if value is None or (column == "round" and not value.is_integer()):
             raise self.wrong(column, came, f"{_STRICT[column]}, or null")
-        return int(found) if column == "round" else found
+        return int(value) if column == "round" else value
 
     def wrong(self, name: str, came: Any, expected: str) -> TableError:
         """Return the error of a field that is not what it should be."""
@@ -86,10 +86,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, str):
         value = {"True": 1.0, "False": 0.0}.get(value, value)
     try:
-        found = float(value)
+        figure = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return figure if math.isfinite(figure) else None
 
 
 def missing(value: Any) -> bool:
@@ -104,8 +104,8 @@ def missing(value: Any) -> bool:
 @lru_cache(maxsize=4096)
 def target_keys(target: str) -> Mapping[str, Any]:
     """Return the mapping that the JSON of a target holds; an empty one where it is none."""
-    found = from_json(target)
-    return found if isinstance(found, dict) else {}
+    value = from_json(target)
+    return value if isinstance(value, dict) else {}
 
 
 def name(value: Any) -> str | None:
@@ -121,9 +121,9 @@ def _made_of(prompt: str | None, target: str | None) -> str:
 def _sample(row: Logged) -> str:
     """The target's id, else a name that stands beside it, else one made of the prompt's words and the target."""
     text = row.target_json
-    given = (name(target_keys(text).get("id")) if text else None) or name(row.more.get("sample_id"))
-    if given:
-        return given
+    sample = (name(target_keys(text).get("id")) if text else None) or name(row.more.get("sample_id"))
+    if sample:
+        return sample
     try:
         return _made_of(prompt_text(row.prompt), row.target if text and isinstance(row.target, str) else text)
     except (PoolError, RecursionError):
@@ -142,25 +142,25 @@ def _rollout(row: Logged) -> int:
 
 
 def _acc(row: Logged) -> float | None:
-    said, came = row.verdict
+    key, came = row.verdict
     if missing(came) or not row.scored:
         return None
-    found = number(came)
-    if found not in (0.0, 1.0):
+    acc = number(came)
+    if acc not in (0.0, 1.0):
         raise row.wrong(
-            said,
+            key,
             came,
             "0 or 1, whether the response was right, or null. A share or a shaped reward is no verdict: score the "
             "responses anew with `grounding-rewards pool score`",
         )
-    return found
+    return acc
 
 
 def _total(row: Logged) -> float | None:
-    found = number(row.total) if row.scored else None
-    if found is None and row.scored and not missing(row.verdict[1]) and _is_no_number(row.total):
+    total = number(row.total) if row.scored else None
+    if total is None and row.scored and not missing(row.verdict[1]) and _is_no_number(row.total):
         raise row.wrong("total", row.total, "a finite number beside a verdict, or null in both where it was not scored")
-    return found
+    return total
 
 
 def _is_no_number(value: Any) -> bool:
@@ -172,16 +172,16 @@ def _is_no_number(value: Any) -> bool:
 
 
 def _target_says(key: str, read: Callable[[Any], Any]) -> Callable[[Logged], Any]:
-    def found(row: Logged) -> Any:
+    def value(row: Logged) -> Any:
         text = row.target_json
         return read(target_keys(text).get(key)) if text else None
 
-    return found
+    return value
 
 
 def _whole(value: Any) -> int | None:
-    found = None if isinstance(value, str) else number(value)
-    return int(found) if found is not None and found.is_integer() else None
+    figure = None if isinstance(value, str) else number(value)
+    return int(figure) if figure is not None and figure.is_integer() else None
 
 
 _MADE: Mapping[str, Callable[[Logged], Any]] = {

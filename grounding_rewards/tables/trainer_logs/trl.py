@@ -136,8 +136,8 @@ def step_files(folder: Path) -> list[Path]:
         TableError: one is no regular file; names it.
     """
     names = [*folder.glob("completions_*.parquet"), *(folder / FOLDER).glob("completions_*.parquet")]
-    found = [(int(match[1]), each) for each in names if (match := _STEP_FILE.fullmatch(each.name))]
-    return regular_files(each for _, each in sorted(found))
+    steps = [(int(match[1]), each) for each in names if (match := _STEP_FILE.fullmatch(each.name))]
+    return regular_files(each for _, each in sorted(steps))
 
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
@@ -204,18 +204,18 @@ def _new(table: ParquetTable, names: Names, before: frozenset[str], left_out: Co
 
 
 def _keys(table: ParquetTable, key: str) -> frozenset[str]:
-    found = (row[key] for batch in table.batches([key], whole=False) for row in batch.rows)
-    return frozenset(each for each in found if each is not None)
+    values = (row[key] for batch in table.batches([key], whole=False) for row in batch.rows)
+    return frozenset(each for each in values if each is not None)
 
 
 def _content(table: ParquetTable) -> bytes:
     """Return a digest of all that a file holds but for the step."""
-    found = blake2b(digest_size=16)
+    hashed = blake2b(digest_size=16)
     wanted = [name for name in table.columns if name != "step"]
     for batch in table.batches(wanted, whole=False):
         for row in batch.rows:
-            found.update(dumps(row))
-    return found.digest()
+            hashed.update(dumps(row))
+    return hashed.digest()
 
 
 def _logged(file: Path, held: str, place: str, at: int, row: Mapping[str, Any], names: Names) -> Logged:

@@ -59,8 +59,8 @@ def step_files(folder: Path) -> list[Path]:
     Raises:
         TableError: one is no regular file; names it.
     """
-    found = [(match, each) for each in folder.glob("*.jsonl") if (match := _STEP_FILE.fullmatch(each.name))]
-    return regular_files(each for _, each in sorted(found, key=lambda pair: (int(pair[0][1]), pair[1].name)))
+    steps = [(match, each) for each in folder.glob("*.jsonl") if (match := _STEP_FILE.fullmatch(each.name))]
+    return regular_files(each for _, each in sorted(steps, key=lambda pair: (int(pair[0][1]), pair[1].name)))
 
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
@@ -95,9 +95,9 @@ def _first_rows(file: Path, most: int) -> Sequence[Mapping[str, Any]]:
 
 def _is_part(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Return True for a key that holds numbers and bears no other column's name."""
-    said = [row[key] for row in rows if not missing(row.get(key))]
+    values = [row[key] for row in rows if not missing(row.get(key))]
     taken = key in COLUMNS or key in _NO_PARTS or any(key in fields for fields in _OTHERS.values())
-    return bool(said) and not taken and all(number(value) is not None for value in said)
+    return bool(values) and not taken and all(number(value) is not None for value in values)
 
 
 def _read(
@@ -131,9 +131,9 @@ def _last_of_sessions(rows: Iterable[_Row], left_out: Counter[str]) -> Iterator[
     held: _Row | None = None
     session, turn = "", 0
     for row in rows:
-        found = _SESSION.fullmatch(uid) if isinstance(uid := row[2].get("uid"), str) else None
-        now = (found[1], int(found[2])) if found else ("", 0)
-        if held is not None and found and now[0] == session and now[1] > turn:
+        match = _SESSION.fullmatch(uid) if isinstance(uid := row[2].get("uid"), str) else None
+        now = (match[1], int(match[2])) if match else ("", 0)
+        if held is not None and match and now[0] == session and now[1] > turn:
             left_out[FOLDED] += 1
         elif held is not None:
             yield held
@@ -150,7 +150,7 @@ def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str
     more = {
         column: next((row[key] for key in keys if row.get(key) is not None), None) for column, keys in others.items()
     }
-    found = Logged(
+    logged = Logged(
         file=file,
         digest=held,
         place=place,
@@ -168,8 +168,8 @@ def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str
         came = row.get(part)
         more[part] = number(came) if scored or part in _OUR_FLAGS else None
         if not missing(came) and number(came) is None:
-            raise found.wrong(part, came, "a number, as in the first rows, or null")
-    return found
+            raise logged.wrong(part, came, "a number, as in the first rows, or null")
+    return logged
 
 
 def _ends(file: Path) -> bool:
