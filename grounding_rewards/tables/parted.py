@@ -48,7 +48,7 @@ def write_rows(file: IO[bytes], path: Path, tables: Iterable[pa.Table]) -> int:
     with ExitStack() as stack:
         for table in tables:
             if path.suffix.lower() not in PARQUET:
-                for batch in table.to_batches(8192):
+                for batch in table.to_batches(BATCH_ROWS):
                     file.writelines(dumps(row) + b"\n" for row in batch.to_pylist())
             else:
                 writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
@@ -62,6 +62,7 @@ def write_tables(files: Files, parts: Iterable[tuple[Path, Iterable[pa.Table]]])
     written = []
     for path, tables in parts:
         filled = (table for table in tables if table.num_rows)
+        # One turn at most: the first table that has rows opens the file, and takes all others along.
         for first in filled:
             file = files.open(path)
             rows = write_rows(file, path, chain([first], filled))
@@ -136,4 +137,4 @@ class _Part:
 
 def _written(file: IO[bytes], path: Path, rows: int) -> Written:
     file.flush()
-    return Written(path, rows, digest(Path(file.name)))
+    return Written(path, rows, digest(Path(file.name)))  # under its temporary name; it is renamed later
