@@ -32,6 +32,7 @@ class ArrowTable:
             TableError: the file is no Arrow file, or has no rows.
         """
         with self._reading() as source:
+            # A stream does not state its number of rows; the first chunk that has any settles it.
             if not any(map(len, _chunks(_reader(source)))):
                 raise NoRowsError(f"{self.path}: no rows")
         return tuple(self.schema.names)
@@ -50,6 +51,7 @@ class ArrowTable:
         length, start = max(self.path.stat().st_size, 1), 0
         with self._reading() as source:
             for chunk in _chunks(_reader(source)):
+                # `or 1`, because the range is made at once, also where size is None.
                 slices = (chunk.slice(at, size) for at in range(0, len(chunk), size or 1))
                 for arrow in pieces(chunk) if size is None else slices:
                     picked = arrow.select(wanted)
@@ -64,7 +66,7 @@ class ArrowTable:
             with self.path.open("rb") as file, pa.BufferReader(mmap(file.fileno(), 0, access=ACCESS_READ)) as source:
                 yield source
         except (pa.ArrowException, OSError, ValueError) as error:
-            if isinstance(error, TableError):
+            if isinstance(error, TableError):  # a ValueError, too
                 raise
             raise TableError(f"{self.path}: cannot be read as an Arrow file ({first_line(error)})") from None
 
@@ -77,6 +79,6 @@ def _reader(source: IO[bytes]) -> Any:
 
 def _chunks(reader: Any) -> Iterator[Any]:
     """The record batches, one at a time."""
-    if hasattr(reader, "num_record_batches"):
+    if hasattr(reader, "num_record_batches"):  # a file; a stream can only be read on
         return (reader.get_batch(index) for index in range(reader.num_record_batches))
     return iter(reader)

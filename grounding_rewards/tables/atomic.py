@@ -60,7 +60,7 @@ def atomic_files() -> Iterator[Files]:
     try:
         yield files
         files._rename()
-    except BaseException:
+    except BaseException:  # Ctrl-C, too
         files._discard()
         raise
 
@@ -83,7 +83,7 @@ class Files:
             OSError: it cannot be made.
         """
         path = Path(os.path.realpath(path))
-        if self._files:
+        if self._files:  # those of the manifest, the first, stay until the run has ended well
             remove_leftovers(path)
         file = _temporary_file(path)
         self._files.append((file, path))
@@ -102,6 +102,7 @@ class Files:
                 os.fsync(file.fileno())
         several = len(self._files) > 1
         with ExitStack() as stack:
+            # Sorted: two runs lock folders in one order, and none waits for one that the other holds.
             for folder in sorted({path.parent for _, path in self._files}):
                 stack.enter_context(renaming(folder, alone=several))
             for place, (file, path) in reversed(list(enumerate(self._files))):
@@ -180,9 +181,9 @@ def lock(file: IO[bytes] | int) -> bool | None:
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except BlockingIOError:  # locked by another open file, also one of this process
         return False
-    except (AttributeError, OSError):
+    except (AttributeError, OSError):  # no fcntl, or a file system without locks
         return None
     return True
 
@@ -199,7 +200,7 @@ def named(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:
+        if error.errno is None:  # raised in Python: its message would be lost
             raise
         raise type(error)(error.errno, error.strerror, str(path)) from None
 

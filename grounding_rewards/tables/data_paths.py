@@ -88,10 +88,11 @@ def open_regular(
     try:
         place = path if folder is None else inside(folder, path)
         _check(os.stat(place, follow_symlinks=folder is None), expected)  # some devices act when they are opened
+        # O_NOFOLLOW: links are resolved by now, and one that is there anew is refused.
         handle = os.open(place, _FLAGS | (0 if folder is None else getattr(os, "O_NOFOLLOW", 0)))
         with os.fdopen(handle, "rb") as file:
-            _check(os.fstat(handle), expected)
-            if folder is not None and inside(folder, path) != place:
+            _check(os.fstat(handle), expected)  # another file may have taken its place just now
+            if folder is not None and inside(folder, path) != place:  # or a link that of a folder above it
                 raise DataPathError("was replaced while it was opened")
             if not os.fstat(handle).st_size:
                 raise DataPathError(f"is empty; expected {expected}")
@@ -126,7 +127,7 @@ def real_directory(out: Path) -> Path:
         OSError: symbolic links lead round in a circle.
     """
     real = Path(os.path.realpath(out))
-    if real.is_symlink():
+    if real.is_symlink():  # realpath stops where links lead round in a circle
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
     return real
 
@@ -138,9 +139,9 @@ def made_directory(out: Path) -> Iterator[None]:
     Raises:
         OSError: it cannot be made.
     """
-    for each in (out, *out.parents):
+    for each in (out, *out.parents):  # a circle counts as missing below, and mkdir would say that it exists
         real_directory(each)
-    missing = [each for each in (out, *out.parents) if not each.exists()]
+    missing = [each for each in (out, *out.parents) if not each.exists()]  # the innermost first, which is removed first
     try:
         out.mkdir(parents=True, exist_ok=True)
         yield
@@ -200,4 +201,5 @@ def _blobs(root: Path) -> Iterator[Path]:
 def _unreadable(error: OSError | ValueError) -> DataPathError:
     if isinstance(error, OSError):
         return DataPathError(error.strerror or str(error), elsewhere=isinstance(error, FileNotFoundError))
+    # A ValueError is Python's own: a null byte, or half a surrogate pair that it cannot encode.
     return DataPathError(f"is no path: {error}" if "null" in str(error) else "is no path: it is not UTF-8")

@@ -49,7 +49,7 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
     if not path.stat().st_size:
         raise NoRowsError(f"{path}: is empty")
     if parquet:
-        from grounding_rewards.tables.parquet import ParquetTable
+        from grounding_rewards.tables.parquet import ParquetTable  # pyarrow, which JSON lines do without
 
         table: Table = ParquetTable(path)
     else:

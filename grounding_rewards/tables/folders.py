@@ -18,6 +18,7 @@ from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table, sche
 from grounding_rewards.tables.manifests import check_finished
 from grounding_rewards.tables.without_columns import with_features
 
+# -00000-of-00002, _3 or .0, and the 16 hexadecimal digits of older files of the Hugging Face hub
 _SHARD = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+)?(?:-[0-9a-f]{16})?$")
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
@@ -81,6 +82,7 @@ class ChainedTable:
         schema = first
         for table in self.tables[1:]:
             schema = _both(schema, schema_of(table), table, self.tables[0])
+        # What `datasets` says of a column whose type was widened here would contradict it.
         same = [field.name for field in schema if field.type.equals(first.field(field.name).type)]
         return first if same == schema.names else schema.with_metadata(with_features(first.metadata, same, {}))
 
@@ -180,7 +182,7 @@ def _chained(path: Path, files: Sequence[Path], opened: Callable[[Path], Table],
     if not tables:
         raise NoRowsError(f"{path}: no rows in any file of it: {', '.join(skipped)}")
     chained = ChainedTable(path, tables, split or None, skipped)
-    _ = chained.schema
+    _ = chained.schema  # files that do not fit are an error now, not in the middle of the work
     return chained
 
 
@@ -188,6 +190,7 @@ def _by_split(path: Path) -> dict[str, list[Path]]:
     """The files of a folder, by the split that their names tell, with their folder where several have one so named."""
     check_finished(path)
     files = sorted((file.relative_to(path) for file in path.rglob("*") if not file.is_dir()), key=_by_number)
+    # Readers of Parquet pass over such names, too.
     files = [file for file in files if not any(part.startswith((".", "_")) for part in file.parts)]
     for suffixes in (PARQUET, JSON_LINES):
         splits: dict[tuple[str, str], list[Path]] = {}
@@ -217,13 +220,14 @@ def split_of(file: Path) -> tuple[str, str]:
     (('.', 'gui_v1'), ('data', ''))
     """
     name = _SHARD.sub("", file.stem)
-    if name or file.parent.name in ("", "data"):
+    if name or file.parent.name in ("", "data"):  # the hub's own folder, the same for all splits
         return str(file.parent), name
     return str(file.parent.parent), file.parent.name
 
 
 def _by_number(file: Path) -> list[tuple[int, str]]:
     """Return a key that sorts train-2 before train-10."""
+    # -1 stands before every number, so that no text is ever compared with one
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(file))]
 
 

@@ -15,7 +15,7 @@ from grounding_rewards.tables.base import Batch, NewColumns, Note
 from grounding_rewards.tables.json_lines import finite
 from grounding_rewards.tables.parquet import ParquetWriter, first_line, types_within
 
-_UNFIT = (pa.ArrowException, OverflowError)
+_UNFIT = (pa.ArrowException, OverflowError)  # OverflowError: whole numbers beyond 64 bits
 """Errors of Arrow where values share no type, or fit none."""
 
 
@@ -62,7 +62,7 @@ class Inferred:
     def fitted(self, name: str, value: Any) -> Any:
         """Return a value as its column's type holds it."""
         if name in self.as_json:
-            return None if value is None else json.dumps(finite(value))
+            return None if value is None else json.dumps(finite(value))  # JSON has no NaN
         return encodable(value) if name in self.broken else value
 
     def array(self, path: Path, batch: Batch, name: str, kind: Any) -> Any:
@@ -132,6 +132,7 @@ def wider(first: Any, second: Any) -> Any:
 def encodable(value: Any) -> Any:
     """Return texts, at any depth, with U+FFFD for lone surrogates, which UTF-8 lacks."""
     if isinstance(value, str):
+        # In UTF-16 two halves that stand side by side become the one character that they are.
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
         return [encodable(item) for item in value]

@@ -27,7 +27,7 @@ def interruptible(connection: Any, call: Callable[..., Any], *arguments: Any) ->
         except BaseException as error:
             future.set_exception(error)
 
-    thread = Thread(target=run, daemon=True)
+    thread = Thread(target=run, daemon=True)  # a query that does not stop must not keep the process from ending
     try:
         thread.start()
         return future.result()

@@ -33,7 +33,7 @@ class JsonLinesTable:
         """The rows in order; see ``Table``."""
         length, read, start = max(self.path.stat().st_size, 1), 0, 0
         rows, lines, unread, held = list[dict[str, Any]](), list[int](), dict[int, str](), 0
-        with self.path.open("rb") as file:
+        with self.path.open("rb") as file:  # in bytes only \n ends a line, and one that is not UTF-8 spoils no other
             for number, raw in enumerate(file, 1):
                 read += len(raw)
                 text = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
@@ -69,7 +69,7 @@ def _object(raw: bytes) -> dict[str, Any]:
         raise _UnreadableError(f"not UTF-8 ({error.reason} at byte {error.start + 1})") from None
     except json.JSONDecodeError as error:
         raise _UnreadableError(f"not JSON ({error.msg} at character {error.pos + 1})") from None
-    except ValueError as error:
+    except ValueError as error:  # a key that comes twice, or a number of thousands of digits
         raise _UnreadableError(f"not JSON that can be read ({error})") from None
     except RecursionError:
         raise _UnreadableError("nested too deeply") from None
@@ -87,7 +87,7 @@ class JsonLinesWriter:
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
         """Append a batch; see ``Writer``."""
         rows = batch.whole if isinstance(batch.whole, list) else self._listed(batch)
-        no_collision(self.path, set().union(*rows), self.new)
+        no_collision(self.path, set().union(*rows), self.new)  # each row may bring keys of its own
         columns = [new[name] for name in self.new]
         for row, *added in zip(rows, *columns, strict=True):
             self.file.write(dumps({**row, **dict(zip(self.new, added, strict=True))}) + b"\n")
@@ -109,7 +109,7 @@ def dumps(value: Any) -> bytes:
     {"a": [null, "é", "\ud800"]}
     """
     try:
-        text = _ENCODER.encode(value)
+        text = _ENCODER.encode(value)  # as it is, for most values are finite, and a copy of each takes time
     except ValueError:
         text = _ENCODER.encode(finite(value))
     # UTF-8 lacks nothing but lone surrogates, and Python's escape for them is JSON's.

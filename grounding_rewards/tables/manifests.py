@@ -56,8 +56,10 @@ def check_finished(folder: Path) -> None:
     Raises:
         TableError: one has; says how to finish it.
     """
+    # Temporary files of manifests begin with a point.
     for each in sorted(folder.glob(f"**/{UNFINISHED}/[!.]*.manifest.json")):
         run, place = manifest_or_none(each), each.parent.parent
+        # Complete, shards are taking their places now; without a manifest in place, it never was finished.
         if run is not None and (run.get(COMPLETE) or not (place / each.name).exists()):
             raise TableError(
                 f"{place}: is unfinished: a run of {run.get('command', 'a command')} was killed, or is at work; the "
@@ -78,7 +80,7 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     >>> whole["files"], whole["bytes"], whole["sha256"][:8]
     (1, 2, '44136fa3')
     """
-    digests = sorted(digest(file) for file in files)
+    digests = sorted(digest(file) for file in files)  # by content: names and order of files do not count
     whole = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
     return {
         "path": str(path),

@@ -82,6 +82,7 @@ class ParquetTable:
         """Open the file; turn every error of reading it into a ``TableError``."""
         with self.path.open("rb") as source:
             try:
+                # `pre_buffer` would read ahead, whatever the buffer's size.
                 yield pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise TableError(f"{self.path}: cannot be read as Parquet ({first_line(error)})") from None

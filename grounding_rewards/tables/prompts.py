@@ -33,6 +33,7 @@ def prompt_text(prompt: Any) -> str | None:
         return prompt or None
     if isinstance(prompt, Mapping):
         return prompt_text(prompt["content"] if prompt.get("content") is not None else prompt.get("text"))
+    # As pandas reads it from Parquet, a list is an array.
     texts = [prompt_text(each) for each in prompt] if isinstance(prompt, list | tuple | np.ndarray) else []
     return "\n".join(each for each in texts if each) or None
 

@@ -120,14 +120,14 @@ class RolloutRecorder:
                 self._waiting.extend(lists, rows, characters)
                 self._waiting.hurried |= rows > 1
                 self._added += rows
-                _at_exit()
+                _at_exit()  # again, in a forked process
                 if self._writes():
                     self._await_written(rows)
                     return
             else:
                 self._lost += rows
         if kept:
-            self.flush()
+            self.flush()  # no thread can be started
         elif first:
             LOG.error("rollouts are not recorded until files can be written to %s", self.directory)
 
@@ -135,7 +135,7 @@ class RolloutRecorder:
         """Write all rows that wait; where that fails, they wait on."""
         with self._writing:
             with self._changed:
-                waiting, self._waiting = self._waiting, Waiting(self.schema.names)
+                waiting, self._waiting = self._waiting, Waiting(self.schema.names)  # appending goes on meanwhile
             if not waiting.rows:
                 return
             start = monotonic()
@@ -164,6 +164,7 @@ class RolloutRecorder:
         with self._writing:
             if self._shard is not None:
                 self._shard.release()
+                # Without a shard its number was given up, and may be another's by now.
                 self._shard = self._shard if self._shard.parts else None
         if self._waiting.rows:
             self._losing()
@@ -195,7 +196,7 @@ class RolloutRecorder:
             except RuntimeError:
                 return False
             self._writer = writer
-        elif self._waiting.due == 0.0:
+        elif self._waiting.due == 0.0:  # the thread may be waiting for a later time
             self._changed.notify_all()
         return True
 
@@ -224,7 +225,7 @@ class RolloutRecorder:
 
     def _failed(self, error: Exception, waiting: Waiting) -> None:
         with self._changed:
-            later, self._waiting = self._waiting, waiting
+            later, self._waiting = self._waiting, waiting  # rows that came meanwhile go behind these
             waiting.extend(later.columns, later.rows, later.characters)
             first, self._failing = not self._failing, True
             self._rests_until = monotonic() + SECONDS
@@ -240,6 +241,7 @@ class RolloutRecorder:
     def _went_well(self, rows: int, seconds: float) -> None:
         with self._changed:
             self._written += rows
+            # SHARE: after 1 second of writing come 9 of rest.
             self._rests_until = monotonic() + min(seconds / SHARE - seconds, SECONDS)
             failing, self._failing, self._stalled = self._failing, False, False
             lost, self._lost = self._lost, 0
@@ -345,9 +347,9 @@ def close_all() -> None:
 
 
 def _forked() -> None:
-    _WATCHED.clear()
+    _WATCHED.clear()  # multiprocessing forgets in a child what its parent registered
     for recorder in list(_RECORDERS):
-        recorder._renew()
+        recorder._renew()  # threads that are not here may hold its locks
 
 
 if hasattr(os, "register_at_fork"):

@@ -100,7 +100,7 @@ def arrow(values: list[Any], kind: Any) -> Any:
     ['a', '7', None]
     """
     try:
-        return pa.array(values, kind, from_pandas=True)
+        return pa.array(values, kind, from_pandas=True)  # NaN as null; mostly all values fit
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         fit = _FIT[str(kind)]
         return pa.array([_or_none(fit, value) for value in values], kind, from_pandas=True)
@@ -114,6 +114,7 @@ def _or_none(fit: Any, value: Any) -> Any:
 
 
 def _whole(value: Any) -> int | None:
+    # index: whole numbers of numpy, too, and nothing that int would round or read from a text
     number = int(value) if isinstance(value, float) and value.is_integer() else index(value)
     return number if -(2**63) <= number < 2**63 else None
 

@@ -56,6 +56,7 @@ class ParquetRollouts:
         chosen = ", ".join(f"{self._expression(name)} AS {quoted(name)}" for name in columns)
         rows = "" if _ROW in self.kinds else f", {_ROW} = true"
         # A query without any column selects 1, so that it still has one result for each row.
+        # Folders called name=value are folders, and no columns.
         return f"SELECT {chosen or '1'} FROM read_parquet([{literal(self._source)}], hive_partitioning = false{rows})"
 
     @cached_property
@@ -64,7 +65,7 @@ class ParquetRollouts:
         with suppress(UnicodeEncodeError):
             return _escaped(str(self.path).encode().decode())
         handle = os.open(self.path, os.O_RDONLY)
-        weakref.finalize(self, os.close, handle)
+        weakref.finalize(self, os.close, handle)  # queries open it by its number until then
         return f"/proc/self/fd/{handle}"
 
     def _expression(self, name: str) -> str:
@@ -109,6 +110,7 @@ class ParquetRollouts:
                 return f"to_json({column})::VARCHAR"
             return f"{column}::VARCHAR"
         if wanted == "DOUBLE[]":
+            # A size that cannot be read costs no row: it is null.
             return f"TRY_CAST({column} AS DOUBLE[])" if any(test(kind) for test in _LISTS) else "NULL::DOUBLE[]"
         if wanted == "BIGINT":
             return self._whole(name, kind, column)
@@ -120,10 +122,11 @@ class ParquetRollouts:
 
     def _whole(self, name: str, kind: Any, column: str) -> str:
         """Return the SQL that reads a column as whole numbers; the query fails on any other number."""
-        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):  # beyond BIGINT
             return column if kind == pa.int64() else f"{column}::BIGINT"
         if not any(test(kind) for test in _NUMBERS) or pa.types.is_boolean(kind):
             raise self._wrong(name, kind, "whole numbers")
+        # Whole numbers beside nulls are floats with NaN where pandas wrote them.
         number, message = f"{column}::DOUBLE", literal(f"column {name} holds a number that is not whole, or too large")
         # 9.2e18 lies just below 2**63, where BIGINT ends.
         return (
@@ -145,7 +148,7 @@ def last_parts(files: Sequence[Path]) -> set[Path]:
     ['rollouts-0000000a-000002.parquet', 'rollouts-0000000b-000001.parquet']
     """
     last: dict[tuple[Path, str], Path] = {}
-    for file in sorted(files):
+    for file in sorted(files):  # by name, in which the number of the shard has six digits
         named = _PART.fullmatch(file.name)
         if named:
             last[file.parent, named[1]] = file

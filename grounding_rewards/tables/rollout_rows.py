@@ -14,7 +14,7 @@ from grounding_rewards.tables.base import Batch, Table
 from grounding_rewards.tables.json_lines import finite
 from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES, arrow
 
-_LARGE = 10**300
+_LARGE = 10**300  # float() raises where a whole number is beyond about 1.8e308
 CORRECT = "correct"
 """Another name of the column ``acc``."""
 
@@ -78,7 +78,7 @@ class JsonRollouts:
 
     def _check_totals(self, batch: Batch, totals: Sequence[Any]) -> None:
         """Check that no rollout that was scored has NaN for a total."""
-        if any(total != total for total in totals):
+        if any(total != total for total in totals):  # NaN; without any, verdicts need not be read
             for row, (total, verdict) in enumerate(zip(totals, self._verdicts(batch), strict=True)):
                 if total != total and _there(verdict):
                     raise TableError(f"{self._place(batch, row)}: {NO_TOTAL}")

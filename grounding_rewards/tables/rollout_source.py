@@ -95,6 +95,7 @@ class RolloutFile:
 
     def batches(self, columns: Collection[str]) -> Iterator[Batch]:
         """Yield the rows in order; ``columns`` are what ``Batch.rows`` must hold."""
+        # None for JSON, whose rows are read whole anyway.
         yield from self.table.batches(list(columns) if schema_of(self.table) is not None else None)
         self.check()
 
@@ -117,6 +118,7 @@ class RolloutFile:
         if self.inferred is None:
             values = batch.whole.column(name)
             return values if values.type.equals(kind) else values.cast(kind)
+        # Types have the names that Parquet can hold, rows those that the file holds.
         own = next(key for key in self.inferred.types if self.inferred.name(key) == name)
         return self.inferred.array(self.table.path, batch, own, kind)
 
@@ -139,6 +141,7 @@ class RolloutFile:
             values = whole.column(name).to_pylist()
         texts = kind == pa.string()
         array = arrow([_as_text(value) for value in values] if texts else values, kind)
+        # A null that was a value before: it did not fit.
         for row, value in enumerate(values) if array.null_count and not lossy else ():
             if not array[row].is_valid and value is not None and value == value:
                 raise TableError(
@@ -181,7 +184,7 @@ def _as_text(value: Any) -> Any:
     """Texts as they are, whole numbers as one writes them, all else as JSON; None for nothing."""
     if value is None or isinstance(value, str) or value != value:
         return value if isinstance(value, str) else None
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer():  # 1 beside nulls, as pandas holds it
         return str(int(value))
     return str(value) if type(value) in (int, float) else dumps(value).decode()
 
@@ -198,5 +201,5 @@ _EXPECTED = {
     "int64": "a whole number",
     "double": "a number",
     "list<item: double>": "[width, height]",
-    "list<element: double>": "[width, height]",
+    "list<element: double>": "[width, height]",  # the same, as Parquet files call it
 }

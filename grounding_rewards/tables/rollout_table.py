@@ -63,7 +63,7 @@ class RolloutTable:
     ) -> None:
         self.paths, self.files, self.parquet, self.rows = tuple(paths), tuple(files), tuple(parquet), tuple(rows)
         self._held: dict[str, None] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # one connection answers one query at a time
 
     @property
     def _each(self) -> tuple[Any, ...]:
@@ -200,6 +200,7 @@ class RolloutTable:
     def _counts(self, name: str, rounds: Collection[int] | None) -> dict[Any, int]:
         own = f"round(temperature, {PLACES})" if name == "temperature" else name
         key = own if name in self.columns else "NULL::BIGINT"
+        # One at least: a query of the rows that are no Parquet selects columns by name.
         used = [each for each in (name, "round") if each in self.columns] or ["sample_id"]
         where = "" if rounds is None else " WHERE round IN (SELECT unnest(?::BIGINT[]))"
         sql = f"SELECT {key} AS key, count(*) AS rows FROM {{rollouts}}{where} GROUP BY 1 ORDER BY 1 NULLS FIRST"
@@ -217,6 +218,7 @@ class RolloutTable:
         """Make a table ``held`` of the rows that are not Parquet, with at least these columns."""
         if self._held is not None and set(columns) <= set(self._held):
             return
+        # All columns of rollouts at once, so that further queries need no further pass over the files.
         wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
         self._run("DROP TABLE IF EXISTS held")
         put = "CREATE TEMP TABLE held AS"
@@ -234,7 +236,7 @@ class RolloutTable:
         config: dict[str, Any] = {
             "memory_limit": MEMORY,
             "temp_directory": scratch,
-            "preserve_insertion_order": False,
+            "preserve_insertion_order": False,  # which takes memory; queries order their rows themselves
         }
         connection = duckdb.connect(config=config)
         # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
@@ -283,7 +285,7 @@ def _check_once(files: Sequence[Path]) -> None:
 
 def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: list[Rows]) -> None:
     if not path.exists():
-        name, _, number = str(path).rpartition("@")
+        name, _, number = str(path).rpartition("@")  # other commands take PATH@ROUND
         hint = (
             f"; for one round of {name} name it by --round {number}"
             if number.isdecimal() and Path(name).exists()
@@ -301,7 +303,7 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
         try:
             table = open_table(file)
         except NoRowsError:
-            if len(paths) == 1:
+            if len(paths) == 1:  # among others an empty file is none to stop at
                 raise
             continue
         files.append(file)

@@ -67,6 +67,7 @@ def sample_id(
     if not content:
         raise PoolError("nothing names this sample: give a source, an image, an instruction, a target or an index")
     written = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    # Half a surrogate pair in a text is content like any other.
     return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -136,7 +137,7 @@ def plain(value: Any) -> Any:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # the responses of one sample share its target
 def _text_as_json(target: str) -> str:
     return _encoded(target) if from_json(target) is target else target
 
@@ -170,6 +171,7 @@ def sample_names(
     if column is not None:
         require_column(table, column if column in table.columns else column.partition(".")[0], "--id-column")
     named = PLACES if column is None else [column]
+    # A column may be called a.b itself.
     places = [(place,) if place in table.columns else tuple(place.split(".")) for place in named]
     names, first = list[str | None](), dict[str, int]()
     for batch in table.batches(sorted({path[0] for path in places}), whole=False):

@@ -158,6 +158,7 @@ def open_run(
         raise TableError(f"{run.folder}: is a link, and what it leads to would be emptied; remove it")
     with made_directory(out), _folder(run, shared=shared):
         _put_in_place(out, manifest)  # which a killed process had begun
+        # Once more: before the folder was locked, another process may have finished it.
         made = is_made(out, manifest, identity, overwrite=overwrite)
         if not made:
             with renaming(out, alone=shared):
@@ -249,6 +250,7 @@ def _folder(run: Run, *, shared: bool) -> Iterator[None]:
 
 
 def _content(value: Any) -> Any:
+    # As a manifest gives it back, where tuples have become lists.
     return [each["sha256"] for each in value] if _are_files(value) else json.loads(json.dumps(value))
 
 
@@ -284,7 +286,7 @@ def _write_json(out: Path, path: Path, value: Mapping[str, Any]) -> None:
 def _empty(folder: Path) -> None:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            shutil.rmtree(path)  # such as the `groups` of `pool score`
         else:
             path.unlink(missing_ok=True)
 
@@ -345,7 +347,7 @@ class Log(Shards):
 
     def _claimed(self) -> int:
         while True:
-            self.number = secrets.randbits(31)
+            self.number = secrets.randbits(31)  # the recorder's numbers of rows, this and 32 bits, fit into int64
             try:
                 file = self._claim.open("xb")
             except FileExistsError:
@@ -356,6 +358,6 @@ class Log(Shards):
             except OSError:
                 self.release()
                 raise
-            if not any(self.folder.glob(f"{PREFIX}{self.number:08x}-*")):
+            if not any(self.folder.glob(f"{PREFIX}{self.number:08x}-*")):  # shards of a process that gave its claim up
                 return self.number
             self.release()

@@ -63,9 +63,10 @@ def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
 def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
     held = digest(file)
     for at, (line, text) in enumerate(_records(file, left_out)):
+        # Nothing is escaped: whatever a response holds, score and truth are the last of their kind.
         body, _, score = text.rpartition(SCORE)
         body, _, truth = body.rpartition(TRUTH)
-        prompt, _, output = body.removeprefix(PROMPT).partition(OUTPUT)
+        prompt, _, output = body.removeprefix(PROMPT).partition(OUTPUT)  # and the output begins with the first
         last = output.rfind(OUTPUT)
         anew = output.rfind(PROMPT, 0, max(last, 0))
         if anew >= 0:  # a run was killed in the middle of a record, and another one appended to it
@@ -86,6 +87,7 @@ def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
 def _records(file: Path, left_out: Counter[str]) -> Iterator[tuple[int, str]]:
     """Yield each whole record, up to a score before an empty line and the next record or the end, and its line."""
     held, first, ended = list[str](), 1, False
+    # newline: a response may hold \r, which ends no line.
     with file.open(encoding="utf-8", errors="replace", newline="\n") as lines:
         for at, line in enumerate(lines, 1):
             if ended and line.startswith(PROMPT) and _whole(held):
@@ -94,7 +96,7 @@ def _records(file: Path, left_out: Counter[str]) -> Iterator[tuple[int, str]]:
             ended = line == "\n" and bool(held) and _SCORE_LINE.fullmatch(held[-1]) is not None
             held.append(line)
     if (
-        not ended
+        not ended  # a run was killed in the first letters of the next record, after a whole one
         and len(held) > 2
         and held[-2] == "\n"
         and PROMPT.startswith(held[-1])
@@ -102,7 +104,7 @@ def _records(file: Path, left_out: Counter[str]) -> Iterator[tuple[int, str]]:
     ):
         left_out[TORN] += 1
         ended = bool(held.pop())
-    ended |= bool(held) and _SCORE_LINE.fullmatch(held[-1]) is not None
+    ended |= bool(held) and _SCORE_LINE.fullmatch(held[-1]) is not None  # or before the empty line behind its score
     if ended and _whole(held):
         yield first, "".join(held).rstrip("\n")
     elif "".join(held).strip():
@@ -125,5 +127,5 @@ def literal(text: str) -> Any:
         return None if text in ("None", "") else value
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # all that it may raise, as Python says
         return text

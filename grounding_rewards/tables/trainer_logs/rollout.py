@@ -101,7 +101,7 @@ def missing(value: Any) -> bool:
     return value is None or value == "nan" or (isinstance(value, float) and value != value)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # responses of one sample come one after another
 def target_keys(target: str) -> Mapping[str, Any]:
     """Return the mapping that the JSON of a target holds; an empty one where it is none."""
     value = from_json(target)
@@ -138,7 +138,7 @@ def _rollout(row: Logged) -> int:
     held = dumps(
         [row.digest, row.train_step, row.number, prompt_text(row.prompt), row.response, row.more.get("rollout")]
     )
-    return int.from_bytes(blake2b(held, digest_size=8).digest()) >> 1
+    return int.from_bytes(blake2b(held, digest_size=8).digest()) >> 1  # 63 bits: int64 has a sign
 
 
 def _acc(row: Logged) -> float | None:

@@ -76,7 +76,7 @@ class Names:
         Raises:
             TableError: several columns say what was right.
         """
-        ending = [name for name in kinds if name.endswith("/acc")]
+        ending = [name for name in kinds if name.endswith("/acc")]  # the adapter's columns are NAME/acc and so on
         verdicts = [name for name in VERDICTS if name in kinds][:1] or ending
         if len(verdicts) > 1:
             raise TableError(
@@ -155,6 +155,7 @@ def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
         if not _is_completions(schema.names, file):
             raise TableError(f"{file}: holds no completions that TRL logged, unlike files beside it; move it elsewhere")
         for column in schema:
+            # A column may be all null in one file, and not in the next.
             if kinds.get(column.name, pa.null()) == pa.null():
                 kinds[column.name] = column.type
     names = Names.of(kinds, path)
@@ -197,6 +198,7 @@ def _new(table: ParquetTable, names: Names, before: frozenset[str], left_out: Co
         key = row.more["rollout"]
         if key in before:
             left_out[REPEATED] += 1
+        # STEP.RANK.NUMBER: training is answered before the step that it is logged at, an evaluation at that step.
         elif isinstance(key, str) and key.partition(".")[0] == str(row.train_step):
             left_out[EVALUATED] += 1
         else:
@@ -224,6 +226,7 @@ def _logged(file: Path, held: str, place: str, at: int, row: Mapping[str, Any], 
     response = row.get(names.own("response"))
     more = {
         **own,
+        # The adapter's column has small letters.
         "reason": own["reason"].upper() if isinstance(own["reason"], str) else None,
         "source": name(own["source"]) or name(row.get("data_source")),
         "x_unit": None,

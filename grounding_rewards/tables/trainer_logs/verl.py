@@ -35,14 +35,14 @@ _OTHERS = {"source": ("source", "data_source"), "sample_id": ("sample_id",), "po
 _NO_PARTS = {*_USUAL, *VERDICTS, "uid", "request_id", "reward", "overall", "valid", "num_turns", "index"}
 _OUR_FLAGS = {"valid", "parsed", "in_image"}
 _STEP_FILE = re.compile(r"(\d+)\.jsonl")
-_SESSION = re.compile(r"(.+_\d+)_(\d+)")
-_FIRST_ROWS = 64
+_SESSION = re.compile(r"(.+_\d+)_(\d+)")  # of a uid PROMPT_SESSION_TURN
+_FIRST_ROWS = 64  # of each file, which say what columns there are
 
 
 def _is_dump(keys: Iterable[str], path: Path) -> bool:
     """Return True for the keys of a line of a dump; raise where they nearly are."""
     known = set(keys)
-    if known & {"sample_id", "response"} or len(known & set(_USUAL)) < 3:
+    if known & {"sample_id", "response"} or len(known & set(_USUAL)) < 3:  # of a rollout table
         return False
     if known >= set(_NEEDED) and known & {"gts", "step"}:
         return True
@@ -164,6 +164,7 @@ def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str
         scored=scored,
         more=more,
     )
+    # Into the dict that `logged` holds as `more`, since errors name a row by `logged`.
     for part in parts:
         came = row.get(part)
         more[part] = number(came) if scored or part in _OUR_FLAGS else None
