@@ -49,6 +49,7 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
     for name in sorted(names):
         named = RecordedName(name)
         built = (
+            # Some recipes demand a space, on which their parts do not depend.
             recipe if name == recipe.name else recorded_recipe(named) or recorded_recipe(named, response_space="pixel")
         )
         parts.update(() if built is None else built.parts)

@@ -49,7 +49,7 @@ def files_of_groups(
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
     files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]
     if (folder / _FOLDER).is_dir():
-        return files
+        return files  # made by a run that was killed later
     partial = folder / f".{_FOLDER}"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
@@ -65,14 +65,15 @@ def files_of_groups(
                 _flush(writers, held)
                 size = 0
         _flush(writers, held)
-    os.rename(partial, folder / _FOLDER)
+    os.rename(partial, folder / _FOLDER)  # now that all is in it: where a run was killed before, they are made anew
     return files
 
 
 def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]) -> Any:
     """Score all rows of a file, in an order of their own: the last bit of a sum depends on the order."""
     names = ", ".join(str(source.table.path) for source in sources[:3])
-    shown = SimpleNamespace(path=names, columns=scorer.schema.names)
+    shown = SimpleNamespace(path=names, columns=scorer.schema.names)  # stands for the table in errors
+    # Columns have the names of a rollout table by now, whatever they were called in the files.
     scorer = replace(scorer, scorer=replace(scorer.scorer, columns=Columns()))
     with file.open("rb") as opened:
         table = pq.read_table(opened, schema=scorer.schema)
@@ -92,6 +93,7 @@ def _scattered(
         for batch in source.batches(columns):
             scorer.scorer.responses(source.table, batch)  # which are texts of some kind from here on
             rows = scorer.unscored(source, place, batch)
+            # Not hash(), which differs between processes: a run that goes on finds the groups in the same files.
             hashes = [blake2b(repr(group).encode(), digest_size=8).digest() for group in _groups(rows)]
             numbers = [int.from_bytes(each) % count for each in hashes]
             for number in sorted(set(numbers)):

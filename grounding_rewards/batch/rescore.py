@@ -221,6 +221,7 @@ def _by_file(
             yield rows, (place + batch.done) / len(sources)
 
     for place, source in enumerate(sources):
+        # groupby reads past the batches of a shard that nobody asks for: one that is there is not scored again.
         numbered = ((index // SHARD_BATCHES, batch) for index, batch in enumerate(source.batches(columns)))
         for _, batches in groupby(numbered, key=itemgetter(0)):
             yield scored(place, batches)

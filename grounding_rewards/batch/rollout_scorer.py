@@ -52,7 +52,7 @@ class RolloutScorer:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
         if not arrays["source"].null_count < len(batch):
-            arrays["source"] = source.column(batch, "data_source", pa.string())
+            arrays["source"] = source.column(batch, "data_source", pa.string())  # verl's name of it
         arrays["rollout"] = self._numbers(source, place, batch, arrays["rollout"])
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 

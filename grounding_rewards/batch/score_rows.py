@@ -27,7 +27,7 @@ Groups = Callable[[Recipe, Targets, Rows], Any]
 SCORES = ("total", "acc", "valid", "parsed", "in_image")
 """Columns of scored rows beside the recipes' parts."""
 
-_REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object_)
+_REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object_)  # None at -1: nothing scored the row
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Inputs:
         numbers = rows.tolist()
 
         def some(column: Any) -> Any:
-            if isinstance(column, np.ndarray) and column.ndim:
+            if isinstance(column, np.ndarray) and column.ndim:  # without dimensions it is one value, every row's
                 return column[rows]
             return [column[row] for row in numbers] if isinstance(column, list | tuple) else column
 
@@ -175,6 +175,7 @@ class ScoredBatch:
         """
         columns = [each.columns for each in self.slices]
         names = (*SCORES, *self.parts)
+        # Mostly one recipe has scored all rows: nothing is joined or copied.
         if len(columns) == 1 and self.slices[0].rows is None and tuple(columns[0]) == names:
             return columns[0]
         return {name: self._join([each.get(name) for each in columns], 0.0) for name in names}
@@ -205,6 +206,7 @@ class ScoredBatch:
         for each in self.slices:
             for row, error in each.scores.errors.items():
                 own = row if each.rows is None else int(each.rows[row])
+                # Without an id the error names its row of the slice, and not of the batch.
                 errors[own] = error if own == row else error.named(own)
         return dict(sorted(errors.items()))
 
@@ -216,7 +218,7 @@ class ScoredBatch:
 
     def named(self, of: Callable[[Recipe], str]) -> list[Any]:
         """Return (n,) what a text says of the recipe of each row; None in rows of none."""
-        texts = np.array([*(of(each.recipe) for each in self.slices), None], dtype=np.object_)
+        texts = np.array([*(of(each.recipe) for each in self.slices), None], dtype=np.object_)  # None at -1, as below
         places = [np.full(len(each.scores), place) for place, each in enumerate(self.slices)]
         names: list[Any] = texts[self._join(places, -1)].tolist()
         return names

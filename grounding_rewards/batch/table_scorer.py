@@ -89,6 +89,7 @@ class TableScorer:
         inputs = Inputs(
             self.responses(table, batch),
             batch.column(self.columns.target),
+            # Rows of JSON may have keys that the first batch, which names the columns, lacks.
             extras={name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
             if reads_extras
             else None,
@@ -126,7 +127,7 @@ class TableScorer:
             if sample is None:
                 sample = targets.errors[row].sample if target is None else target.id
                 if target is None and sample == row:  # the error has only the row's number to name it by
-                    names.append(("unread", row))
+                    names.append(("unread", row))  # no text, and so no other row's name
                     continue
             name = name_of(sample)
             if name is None:
@@ -147,6 +148,7 @@ class TableScorer:
         if all(length is None for length in lengths):
             return None
         for row, length in enumerate(lengths):
+            # True is no length; fractions, NaN and infinities differ from what // makes of them
             if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= COORDINATE_LIMIT:
                 came = "null" if length is None else f"{length!r:.60}"
                 raise TableError(

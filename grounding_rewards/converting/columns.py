@@ -109,7 +109,7 @@ def find_columns(
             notes += remarks
             if guessed:
                 columns[role] = guesses[role] = guessed
-        elif column in there or column not in ("", NONE):
+        elif column in there or column not in ("", NONE):  # a column may be called none
             _check(column, role, there)
             columns[role] = column
     for role, what in _WHAT.items():
@@ -118,6 +118,7 @@ def find_columns(
     if "image" not in columns and named.get("image") is None:
         notes += _images(offered, rows)
     size = columns.pop("image-size", "")
+    # A column's own name may have a comma in it.
     sides = (size,) if size in there else tuple(size.split(",")) if size else ()
     return ChosenColumns(ColumnNames(columns.pop("instruction", ""), image_size=sides, **columns), guesses, notes)
 
@@ -174,6 +175,7 @@ def _fits(role: str, value: Any, parts: int) -> bool:
     if role == "source":
         return isinstance(value, str)
     if role == "image-size":
+        # Of two columns each is checked alone, as the side of a square.
         return read_size(value) is not None if parts == 1 else read_size([value, value]) is not None
     return True
 

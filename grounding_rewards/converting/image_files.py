@@ -117,7 +117,7 @@ def _of_path(path: str) -> Image:
 
 
 def _is_data_url(path: str | None) -> bool:
-    return path is not None and path[:5].lower() == "data:"
+    return path is not None and path[:5].lower() == "data:"  # without a copy of what may be megabytes
 
 
 def _decoded(url: str) -> bytes:
@@ -173,7 +173,7 @@ class ImageFiles:
         if image.data is None and (image.remote or image.path is None or not files):
             return None
         size, way = _of_file(self, image.path or "") if image.data is None else _stored(self.read(image))
-        return ImageInfo(size[::-1] if turning and way >= 5 else size, way != 1)
+        return ImageInfo(size[::-1] if turning and way >= 5 else size, way != 1)  # 5 to 8 swap width and height
 
     def read(self, image: Image) -> bytes:
         """Read all bytes of an image.
@@ -199,6 +199,7 @@ class ImageFiles:
             with _pillow_bound(self.max_image_pixels):
                 from PIL.Image import open as opened
 
+                # Of Pillow's many readers only that of the format that was checked gets these bytes.
                 decoded = opened(io.BytesIO(data), formats=[image_format(data) or ""])
                 self._check_pixels(decoded.size)  # a header may hold two sizes
                 decoded.load()
@@ -275,7 +276,7 @@ def _pillow_bound(pixels: int) -> Iterator[None]:
             pillow.MAX_IMAGE_PIXELS = before
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 16)  # many samples share a screenshot
 def _of_file(files: ImageFiles, path: str) -> tuple[Size, int]:
     return _stored(files._read(path, whole=False))
 

@@ -114,7 +114,7 @@ def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
         content = value_at(row, column)
         return [each for each in content if isinstance(each, Mapping)] if isinstance(content, list) else []
 
-    batches = table.batches([column.partition(".")[0], column], whole=False)
+    batches = table.batches([column.partition(".")[0], column], whole=False)  # a column may be called a.b itself
     further = ([further_fields(each) for row in batch.rows for each in messages(row)] for batch in batches)
     types = Inferred.of(further, lambda text: None)
     if types.as_json:

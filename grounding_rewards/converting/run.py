@@ -114,19 +114,20 @@ class Converter:
         """Survey the columns: by the schema, else by all rows."""
         survey, schema = Survey(), schema_of(table)
         if schema is not None:
+            # The schema has all names, a few rows have the kinds of values.
             survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
             return survey
         with self.reporting.progress(f"looking at {file.name}") as advance:
             for batch in table.batches():
                 survey.add(batch.rows)
-                if not survey.names:
+                if not survey.names:  # no line could be read so far
                     result.rows += len(batch)
                     result.problems += [(batch.start + row, batch.place(row), why) for row, why in batch.unread.items()]
                     self._check_wiring(result)
                 advance(batch.done)
         if not survey.names:
             self._check_wiring(result, ended=True)
-        result.rows, result.problems = 0, []
+        result.rows, result.problems = 0, []  # all rows are counted anew as they are converted
         return survey
 
     def _reading(self, survey: Survey, file: Path, result: Converted) -> tuple[Reading, list[str]]:
@@ -140,6 +141,7 @@ class Converter:
             survey.rows(), named, optional={"target"} if self.label_free else (), dropped=self.dropped
         )
         target_reader = self.target_reader(columns.target)
+        # A file's name need not be UTF-8; a text of a row must be.
         unnamed = file.stem.encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.layout.types and self.source is None and columns.source is None:
             guesses["source"] = unnamed

@@ -149,6 +149,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     source = reading.source or _source(row, columns)
     infos = [reading.look(image) for image in originals]
     images = tuple(image.within(reading.folder) for image in originals)
+    # As in the adapters, targets are on the last of several images.
     size = _size(row, reading, target, infos[-1] if infos else None)
     name = _name(row, reading, target)
     if name is None:
@@ -249,7 +250,7 @@ class SampleNames:
         (1, [(1, 3)])
         """
         digests, rows = (np.array(column, dtype=np.uint64) for column in (self._digests, self._rows))
-        order = np.argsort(digests, kind="stable")
+        order = np.argsort(digests, kind="stable")  # stable: of equal names the earlier row is the first
         again = np.flatnonzero(digests[order][1:] == digests[order][:-1])
         first = again[np.argsort(rows[order][again + 1], kind="stable")][:_SHOWN]
         return len(again), [(int(rows[order][place]), int(rows[order][place + 1])) for place in first]

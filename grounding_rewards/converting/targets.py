@@ -81,6 +81,7 @@ class TargetReader:
                 for row, error in violations(table, Requirements(into, None, self.accepts)).items()
                 if not (error.field in _SIZES and error.came is MISSING)
             }
+            # _ready keeps what was prepared under the errors before.
             noticed = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
         problems = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
