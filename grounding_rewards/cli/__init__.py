@@ -43,7 +43,7 @@ def _outcome(words: Sequence[str]) -> tuple[int, str]:
 
     try:
         code = run(words)
-        sys.stdout.flush()
+        sys.stdout.flush()  # a full disk is an error now, and not after the exit code is decided
     except GroundingRewardsError as error:
         return _error(str(error))
     except OSError as error:

@@ -91,6 +91,7 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
             makers[name] = maker
         parameters += inspect.signature(maker, eval_str=True).parameters.values() if maker else [own]
     parameters.append(inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict))
+    # By keyword alone, because one without a default may follow one with a default.
     parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
     @wraps(command)
@@ -102,7 +103,7 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
         if strict and warnings:
             raise typer.Exit(1)
 
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__annotations__ = {each.name: each.annotation for each in parameters}  # typer reads these, and the signature
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 

@@ -180,7 +180,7 @@ def _others(first: str, names: str | None, chosen: Mapping[str, Any]) -> tuple[l
         return [], {}
     others, left_out = [], LeftOut()
     listed = [name.strip() for name in names.split(",") if name.strip()]
-    if not listed or len({first, *listed}) <= len(listed):
+    if not listed or len({first, *listed}) <= len(listed):  # one is there twice, or is the first
         raise RecipeError(
             f"--compare: got {names!r:.80}; expected recipes other than {first}, each named once, such as gelato,gta1"
         )

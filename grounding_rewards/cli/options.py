@@ -220,6 +220,7 @@ def unlabelled(recipe: Recipe) -> str:
 def read_value(text: str) -> Any:
     """Read a value as JSON where it is JSON, else as the text."""
     try:
+        # NaN and Infinity, which are no JSON, stay texts.
         return json.loads(text, parse_constant=str, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError):
         return text

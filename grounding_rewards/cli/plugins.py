@@ -59,7 +59,7 @@ def installed() -> list[Facts]:
             continue
         try:
             offer = plugins.loaded(point)
-            known = collect([*good, offer])
+            known = collect([*good, offer])  # with those before it: two may offer one name
         except PluginError as error:
             listed.append({**_about(point), "loaded": False, "error": str(error)})
         else:

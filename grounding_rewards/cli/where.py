@@ -39,7 +39,7 @@ def where(trainer: Annotated[str, typer.Argument(help="easyr1, easyr1_sequential
 
 
 def _folder() -> Path:
-    spec = find_spec(PACKAGE)
+    spec = find_spec(PACKAGE)  # which imports nothing of it
     folders = list(spec.submodule_search_locations or ()) if spec else []
     if not folders:
         raise RecipeError(f"where: there is no package {PACKAGE}; install grounding-rewards again, from its wheel")

@@ -64,7 +64,11 @@ def table(
     for head in heads:
         right = head in figures
         grid.add_column(
-            text(head), overflow="fold", no_wrap=right or head in whole, justify="right" if right else "left"
+            # Else rich puts an ellipsis in place of the end of a long word, such as a path.
+            text(head),
+            overflow="fold",
+            no_wrap=right or head in whole,
+            justify="right" if right else "left",
         )
     for cells in rows:
         row(grid, cells)

@@ -13,7 +13,7 @@ from grounding_rewards.explain.formulas import number
 
 Rows = list[tuple[str, str]]
 
-_LINE_BREAK = re.compile(r"\n(?!\w+ = )")
+_LINE_BREAK = re.compile(r"\n(?!\w+ = )")  # none before a line that is a formula
 
 
 def parts(reward: Term) -> Table:

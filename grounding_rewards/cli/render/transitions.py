@@ -40,7 +40,7 @@ def binned(columns: int) -> list[range]:
     """
     if columns <= _COLUMNS:
         return [range(each, each + 1) for each in range(columns)]
-    between, size = columns - 2, -(-(columns - 2) // (_COLUMNS - 2))
+    between, size = columns - 2, -(-(columns - 2) // (_COLUMNS - 2))  # rounded up
     return [
         range(0, 1),
         *(range(start, min(start + size, between + 1)) for start in range(1, between + 1, size)),
