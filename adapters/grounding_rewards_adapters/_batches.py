@@ -54,7 +54,7 @@ class Batches:
     _lock: RLock = field(default_factory=RLock)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_lock": None, "_last": None}
+        return {**vars(self), "_lock": None, "_last": None}  # its objects are compared by identity, which ends here
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state, _lock=RLock())
@@ -66,7 +66,7 @@ class Batches:
         scores, the others take its scores, each ``asking`` for its part. A function that asks again, or brings other
         texts or objects, scores anew. What is changed inside a cell, such as a target, is not noticed.
         """
-        if len(self.parts) <= 1:
+        if len(self.parts) <= 1:  # no other function asks for these scores
             return self._score([response_text(completion) for completion in completions], columns), True
         with self._lock:
             last, new = self._last, False
@@ -100,7 +100,7 @@ class Batches:
         points = scored.column(lambda each: each.scores.predictions.xy).tolist()
         pairs = list(zip(points, scored.named(lambda recipe: str(recipe.space)), strict=True))
         answers = {
-            f"xy_{space}": [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs]
+            f"xy_{space}": [xy if own == space and xy[0] == xy[0] else None for xy, own in pairs]  # NaN is no point
             for space in sorted({str(recipe.space) for recipe in self.scorer.recipes})
         }
         return {**answers, "reason": [gr.Reason(code).name.lower() for code in scored.reason.tolist()]}

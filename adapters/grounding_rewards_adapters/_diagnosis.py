@@ -88,6 +88,7 @@ class Diagnosis:
 
     def _share(self, what: str, valid: int) -> str:
         count = self._counts[what]
+        # Below one in a hundred the count says more than 0 %.
         return f"{100 * count / valid:.0f} %" if count >= 0.01 * valid else f"{count}" if count else "none"
 
     def _commonest(self) -> list[str]:

@@ -42,7 +42,7 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
     if sizes:
         return np.arange(rows) // _fitting(columns, rows, sizes)
     size = math.gcd(*_runs(columns, rows, pixels=False))
-    if size > 1:
+    if size > 1:  # 1 is the least that there is, so that no image need be read in full
         size = math.gcd(*_runs(columns, rows, pixels=True))
     return np.arange(rows) // size
 
@@ -71,6 +71,7 @@ def doubt(name: str, groups: NDArray[np.int64], sizes: Sequence[int], *, first: 
 def _fitting(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int]) -> int:
     smallest = min(sizes)
     for size in sorted(sizes, reverse=True):
+        # Images are read in full only where a smaller size is left to choose.
         if rows % size == 0 and _stranger(columns, rows, size, pixels=size > smallest) is None:
             return size
     names = "num_generations={}", "num_generations_eval={}"
@@ -129,5 +130,5 @@ def _same_image(a: Any, b: Any, pixels: bool) -> bool:
     if type(a) is not type(b) or (a.size, a.mode) != (b.size, b.mode):
         return False
     name = getattr(a, "filename", "")
-    same_file = bool(name) and name == getattr(b, "filename", "")
+    same_file = bool(name) and name == getattr(b, "filename", "")  # which need not be decoded to be compared
     return not pixels or same_file or bool(a.tobytes() == b.tobytes())

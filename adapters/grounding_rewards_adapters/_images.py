@@ -74,4 +74,4 @@ def _decoded_size(image: Mapping[str, Any], files: ImageFiles, note: Note) -> tu
         note(str(error))
         return None
     size = image_size(data)
-    return (size[1], size[0]) if size is not None and orientation(data) >= 5 else size
+    return (size[1], size[0]) if size is not None and orientation(data) >= 5 else size  # 5 to 8 swap width and height

@@ -96,7 +96,7 @@ def _name(value: Any) -> str | int | None:
     return value if isinstance(value, str | int) else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # responses of one sample often come in calls of their own
 def _made(source: Any, image: Any, instruction: str | None, target: Any, index: Any, split: Any) -> str | None:
     try:
         return sample_id(source=source, image=image, instruction=instruction, target=target, index=index, split=split)

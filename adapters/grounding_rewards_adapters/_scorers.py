@@ -31,7 +31,7 @@ def make(trainer: Trainer, settings: Settings) -> Scorer:
         built = _bridge.build(recipe, settings, trainer, key)
         _bridge.refuse(built, trainer)
         built.read_targets([], bad_target=settings.bad_target)  # so that an unknown bad_target is an error now
-        recipes.setdefault(built, _named(recipe, key))
+        recipes.setdefault(built, _named(recipe, key))  # equal recipes are one
         return list(recipes).index(built)
 
     rest, router = None, None
@@ -63,7 +63,7 @@ _LOCK = RLock()
 
 def scorer(trainer: Trainer, arguments: Mapping[str, Any]) -> Scorer:
     """Return the scorer of the options that a launch gives: the same one at every call in a process."""
-    if trainer.name in _LAST:
+    if trainer.name in _LAST:  # without the lock, since an entry is replaced as a whole
         directory, options, copies, key = _LAST[trainer.name]
         if (
             key in _SCORERS
@@ -75,11 +75,11 @@ def scorer(trainer: Trainer, arguments: Mapping[str, Any]) -> Scorer:
             return _SCORERS[key]
     settings = read(trainer, arguments)
     key = trainer.name, settings.key()
-    if ".py:" in key[1]:
+    if ".py:" in key[1]:  # the working directory says which file a relative path means
         settings = settings.in_full()
         key = trainer.name, settings.key()
     with _LOCK:
-        built = _SCORERS.get(key)
+        built = _SCORERS.get(key)  # another thread may have had the lock before
         if built is None:
             built = _SCORERS[key] = make(trainer, settings)
         _LAST[trainer.name] = os.getcwd(), dict(arguments), deepcopy(_changeable(arguments)), key

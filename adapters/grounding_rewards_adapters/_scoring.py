@@ -112,6 +112,7 @@ class Scorer:
         else:
             slices = [self._routed(place, inputs, rows) for place, rows in self._split(self.router, inputs)]
         scored = ScoredBatch(slices, self.parts, len(inputs.responses))
+        # Once every recipe has had a usable target, batches without errors need neither a look nor the lock.
         if len(self._usable) < len(self.recipes) or any(each.scores.errors for each in slices):
             with self._lock:
                 self._watch(scored, names)

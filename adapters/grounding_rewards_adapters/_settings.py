@@ -108,7 +108,7 @@ class Settings:
         """
         try:
             plain = {name: frozen(value) for name, value in raw.items()}
-            json.dumps(plain, default=_token)
+            json.dumps(plain, default=_token)  # for its error, where a value is not plain
         except gr.GroundingRewardsError:
             raise
         except Exception as error:  # OmegaConf's own, where a value is still missing

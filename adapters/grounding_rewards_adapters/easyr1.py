@@ -93,6 +93,7 @@ def _lengths(counts: Sequence[Any]) -> list[int] | None:
         if length is None:
             return None
         try:
+            # index: whole numbers of numpy, too, and nothing that int would round or read from a text
             whole = -1 if isinstance(length, bool) else index(length)
         except (TypeError, ValueError):
             whole = -1
@@ -119,6 +120,7 @@ def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[n
             f"{name} compares the rollouts of one sample, and EasyR1 tells samples apart by their targets alone: "
             f'the target of row {unnamed[0]} has no id; give each target one, such as {{"id": "a7", ...}}'
         )
+        # At the start, or without any id, the data set is wrong; later, one bad row must not end a run.
         if len(unnamed) == len(groups) or not scorer.started:
             raise gr.RecipeError(complaint)
         _bridge.say_once(f"{complaint}; a row without is compared with itself alone", scorer.logged, about="no id")

@@ -20,7 +20,7 @@ _TRAINER = replace(
     easyr1.TRAINER,
     name="EasyR1 (sequential)",
     lacking={"groups": _SINGLE, "trajectories": _SINGLE},
-    patience=64,
+    patience=64,  # rows, which come one a call
 )
 
 

@@ -102,6 +102,7 @@ def reward_funcs(
     sizes = _group_sizes(num_generations, num_generations_eval)
     trainer = replace(_TRAINER, where=f"column {target_column!r}")
     scorer = _scorers.make(trainer, _scorers.read(trainer, {"recipe": recipe, **options}))
+    # A plugin's recipe is called PLUGIN/NAME, and in the logs a slash goes before a part.
     called = name or "_".join(each.name.replace("/", "_") for each in scorer.recipes)
     parts = tuple(_weights(scorer)) if split else ()
     files = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
@@ -125,6 +126,7 @@ def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **
     >>> reward_weights("gelato", format_weight=0.1)
     [0.9, 0.1]
     """
+    # `record` would open its directory a second time.
     kept = {key: value for key, value in options.items() if key not in (*_TRAINER.own, "record")}
     scorer = _scorers.make(_TRAINER, _scorers.read(_TRAINER, {"recipe": recipe, **kept}))
     return list(_weights(scorer).values())
@@ -190,7 +192,7 @@ class RecipeReward:
 
     def __call__(
         self,
-        /,
+        /,  # a column may be called self
         *,
         completions: Sequence[Any],
         log_metric: Callable[[str, float], None] | None = None,

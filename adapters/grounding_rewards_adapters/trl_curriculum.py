@@ -92,7 +92,9 @@ class Stages:
         if type(seed) is not int or seed < 0:
             raise PoolError(f"seed: got {seed!r:.80}; expected a whole number from 0")
         permuted = (
-            np.random.default_rng([seed, stage]).permutation(len(data)) for stage, data in enumerate(self._data)
+            # An order of its own for each stage, and the same in every process.
+            np.random.default_rng([seed, stage]).permutation(len(data))
+            for stage, data in enumerate(self._data)
         )
         self._orders: list[list[int]] = [order.tolist() for order in permuted]
         self._size, self._generation, self._shown, self._next = 0, -1, (0, 0), [0] * len(named)
@@ -122,7 +124,7 @@ class Stages:
         new = gather(self._new)
         self._new = []
         for stage, count in Counter(stage for stage, _ in new).items():
-            self.scored[self.names.index(stage)] += count / num_generations
+            self.scored[self.names.index(stage)] += count / num_generations  # rollouts to samples
         before = self.progress
         results = [result for stage, result in new if stage == self.stage]
         samples = len(results) / num_generations

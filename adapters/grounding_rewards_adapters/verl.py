@@ -28,7 +28,7 @@ _TRAINER = _settings.Trainer(
     },
     pipeline="verl+",
     alone_ignored=True,
-    patience=64,
+    patience=64,  # rows, which come one a call
 )
 
 
