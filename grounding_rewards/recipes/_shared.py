@@ -73,17 +73,19 @@ def bare_box(value: Any) -> dict[str, Any] | None:
 
 
 def numerals(value: Any) -> Any:
-    """Texts that are all numerals, as floats, as several sources read them; any other value as it is.
+    """Texts that are all numerals, as floats, as several sources read them; None for other texts alone.
 
-    >>> numerals(["1", "2.5"]), numerals(["1", 2])
-    ([1.0, 2.5], ['1', 2])
+    Any other value stays as it is.
+
+    >>> numerals(["1", "2.5"]), numerals(["a", "2"]), numerals(["1", 2])
+    ([1.0, 2.5], None, ['1', 2])
     """
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         return value
     try:
         return [float(item) for item in value]
     except ValueError:
-        return value
+        return None
 
 
 def box_by_edges(value: Any) -> dict[str, Any] | None:

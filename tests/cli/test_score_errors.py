@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_nothing(run, tmp_path, monkeypatch, signals_as_at_a_termi
             signal.raise_signal(signal.SIGINT)
         return judge(self, *words, **named)
 
-    monkeypatch.setattr(Recipe, "judge", interrupted)
+    monkeypatch.setattr(Recipe, "evaluate", interrupted)
     out.write_text("old")
     result = run("score", source, "--recipe", "gelato", "--out", out)
     assert (result.code, result.out, result.err) == (130, "", "stopped by Ctrl-C\n")

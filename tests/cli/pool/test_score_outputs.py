@@ -93,7 +93,7 @@ def test_a_file_that_grows_while_it_is_read(run, tmp_path, monkeypatch):
             file.write("{}\n")
         return judge(self, rollouts)
 
-    monkeypatch.setattr(gr.Recipe, "judge", growing)
+    monkeypatch.setattr(gr.Recipe, "evaluate", growing)
     message = run.error(*SCORE, source, *GELATO, "--out", out)
     assert message == (
         f"{source}: was written to while it was read; when it rests run this again, with --overwrite where a part of "
@@ -145,7 +145,7 @@ def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatc
             raise OSError("full")
         return judge(self, rollouts)
 
-    monkeypatch.setattr(gr.Recipe, "judge", failing)
+    monkeypatch.setattr(gr.Recipe, "evaluate", failing)
     assert run.error(*words, tmp_path / "out") == "full"
     resumed = json.loads(run(*words, tmp_path / "out").out)
     done = resumed["pieces"]["found"]
