@@ -35,7 +35,7 @@ def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:
     """
     if not len(rows):
         return
-    order = rows[np.argsort(groups[rows], kind="stable")]
+    order = rows[np.argsort(groups[rows], kind="stable")]  # stable: the rows of a group stay in order
     names = groups[order]
     starts = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
     sizes = np.diff(np.append(starts, len(order)))
@@ -67,4 +67,4 @@ def neighbours(low: Floats, high: Floats) -> Iterator[tuple[slice, slice]]:
         while end - start > 1 and (end - start) * (last[end - 1] - first[start]) > _CACHED:
             end = (start + end) // 2
         yield slice(start, end), slice(first[start], last[end - 1])
-        start, step = end, end - start
+        start, step = end, end - start  # doubled above, so that stretches grow again after a crowded place
