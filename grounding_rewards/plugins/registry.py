@@ -68,7 +68,7 @@ class Registry:
 
 def registry() -> Registry:
     """Return the registry of this process: built-ins and the installed plugins."""
-    if _LOADING.get():
+    if _LOADING.get():  # asked at every call, and so not in the cached function
         raise RecipeError("it builds a recipe while plugins load; do that inside a function that it registers")
     return _registry()
 
@@ -213,7 +213,7 @@ def collect(plugins: Iterable[Offer]) -> Registry:
 
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
-    offers = list(plugins)
+    offers = list(plugins)  # it is run through twice
     owners = {BUILT_IN: BUILT_IN}
     for name, distribution, plugin in offers:
         if (other := owners.get(name)) is not None:
@@ -302,7 +302,7 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str)
         register.closed = True
         if returned is not None:  # a dict of things, or the rest of a hook with yield or async, would be lost
             if inspect.iscoroutine(returned):
-                returned.close()
+                returned.close()  # else Python warns that nobody awaited it
             raise PluginError(
                 f"plugin {plugin!r} of {distribution}: its register_{kind} returned {short_repr(returned)}; "
                 "expected None: call register(name, thing) for each thing, "
