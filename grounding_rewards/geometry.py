@@ -116,7 +116,7 @@ def in_polygon(xy: Floats, vertices: Floats, offsets: Ints, *, strict: bool = Fa
         chosen[rows] = True
         owner = np.repeat(np.arange(len(rows)), counts[rows])
         polygons = shapely.polygons(shapely.linearrings(vertices[np.repeat(chosen, counts)], indices=owner))
-        rule = shapely.contains_xy if strict else shapely.intersects_xy
+        rule = shapely.contains_xy if strict else shapely.intersects_xy  # intersects counts the border
         inside[rows] = rule(polygons, xy[rows, 0], xy[rows, 1])
     return inside
 

@@ -59,6 +59,7 @@ def neighbours(low: Floats, high: Floats) -> Iterator[tuple[slice, slice]]:
     >>> list(neighbours(np.array([0.0, 1.0, 9.0]), np.array([2.0, 3.0, 9.5])))
     [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(2, 3, None))]
     """
+    # Ends are in no order, but the largest so far rises.
     first = np.searchsorted(np.maximum.accumulate(high), low).tolist()
     last = np.maximum.accumulate(np.searchsorted(low, high, "right")).tolist()
     start, step = 0, 1

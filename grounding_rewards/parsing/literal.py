@@ -120,7 +120,7 @@ class _Open:
             self.comma = True
             return self.paired()
         self.colons += 1
-        return self.closer == "}" and len(self.items) == 2 * self.colons - 1
+        return self.closer == "}" and len(self.items) == 2 * self.colons - 1  # a key before each colon
 
     def paired(self) -> bool:
         """Return True if every key, if there are any, has a value."""
@@ -165,7 +165,7 @@ def read_literal(text: str) -> Any:
         elif kind == "comma":
             fits = complete and top.goes_on(part)
         else:
-            wanted = not complete or (kind == "string" and bool(top.strings))
+            wanted = not complete or (kind == "string" and bool(top.strings))  # strings may stand side by side
             fits = wanted and kind != "other" and (kind != "open" or len(stack) <= DEEPEST)
         if ended or not fits:
             raise LiteralError(f"{part!r:.40} at {token.start()}")

@@ -116,7 +116,7 @@ class Texts(Sequence[str]):
             return self
         taken = Texts([self.values[row] for row in rows.tolist()])
         if self._arrow is not None and taken.vectorised:
-            taken._arrow = self._arrow.take(rows)
+            taken._arrow = self._arrow.take(rows)  # cheaper than encoding the texts again
         return taken
 
 
@@ -271,6 +271,6 @@ def strings(column: Column) -> NDArray[np.object_]:
         return np.array([text or "" for text in column], dtype=np.object_)
     import pyarrow.compute as pc
 
-    encoded = pc.dictionary_encode(pc.fill_null(column, ""))
+    encoded = pc.dictionary_encode(pc.fill_null(column, ""))  # names recur: each is decoded once
     names = np.array(encoded.dictionary.to_pylist(), dtype=np.object_)
     return names[encoded.indices.to_numpy()] if len(names) else np.zeros(0, dtype=np.object_)

@@ -223,7 +223,7 @@ def collect(plugins: Iterable[Offer]) -> Registry:
             raise PluginError(f"plugin {name!r} of {distribution}: {_NAME}; rename its entry point")
         try:
             manager.register(plugin, name=name)
-            manager.check_pending()
+            manager.check_pending()  # complains of hooks that hookspecs does not have
         except (Exception, SystemExit) as error:  # a third-party object is looked at
             raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
         _check_hooks(manager, plugin, name, distribution)
@@ -292,7 +292,7 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str)
         register = _Register(kind, plugin, distribution, things)
         try:
             with _loading():
-                returned = implementation.function(register)
+                returned = implementation.function(register)  # one by one, so that an error names the plugin
         except PluginError:
             raise
         except (Exception, SystemExit) as error:

@@ -52,7 +52,7 @@ class Alternatives(PerSample):
         """Spread scores of places, (m,) in the order of ``Targets.regions``, to (k,); 0.0 where there is no place."""
         if self.bare:
             return scores
-        if not len(scores):
+        if not len(scores):  # without any place, the index -1 below would raise
             return np.zeros(len(self))
         return np.where(self.place >= 0, scores[self.place], 0.0)
 

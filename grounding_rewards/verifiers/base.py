@@ -168,7 +168,7 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     except TargetError:  # it names the sample and the field; no part is to blame
         raise
     except (VerifierError, RecipeError) as error:
-        fault, cause = str(error), error.__cause__ or error
+        fault, cause = str(error), error.__cause__ or error  # what it was raised from says more
         kind = RecipeError if isinstance(error, RecipeError) else VerifierError
         culprit = term if error.term is None else error.term  # a verifier inside of this one
     except (Exception, SystemExit) as error:

@@ -120,7 +120,7 @@ class DenseDistance(OfPlaces):
         """Return depth and gap of each place's point: (m,) each, the depth of use inside and the gap outside."""
         offset = np.abs(points - regions.centre)
         half = (regions.box[:, 2:] - regions.box[:, :2]) / 2
-        shares = offset / np.where(half > 0, half, 1.0)
+        shares = offset / np.where(half > 0, half, 1.0)  # inside, the offset along a side of nothing is 0
         depth, gap = np.maximum(shares[:, 0], shares[:, 1]), geometry.box_gap(points, regions.box)
         if regions.boxes_only:
             return depth, gap
@@ -135,6 +135,7 @@ class DenseDistance(OfPlaces):
         """Replace depth and gap of circles and of points with a reach, measured from the centre through the border."""
         chosen, radii = regions.kind == CIRCLE, regions.radii
         if self.point_radius or self.point_share:
+            # A share reaches unequally far along x and y.
             reach = self.point_radius or (self.point_share or 0.0) * screen
             radii = np.where((regions.kind == POINT)[:, None], reach, radii)
             chosen = chosen | (regions.kind == POINT)
@@ -296,7 +297,7 @@ class CornerDistance(OfPlaces):
         inside = np.minimum(margin[:, 0], margin[:, 1]) >= 0
         # Inside, both margins lead to the nearest corner; outside, those below 0 lead to the box.
         length = geometry.lengths(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
-        farthest = geometry.lengths(np.maximum(np.maximum(upper, size - lower), 0.0))
+        farthest = geometry.lengths(np.maximum(np.maximum(upper, size - lower), 0.0))  # of a corner of the image
         flat = np.minimum(extent[:, 0], extent[:, 1]) <= 0
         whole = np.maximum(np.where(inside & ~flat, geometry.lengths(extent) / 2, farthest), _NEARLY_NOTHING)
         share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point

@@ -49,7 +49,7 @@ class Exploration(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions
-        score: Floats = 2.0 * self._first_hits(rollouts, predictions.xy) - 1.0
+        score: Floats = 2.0 * self._first_hits(rollouts, predictions.xy) - 1.0  # of one point: 1 or -1
         points, offsets = predictions.points, predictions.offsets
         if points is not None and offsets is not None and len(points) > 1:
             rows = np.flatnonzero(offsets[1:] - offsets[:-1] > 1)

@@ -73,7 +73,7 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
 
 def _value(key: str, text: str, quoted: bool) -> Any:
     """Return an argument's value: a place, a string, a number, a list of strings or a word."""
-    if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):
+    if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):  # to='up' is a direction
         return _numbers(text) or _UNREAD
     if quoted:
         return _ESCAPE.sub(_escaped, text) if "\\" in text else text
