@@ -112,7 +112,7 @@ def canonical(name: str) -> str:
     >>> canonical("left_click"), canonical("LongPress"), canonical("TAP"), canonical("teleport")
     ('click', 'long_press', 'click', 'teleport')
     """
-    return _CANONICAL.get(name) or _CANONICAL.get(name.lower(), name)
+    return _CANONICAL.get(name) or _CANONICAL.get(name.lower(), name)  # as written first: lower-casing costs more
 
 
 def is_known(name: str) -> bool:
@@ -189,11 +189,11 @@ def key_name(key: str) -> str:
     >>> [key_name(key) for key in ("Control_L", "Return", "KEYCODE_BACK", "ArrowUp", "a", " ")]
     ['ctrl', 'enter', 'back', 'up', 'a', 'space']
     """
-    name = key.strip().lower() or key
+    name = key.strip().lower() or key  # a blank is a key, too
     for prefix in ("keycode_", "kp_", "key_"):
         name = name.removeprefix(prefix)
     for side in ("_l", "_r", "left", "right"):
-        name = _MODIFIERS.get(name.removesuffix(side), name)
+        name = _MODIFIERS.get(name.removesuffix(side), name)  # of modifiers alone: arrowleft is another key than arrow
     return _KEYS.get(name, name)
 
 
@@ -203,7 +203,7 @@ def _split(written: str) -> tuple[str, ...]:
     if not text:
         return (written[:1],) if written else ()
     parts = text.replace("+", " ").split()
-    if text.endswith("++") or not parts:
+    if text.endswith("++") or not parts:  # ctrl++ is ctrl and the key "+"
         parts.append("+")
     return tuple([key for part in parts for key in _hyphened(part)])
 

@@ -89,13 +89,13 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
             raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
     bounds = {key: value for key, value in options.items() if key in RESIZING and key not in own}
     answered = _model_space(name, bounds.get("model"))
-    arguments = {**answered, **options}
+    arguments = {**answered, **options}  # what the caller says goes before what a model's name implies
     built = _built(name, build, {key: value for key, value in arguments.items() if key in own})
     shared = {key: _shared(built, name, key, value) for key, value in arguments.items() if key in _FIELDS}
     if bounds:
         shared["resizing"] = resizing(built, bounds)
     defaults = {key: _default(key, own, built) for key in options} | answered
-    kept = {key: value for key, value in options.items() if value != defaults[key]}
+    kept = {key: value for key, value in options.items() if value != defaults[key]}  # equal recipes, equal options
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
 
 
@@ -174,7 +174,7 @@ def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> 
     """
     needed = dict(getattr(_build(name), "shown_with", {}))
     if options.get("model") is not None:
-        needed.pop("response_space", None)
+        needed.pop("response_space", None)  # the model's name implies it
     return {**needed, **options}
 
 
@@ -204,7 +204,7 @@ def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> 
     try:
         built = build(**options)
     except RecipeError as error:
-        if not (where := origin(build)):
+        if not (where := origin(build)):  # a recipe of ours says enough
             raise
         raise RecipeError(f"{name}{where}: {error}") from error
     except GroundingRewardsError:

@@ -32,7 +32,7 @@ RESERVED = frozenset({
 })  # fmt: skip
 """Names that trainers or score tables use themselves; no part is called so."""
 
-Known = dict[int, tuple[Verifier, Floats]]
+Known = dict[int, tuple[Verifier, Floats]]  # with the verifier, so that no other one gets its id meanwhile
 
 
 class Combination(Verifier, Protocol):
@@ -97,7 +97,7 @@ class _Parts(Composed):
             if wrong := why_invalid(part, VERIFIER):
                 raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
         names = [name for name, _ in parts_of(self)]  # type: ignore[arg-type]
-        for name in names:
+        for name in names:  # at any depth, because Scores.parts is flat
             if name in RESERVED or not name.isidentifier():
                 raise RecipeError(f"part {name!r}: trainers use that name, or it is no name; choose another")
             if names.count(name) > 1:
@@ -157,6 +157,7 @@ class Product(_Parts):
     def _bounds(self) -> list[float]:
         bounds = [1.0]
         for _, part in self.parts:
+            # A negative factor turns lowest to highest, so that every corner counts.
             bounds = [bound * side for bound in bounds for side in (part.low, part.high)]
         return bounds
 
@@ -291,6 +292,7 @@ class Steps(_Lone):
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
         values: Floats = np.array(self.values, dtype=np.float64)
+        # "right": a score on an edge has passed it.
         return values[np.searchsorted(self.edges, self.score(scores), side="right")]
 
 

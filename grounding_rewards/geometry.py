@@ -104,7 +104,7 @@ def in_polygon(xy: Floats, vertices: Floats, offsets: Ints, *, strict: bool = Fa
     >>> in_polygon(np.array([[2., 1.]]), square, np.array([0, 4]), strict=True)
     array([False])
     """
-    import shapely
+    import shapely  # slow to import, and only polygons need it
 
     inside = np.zeros(len(xy), dtype=np.bool_)
     counts = np.diff(offsets)
@@ -116,7 +116,7 @@ def in_polygon(xy: Floats, vertices: Floats, offsets: Ints, *, strict: bool = Fa
         chosen[rows] = True
         owner = np.repeat(np.arange(len(rows)), counts[rows])
         polygons = shapely.polygons(shapely.linearrings(vertices[np.repeat(chosen, counts)], indices=owner))
-        rule = shapely.contains_xy if strict else shapely.intersects_xy
+        rule = shapely.contains_xy if strict else shapely.intersects_xy  # intersects counts the border
         inside[rows] = rule(polygons, xy[rows, 0], xy[rows, 1])
     return inside
 
@@ -150,7 +150,7 @@ def _edges(offsets: Ints) -> tuple[Ints, Ints]:
     counts = np.diff(offsets)
     owner = np.repeat(np.arange(len(counts)), counts)
     following = np.arange(1, len(owner) + 1)
-    following[offsets[1:][counts > 0] - 1] = offsets[:-1][counts > 0]
+    following[offsets[1:][counts > 0] - 1] = offsets[:-1][counts > 0]  # the last corner is followed by the first
     return owner, following
 
 

@@ -39,7 +39,7 @@ CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
 PARSED = (*CLICKED, Reason.REFUSED, Reason.UNKNOWN_ACTION)
 """Reasons under which the response was read: a place, an action or a refusal."""
 
-_IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)
+_IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)  # a table by code, quicker to look up than to compare rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +186,14 @@ def group_codes(groups: Sequence[Any] | NDArray[Any] | None, rows: int) -> NDArr
     if groups is None:
         return np.arange(rows, dtype=np.int64)
     names = _plain(groups)
-    if isinstance(names, str | Set | Mapping) or not isinstance(names, Collection):
+    if isinstance(names, str | Set | Mapping) or not isinstance(names, Collection):  # these have a length, and no rows
         raise RecipeError(
             f"groups: got {short_repr(groups)}; expected a list or an array, the sample of each of {rows} rows"
         )
     if len(names) != rows:
         raise RecipeError(f"groups: got {len(names)}; expected one for each of {rows} rows")
     codes: dict[Any, int] = {}
-    if not set(map(type, names)) <= _NAMES:
+    if not set(map(type, names)) <= _NAMES:  # most batches: no look at each name
         names = [_name(row, name) for row, name in enumerate(names)]
     return np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
 

@@ -182,7 +182,7 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Name and options: ``recipe(r.to_dict()) == r``."""
-        return {"name": self.name, **copy.deepcopy(dict(self.options))}
+        return {"name": self.name, **copy.deepcopy(dict(self.options))}  # the caller may change it
 
     def read_targets(self, targets: Any, *, bad_target: BadTarget = "raise", warn: bool = True) -> Targets:
         """Read targets once, in this recipe's native form and space or the wire form, to score them many times.
@@ -324,7 +324,7 @@ class Recipe:
             TargetError: a verifier lacks something in a target.
             VerifierError: a verifier returned something other than n numbers within its bounds.
         """
-        known: Known = {}
+        known: Known = {}  # success is mostly a part of the reward, and runs once
         try:
             total, parts = evaluate(self.reward, rollouts, known=known)
             success, _ = evaluate(self.success, rollouts, "success", known)
@@ -335,7 +335,7 @@ class Recipe:
         if rollouts.targets.errors:
             good = rollouts.targets.valid
             valid = good.astype(np.float64)
-            total = np.where(good, total, min(max(0.0, self.low), self.high))
+            total = np.where(good, total, min(max(0.0, self.low), self.high))  # 0.0, or the bound nearest to it
             success = np.where(good, success, 0.0)
             parts = {name: np.where(good, part, 0.0) for name, part in parts.items()}
             reason = np.where(good, reason, np.int8(Reason.BAD_TARGET))

@@ -22,7 +22,7 @@ def read_size(value: Any) -> tuple[float, float] | None:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # no JSON, or brackets too deep for its reader
             return None
     if isinstance(value, np.ndarray):
         value = value.tolist()

@@ -97,7 +97,7 @@ class Resizing:
         ([[1280.0, 704.0], [nan, nan], [nan, nan]], {2: 'width: got 0.0; expected a whole number from 1'})
         """
         steps, table = _steps(self), size_table(image_sizes)
-        table = np.zeros((0, 2)) if table.shape == (0,) else table
+        table = np.zeros((0, 2)) if table.shape == (0,) else table  # an empty list has one axis
         if table.ndim != 2 or table.shape[1] != 2:
             raise SpaceError(f"image sizes: got {image_sizes!r:.80}; expected [width, height] for each image")
         resized: NDArray[np.float64] = np.full((len(table), 2), np.nan)
@@ -209,7 +209,7 @@ def _steps(resizing: Resizing) -> tuple[Step, ...]:
         return (processor,)
     if trainer == "easyr1":
         return partial(_scale, least=least, most=most), processor
-    least, most = least or 4 * own.factor**2, most or 16384 * own.factor**2
+    least, most = least or 4 * own.factor**2, most or 16384 * own.factor**2  # qwen_vl_utils' own
     if least > most:
         raise SpaceError(
             f"pipeline {pipeline!r}: got bounds of {least} to {most} pixels in the image dict; qwen_vl_utils takes no "

@@ -35,7 +35,7 @@ def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:
     """
     if not len(rows):
         return
-    order = rows[np.argsort(groups[rows], kind="stable")]
+    order = rows[np.argsort(groups[rows], kind="stable")]  # stable: the rows of a group stay in order
     names = groups[order]
     starts = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
     sizes = np.diff(np.append(starts, len(order)))
@@ -59,6 +59,7 @@ def neighbours(low: Floats, high: Floats) -> Iterator[tuple[slice, slice]]:
     >>> list(neighbours(np.array([0.0, 1.0, 9.0]), np.array([2.0, 3.0, 9.5])))
     [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(2, 3, None))]
     """
+    # Ends are in no order, but the largest so far rises.
     first = np.searchsorted(np.maximum.accumulate(high), low).tolist()
     last = np.maximum.accumulate(np.searchsorted(low, high, "right")).tolist()
     start, step = 0, 1
@@ -67,4 +68,4 @@ def neighbours(low: Floats, high: Floats) -> Iterator[tuple[slice, slice]]:
         while end - start > 1 and (end - start) * (last[end - 1] - first[start]) > _CACHED:
             end = (start + end) // 2
         yield slice(start, end), slice(first[start], last[end - 1])
-        start, step = end, end - start
+        start, step = end, end - start  # doubled above, so that stretches grow again after a crowded place

@@ -87,7 +87,7 @@ def consensus_region(
     if not len(voting):
         return None
     boxes = regions[voting]
-    depth = int(depth_of(boxes[None])[0])
+    depth = int(depth_of(boxes[None])[0])  # all are one group
     cells = _deepest_cells(boxes, depth)
     part = _largest(cells)
     xy = _inside(part, cells, boxes, depth)
@@ -108,7 +108,7 @@ def _answers(places: ArrayLike | Predictions) -> tuple[Floats, Floats]:
         return np.where((places.reason == Reason.OK)[:, None], places.xy, np.nan), places.box
     try:
         table = np.asarray(places)
-        table = table.astype(np.float64) if table.dtype.kind in "iufO" else np.zeros(1)
+        table = table.astype(np.float64) if table.dtype.kind in "iufO" else np.zeros(1)  # a shape refused below
     except (TypeError, ValueError, OverflowError):
         table = np.zeros(1)
     if table.shape == (0,):
@@ -153,14 +153,14 @@ def _largest(cells: Floats) -> Polygon:
     parts = shapely.get_parts(shapely.union_all(shapely.box(*cells.T)))
     areas = shapely.area(parts)
     bounds = shapely.bounds(parts[areas >= areas.max() * (1 - 1e-9)])
-    first = np.lexsort((bounds[:, 0], bounds[:, 1]))[0]
+    first = np.lexsort((bounds[:, 0], bounds[:, 1]))[0]  # by the top edge, then by the left one
     chosen: Polygon = parts[areas >= areas.max() * (1 - 1e-9)][first]
     return chosen
 
 
 def _inside(part: Polygon, cells: Floats, boxes: Floats, depth: int) -> tuple[float, float]:
     """Return the centre of a part, or another point in it."""
-    for point in (part.centroid, part.representative_point()):
+    for point in (part.centroid, part.representative_point()):  # the centre of a bent part may lie outside of it
         if part.contains(point) and np.count_nonzero(holds(boxes, np.array([point.x, point.y]))) == depth:
             return point.x, point.y
     x1, y1, x2, y2 = part.bounds  # a part so small that its middle rounds to its border
@@ -174,6 +174,6 @@ def _corners(part: Polygon) -> tuple[float, ...]:
     before, after = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
     ring = ring[~((before == ring) & (ring == after)).any(axis=1)]
     ring = np.roll(ring, -np.lexsort((ring[:, 0], ring[:, 1]))[0], axis=0)
-    if ring[1, 1] != ring[0, 1]:
+    if ring[1, 1] != ring[0, 1]:  # clockwise from the top left, the first edge is a level one
         ring = np.concatenate((ring[:1], ring[:0:-1]))
     return tuple(ring.ravel().tolist())

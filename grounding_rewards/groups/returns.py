@@ -77,7 +77,7 @@ def step_returns(
         raise RecipeError(f"gamma: got {gamma!r}; expected a number from 0 to 1")
     trajectory = _codes("trajectories", trajectories, rows)
     rollout = _rollouts(trajectory, step, rollouts)
-    order = np.lexsort((step, rollout, trajectory))
+    order = np.lexsort((step, rollout, trajectory))  # the last key goes first
     trajectory, rollout, step = trajectory[order], rollout[order], step[order]
     same = (trajectory[1:] == trajectory[:-1]) & (rollout[1:] == rollout[:-1])
     if (same & (step[1:] == step[:-1])).any():
@@ -184,7 +184,7 @@ def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
             "where a recipe is scored"
         )
     order = np.argsort(same, kind="stable")
-    start = np.searchsorted(same[order], same[order])
+    start = np.searchsorted(same[order], same[order])  # where the rows of each step begin
     codes = np.empty(len(step), dtype=np.int64)
     codes[order] = np.arange(len(step)) - start
     return codes
@@ -192,7 +192,7 @@ def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
 
 def _pairs(first: Codes, second: Codes) -> Codes:
     """Number the distinct pairs, from 0; the first ones are numbers of distinct values themselves."""
-    _, second = np.unique(second, return_inverse=True)
+    _, second = np.unique(second, return_inverse=True)  # below len(second), so that no two pairs share a sum
     codes: Codes = np.unique(first * len(second) + second, return_inverse=True)[1]
     return codes
 
@@ -214,7 +214,7 @@ def _numbers(name: str, values: ArrayLike, rows: int | None = None) -> Floats:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
-        numbers = np.full(1, np.nan)
+        numbers = np.full(1, np.nan)  # refused below, as what is not finite is
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise RecipeError(f"{name}: got {values!r:.80}; expected one finite number for each row")
     if rows not in (None, len(numbers)):

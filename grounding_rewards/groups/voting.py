@@ -62,7 +62,7 @@ def consensus_scores(regions: Floats, groups: Ints) -> Floats:
     for block in by_size(groups, voters(regions)):
         boxes = regions[block]
         covered = _covered(boxes, boxes).sum(axis=2) if boxes.shape[1] < LARGE else _covered_by_all(boxes[0])
-        scores[block] = np.minimum(covered / depth_of(boxes)[:, None], 1.0)
+        scores[block] = np.minimum(covered / depth_of(boxes)[:, None], 1.0)  # may round beyond it
     return scores
 
 
@@ -160,6 +160,7 @@ def _swept(boxes: Floats, points: Floats) -> tuple[Ints, int]:
     points, where = np.unique(points, axis=0, return_inverse=True)
     lines = np.unique(np.concatenate((boxes[:, 1], points[:, 1])))
     begin, end, at = (np.searchsorted(lines, ys).tolist() for ys in (boxes[:, 1], boxes[:, 3], points[:, 1]))
+    # Among equals right edges, then left ones, then points: a point on a left edge is in, on a right one out.
     order = np.argsort(np.concatenate((boxes[:, 2], boxes[:, 0], points[:, 0])), kind="stable").tolist()
     v, here, most, size, counts = np.zeros(len(lines), dtype=np.int64), [0] * len(points), 0, len(boxes), votes.tolist()
     for edge in order:
@@ -168,7 +169,7 @@ def _swept(boxes: Floats, points: Floats) -> tuple[Ints, int]:
             v[begin[box] : end[box]] -= counts[box]
         elif edge < 2 * size:
             v[begin[box] : end[box]] += counts[box]
-            most = max(most, int(v[begin[box] : end[box]].max()))
+            most = max(most, int(v[begin[box] : end[box]].max()))  # v has grown nowhere else
         else:
             here[edge - 2 * size] = int(v[at[edge - 2 * size]])
     return np.array(here, dtype=np.int64)[where.reshape(-1)], most

@@ -106,6 +106,7 @@ class ActionDialect(OneDialect):
         """Write the answers of texts that a pattern matches; return the other rows."""
         left = np.arange(len(texts))
         if self.begin and self.patterns:
+            # max, because find's -1 would leave the last character alone.
             texts = Texts([text[max(text.find(self.begin), 0) :] for text in texts.values])
         for pattern in self.patterns:
             if not len(left):
@@ -115,7 +116,7 @@ class ActionDialect(OneDialect):
             matched = _matched(groups["action"])
             if not matched.any():
                 continue
-            some = nothing(len(rest), "first")
+            some = nothing(len(rest), "first")  # one answer each, whatever the policy: no lists of points
             some.xy[:], some.box[:] = places(groups, len(rest))
             some.actions[:] = strings(groups["action"])  # patterns hold the names, which are ASCII
             some.count[:], some.begun[:], some.dialect[:] = 1, True, 0

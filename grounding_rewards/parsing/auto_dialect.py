@@ -63,6 +63,7 @@ class AutoDialect:
         for step in self._steps:
             rows = [row for row in left if begins(values[row], step.gate) and begins(values[row], step.signs)]
             if rows and step.pattern is not None:
+                # A sign without an answer makes a text malformed, and find will see only what matches.
                 results.begun += [rows] if step.signs else []
                 search = compiled(step.pattern).search
                 rows = [row for row in rows if search(values[row])]
@@ -94,7 +95,7 @@ class AutoDialect:
                 if len(done) == len(left):
                     break
                 left = np.setdiff1d(left, done, assume_unique=True)
-                gated = {(): (left, texts.take(left))}
+                gated = {(): (left, texts.take(left))}  # the others still hold rows that are done
 
     def _likely_first(self, text: str) -> tuple[_Step, ...]:
         """Return the steps, the usual form of this text first: no other usual form matches the same texts."""

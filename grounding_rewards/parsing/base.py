@@ -177,8 +177,8 @@ def find(dialect: Dialect, texts: Texts, answers: Answers) -> Found:
         table = dialect.find(texts, answers)
         if is_trusted(dialect) or not (fault := _fault(table, len(dialect.names), len(texts), answers)):
             return table
-    except (Exception, SystemExit) as error:
-        if isinstance(error, GroundingRewardsError) and is_trusted(dialect):
+    except (Exception, SystemExit) as error:  # SystemExit, too: code of a plugin must not end the run
+        if isinstance(error, GroundingRewardsError) and is_trusted(dialect):  # it says what is wrong already
             raise
         cause = error
     name = f"dialect {getattr(dialect, 'name', dialect)!r:.80}"
@@ -249,6 +249,7 @@ def _within(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _fits(column: Any, kind: str, shape: tuple[int, ...]) -> bool:
     """Return True for a numpy array of this kind of dtype and this shape."""
+    # Subclasses, such as masked arrays, may compare otherwise.
     return type(column) is np.ndarray and column.dtype.kind == kind and column.shape == shape
 
 

@@ -23,17 +23,18 @@ DEEPEST = 200
 MOST_TOKENS = 8192
 """Tokens of a text that is not plain JSON; one that has more is no answer, and takes a while."""
 
-_MOST_DIGITS = 4300
+_MOST_DIGITS = 4300  # beyond these Python's int() raises
 _ENDS = "\n\r\u2028\u2029"
 _BLANK = rf" \t\v\f{_ENDS}\xa0\ufeff\u1680\u2000-\u200a\u202f\u205f\u3000"
 _LETTER = rf"[A-Za-z_$]|[^\x00-\x7f{_BLANK}]"
+# No character can be matched in two ways, so that an unclosed string takes linear time.
 _BODY = r"""{0}[^{0}\\\n\r]*(?:\\(?:\r\n|[\s\S])[^{0}\\\n\r]*)*{0}"""
 _TOKEN = re.compile(
     rf"(?P<blank>[{_BLANK}]+|//[^{_ENDS}]*"
     r"|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"
     r"|(?P<punctuation>[\[\]{},:])"
     rf"|(?P<string>{_BODY.format(chr(34))}|{_BODY.format(chr(39))})"
-    r"|(?P<hex>[+-]?0[xX][0-9a-fA-F]+)"
+    r"|(?P<hex>[+-]?0[xX][0-9a-fA-F]+)"  # before numbers, which would end behind the 0 of 0x
     r"|(?P<number>[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:Infinity|NaN))"
     rf"|(?P<name>(?:{_LETTER})(?:{_LETTER}|[0-9])*)"
 )
@@ -43,7 +44,7 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0
 _ESCAPED.update(dict.fromkeys(_ENDS, ""))
 _WORDS = {"true": True, "false": False, "null": None, "Infinity": math.inf, "NaN": math.nan}
 _JOINERS = re.compile("(?<=.)[\u200c\u200d]|[$]")  # characters of names that Python's have not
-_NONE = object()
+_NONE = object()  # no value at all, where None is null
 
 
 class Json5Error(ValueError):
@@ -91,7 +92,7 @@ def read_json5(text: str) -> Any:
     Traceback (most recent call last):
     grounding_rewards.parsing.json5.Json5Error: 'a' occurs twice
     """
-    value = read_json(text, _NONE, _DECODER)
+    value = read_json(text, _NONE, _DECODER)  # most answers are plain JSON, which C reads
     return _read(text) if value is _NONE else value  # where a key occurs twice, the second reading says so
 
 
@@ -113,7 +114,7 @@ def _read(text: str) -> Any:
         elif part in "[{" and wanted == "value" and len(stack) <= DEEPEST:
             stack.append(_Open("]" if part == "[" else "}"))
             wanted = "value" if part == "[" else "key"
-        elif part == top.closer and top.key is _NONE:
+        elif part == top.closer and top.key is _NONE:  # after a comma, too, but not between a key and its value
             stack.pop()
             stack[-1].add(top.value)
             wanted = "more"

@@ -24,6 +24,7 @@ SHALLOW = 32
 LARGEST_KEY = 2**60
 """Whole numbers beyond this, and tuples, are no keys: a text could choose many of one hash, which slow a dict down."""
 
+# No character can be matched in two ways, so that time stays linear. Python's source holds no null bytes.
 _SHORT = r"""{0}(?!{0}{0})[^{0}\\\r\n\0]*(?:\\(?:\r\n|[^\0])[^{0}\\\r\n\0]*)*{0}"""
 _LONG = r"""{0}{0}{0}[^{0}\\\0]*(?:(?:\\[^\0]|{0}(?!{0}{0}))[^{0}\\\0]*)*{0}{0}{0}"""
 _QUOTED = "|".join(form.format(quote) for form in (_LONG, _SHORT) for quote in "\"'")
@@ -33,6 +34,7 @@ _TOKEN = re.compile(
     rf"""|(?P<string>(?:[uU]|[bB][rR]?|[rR][bB]?)?(?:{_QUOTED}))|(?P<word>[A-Za-z]+)"""
     r"""|(?P<other>[\s\S])"""
 )
+# Of U only characters up to U+10FFFF: beyond them chr() raises.
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])")
 _BYTES_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|[\s\S])")
 _ESCAPED = {
@@ -107,7 +109,7 @@ class _Open:
     def join(self) -> None:
         """Complete the last item."""
         if len(self.strings) > 1:
-            self.items[-1] = type(self.strings[0])().join(self.strings)
+            self.items[-1] = type(self.strings[0])().join(self.strings)  # "" or b"", whichever they are
         self.strings = []
 
     def goes_on(self, comma: str) -> bool:
@@ -118,7 +120,7 @@ class _Open:
             self.comma = True
             return self.paired()
         self.colons += 1
-        return self.closer == "}" and len(self.items) == 2 * self.colons - 1
+        return self.closer == "}" and len(self.items) == 2 * self.colons - 1  # a key before each colon
 
     def paired(self) -> bool:
         """Return True if every key, if there are any, has a value."""
@@ -163,7 +165,7 @@ def read_literal(text: str) -> Any:
         elif kind == "comma":
             fits = complete and top.goes_on(part)
         else:
-            wanted = not complete or (kind == "string" and bool(top.strings))
+            wanted = not complete or (kind == "string" and bool(top.strings))  # strings may stand side by side
             fits = wanted and kind != "other" and (kind != "open" or len(stack) <= DEEPEST)
         if ended or not fits:
             raise LiteralError(f"{part!r:.40} at {token.start()}")
@@ -202,9 +204,9 @@ def _scalar(kind: str | None, part: str) -> Any:
 
 def _string(part: str) -> str | bytes:
     """Read a string by its prefix and quotes; as in Python, each end of a line is a newline."""
-    if part[0] in "\"'" and part[1] != part[0] and "\\" not in part:
+    if part[0] in "\"'" and part[1] != part[0] and "\\" not in part:  # one pair of quotes, nothing to undo
         return part[1:-1]
-    start = min(part.find(quote) % len(part) for quote in "\"'")
+    start = min(part.find(quote) % len(part) for quote in "\"'")  # % makes find's -1 the last place
     prefix, quotes = part[:start].lower(), 3 if part[start : start + 3] in ('"""', "'''") else 1
     body = part[start + quotes : -quotes].replace("\r\n", "\n").replace("\r", "\n")
     if "\\" in body and "r" not in prefix:
@@ -213,18 +215,18 @@ def _string(part: str) -> str | bytes:
         return body
     if not part.isascii():
         raise LiteralError("bytes beyond ASCII")
-    return body.encode("latin-1")
+    return body.encode("latin-1")  # one byte for each escape up to \xff
 
 
 def _number(part: str) -> int | float:
     """Read a whole number in any base, or a decimal, with Python's rules for underscores and leading zeros."""
     sign, digits = (-1 if part[0] == "-" else 1), part.lstrip("+- \t")
     try:
-        return sign * int(digits, 0)
+        return sign * int(digits, 0)  # base 0: Python's own rules
     except ValueError:
         pass
     try:
-        if "." in digits or "e" in digits or "E" in digits:
+        if "." in digits or "e" in digits or "E" in digits:  # float() alone would read 0200
             return sign * float(digits)
     except ValueError:
         pass

@@ -66,7 +66,7 @@ def parse_texts(
     action_names: Collection[str],
 ) -> tuple[Predictions, Texts]:  # fmt: skip
     """Return what ``parse`` does of the same arguments, and the last 64 KiB of each text, thinking and all."""
-    texts, unfinished = answer_texts(whole, thinking)
+    texts, unfinished = answer_texts(whole, thinking)  # before the cap, which could cut off <think>
     capped = whole.capped(MAX_LENGTH)
     texts = capped if texts is whole else texts.capped(MAX_LENGTH)
     table = find(dialect, texts, answers)
@@ -79,8 +79,8 @@ def parse_texts(
     else:
         reason = _reasons(table, texts, unfinished, answers)
         unread = reason != _OK
-        names = names.copy()
-        xy[unread], box[unread], names[unread] = np.nan, np.nan, ""
+        names = names.copy()  # the dialect's column may be shared, and read-only
+        xy[unread], box[unread], names[unread] = np.nan, np.nan, ""  # verifiers are not to read these
         arguments = {name: _blanked(name, column, unread) for name, column in arguments.items()}
     points, offsets = (None, None) if table.points is None else _ragged(table, reason)
     if getattr(dialect, "vocabulary", False):
@@ -95,7 +95,7 @@ def parse_texts(
         actions=names,
         points=points,
         offsets=offsets,
-        usual=table.usual if texts is whole else None,
+        usual=table.usual if texts is whole else None,  # of an answer alone it says nothing of the thinking
         arguments=Arguments(**arguments) if arguments else NO_ARGUMENTS,
     )
     return predictions, capped
@@ -130,7 +130,7 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
     """
     if type(responses) is Texts:
         return responses
-    if isinstance(responses, bytes | bytearray):
+    if isinstance(responses, bytes | bytearray):  # list() would make numbers of it
         raise TypeError(f"responses: got {type(responses).__name__} {responses!r:.60}; expected strings: decode them")
     responses = list(responses)
     if set(map(type, responses)) <= _STRINGS:
@@ -144,12 +144,13 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
 
 def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bool_] | None]:
     """Return the texts without thinking, and a mask of those that never finish it, which become ""; None if all do."""
+    # "think>" ends both tags: one search for the two.
     if thinking == "read" or (thinking == "closed" and not contains(texts, "think>").any()):
         return texts, None
     answers = [text.rpartition(_CLOSE)[2] for text in texts.values]
     still_open = [_OPEN in answer for answer in answers]
     if thinking == "open":
-        closed = [_CLOSE in text or not text.strip() for text in texts.values]
+        closed = [_CLOSE in text or not text.strip() for text in texts.values]  # no text at all is EMPTY
         still_open = [one or not other for one, other in zip(still_open, closed, strict=True)]
     if not any(still_open):
         return Texts(answers), None
@@ -165,7 +166,7 @@ def _reasons(table: Found, texts: Texts, unfinished: NDArray[np.bool_] | None, a
         reason[table.count > 1] = Reason.SEVERAL_ANSWERS
     if answers in ("only", "all"):
         reason[table.count > MAX_ANSWERS] = Reason.TOO_MANY
-    missing = table.count == 0
+    missing = table.count == 0  # reasons below overrule those above
     reason[missing] = Reason.MALFORMED
     for row in np.flatnonzero(missing & ~table.begun):
         reason[row] = Reason.NO_ANSWER if texts.values[row].strip() else Reason.EMPTY
@@ -179,7 +180,7 @@ def _ragged(table: Found, reason: NDArray[np.int8]) -> tuple[Floats, NDArray[np.
     """Return all answers of the rows that are OK, one after the other, and the offsets of each row's."""
     counts = np.where(reason == _OK, table.count, 0)
     offsets = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-    points = table.xy.repeat(counts, axis=0)
+    points = table.xy.repeat(counts, axis=0)  # all there is for rows with one answer
     for row, some in (table.points or {}).items():
         if counts[row]:
             points[offsets[row] : offsets[row + 1]] = some

@@ -75,7 +75,7 @@ class PatternDialect(OneDialect):
         Raises:
             RecipeError: RE2 and Python's re do not both read one alike, or its groups hold no place.
         """
-        _ = self._refuses
+        _ = self._refuses  # the check happens where this is first computed
 
     @cached_property
     def _refuses(self) -> bool:
@@ -131,7 +131,7 @@ class PatternDialect(OneDialect):
 
     def _read(self, text: str, answers: Answers) -> list[_Place]:
         """Return the answers of one text that the policy needs, at most one more than ``MAX_ANSWERS``."""
-        if self.whole or (answers == "first" and not self.inner):
+        if self.whole or (answers == "first" and not self.inner):  # with inner, a match may hold no place
             match = self._compiled.search(text)
             place = self._place(match) if match else None
             return [] if place is None else [place]
@@ -185,6 +185,7 @@ class PatternDialect(OneDialect):
 
     def _write(self, table: Found, groups: dict[str, Column]) -> None:
         """Write the answer of each text in which the pattern captured one."""
+        # Nothing matched, as arrow knows without looking; a list does not count its None.
         if all(getattr(column, "null_count", 0) == len(table.xy) for column in groups.values()):
             return
         xy, box = places(groups, len(table.xy))
@@ -202,7 +203,7 @@ class PatternDialect(OneDialect):
             return np.zeros(len(texts), dtype=np.int64)
         if not self._mark:
             return count(texts, self.full_pattern)
-        counts = occurrences(texts, self._mark)
+        counts = occurrences(texts, self._mark)  # quicker than the pattern, which only texts with several marks need
         several = np.flatnonzero(counts > 1)
         if len(several):
             counts[several] = count(texts.take(several), self.full_pattern)

@@ -78,7 +78,7 @@ def why_invalid(pattern: object) -> str | None:
         return "a pattern"
     try:
         re.compile(pattern)
-    except (re.error, OverflowError, RecursionError, Warning) as error:
+    except (re.error, OverflowError, RecursionError, Warning) as error:  # re warns of [[a]: an error in some set-ups
         return f"a pattern ({error})"
     return next((reason for token in PATTERN_TOKEN.findall(pattern) if (reason := _why_invalid(token))), None)
 

@@ -87,7 +87,7 @@ class ReaderDialect(OneDialect):
     def _find_usual(self, table: Found, texts: Texts) -> NDArray[np.bool_]:
         """Write the answers of texts that the pattern matches; return True for these: (n,)."""
         xy, box = places(extract(texts.arrow, self.pattern), len(texts))
-        usual = ~np.isnan(xy[:, 0] + xy[:, 1])
+        usual = ~np.isnan(xy[:, 0] + xy[:, 1])  # the sum is NaN where either is
         table.xy[:], table.box[:], table.count[:], table.begun[:] = xy, box, usual, usual
         table.dialect[usual] = 0
         return usual

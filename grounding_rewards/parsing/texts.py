@@ -25,6 +25,7 @@ LONG_TEXT = 4096
 
 _LONG = 40  # bytes a row, 8 of which are arrow's own
 
+# All that str.strip() strips and re's \s matches; RE2's own \s is ASCII alone.
 SPACE = "[ \t\n\r\f\v\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
 NUMBER = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
@@ -33,7 +34,7 @@ PATTERN_TOKEN = re.compile(
 )
 """An escape, a set, the opening of a group, a repeat, or any other character of a pattern."""
 
-_ANCHOR = re.compile(r"(?<![\[\\])\^")
+_ANCHOR = re.compile(r"(?<![\[\\])\^")  # neither escaped nor the sign of a negated set
 
 CUT = "\x00"
 """First character of a text that was cut."""
@@ -115,7 +116,7 @@ class Texts(Sequence[str]):
             return self
         taken = Texts([self.values[row] for row in rows.tolist()])
         if self._arrow is not None and taken.vectorised:
-            taken._arrow = self._arrow.take(rows)
+            taken._arrow = self._arrow.take(rows)  # cheaper than encoding the texts again
         return taken
 
 
@@ -125,10 +126,10 @@ def as_texts(values: Sequence[str]) -> Texts:
 
 
 def _to_arrow(values: list[str]) -> Any:
-    import pyarrow as pa
+    import pyarrow as pa  # on the first batch: it is slow to import, and single calls need none
 
     try:
-        return pa.array(values, pa.large_string())
+        return pa.array(values, pa.large_string())  # 64-bit offsets: 32 bits end at 2 GiB of text
     except UnicodeEncodeError:  # lone surrogates, which no pattern here tells from other non-ASCII characters
         return pa.array([text.encode("utf-8", "replace").decode() for text in values], pa.large_string())
 
@@ -270,6 +271,6 @@ def strings(column: Column) -> NDArray[np.object_]:
         return np.array([text or "" for text in column], dtype=np.object_)
     import pyarrow.compute as pc
 
-    encoded = pc.dictionary_encode(pc.fill_null(column, ""))
+    encoded = pc.dictionary_encode(pc.fill_null(column, ""))  # names recur: each is decoded once
     names = np.array(encoded.dictionary.to_pylist(), dtype=np.object_)
     return names[encoded.indices.to_numpy()] if len(names) else np.zeros(0, dtype=np.object_)

@@ -29,6 +29,7 @@ def has_changed(path: str) -> bool:
 
 
 def _name(path: str) -> str:
+    # In hex, because dots and slashes have a meaning in names of modules.
     return f"{__name__}.{os.fsencode(path).hex()}"
 
 
@@ -58,7 +59,7 @@ class _Finder:
         spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
             raise ImportError("expected a file that ends in .py")
-        spec.loader_state = _content(file)
+        spec.loader_state = _content(file)  # what has_changed compares with
         return spec
 
 

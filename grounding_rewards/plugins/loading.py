@@ -100,6 +100,7 @@ def load(name: str) -> Any:
     except (Exception, SystemExit) as error:  # a script that was meant to be run ends the process that imports it
         raise RecipeError(f"{name!r} does not load ({type(error).__name__}: {error})") from error
     if not hasattr(module, attribute):
+        # Both are modules that have not run to their end yet.
         running = module.__name__ == "__main__" or getattr(module.__spec__, "_initializing", False)
         so_far = ", as far as it has run: define that above the line that names it" if running else ""
         raise RecipeError(f"{name!r}: {place} has no {attribute!r}{so_far}{near(attribute, dir(module))}")
@@ -112,7 +113,7 @@ def _is_file(place: str) -> bool:
 
 def _file(path: str) -> ModuleType:
     """Return the module that a file makes."""
-    from grounding_rewards.plugins import files
+    from grounding_rewards.plugins import files  # adds a finder to sys.meta_path, which only files need
 
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)

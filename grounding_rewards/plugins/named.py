@@ -154,7 +154,7 @@ class NamedTerm:
     def _lifted(cls, name: str, fn: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         cls._check_names(name, fn, (*cls.keys, *cls.taken))
         more = {key: value for key, value in arguments.items() if key not in cls.keys}
-        _check_arguments(name, fn, more, skip=1)
+        _check_arguments(name, fn, more, skip=1)  # the first parameter is the table
         if not {"low", "high"} <= set(arguments):
             bounds = f"the bounds of its {cls.gives}, such as low: 0 and high: 1"
             raise RecipeError(f"{name} is a plain function; give {bounds}")
@@ -261,7 +261,7 @@ def _check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, 
             takes = ", ".join(parameters) or "no arguments"
             raise RecipeError(f"{name}: unknown argument {key!r}{near(key, parameters) or '.'} It takes: {takes}")
     try:
-        signature.bind(*[None] * skip, **arguments)
+        signature.bind(*[None] * skip, **arguments)  # finds what is missing, without a call
     except TypeError as error:
         raise RecipeError(f"{name}: {error}") from None
 

@@ -68,7 +68,7 @@ class Registry:
 
 def registry() -> Registry:
     """Return the registry of this process: built-ins and the installed plugins."""
-    if _LOADING.get():
+    if _LOADING.get():  # asked at every call, and so not in the cached function
         raise RecipeError("it builds a recipe while plugins load; do that inside a function that it registers")
     return _registry()
 
@@ -213,7 +213,7 @@ def collect(plugins: Iterable[Offer]) -> Registry:
 
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
-    offers = list(plugins)
+    offers = list(plugins)  # it is run through twice
     owners = {BUILT_IN: BUILT_IN}
     for name, distribution, plugin in offers:
         if (other := owners.get(name)) is not None:
@@ -223,7 +223,7 @@ def collect(plugins: Iterable[Offer]) -> Registry:
             raise PluginError(f"plugin {name!r} of {distribution}: {_NAME}; rename its entry point")
         try:
             manager.register(plugin, name=name)
-            manager.check_pending()
+            manager.check_pending()  # complains of hooks that hookspecs does not have
         except (Exception, SystemExit) as error:  # a third-party object is looked at
             raise PluginError(f"plugin {name!r} of {distribution} is not valid: {error}") from error
         _check_hooks(manager, plugin, name, distribution)
@@ -292,7 +292,7 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str)
         register = _Register(kind, plugin, distribution, things)
         try:
             with _loading():
-                returned = implementation.function(register)
+                returned = implementation.function(register)  # one by one, so that an error names the plugin
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
@@ -302,7 +302,7 @@ def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str)
         register.closed = True
         if returned is not None:  # a dict of things, or the rest of a hook with yield or async, would be lost
             if inspect.iscoroutine(returned):
-                returned.close()
+                returned.close()  # else Python warns that nobody awaited it
             raise PluginError(
                 f"plugin {plugin!r} of {distribution}: its register_{kind} returned {short_repr(returned)}; "
                 "expected None: call register(name, thing) for each thing, "

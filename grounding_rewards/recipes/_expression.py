@@ -38,8 +38,9 @@ def part_fields(parts: Any, owner: str = "composite") -> dict[str, FrozenDict]:
             value = {"weight": value}
         if "weight" not in value:
             hint = near("weight", [key for key in value if key not in ("verifier", *_COMBINATIONS)])
-            hint = hint.replace("mean", "mean 'weight' by")
+            hint = hint.replace("mean", "mean 'weight' by")  # near() names the key there, not the one meant
             raise RecipeError(f"{owner}: part {name!r} has no weight: got {dict(value)!r:.120}; expected {_PART}{hint}")
+        # A part called like its verifier need not name it.
         fields[name] = FrozenDict(value if combinations(value) else {"verifier": name, **value})
     return fields
 
@@ -104,6 +105,7 @@ def expression(value: Any) -> Any:
         try:
             return _COMBINATIONS[operators[0]](value[operators[0]])
         except TypeError as error:  # an argument that is missing or unknown
+            # Python says "gate() missing 1 required positional argument", and a config has no calls.
             raise RecipeError(str(error).replace("()", ":").replace(" positional", "")) from error
     if operators:
         others = ", ".join(repr(key) for key in value if key != operators[0])
@@ -177,6 +179,7 @@ def _of_one(name: str) -> Callable[[Any], Any]:
 def _same_action(arguments: Any) -> Any:
     fields = _arguments("same_action", arguments)
     plain = {key: fields.pop(key) for key in ("names", "bare", "unnamed") if key in fields}
+    # None stays: the name is enough.
     return same_action(**plain, **{name: each and _named(name, each) for name, each in fields.items()})
 
 
@@ -194,7 +197,7 @@ _COMBINATIONS: dict[str, Callable[[Any], Any]] = {
 
 def _check_alternatives(term: Any) -> None:
     """Complain of a product or a gate of which several parts would each take a target's best alternative by itself."""
-    if isinstance(term, AnyOf) or not is_combination(term):
+    if isinstance(term, AnyOf) or not is_combination(term):  # any_of holds its parts to one alternative
         return
     apart = [name for name, part in term.children if _takes_best(part)]
     if isinstance(term, Product | Gate) and len(apart) > 1:
@@ -225,7 +228,7 @@ def shown(value: Any) -> str:
         return str(value)
     if "verifier" in value:
         return str(value["verifier"])
-    ((name, arguments),) = _without_weight(value).items()
+    ((name, arguments),) = _without_weight(value).items()  # one combination: the term has been built before
     if name in ("any_of", "if_placed"):
         return f"{name}({shown(arguments)})"
     if name == "weighted":

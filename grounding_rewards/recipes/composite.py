@@ -119,6 +119,7 @@ def composite(
     built_dialect = dialect_named(dialect)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in nested(term):
+            # Of a term made of others these count instead, but for SameAction, which compares names itself.
             compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not within(leaf))
             if compares and getattr(leaf, "names", _SHARED) == _SHARED:
                 in_vocabulary(built_dialect, f"{name} ({type(leaf).__name__})")
@@ -207,7 +208,7 @@ def _match(terms: Iterable[Verifier]) -> ActionMatch:
             match = ActionMatch(term.radius, term.share)
         elif isinstance(term, EndHit):
             match = ActionMatch(term.radius, term.share, term.enlarge)
-        if match != ActionMatch():
+        if match != ActionMatch():  # a part of default arguments has no reach to take over
             return match
     return ActionMatch()
 

@@ -52,7 +52,7 @@ class Alternatives(PerSample):
         """Spread scores of places, (m,) in the order of ``Targets.regions``, to (k,); 0.0 where there is no place."""
         if self.bare:
             return scores
-        if not len(scores):
+        if not len(scores):  # without any place, the index -1 below would raise
             return np.zeros(len(self))
         return np.where(self.place >= 0, scores[self.place], 0.0)
 
@@ -71,6 +71,7 @@ class Alternatives(PerSample):
     def with_ends(self, ends: Floats) -> Alternatives:
         """Replace the ends of drags by those in another space; directions stay those of the targets as written."""
         moved = replace(self, arguments=replace(self.arguments, to=ends))
+        # Filled in here: computed from the moved ends, a swipe's direction could come out as another one.
         vars(moved)["canonical"] = replace(self.canonical, arguments=replace(self.canonical.arguments, to=ends))
         return moved
 
@@ -96,7 +97,7 @@ def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
             mine.append((-1, target.action))
         mine += [(-1, action) for action in target.actions]
         for index, action in mine:
-            starts.append(_start(target, index - place if index >= 0 else -1, action))
+            starts.append(_start(target, index - place if index >= 0 else -1, action))  # index counts the places of all
             owners.append(row)
             places.append(index)
             actions.append(action)
@@ -140,7 +141,7 @@ def _start(target: Target, place: int, action: Action | None) -> tuple[float, ..
 def _arguments(action: Action | None, extra: Any) -> dict[str, Any]:
     if action is None:
         return {"raw": extra}
-    to = action.to if action.to is None or len(action.to) == 4 else action.to * 2
+    to = action.to if action.to is None or len(action.to) == 4 else action.to * 2  # a point as a box: x, y, x, y
     return {
         "text": action.text, "direction": action.direction, "button": action.button, "app": action.app,
         "status": action.status, "keys": action.keys, "to": to, "duration": action.duration, "raw": extra,
@@ -155,6 +156,6 @@ def _is_there(name: str, value: Any) -> bool:
 
 
 def _objects(values: Sequence[Any]) -> Objects:
-    column = np.empty(len(values), dtype=np.object_)
+    column = np.empty(len(values), dtype=np.object_)  # np.array would make a table of lists of equal length
     column[:] = values
     return column

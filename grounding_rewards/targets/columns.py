@@ -57,7 +57,7 @@ class Targets:
     with_ends: tuple[int, ...] = ()
     default: CoordSpace | None = None
     into: CoordSpace | None = None
-    _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)
+    _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)  # prepared before, by what was asked for
     _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
     _refused: Mapping[int, TargetError] = field(default_factory=dict, repr=False)  # why images cannot be resized
     _as_written: list[Alternatives] = field(default_factory=list, repr=False)  # of the rows, whatever the space
@@ -232,7 +232,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         """
         _check_choice(bad_target)
         needs = Requirements(into, response_space, accepts, screen, trajectories, label_free)
-        if image_sizes is None and model_image_sizes is None:
+        if image_sizes is None and model_image_sizes is None:  # arrays are no keys, and may differ at each call
             key = needs, default, resizing, bad_target
             if key not in self._ready:
                 self._ready[key] = self._resized(resizing)._prepared(into, default, needs, bad_target)
@@ -275,10 +275,11 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             return self
         for row in violated.keys() & self._refused.keys():
             if violated[row].field == "model_image_size":
-                violated[row] = self._refused[row]
-        errors = dict(sorted({**violated, **self.errors}.items()))
+                violated[row] = self._refused[row]  # why there is no size, rather than that there is none
+        errors = dict(sorted({**violated, **self.errors}.items()))  # in order of rows: the first is the one raised
         if bad_target == "raise":
             raise next(iter(errors.values()))
+        # A size that cannot be used, such as 0, must not divide what is converted.
         known = [None if sizes is None else sizes.copy() for sizes in self._known]
         for sizes in known:
             if sizes is not None:
@@ -323,7 +324,7 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         if target.acts:
             acts = True
             if target.ends:
-                with_ends.append(row)
+                with_ends.append(row)  # the end is converted, so that its space counts as a place's
                 spaces.add(target.space)
         if target.regions:
             spaces.add(target.space)
@@ -334,7 +335,7 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
     span = np.inf, -np.inf, -np.inf, np.inf
     if boxes:
         x1, y1, x2, y2 = zip(*boxes, strict=True)
-        span = min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))
+        span = min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))  # enough to pass most tables at once
     return Targets(
         rows,
         errors,

@@ -152,7 +152,7 @@ def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Fi
     wrong = [index for index in outside if int(regions.row[index]) not in targets.errors]
     if not wrong:
         return []
-    rows = list(dict.fromkeys(regions.row[wrong].tolist()))
+    rows = list(dict.fromkeys(regions.row[wrong].tolist()))  # each target once, in order
     place = wrong[0] - int(np.searchsorted(regions.row, rows[0]))
     return [_finding(targets, recipe, rows, **_written(targets, rows[0], place))]
 

@@ -89,7 +89,7 @@ x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
         raise TargetError(row, "target", "deeply nested lists", f"{_WIRE}") from None
     name = fields.get("id")
     reader = _Reader(str(name) if name is not None and (isinstance(name, str) or _is_whole(name)) else row)
-    if len(fields) == 1 and "bbox" in fields:
+    if len(fields) == 1 and "bbox" in fields:  # most targets: nothing else to read
         return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space)
     return reader.target(fields, space, label_free)
 
@@ -98,7 +98,7 @@ def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, An
     """Convert a value into the wire form's dict, the native form first."""
     plain = _plain(value)
     read = _own(plain, row, native)
-    if read is None and isinstance(plain, str):
+    if read is None and isinstance(plain, str):  # after the native form, which may itself be a text
         plain = _from_json(plain, row)
         read = _own(plain, row, native)
     if read is not None:
@@ -138,7 +138,7 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if isinstance(value, np.longdouble):
+    if isinstance(value, np.longdouble):  # which tolist() leaves as it is
         return float(value)
     if isinstance(value, list | tuple):
         return [item if type(item) in (int, float) else _plain(item) for item in value]
@@ -209,7 +209,7 @@ class _Reader:
         regions, actions = [], []
         for index, item in enumerate(value):
             where = f"regions[{index}]"
-            place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item
+            place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item  # as a bare list alone
             if not isinstance(place, Mapping):
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
             self.known(place, (*PLACES, "action"), "a place", f"{where}.")
@@ -275,14 +275,14 @@ class _Reader:
     def number(self, field: str, item: Any, came: Any, expected: str) -> float:
         if type(item) is float and -COORDINATE_LIMIT <= item <= COORDINATE_LIMIT:
             return item + 0.0  # -0.0 + 0.0 is 0.0
-        if type(item) not in (int, float):
+        if type(item) not in (int, float):  # by type, because True is an int
             kind = "a nested list" if isinstance(item, list) else f"of type {type(item).__name__}"
             raise self.fail(field, came, f"{expected}, as numbers ({item!r:.40} is {kind})")
         try:
             number = float(item)
         except OverflowError:
             number = math.inf
-        if not abs(number) <= COORDINATE_LIMIT:
+        if not abs(number) <= COORDINATE_LIMIT:  # not >, which NaN would pass
             raise self.fail(field, came, f"{expected}, all of them finite (and within ±{COORDINATE_LIMIT:.0e})")
         return number
 

@@ -171,7 +171,7 @@ def converted(
 ) -> Regions:
     """Convert the chosen (m,) places; the others are in another space and are converted in their own call."""
     sizes = regions.each(image_sizes), regions.each(model_image_sizes)
-    every = bool(chosen.all())
+    every = bool(chosen.all())  # mostly all are in one space: no choice to make
 
     def moved(values: Floats, mask: NDArray[np.bool_], sizes: tuple[Floats, Floats]) -> Floats:
         new = convert(values, source, into, *sizes)

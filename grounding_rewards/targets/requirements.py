@@ -61,6 +61,7 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     errors = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
     errors += _circle_errors(targets) + _unusable_sizes(targets)
     errors += _place_errors(targets) if needs.trajectories else []
+    # Without places, no space would ask for them.
     errors += _size_errors(targets, None, needs) if needs.label_free else []
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
@@ -98,6 +99,7 @@ def _surely_usable(targets: Targets, needs: Requirements) -> bool:
             if right > width or bottom > height:
                 return False
     extent = space.extent
+    # No box left of the image or above it, none beyond a fixed extent, and none that looks like unit.
     return least >= 0 and (extent is None or max(right, bottom) <= extent) and (space is UNIT or end > 1)
 
 
@@ -180,7 +182,7 @@ def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements
     errors: Violations = []
     placed = np.full(len(targets), space is None, dtype=np.bool_)
     placed[targets.regions.row] = True
-    placed[list(targets.with_ends)] = True
+    placed[list(targets.with_ends)] = True  # an end is a place, too
     rows = targets.valid & placed & ((targets.space_codes == CODES[space]) if space else True)
     converting = sizes_needed(space, needs.response_space, into=needs.into)
     for field in needs.sizes(space):

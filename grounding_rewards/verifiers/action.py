@@ -17,6 +17,7 @@ from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
 
+# A table by code: looking up n rows is quicker than comparing each with several codes.
 _ACTED = np.isin(np.arange(len(Reason)), [reason for reason in PARSED if reason is not Reason.REFUSED])
 
 
@@ -77,6 +78,7 @@ def same_names(names: Objects, wanted: Objects | str, contained: bool = False) -
     """Compare names row by row, or each with one: (k,) True where they are equal, or what is wanted is contained."""
     if contained:
         rights = repeat(wanted) if isinstance(wanted, str) else wanted.tolist()
+        # strict=False, because repeat() has no end.
         return np.array([right in name for name, right in zip(names.tolist(), rights, strict=False)], dtype=np.bool_)
     same: NDArray[np.bool_] = names == wanted
     return same

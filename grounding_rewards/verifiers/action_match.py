@@ -160,6 +160,7 @@ class ActionMatch(BaseVerifier):
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives, of which a refusal has none."""
         alternatives = rollouts.targets.alternatives.canonical
+        # Each test looks only at what passed those before: the later ones go row by row, in Python.
         rows = np.flatnonzero((_TYPE.each(rollouts) > 0) & (self._placed(rollouts) | self._loose(alternatives)))
         if len(rows):
             way = DirectionMatch(self.response_scroll, self.target_scroll).each(rollouts)
@@ -179,7 +180,7 @@ class ActionMatch(BaseVerifier):
         hit = inside_regions(rollouts.predictions.xy, regions, point_radius=self.point_radius, enlarge=self.enlarge)
         if self.point_share is not None:
             hit = hit | near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share)
-        placed = (alternatives.place_scores(hit) > 0) | (alternatives.place < 0)
+        placed = (alternatives.place_scores(hit) > 0) | (alternatives.place < 0)  # or no place is asked for
         if alternatives.arguments.to is not None:
             placed &= EndHit(self.point_radius, self.point_share, self.enlarge).each(rollouts) > 0
         return placed

@@ -94,7 +94,7 @@ def compared(
         return np.full(rows, unasked)
     scores, rights = [unasked] * rows, wanted.tolist()
     values = [None] * rows if written is None else written.tolist()
-    for row in range(rows) if among is None else np.flatnonzero(among).tolist():
+    for row in range(rows) if among is None else np.flatnonzero(among).tolist():  # comparing texts takes longest
         right = rights[row]
         if right is not None:
             scores[row] = 0.0 if values[row] is None else compare(values[row], right)

@@ -170,7 +170,7 @@ class SameAction(Composed, OfAlternatives):
     @cached_property
     def _grouped(self) -> tuple[tuple[frozenset[str], Term], ...]:
         """Each term once, with the names of the actions that it scores."""
-        grouped: dict[int, tuple[set[str], Term]] = {}
+        grouped: dict[int, tuple[set[str], Term]] = {}  # by identity: each term runs once, and need have no hash
         for name, term in self.terms:
             grouped.setdefault(id(term), (set(), term))[0].add(name)
         return tuple((frozenset(names), term) for names, term in grouped.values())
@@ -182,7 +182,7 @@ class SameAction(Composed, OfAlternatives):
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives."""
         alternatives = rollouts.targets.alternatives
-        wanted = None if alternatives.bare else self._wanted(alternatives)
+        wanted = None if alternatives.bare else self._wanted(alternatives)  # None: each asks for the bare action
         same = self._same(rollouts, wanted)
         if among is not None:
             same = same & among

@@ -242,7 +242,7 @@ class EndHit(OfAlternatives):
         unasked = np.isnan(wanted[:, 0])
         if ends is None:
             return unasked.astype(np.float64)
-        point = (wanted[:, :2] == wanted[:, 2:]).all(axis=1)
+        point = (wanted[:, :2] == wanted[:, 2:]).all(axis=1)  # a point is kept as a box without extent
         inside = geometry.in_box(ends, np.where(point[:, None], wanted, geometry.enlarged(wanted, self.enlarge)))
         if point.any() and (self.radius or self.share):
             inside |= point & self._near(rollouts, ends, wanted[:, :2], point)

@@ -122,7 +122,7 @@ class FunctionVerifier:
     def __call__(self, rollouts: Rollouts) -> Floats:
         try:
             returned = self.fn(rollouts)
-        except GroundingRewardsError:
+        except GroundingRewardsError:  # it says what is wrong already
             raise
         except (Exception, SystemExit) as error:
             raise VerifierError(f"verifier {called(self)} raised {type(error).__name__}: {error}") from error
@@ -165,10 +165,10 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     culprit: Any = term
     try:
         return checked(term, term(rollouts), len(rollouts))
-    except TargetError:
+    except TargetError:  # it names the sample and the field; no part is to blame
         raise
     except (VerifierError, RecipeError) as error:
-        fault, cause = str(error), error.__cause__ or error
+        fault, cause = str(error), error.__cause__ or error  # what it was raised from says more
         kind = RecipeError if isinstance(error, RecipeError) else VerifierError
         culprit = term if error.term is None else error.term  # a verifier inside of this one
     except (Exception, SystemExit) as error:

@@ -129,9 +129,9 @@ def checked_scores(
         raise ValueError(f"returned shape {scores.shape}; expected ({rows},)")
     if rows == 1 and low <= scores.item() <= high:  # a single call: as below, at a tenth of the cost
         return scores
-    inside = (scores >= low) & (scores <= high)
+    inside = (scores >= low) & (scores <= high)  # NaN is not inside
     if np.count_nonzero(inside) < rows:
-        row = int(np.argmin(inside))
+        row = int(np.argmin(inside))  # the first that is False
         raise ValueError(
             f"returned {scores[row]} for {named(row)}; expected {low} to {high}: clip it, or declare wider bounds"
         )

@@ -83,7 +83,7 @@ def _numbers(values: Iterable[Any], valid: list[bool], field: str, sample: Calla
     """Read the factors of all rows, NaN where there is none and where the target is not valid."""
     factors = np.full(len(valid), np.nan)
     for row, value in enumerate(values):
-        value = value.item() if isinstance(value, np.generic) else value
+        value = value.item() if isinstance(value, np.generic) else value  # numpy's float32 is no float of Python's
         if value is None or not valid[row]:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -58,7 +58,7 @@ class InsideDistance(OfPlaces):
         away = geometry.distance(regions.each(xy), _centres(regions))
         diagonal = geometry.diagonal(regions.box)
         if np.count_nonzero(diagonal) < len(diagonal):
-            diagonal = np.where(diagonal > 0, diagonal, 1.0)
+            diagonal = np.where(diagonal > 0, diagonal, 1.0)  # a hit there is 0 away
         # fmin reads a NaN, which a row without a point has, as 1.0; a product costs less than np.where.
         return (1.0 - np.fmin(away / diagonal, 1.0)) * inside
 
@@ -107,7 +107,7 @@ class DenseDistance(OfPlaces):
         inside = inside_regions(xy, regions, self.polygon, self.point_radius)
         if self.point_share is not None:
             inside = inside | near_points(rollouts, "DenseDistance", regions.kind == POINT, self.point_share)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # far away, over a side of nearly nothing: infinity, which fmin limits
             depth, gap = self._measure(regions.each(xy), regions, screen)
         scale = geometry.diagonal(regions.box) + self.reach * geometry.lengths(screen)
         hit = self.floor + (1.0 - self.floor) * (1.0 - np.fmin(depth, 1.0))
@@ -120,7 +120,7 @@ class DenseDistance(OfPlaces):
         """Return depth and gap of each place's point: (m,) each, the depth of use inside and the gap outside."""
         offset = np.abs(points - regions.centre)
         half = (regions.box[:, 2:] - regions.box[:, :2]) / 2
-        shares = offset / np.where(half > 0, half, 1.0)
+        shares = offset / np.where(half > 0, half, 1.0)  # inside, the offset along a side of nothing is 0
         depth, gap = np.maximum(shares[:, 0], shares[:, 1]), geometry.box_gap(points, regions.box)
         if regions.boxes_only:
             return depth, gap
@@ -135,9 +135,11 @@ class DenseDistance(OfPlaces):
         """Replace depth and gap of circles and of points with a reach, measured from the centre through the border."""
         chosen, radii = regions.kind == CIRCLE, regions.radii
         if self.point_radius or self.point_share:
+            # A share reaches unequally far along x and y.
             reach = self.point_radius or (self.point_share or 0.0) * screen
             radii = np.where((regions.kind == POINT)[:, None], reach, radii)
             chosen = chosen | (regions.kind == POINT)
+        # On the ray from the centre through the point, the border is at away / shares.
         shares = geometry.lengths(offset / radii)
         away = geometry.lengths(offset)
         return np.where(chosen, shares, depth), np.where(chosen, away - away / np.maximum(shares, 1.0), gap)
@@ -254,7 +256,7 @@ def centredness(points: Floats, box: Floats, shape: str, outside: float = 0.0) -
         return np.array([outside]) if ratio is None else SHAPES[shape](np.array([ratio]))
     half = (box[:, 2:] - box[:, :2]) / 2
     off = np.abs(points - (box[:, :2] + box[:, 2:]) / 2) / np.where(half > 0.0, half, 1.0)
-    n = np.minimum(np.maximum(off[:, 0], off[:, 1]), 1.0)
+    n = np.minimum(np.maximum(off[:, 0], off[:, 1]), 1.0)  # on the border n may round beyond 1, and f below 0
     inside = geometry.in_box(points, box) & (half[:, 0] > 0.0) & (half[:, 1] > 0.0)
     return np.where(inside, SHAPES[shape](n), outside)
 
@@ -293,8 +295,9 @@ class CornerDistance(OfPlaces):
         xy, extent = rollouts.predictions.xy.take(regions.row, axis=0), lower - upper
         margin = np.minimum(xy - upper, lower - xy)
         inside = np.minimum(margin[:, 0], margin[:, 1]) >= 0
+        # Inside, both margins lead to the nearest corner; outside, those below 0 lead to the box.
         length = geometry.lengths(np.where(inside[:, None], margin, np.minimum(margin, 0.0)))
-        farthest = geometry.lengths(np.maximum(np.maximum(upper, size - lower), 0.0))
+        farthest = geometry.lengths(np.maximum(np.maximum(upper, size - lower), 0.0))  # of a corner of the image
         flat = np.minimum(extent[:, 0], extent[:, 1]) <= 0
         whole = np.maximum(np.where(inside & ~flat, geometry.lengths(extent) / 2, farthest), _NEARLY_NOTHING)
         share = np.fmin(length / whole, 1.0)  # fmin takes the 1.0 where there is no point

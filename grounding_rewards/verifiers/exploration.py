@@ -49,7 +49,7 @@ class Exploration(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions
-        score: Floats = 2.0 * self._first_hits(rollouts, predictions.xy) - 1.0
+        score: Floats = 2.0 * self._first_hits(rollouts, predictions.xy) - 1.0  # of one point: 1 or -1
         points, offsets = predictions.points, predictions.offsets
         if points is not None and offsets is not None and len(points) > 1:
             rows = np.flatnonzero(offsets[1:] - offsets[:-1] > 1)
@@ -63,7 +63,7 @@ class Exploration(BaseVerifier):
         ends = np.cumsum(count)
         chosen = points[ranges(offsets[rows], count)]
         hit = self._hits(rollouts, chosen, np.repeat(rows, count), ranges(np.zeros_like(rows), count))
-        rank = np.where(hit, ranges(np.ones_like(rows), count), len(chosen) + 1)
+        rank = np.where(hit, ranges(np.ones_like(rows), count), len(chosen) + 1)  # a miss comes after every hit
         first = np.minimum.reduceat(rank, ends - count)
         score = np.where(first <= count, 1.0 / np.sqrt(count * first), -1.0 / count)
         score[collinear(chosen, np.append(0, ends))] = -1.0
@@ -72,7 +72,7 @@ class Exploration(BaseVerifier):
     def _hits(self, rollouts: Rollouts, points: Floats, owner: Ints, rank: Ints) -> Bools:
         """Test points, in order of the rows that they belong to, against all of their row's places."""
         regions = rollouts.targets.regions
-        if (regions.kind == _BBOX).all():
+        if (regions.kind == _BBOX).all():  # every pair of a point and a box at once
             start = np.searchsorted(regions.row, owner)
             count = np.searchsorted(regions.row, owner, side="right") - start
             point = np.repeat(np.arange(len(owner)), count)
@@ -110,9 +110,9 @@ Ints = NDArray[np.int64]
 TOLERANCE = 1e-9
 """Largest difference of the two products of a cross product, relative to the larger, of points on one line."""
 
-_FEW = 6
+_FEW = 6  # points up to which testing every three is quicker than sorting slopes
 _TINY = 1e-100
-_CELLS = 1 << 18
+_CELLS = 1 << 18  # pairs of points at once: 2 MiB a table
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def collinear(points: Floats, offsets: Ints) -> Bools:
     """
     counts = offsets[1:] - offsets[:-1]
     flags = np.zeros(len(counts), dtype=np.bool_)
-    for count in np.unique(counts[counts > 2]):
+    for count in np.unique(counts[counts > 2]):  # fewer lie on no line; rows of one length make one array
         for rows in _portions(np.flatnonzero(counts == count), int(count)):
             flags[rows] = _any_line(points[offsets[rows, None] + np.arange(count)])
     return flags
@@ -195,10 +195,10 @@ def _by_slope(points: Floats) -> Bools:
     """Test only neighbours in the order of slopes from each point: if any two are close, two neighbours are."""
     away = points[:, None] - points[:, :, None]
     later = np.triu(np.ones(away.shape[1:3], dtype=np.bool_), 1)
-    x, y = (np.where(later, away[..., axis], np.nan) for axis in (0, 1))
+    x, y = (np.where(later, away[..., axis], np.nan) for axis in (0, 1))  # NaN sorts last, and is close to nothing
     same = ((x == 0) & (y == 0)).any(axis=(1, 2))
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        slope = np.where(x == 0, np.inf, y / x)
+        slope = np.where(x == 0, np.inf, y / x)  # upright is one line, up or down: y / 0 has two signs
     order = np.argsort(slope, axis=2)
     x, y = (np.take_along_axis(side, order, axis=2) for side in (x, y))
     close = _close(x[..., :-1] * y[..., 1:], y[..., :-1] * x[..., 1:])

@@ -145,4 +145,4 @@ class JudgedFormat(BaseVerifier):
         if self.pattern:
             return matches(texts, self.pattern)
         usual = rollouts.predictions.usual
-        return np.zeros(len(texts), dtype=np.bool_) if usual is None else usual.copy()
+        return np.zeros(len(texts), dtype=np.bool_) if usual is None else usual.copy()  # read-only, and written to

@@ -98,4 +98,4 @@ class GaussianCoverage(_Gaussian):
             alike, off = np.where(flat, off == 0, alike), np.where(flat, 0.0, off)
         alike, off = alike / spread, off / spread
         score = np.sqrt(alike[:, 0] * alike[:, 1]) * np.exp(-0.25 * (off[:, 0] + off[:, 1]))
-        return self._rounded(np.minimum(score, 1.0))
+        return self._rounded(np.minimum(score, 1.0))  # of nearly equal boxes it may round beyond 1

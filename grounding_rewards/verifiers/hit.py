@@ -89,7 +89,7 @@ class Hit(OfPlaces):
             hit = hit | near_points(rollouts, "Hit", regions.kind == POINT, self.point_share, strict=strict)
         if self.actions is not None:
             actions = rollouts.predictions.actions.tolist()
-            if not set(actions) <= set(self.actions):
+            if not set(actions) <= set(self.actions):  # most batches hold clicks alone, and need no look at each row
                 counts = np.array([action in self.actions for action in actions], dtype=np.bool_)
                 hit = hit & regions.each(counts)
         return hit.astype(np.float64)
@@ -226,7 +226,7 @@ def check_sizes(rollouts: Rollouts, verifier: str, sizes: Floats, row: Ints, wan
     if unknown.any():
         lacking = unknown & rollouts.targets.valid[row] & (True if wanted is None else wanted)
         if lacking.any():
-            sample = rollouts.targets.sample(int(row[np.argmax(lacking)]))
+            sample = rollouts.targets.sample(int(row[np.argmax(lacking)]))  # the first one
             expected = f"[width, height], because {verifier} measures in shares of the screen"
             raise TargetError(sample, str(rollouts.predictions.space.size_field), MISSING, expected)
 

@@ -46,7 +46,7 @@ class DastLength(BaseVerifier):
     Source: UI-R1 2fe9bf0, ``trainer/DAST_grpo_trainer.py``, after DAST.
     """
 
-    correct: Verifier = field(default=Hit(), metadata={"takes": "verifier"})
+    correct: Verifier = field(default=Hit(), metadata={"takes": "verifier"})  # so that configs may name one
     above: float = 0.0
 
     low = -1.0
@@ -90,9 +90,9 @@ def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np
     >>> length_rewards(np.array([True, True, False]), np.array([10.0, 30.0, 40.0]), group).round(4)
     array([ 0.8125,  0.4375, -0.1   ])
     """
-    longest = np.zeros(int(groups.max(initial=-1)) + 1)
+    longest = np.zeros(int(groups.max(initial=-1)) + 1)  # initial, because no rows have no maximum
     np.maximum.at(longest, groups, lengths)
-    rollouts = np.maximum(np.bincount(groups), 1)
+    rollouts = np.maximum(np.bincount(groups), 1)  # a number that no row has must not divide by 0
     wrong = np.bincount(groups, weights=~right)
     budgets = ((np.bincount(groups, weights=lengths * right) + wrong * longest) / rollouts)[groups]
     over = np.where(budgets > 0, lengths - budgets, 0.0) / np.where(budgets > 0, budgets, 1.0)
@@ -155,7 +155,7 @@ class ThinkingLength(BaseVerifier):
         options.number(self, "bonus", high=1.0)
         if not _is_ramp(self.ramp):
             raise options.wrong(self, "ramp", "four lengths from 0 in order, such as 50, 120, 200, 300")
-        object.__setattr__(self, "ramp", tuple(self.ramp))
+        object.__setattr__(self, "ramp", tuple(self.ramp))  # a config's list has no hash
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         thoughts = [self.thought(text) for text in rollouts.text]

@@ -69,6 +69,7 @@ def uniform(texts: Sequence[str], seed: int) -> Floats:
     from hashlib import blake2b
 
     key = seed.to_bytes(8, "little", signed=True)
+    # "surrogatepass", because a response may hold lone surrogates, for which UTF-8 has no form.
     digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest() for text in texts]
     # 53 bits, as many as a float holds exactly, times 2^-52: from 0 to below 2.
     bits = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)

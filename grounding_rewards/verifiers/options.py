@@ -49,6 +49,7 @@ def names(owner: Any, name: str) -> None:
     if not isinstance(value, list | tuple | set | frozenset) or not all(isinstance(item, str) for item in value):
         raise wrong(owner, name, "a list of texts")
     if not isinstance(value, tuple):
+        # Sorted, because a set has no order of its own, and equal options must be equal.
         object.__setattr__(owner, name, tuple(value if isinstance(value, list) else sorted(value)))
 
 

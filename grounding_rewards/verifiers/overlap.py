@@ -73,7 +73,7 @@ class Overlap(OfPlaces):
 
     def _score(self, box: Floats, truth: Floats, shared: Floats) -> Floats:
         union = geometry.area(box) + geometry.area(truth) - shared
-        iou = np.minimum(_share(shared, union), 1.0)
+        iou = np.minimum(_share(shared, union), 1.0)  # of nearly equal boxes it may round beyond 1
         if self.kind == "iou":  # a box that is none shares nothing
             return iou
         around = geometry.hull(box, truth)

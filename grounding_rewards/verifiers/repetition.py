@@ -114,13 +114,13 @@ def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
     rows, where, counts = np.unique(
         np.concatenate((xy, scale), axis=2)[0], axis=0, return_inverse=True, return_counts=True
     )
-    span = reach * rows[:, 2]
-    order = np.argsort(rows[:, 0] - span, kind="stable")
+    span = reach * rows[:, 2]  # how far along x others can lie
+    order = np.argsort(rows[:, 0] - span, kind="stable")  # neighbours asks for ascending beginnings
     points, scale, span, counts = rows[None, order, :2], rows[None, order, 2:], span[order], counts[order]
     counts_near = np.empty(len(rows), dtype=np.int64)
     for part, others in neighbours(points[0, :, 0] - span, points[0, :, 0] + span):
         near = _is_near(points[:, part], scale[:, part], points[:, others], reach)[0]
-        counts_near[order[part]] = (near * counts[others]).sum(axis=1)
+        counts_near[order[part]] = (near * counts[others]).sum(axis=1)  # each place as often as it was clicked
     return counts_near[where].reshape(1, -1)
 
 

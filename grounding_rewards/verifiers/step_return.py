@@ -70,7 +70,7 @@ class StepReturn(BaseVerifier):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         rewards, matched = self.reward(rollouts), self.match(rollouts) > 0
-        usable = np.flatnonzero(rollouts.targets.valid)
+        usable = np.flatnonzero(rollouts.targets.valid)  # the others have no trajectory to belong to
         places = [_place(rollouts, row) for row in usable.tolist()]
         column = rollouts.extras.get("rollout")
         if column is not None and len(column) != len(rollouts):

@@ -62,8 +62,9 @@ def similarity(a: str, b: str) -> float:
     """
     import difflib  # slow to import, and few recipes need it
 
-    if a == b:
+    if a == b:  # whole texts, before they are cut
         return 1.0
+    # Not ratio(), which knows the cut lengths.
     blocks = difflib.SequenceMatcher(None, *_compared(a, b)).get_matching_blocks()
     return 2.0 * sum(block.size for block in blocks) / (len(a) + len(b))
 

@@ -36,6 +36,7 @@ def read_cropped(text: str) -> list[Place] | None:
             return None
         left, top = images[image]
         numbers = [number(numeral) for numeral in match.groups()[1:] if numeral is not None]
+        # X and y take turns, in points and boxes.
         place = tuple(each + (top if index % 2 else left) for index, each in enumerate(numbers))
         if len(place) == 2:
             points.append(place)

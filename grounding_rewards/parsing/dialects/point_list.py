@@ -91,7 +91,7 @@ class PointListDialect(OneDialect):
         unclosed = rows[~usual][~_matches(column.filter(~usual), _CLOSED)]
         table.begun[unclosed] = [POINT_KEY in texts.values[row] for row in unclosed.tolist()]
         left = table.count == 0
-        left[unclosed] = False
+        left[unclosed] = False  # no list in them closes: reading one by one would find none
         return table, np.flatnonzero(left).tolist()
 
     def _answers(self, texts: Texts) -> tuple[Ints, Any]:
@@ -170,6 +170,7 @@ def _pieces(column: Any, spans: Ints) -> Any:
     import pyarrow as pa
 
     bounds = np.ascontiguousarray(spans.ravel())
+    # The bounds are offsets into the same bytes, so that nothing is copied before take.
     both = pa.LargeStringArray.from_buffers(max(len(bounds) - 1, 0), pa.py_buffer(bounds), column.buffers()[2])
     return both.take(pa.array(np.arange(0, len(both), 2)))  # every other string lies between two pieces
 

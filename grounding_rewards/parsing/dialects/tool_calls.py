@@ -48,7 +48,7 @@ class ToolCallDialect:
         """Find the answer that counts in each text; see ``Found``."""
         table = self.calls.find(texts, answers)
         unread = np.flatnonzero(table.begun & (table.count == 0))
-        for row in unread[matches(texts.take(unread), self.calls.full_pattern)].tolist():
+        for row in unread[matches(texts.take(unread), self.calls.full_pattern)].tolist():  # complete calls alone
             table.begun[row] = not self._is_placeless(texts.values[row])
         return table
 

@@ -34,8 +34,8 @@ NEAR = 10.0
 SHORTEST, LONGEST = 150.0, 5000.0
 
 _BITS = {key: 1 << place for place, key in enumerate(COMPACT_KEYS)}
-_UNKNOWN = 1 << len(_BITS)
-_COUNTS = np.array([mask.bit_count() for mask in range(2 * _UNKNOWN)])
+_UNKNOWN = 1 << len(_BITS)  # any other key of a target, which no response has
+_COUNTS = np.array([mask.bit_count() for mask in range(2 * _UNKNOWN)])  # by mask: how many keys it stands for
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def _column(rollouts: Rollouts, key: str, rows: Rows) -> NDArray[Any]:
     if key == "to" and arguments.to is not None:
         ends = each(arguments.to)[rows].tolist()
         column = [way if way is not None else end for way, end in zip(values.tolist(), ends, strict=True)]
-        values = np.empty(len(rows), dtype=np.object_)
+        values = np.empty(len(rows), dtype=np.object_)  # np.array would make a table of pairs
         values[:] = column
     return values
 
@@ -221,14 +221,14 @@ def _points_right(rollouts: Rollouts, rows: Rows, wanted: Sequence[Sequence[floa
         hit[boxed], shares[boxed] = _in_boxes(points[boxed], regions.box[places[boxed]], sizes)
     if full:
         return hit.astype(np.float64)
-    return np.fmax(np.where(hit, shares, 1.0 - (away[:, 0] + away[:, 1]) / 2000.0), 0.0)
+    return np.fmax(np.where(hit, shares, 1.0 - (away[:, 0] + away[:, 1]) / 2000.0), 0.0)  # NaN is 0.0
 
 
 def _in_boxes(points: Floats, boxes: Floats, sizes: Floats) -> tuple[Bools, Floats]:
     """Score each point in its box. Points are cut to whole pixels, as in the source."""
     unknown = np.isnan(sizes)
     if np.count_nonzero(unknown):
-        sizes = np.where(unknown, 1000.0, sizes)
+        sizes = np.where(unknown, 1000.0, sizes)  # thousandths stand for pixels then
     pixels = np.floor(points / 1000.0 * sizes)
     low, high = _pixels(boxes[:, :2], sizes), _pixels(boxes[:, 2:], sizes)
     inside = ((low <= pixels) & (pixels <= high)).all(axis=1)

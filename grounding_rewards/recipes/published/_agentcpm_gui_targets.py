@@ -24,6 +24,7 @@ ANYWHERE = (np.nan, np.nan)
 
 _STATUS = {"success": "finish", "infeasible": "impossible", "failure": "impossible", "fail": "impossible"}
 _CLICKS = ("click", "double_click", "triple_click", "right_click", "middle_click")
+# JSON that begins with a letter, and so is no free text.
 _JSON_WORDS = ("null", "true", "false", "nan", "infinity", "none")
 
 

@@ -60,7 +60,7 @@ class Blink(BaseVerifier):
         if self.response_space is not into:
             sizes = targets.image_sizes[owner], targets.model_image_sizes[owner]
             boxes = convert(boxes, self.response_space, into, *sizes)
-        score, fits = np.ones(rows), np.zeros(rows, dtype=np.bool_)
+        score, fits = np.ones(rows), np.zeros(rows, dtype=np.bool_)  # 1.0 stays for targets without a box
         for row, truth in _by_rank(targets.regions, rows):
             score[row] = 0.0
             fits[owner[self._alike(boxes, truth[owner])]] = True
@@ -82,6 +82,7 @@ class Blink(BaseVerifier):
             return left[:0]
         boxes, owner = boxes[left], owner[left]
         first, apart = np.arange(len(owner)), 1
+        # Each box with the next one of its row, then with the one after that, while any row is so long.
         while len(first := first[first < len(owner) - apart]):
             first = first[owner[first] == owner[first + apart]]
             crowded.append(owner[first[self._alike(boxes[first], boxes[first + apart])]])
@@ -122,7 +123,7 @@ def _boxes_of(texts: Texts) -> tuple[Floats, Ints]:
         return boxes, owner
     others, whose = _flat([read_boxes(texts.values[row]) for row in left.tolist()], left)
     boxes, owner = np.concatenate((boxes, others)), np.concatenate((owner, whose))
-    order = np.argsort(owner, kind="stable")
+    order = np.argsort(owner, kind="stable")  # _crowded asks for the boxes of a row side by side
     return boxes[order], owner[order]
 
 

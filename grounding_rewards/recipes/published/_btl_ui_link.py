@@ -61,6 +61,7 @@ class LinkMatch(BaseVerifier):
         alternatives, predictions = rollouts.targets.alternatives, rollouts.predictions
         actions = alternatives.each(predictions.actions).tolist()
         wanted, place = _functions(alternatives), self._places(rollouts).tolist()
+        # A bare point need only be in the box, that of an action near the marked one, too.
         right = [at > 0 if not action else at > 1 for action, at in zip(actions, place, strict=True)]
         for row, (action, name) in enumerate(zip(actions, wanted, strict=True)):
             if action and (action != name or name not in _PRESSES):

@@ -45,7 +45,7 @@ class Near(OfPlaces):
         points, boxes, truth = _whole(rollouts)
         if self.shape == BINARY:
             return geometry.in_box(points, truth).astype(np.float64)
-        score = 1.0 + centredness(points, truth, self.shape, outside=-1.0)
+        score = 1.0 + centredness(points, truth, self.shape, outside=-1.0)  # so that a miss comes to 0.0
         boxed = ~np.isnan(boxes[:, 0])
         if not boxed.any():
             return score

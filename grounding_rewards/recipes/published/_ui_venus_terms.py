@@ -172,7 +172,7 @@ def _directions(
         named = went != 0 if swiped is None else (went != 0) & (swiped == None)[:, None]  # noqa: E711 (row by row)
         ends = _towards(to - alternatives.each(rollouts.predictions.xy), size)
         went = np.where(named | (ends == 0), went, ends)
-    if wanted is not None and len(regions.row):
+    if wanted is not None and len(regions.row):  # without any place, the index -1 below would raise
         written = rollouts.targets.alternatives.arguments.direction
         start = np.where(alternatives.place[:, None] >= 0, regions.centre[alternatives.place], np.nan)
         ends = _towards(geometry.centre(wanted) - start, size)

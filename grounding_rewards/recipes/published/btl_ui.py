@@ -89,7 +89,7 @@ def btl_ui(
         name="btl-ui",
         dialect=BTL_UI,
         reward=weighted(format=(weights[0], well_formed), blink=(weights[1], Blink(space)), link=(weights[2], link)),
-        success=gate(when=("link", link), then=("own_action", OwnAction())),
+        success=gate(when=("link", link), then=("own_action", OwnAction())),  # a bare point does for a tap alone
         space=CoordSpace.MODEL_PIXEL,
         response_space=space,
         target_space=CoordSpace.MODEL_PIXEL,
@@ -140,6 +140,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
     action = (item.get("Action") or {}) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(action, dict) or not (action or POINT_KEY in item):
         return None
+    # Rows without a box have an empty list for it.
     wire = {key: field for key, field in row.items() if key not in ("solution", "extra") and field not in (None, [])}
     wire["extra"] = {"Action": item.get("Action"), "extra": row.get("extra")}
     point = action.get(POINT_KEY, item.get(POINT_KEY))

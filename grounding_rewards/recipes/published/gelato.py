@@ -74,7 +74,7 @@ def _recipe(
         target_space=space,
         accepts=frozenset({BBOX, POLYGON}),
         source=Source(_PAPER, "Gelato", _COMMIT, (f"training_configs/rewards/{file}",)),
-        thinking="read",
+        thinking="read",  # as the source, to which thinking is text like any other
         native=native,
         deviations=deviations(why),
         exploits=(blind,) if weight else (),

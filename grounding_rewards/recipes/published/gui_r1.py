@@ -41,6 +41,7 @@ _BRACKETS = str.maketrans("", "", "[]")
 _ANSWER = "<think>-</think> <answer>[{{'action': '{}', 'point': {}, 'input_text': '{}'}}]</answer>"
 _SIGNS = ("<think>", OPEN, CLOSE)
 _START, _JOINT = "<think>", re.compile(f"</think>{SPACE}{OPEN}")
+# Strings and comments match first, so that the group holds only words outside of them.
 _JSON_WORD = re.compile(
     r'"""(?:[^\\]|\\[\s\S])*?"""' r"|'{3}(?:[^\\]|\\[\s\S])*?'{3}"
     r"|\"(?:[^\"\\]|\\[\s\S])*\"|'(?:[^'\\]|\\[\s\S])*'|#[^\r\n]*|\b(true|false|null)\b"
@@ -151,7 +152,7 @@ def texts_agree(written: str, wanted: str) -> bool:
     if len(one) == len(other) == 1:
         (word,), (another,) = one, other
         return word in another or another in word
-    return 4 * len(one & other) >= len(one) + len(other) > 0
+    return 4 * len(one & other) >= len(one) + len(other) > 0  # F1 = 2c / (a + b) >= 0.5, in whole numbers
 
 
 _WORDS = TextAs(texts_agree, ("text", "direction"), missing=_NO_TEXT)

@@ -42,7 +42,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
         dialect=FIRST_CALL,
         reward=weighted(point=(1.0, point), format=(weight, well_formed)),
         success=hit,
-        space=CoordSpace.UNIT,
+        space=CoordSpace.UNIT,  # nearness is measured in shares of the screen
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.MODEL_PIXEL,
         accepts=frozenset({BBOX}),
@@ -74,7 +74,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
         Exploit(
             "anywhere",
             "the middle of the screen is near everything; uniformly random clicks have a mean point of 0.74",
-            1.0 - 0.125 / 1.125 + weight,
+            1.0 - 0.125 / 1.125 + weight,  # d² = 2 · 0.25², dmax² = 2 · 0.75²
             middle,
         ),
         Exploit("any-action", "the action is not looked at: terminate at the right place", 2.0 + weight, wrong),

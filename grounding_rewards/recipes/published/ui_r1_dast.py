@@ -66,6 +66,7 @@ def _exploits(plain: Recipe) -> tuple[Exploit, ...]:
     miss = next(each for each in known if each.name == "click-anywhere")
     assert miss.example is not None
     text = miss.example.response
+    # "-" is all of the thinking.
     padded = replace(miss.example, response=text.replace("-", "so " * 99), group=(text,) * 3)
     what = "a wrong response loses the less, the longer it is: where all miss, the longest loses 0.1 and others up to 1"
     return (*known, Exploit("padded-miss", what, miss.payoff, padded))

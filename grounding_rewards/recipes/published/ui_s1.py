@@ -81,7 +81,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         dialect=UI_S1,
         reward=_returned(score, step_return) if returns else score,
         success=StepSuccess(judged),
-        space=CoordSpace.UNIT,
+        space=CoordSpace.UNIT,  # the reach around a point is a share of the screen
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
         accepts=frozenset({ACTION, BBOX, POINT}),
@@ -104,7 +104,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
 
 def _returned(score: Weighted, step_return: StepReturn) -> Weighted:
     """The return as the total, beside the parts of a single step."""
-    parts = {name: (0.0, part) for name, part in score.parts}
+    parts = {name: (0.0, part) for name, part in score.parts}  # of weight 0: listed, and no part of the total
     return weighted(step_return=(1.0, step_return), **parts)
 
 

@@ -78,7 +78,7 @@ def ui_venus_navigation(
         dialect=UI_VENUS,
         reward=weighted(format=(weight, form), type=(rest, ActionType()), coord=(rest, coord), content=(rest, content)),
         success=NavigationMatch(near, far, content.least_f1),
-        space=CoordSpace.UNIT,
+        space=CoordSpace.UNIT,  # near and far are shares of the screen
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
         accepts=frozenset({BBOX, POLYGON, CIRCLE, POINT, ACTION}),

@@ -52,7 +52,7 @@ def names_another(text: str, name: str) -> bool:
 def _kind(match: re.Match[str]) -> str:
     """Return the named action in the vocabulary's words; "" if there is none."""
     if match["call"]:
-        return "" if match["ending"] else _known(match["call"])
+        return "" if match["ending"] else _known(match["call"])  # "tap(s)" is prose
     if match["typed"]:
         return _known(match["typed"]) if match["typed"] in OPENAI else ""
     words = match["named"] or match["before"]

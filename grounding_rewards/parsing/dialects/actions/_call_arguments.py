@@ -73,7 +73,7 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
 
 def _value(key: str, text: str, quoted: bool) -> Any:
     """Return an argument's value: a place, a string, a number, a list of strings or a word."""
-    if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):
+    if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):  # to='up' is a direction
         return _numbers(text) or _UNREAD
     if quoted:
         return _ESCAPE.sub(_escaped, text) if "\\" in text else text
@@ -106,7 +106,7 @@ def _add_plain(name: str, plain: list[Any], item: dict[str, Any], library: bool)
     strings = [value for value in plain if isinstance(value, str)]
     if kind in _STRING_KEYS:
         item.setdefault(_STRING_KEYS[kind], plain[0])
-        return len(strings) == len(plain) or (library and bool(strings))
+        return len(strings) == len(plain) or (library and bool(strings))  # pyautogui.write("a", 0.25): the interval
     if kind in _KEYBOARD:
         item.setdefault("keys", (plain[0] if isinstance(plain[0], list) else strings) if len(plain) > 1 else plain[0])
         return isinstance(plain[0], str | list)
@@ -130,14 +130,14 @@ def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool
         elif isinstance(value, str | bool) and not library:
             return False
     if kind == "scroll" and (library or len(numbers) == 1):
-        item.setdefault("pixels", numbers[0] if numbers else 0)
+        item.setdefault("pixels", numbers[0] if numbers else 0)  # pyautogui.scroll(-5, x, y)
         numbers = numbers[1:]
     if kind in ("drag", "swipe") and len(numbers) >= 4 and not library:
         places += [numbers[:2], numbers[2:4]]
     elif len(numbers) >= 2:
         places.append(numbers[:2])
         if kind == "click" and len(numbers) > 2:
-            item.setdefault("clicks", numbers[2])
+            item.setdefault("clicks", numbers[2])  # pyautogui.click(x, y, 2)
     elif numbers and not places:
         return False
     for key, place in zip(("coordinate", "end"), places, strict=False):

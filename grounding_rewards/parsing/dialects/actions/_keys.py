@@ -101,7 +101,7 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
         arguments["to"] = to
     if kind == "scroll" or kind == "swipe":
         _add_direction(name, parts, arguments)
-    elif kind == "click" and number_of(parts.get("far")) in _TIMES:
+    elif kind == "click" and number_of(parts.get("far")) in _TIMES:  # pyautogui's click(clicks=2)
         name = _TIMES[number_of(parts["far"]) or 0.0]
     if canonical(name) in _TIMES.values() and "button" in arguments:
         button = arguments.pop("button").strip().lower()
@@ -115,7 +115,7 @@ def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
     for _ in range(_LEVELS):
         for key, inner in item.items():
             if key in _WRAPPERS:
-                if key == "arguments" and isinstance(inner, str):
+                if key == "arguments" and isinstance(inner, str):  # OpenAI's calls hold them as a JSON text
                     inner = decoded(inner)
                 if isinstance(inner, dict):
                     break
@@ -183,7 +183,7 @@ def _text(value: Any) -> str | None:
     """Return a string, or a whole number as a string; None for anything else."""
     if isinstance(value, str):
         return value
-    return str(value) if type(value) is int and abs(value) <= COORDINATE_LIMIT else None
+    return str(value) if type(value) is int and abs(value) <= COORDINATE_LIMIT else None  # str() of 4300 digits raises
 
 
 def _numeral(value: Any) -> float | None:
@@ -200,7 +200,7 @@ def _add_direction(name: str, parts: Mapping[str, Any], arguments: dict[str, Any
     for text in (arguments.get("text"), parts.get("to")):
         if isinstance(text, str) and text.strip().lower() in _DIRECTIONS:
             arguments["direction"] = text.strip().lower()
-            arguments.pop("text", None)
+            arguments.pop("text", None)  # the direction is no text of its own
             return
     right, down, far = [_numeral(parts.get(part)) or 0.0 for part in ("right", "down", "far")]
     if name.lower() == "hscroll":

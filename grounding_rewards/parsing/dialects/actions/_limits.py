@@ -103,7 +103,7 @@ class Gated(_Limited):
 
 def _withdrawn(table: Found, rows: NDArray[np.int64], answers: Answers) -> Found:
     """Remove the answers of some rows, which become malformed."""
-    kept = nothing(len(table.count), answers)
+    kept = nothing(len(table.count), answers)  # a table of its own: columns of single answers are shared
     kept.begun[rows] = True
     others = np.setdiff1d(np.arange(len(table.count)), rows)
     put(kept, others, table, others)

@@ -39,7 +39,7 @@ def objects(text: str) -> list[dict[Any, Any]]:
     whole = text[start:end]
     if whole.count("{") == 1 and whole.count("}") == 1:
         return _dicts([whole])
-    value = _json(whole)
+    value = _json(whole)  # mostly the outermost braces are one object with others inside
     if isinstance(value, dict):
         return [value]
     spans = _spans(text, start)
@@ -98,11 +98,11 @@ def _spans(text: str, start: int) -> list[tuple[int, int]]:
         first, start = token.span()
         sign = text[first]
         if sign == "{":
-            if start == first + 1:
+            if start == first + 1:  # longer is a run of objects without keys
                 opened.append(first)
         elif sign == "}":
             first = opened.pop()
-            while spans and spans[-1][0] > first:
+            while spans and spans[-1][0] > first:  # those inside of this one
                 spans.pop()
             spans.append((first, start))
     return spans

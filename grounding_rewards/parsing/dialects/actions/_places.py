@@ -17,7 +17,7 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place,
     """Return the place and the other end, () for one that is absent; None if one of them cannot be read."""
     value, end = parts.get("place") or parts.get("box"), parts.get("to")
     if parts.get("start"):
-        value, end = parts["start"], end or value
+        value, end = parts["start"], end or value  # beside a start, a plain place is where it ends
     elif not value:
         x, y = item.get("x"), item.get("y")
         if x is not None or y is not None:

@@ -34,7 +34,7 @@ def acts_of_calls(calls: Sequence[Call]) -> list[Act]:
     if len(calls) == 1:
         return [calls[0].act]
     doing = [call for call in calls if not (call.library and canonical(call.name) == "wait")]
-    if 0 < len(doing) < len(calls):
+    if 0 < len(doing) < len(calls):  # sleeping alone is an action
         calls = doing
     if 1 < len(calls) <= _LONGEST and {call.library for call in calls} == {"pyautogui"}:
         act = _at_the_pointer(calls) or _dragged(calls) or _chord(calls)

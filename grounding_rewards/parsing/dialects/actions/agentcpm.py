@@ -84,7 +84,7 @@ def _argument(key: str, value: Any) -> tuple[str, Any]:
     if key == "to":
         return ("direction", value) if isinstance(value, str) else (key, tuple([float(number) for number in value]))
     if key == "duration":
-        return key, float(min(value, COORDINATE_LIMIT))
+        return key, float(min(value, COORDINATE_LIMIT))  # min first: float(10**400) raises
     return COMPACT_KEYS[key], value
 
 

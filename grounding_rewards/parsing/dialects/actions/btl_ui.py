@@ -86,7 +86,7 @@ def _act(item: Any) -> Act | None:
         key: action[key] for key in ("text", "direction") if isinstance(action.get(key), str)
     }  # fmt: skip
     point = point_of(action)
-    if len(arguments) + (point is not None) + 1 < len(action):
+    if len(arguments) + (point is not None) + 1 < len(action):  # + 1 for the function; there are other keys
         arguments["raw"] = action
     return Act(name, point or (), arguments)
 

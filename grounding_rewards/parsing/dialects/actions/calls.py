@@ -60,7 +60,7 @@ def read_calls(text: str) -> list[Act]:
     first = True
     while bracket >= 0 and len(calls) < MOST:
         head = text[position:bracket]
-        name = head[len(head.rstrip(_WORD)) :]
+        name = head[len(head.rstrip(_WORD)) :]  # dots, too, as in pyautogui.click
         position = bracket + 1
         if name:
             arguments, position = arguments_of(text, position)
@@ -103,7 +103,7 @@ def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
             return None, len(text)
         sign, first, position = token[0], position, token.end()
         if sign in _QUOTED:
-            if before not in "(=[,":
+            if before not in "(=[,":  # an apostrophe in a text without quotes
                 continue
             end = _QUOTED[sign].match(text, position).end()  # type: ignore[union-attr]
             if text[end : end + 1] != sign:
@@ -113,6 +113,7 @@ def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
             position = end + 1
         elif sign in "([":
             if sign == "(" and before in _WORD:  # a call in a call
+                # Go on at the name of the inner call, which may be an answer of its own.
                 return None, first - len(text[start:first]) + len(text[start:first].rstrip(_WORD))
             depth += 1
         elif depth and sign in ")]":
@@ -126,7 +127,7 @@ def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
             if sign == ")":
                 return arguments, position
             start, quoted = position, ""
-        before = sign.rstrip()[-1:] or before
+        before = sign.rstrip()[-1:] or before  # blanks do not part a bracket or comma from a quote
 
 
 def _argument(written: str, quoted: str) -> Argument:

@@ -80,7 +80,7 @@ def is_typing(text: str, _name: str = "") -> bool:
 
 
 ACTION_OS_ATLAS = Gated(
-    ActionDialect(name="action_os_atlas", read=read_line, signs=("",), vocabulary=True),
+    ActionDialect(name="action_os_atlas", read=read_line, signs=("",), vocabulary=True),  # "" is in every text
     pattern=_LINE,
 )
 """The whole answer is one such line, after a heading ``actions:`` or ``Action:`` or not, in a fence or not.

@@ -47,7 +47,7 @@ def read_action_tag(text: str) -> list[Act] | None:
     span = tag_span(text, "action")
     if span is None:
         return None
-    while span and len(acts) <= MAX_ANSWERS:
+    while span and len(acts) <= MAX_ANSWERS:  # one more than the most shows that there are too many
         act = _act(read_json(text[slice(*span)].strip()))
         if act is None:
             break
@@ -74,7 +74,7 @@ def _point(value: Any) -> tuple[float, ...]:
         return ()
     try:
         numbers = tuple([float(number) for number in value[:2] if type(number) in (int, float)])
-    except OverflowError:
+    except OverflowError:  # a whole number beyond any float
         return ()
     if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
         return ()

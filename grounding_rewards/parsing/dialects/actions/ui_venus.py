@@ -45,7 +45,7 @@ def read_call(call: str) -> Act | None:
     ({'text': "it's late"}, None, 'Wait')
     """
     match = compiled(_NAME).match(call)
-    end = call.rfind(")")
+    end = call.rfind(")")  # the last one: a text may hold others
     if match is None or end < match.end() or call[end + 1 :].strip():
         return None
     name, body = match[1], call[match.end() : end].strip()
