@@ -158,6 +158,7 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
 
 
 def _count(scores: Scores, refusals: NDArray[np.bool_] | None, rows: NDArray[np.int64]) -> Evaluation:
+    # A bad target says nothing of the model, so its row counts in no rate.
     valid, reason = scores.valid[rows] == 1, scores.reason[rows]
     codes = np.bincount(reason, minlength=len(Reason))
     return Evaluation(
@@ -183,9 +184,10 @@ def _refusals(asked: NDArray[np.bool_], reason: NDArray[np.int8], valid: NDArray
 def _rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
     rows_of: dict[str, list[int]] = {}
     for row, value in enumerate(column):
+        # Parquet gives arrays and scalars of numpy, which JSON does not write.
         value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
         values = value if isinstance(value, list | tuple) else [value]
-        for label in dict.fromkeys(map(_label, values)) or [NONE]:
+        for label in dict.fromkeys(map(_label, values)) or [NONE]:  # a list may hold a value twice; the row counts once
             rows_of.setdefault(label, []).append(row)
     return {label: np.array(rows, dtype=np.int64) for label, rows in rows_of.items()}
 
@@ -193,6 +195,7 @@ def _rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
 def _label(value: Any) -> str:
     if value is None or value != value:
         return NONE
+    # As JSON: true and 1 stay apart, and all labels are texts, which sort.
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -41,7 +41,7 @@ Role = Literal["response_space", "target_space"]
 
 _LEVEL = 0.001
 _TIMES = 2
-_SHIFTS = (0.25, 0.5, 0.75)
+_SHIFTS = (0.25, 0.5, 0.75)  # in shares of the rows
 _PLACES = {BBOX, POLYGON, CIRCLE, POINT}
 _WHOSE = {"response_space": "responses", "target_space": "targets"}
 
@@ -131,7 +131,7 @@ def fit_spaces(
     >>> print(fit_spaces(recipe("click", response_space="pixel"), answers, boxes, image_sizes=[1920, 1080]))
     responses fit thousandths better (12 of 12 hit) than the declared pixel (0)
     """
-    judge = replace(recipe, reward=recipe.success)
+    judge = replace(recipe, reward=recipe.success)  # shaped rewards also favour near misses
     sizes = {"image_sizes": image_sizes, "model_image_sizes": model_image_sizes}
     rows = _Rows(responses, _read(judge, targets), sizes)
     unfit = SpaceFit(recipe.response_space, recipe.target_space)
@@ -142,12 +142,13 @@ def fit_spaces(
         return replace(unfit, why="its success needs more than responses, targets and sizes")
     outcomes = map(rows.outcome, _others(judge, rows.targets))
     others = [outcome for outcome in outcomes if outcome and outcome.valid.any()]
-    level = _LEVEL / max(1, len(others))
+    level = _LEVEL / max(1, len(others))  # Bonferroni: each hypothesis is one more chance to be wrong
     clear = [
         other
         for other in others
         if rows.prefer(other, declared, level) and other.hits.sum() >= _TIMES * rows.by_chance(other.recipe)
     ]
+    # Stable: of equal hits those of responses stay first.
     better = [_hypothesis(other, judge) for other in sorted(clear, key=lambda other: -other.hits.sum())]
     return replace(
         unfit,
@@ -170,7 +171,7 @@ def _unfit(recipe: Recipe) -> str:
 
 def _read(recipe: Recipe, targets: Any) -> Targets:
     """Read targets without a space where they name none; unreadable ones are kept as unusable."""
-    if isinstance(targets, Targets):
+    if isinstance(targets, Targets):  # read with a space already, which none can take back
         return targets
     return Targets.from_list(targets, native=recipe.native, bad_target="abstain", label_free=recipe.label_free)
 
@@ -204,7 +205,7 @@ def _distances(rollouts: Rollouts) -> Floats:
     """Return each point's distance to the centre of the nearest place, (n,), in the recipe's space; NaN without one."""
     regions, nearest = rollouts.targets.regions, np.full(len(rollouts), np.nan)
     away = rollouts.predictions.xy[regions.row] - (regions.box[:, :2] + regions.box[:, 2:]) / 2
-    np.fmin.at(nearest, regions.row, np.hypot(away[:, 0], away[:, 1]))
+    np.fmin.at(nearest, regions.row, np.hypot(away[:, 0], away[:, 1]))  # NaN, of rows without a point, never wins
     return nearest
 
 
@@ -231,17 +232,17 @@ class _Rows:
         """Return a code for each row's target, (n,), equal for equal targets."""
         known: dict[Any, int] = {}
         same = [
-            (target.id, target.regions, target.image_size) if target else row
+            (target.id, target.regions, target.image_size) if target else row  # an unreadable one is like no other
             for row, target in enumerate(self.targets.rows)
         ]
         return np.array([known.setdefault(key, len(known)) for key in same], dtype=np.int64)
 
     def prefer(self, other: _Outcome, declared: _Outcome, level: float) -> bool:
         """True where clearly more distinct targets prefer a hypothesis to the declared spaces."""
-        if other.hits.sum() < max(1, _TIMES * declared.hits.sum()):
+        if other.hits.sum() < max(1, _TIMES * declared.hits.sum()):  # cheap, and true of most: before the tests
             return False
         more, fewer = self._votes(other.hits.astype(np.float64) - declared.hits.astype(np.float64))
-        nearer, farther = self._votes(np.sign(np.nan_to_num(declared.distance - other.distance)))
+        nearer, farther = self._votes(np.sign(np.nan_to_num(declared.distance - other.distance)))  # NaN is no vote
         return sign_test(more, fewer) < level and sign_test(farther, nearer) >= _LEVEL
 
     def _votes(self, votes: Floats) -> tuple[int, int]:
@@ -251,11 +252,11 @@ class _Rows:
 
     def by_chance(self, recipe: Recipe) -> float:
         """Return the mean number of hits of responses paired with other rows' targets."""
-        order = np.argsort(self._codes, kind="stable")
+        order = np.argsort(self._codes, kind="stable")  # rows of one target side by side
         counts = []
         for share in _SHIFTS:
             source = np.empty_like(order)
             source[order] = np.roll(order, int(len(order) * share))
             outcome = self.outcome(recipe, [self.responses[row] for row in source.tolist()])
-            counts.append(outcome.hits.sum() if outcome else math.inf)
+            counts.append(outcome.hits.sum() if outcome else math.inf)  # never better than chance
         return float(np.mean(counts))

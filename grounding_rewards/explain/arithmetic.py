@@ -32,7 +32,7 @@ def intermediate_numbers(term: Verifier, rollouts: Rollouts, row: int, score: fl
 
 def _length(term: DastLength, rollouts: Rollouts, row: int, score: float) -> str:
     lengths, unit = lengths_of(rollouts), "characters" if rollouts.token_lengths is None else "tokens"
-    mine = rollouts.groups == rollouts.groups[row]
+    mine = rollouts.groups == rollouts.groups[row]  # as ``DastLength``, whose docstring names these letters
     right = evaluate(term.correct, rollouts, "correct")[0] > term.above
     p, longest = float(right[mine].mean()), float(lengths[mine].max())
     budget = p * float(lengths[mine & right].mean()) + (1 - p) * longest if p else longest
@@ -47,12 +47,12 @@ def _exploration(term: Exploration, rollouts: Rollouts, row: int, score: float) 
     points, offsets = rollouts.predictions.points, rollouts.predictions.offsets
     if np.isnan(rollouts.predictions.xy[row]).any():
         return "N = 0: no point counts"
-    mine = rollouts.predictions.xy[[row]]
+    mine = rollouts.predictions.xy[[row]]  # no list of answers: the one point
     if points is not None and offsets is not None:
         mine = points[offsets[row] : offsets[row + 1]]
     count = len(mine)
     if score > 0:
-        return f"N = {count}, k = {1 / (count * score * score):.0f}"
+        return f"N = {count}, k = {1 / (count * score * score):.0f}"  # score = 1 / sqrt(N k)
     in_line = count > 2 and collinear(mine, np.array([0, count])).any()
     return f"N = {count}, {'three of them on one line' if in_line else 'none inside'}"
 
@@ -81,7 +81,7 @@ def _boxes(term: Blink, rollouts: Rollouts, row: int, score: float) -> str:
     if len(boxes) > MOST_BOXES:
         described.append(f"{len(boxes) - MOST_BOXES} more boxes")
     if len(boxes) > 1:
-        alike = _shared(boxes, boxes)[np.tril_indices(len(boxes), -1)].max()
+        alike = _shared(boxes, boxes)[np.tril_indices(len(boxes), -1)].max()  # below the diagonal: each pair once
         described.append(f"the two that are most alike: {number(alike)}")
     return "; ".join(described)
 
@@ -91,7 +91,7 @@ def _shared(boxes: Floats, others: Floats) -> Floats:
     a, b = np.repeat(boxes, len(others), axis=0), np.tile(others, (len(boxes), 1))
     shared = geometry.shared_area(a, b)
     union = geometry.area(a) + geometry.area(b) - shared
-    share: Floats = np.divide(shared, union, out=np.zeros(len(a)), where=union > 0)
+    share: Floats = np.divide(shared, union, out=np.zeros(len(a)), where=union > 0)  # boxes without area: 0, not NaN
     return share.reshape(len(boxes), len(others))
 
 

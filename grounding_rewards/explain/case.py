@@ -101,11 +101,12 @@ class Case:
         target = recipe.read_targets([self.target], warn=False).rows[0]
         known = sizes[self.row] or (target.image_size if target else None)
         if known is not None:
-            if tuple(known) != size:
+            if tuple(known) != size:  # the screenshot is another one, or of another scale
                 came, expected = [f"{w:.0f} x {h:.0f}" for w, h in (known, size)]
                 raise TargetError(self.row, "image_size", came, f"{expected}, the size of {origin}")
             return self
         for row in range(len(sizes)):
+            # One sample has one image; other groups have theirs.
             if row == self.row or (self.groups is not None and self.groups[row] == self.groups[self.row]):
                 sizes[row] = sizes[row] or size
         return replace(self, image_sizes=tuple(sizes))
@@ -137,7 +138,7 @@ class Case:
         """Return the arguments of ``Recipe.score`` beside responses and targets, by keyword."""
         sizes = {"image_sizes": self.image_sizes, "model_image_sizes": self.model_image_sizes}
         listed = {name: None if column is None else list(column) for name, column in sizes.items()}
-        names = dict.fromkeys(name for row in self.extras or () for name in row)
+        names = dict.fromkeys(name for row in self.extras or () for name in row)  # rows of JSON may lack columns
         extras = {name: [row.get(name) for row in self.extras or ()] for name in names}
         return {**listed, "groups": self.groups, "token_lengths": self.token_lengths, "extras": extras}
 

@@ -115,7 +115,7 @@ def _options(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
     }
     left = {key: value for key, value in {"response_space": built.response_space, **options}.items() if key in own}
     bare = catalogue.recipe(name, **left)
-    idle = set() if ACTION in bare.accepts else {"action_names"}
+    idle = set() if ACTION in bare.accepts else {"action_names"}  # no names to change there
     shared = {key: catalogue.shared_option(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
     return {key: plain(value) for key, value in {**own, **shared}.items()}
 

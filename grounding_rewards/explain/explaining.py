@@ -83,7 +83,7 @@ def compare(recipes: Sequence[Recipe], case: Case) -> tuple[Compared, ...]:
     >>> [compared.error is None for compared in compare(recipes, case)]
     [True, False]
     """
-    others = in_wire_form(recipes[0], case)
+    others = in_wire_form(recipes[0], case)  # bare numbers would mean another thing to each recipe
     return tuple(_compared(recipe, others if index else case) for index, recipe in enumerate(recipes))
 
 
@@ -99,13 +99,13 @@ def _compared(recipe: Recipe, case: Case) -> Compared:
 
 def _scored(explanation: Explanation, recipe: Recipe, case: Case, rollouts: Rollouts, scores: Scores) -> Explanation:
     """Add all that holds of a target that can be used."""
-    known: Known = {}
+    known: Known = {}  # scores of parts: reward and success often share them
     target, own, reach = explanation.target, rollouts.targets.rows[case.row], extents(case, rollouts)
     moves = conversions(recipe, explanation.read, target, reach)
     used = {space for move in moves if move.axes for space in (move.source, move.into)}
     where = position(recipe, case.row, rollouts)
     if where is not None and where.space != recipe.space.value:
-        used |= {where.space, recipe.space.value}
+        used |= {where.space, recipe.space.value}  # the position was converted, so its sizes are shown
     return replace(
         explanation,
         target=with_totals_alone(target, own, recipe, case) if target and own else target,

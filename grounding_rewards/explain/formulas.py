@@ -85,7 +85,7 @@ def _best(term: Best, scores: Values) -> Equation:
     names = [name for name, _ in term.parts]
     top = max(scores[name] for name in names)
     enters = {name: "the largest" if scores[name] == top else "not the largest" for name in names}
-    chosen = next(name for name in names if scores[name] == top)
+    chosen = next(name for name in names if scores[name] == top)  # one of equal ones: contributions add up
     weights = {name: float(name == chosen) for name in names}
     return Equation(
         f"max({', '.join(names)})", f"max({', '.join(number(scores[name]) for name in names)})", enters, weights
@@ -103,7 +103,7 @@ def _gate(term: Gate, scores: Values) -> Equation:
     }
     whose = f"the score of {then}, " if is_open else ""
     formula, numbers = f"{then} where {when} is above 0, else {otherwise}", f"{taken}, {whose}because {why}"
-    weights = {when: 0.0, then: float(is_open)}
+    weights = {when: 0.0, then: float(is_open)}  # the gate chooses, but adds nothing itself
     return Equation(formula, numbers, enters, weights, 0.0 if is_open else term.otherwise)
 
 
@@ -111,7 +111,7 @@ def _clip(term: Clip, scores: Values) -> Equation:
     ((name, score),) = scores.items()
     limits = f"limited to {number(term.low)}..{number(term.high)}"
     inside = term.low <= score <= term.high
-    enters, weights = ("as it is", {name: 1.0}) if inside else (limits, None)
+    enters, weights = ("as it is", {name: 1.0}) if inside else (limits, None)  # cut off, it is no multiple of the part
     return Equation(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters}, weights)
 
 

@@ -22,9 +22,9 @@ from grounding_rewards.verifiers.base import FunctionVerifier, nested
 
 _MANY = 20
 _SHORT = reprlib.Repr()
-_SHORT.maxstring, _SHORT.maxtuple = 48, 3
-_ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
-_SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Source|Yields|Examples?)\b[^\n]*:|>>> ")
+_SHORT.maxstring, _SHORT.maxtuple = 48, 3  # regular expressions, and lists of names
+_ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)  # an entry of Args, to its end
+_SECTION = re.compile(r"(Args|Attributes|Raises|Returns|Source|Yields|Examples?)\b[^\n]*:|>>> ")  # what ends a formula
 
 
 def made_by(term: Verifier) -> str:
@@ -67,7 +67,7 @@ def called_with(term: Verifier, formula: str = "") -> str:
         return repr(term)
     if isinstance(term, AnyOf):
         return made_by(term)
-    if type(term).__name__.startswith("_"):
+    if type(term).__name__.startswith("_"):  # a private name says nothing to a reader
         return first_line(type(term))
     values = [(field.name, getattr(term, field.name), field.default) for field in fields(term) if field.repr]
     arguments = [
@@ -166,7 +166,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, str):
-        return str(value)
+        return str(value)  # an enum of texts is one, too: plain for JSON
     known = value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
     return value if known else repr(value)
 

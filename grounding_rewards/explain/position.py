@@ -36,18 +36,18 @@ def position(recipe: Recipe, row: int, rollouts: Rollouts, point: Floats | None 
     """
     xy, box, regions = rollouts.predictions.xy, rollouts.predictions.box, rollouts.targets.regions
     if point is not None:
-        xy, box = np.tile(point, (len(rollouts), 1)), nowhere(len(rollouts), 4)
+        xy, box = np.tile(point, (len(rollouts), 1)), nowhere(len(rollouts), 4)  # a row each: regions pick by row
     mine, space = regions.row == row, recipe.space
     if not mine.any() or np.isnan(xy[row]).any():
         return None
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # 0 / 0 at the centre of a circle
         sizes = rollouts.image_sizes, rollouts.model_image_sizes
         moved, places = convert(xy, space, PIXEL, *sizes), converted(regions, np.ones_like(mine), space, PIXEL, *sizes)
-        if not (np.isnan(moved[row]).any() or np.isnan(places.box[mine]).any()):
+        if not (np.isnan(moved[row]).any() or np.isnan(places.box[mine]).any()):  # NaN: a size is unknown
             xy, box, regions, space = moved, convert(box, space, PIXEL, *sizes), places, PIXEL
         edges = _edges(regions.each(xy), regions)[mine]
         gaps = np.where(inside_regions(xy, regions, point_radius=0.0)[mine], 0.0, edges)
-    gaps = np.where(np.isfinite(gaps), gaps, np.finfo(np.float64).max)
+    gaps = np.where(np.isfinite(gaps), gaps, np.finfo(np.float64).max)  # argmin takes NaN for the least
     boxes = regions.box[mine]
     # A converted point on a border misses it by the last digit or two.
     near = _ROUNDING * np.abs(boxes).max()
@@ -76,7 +76,7 @@ def _edges(xy: Floats, regions: Regions) -> Floats:
         edges = np.where(kind == RegionKind.POLYGON, outline, edges)
     if RegionKind.CIRCLE in regions.kinds:
         away, turns = lengths(xy - regions.point), lengths((xy - regions.point) / regions.radii)
-        along = np.where(turns > 0, np.abs(away - away / turns), np.inf)
+        along = np.where(turns > 0, np.abs(away - away / turns), np.inf)  # at the centre there is no direction
         edges = np.where(kind == RegionKind.CIRCLE, along, edges)
     return edges
 

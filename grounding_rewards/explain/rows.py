@@ -28,6 +28,7 @@ def row_of(file: Path, row: int, scorers: Sequence[TableScorer]) -> Case:
     table, rows = open_table(file), 0
     scorers[0].columns.check(table, label_free=scorers[0].recipe.label_free)
     grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
+    # Its batches hold all rows that the others need, too.
     widest = grouped or next((scorer for scorer in scorers if "trajectories" in scorer.recipe.needs), scorers[0])
     further = any(scorer.recipe.reads_extras for scorer in scorers)
     for batch in widest.batches(table, by=table.columns if further else (), whole=False):
@@ -56,7 +57,7 @@ def _case(
         if any("trajectories" in each.recipe.needs for each in scorers):
             chosen |= _same([row and row.trajectory for row in read.rows], index)
     indices = sorted(chosen)
-    alone = [_alone(batch, place) for place in indices]
+    alone = [_alone(batch, place) for place in indices]  # one by one: a bad row of another sample is no error here
     names = scorer.columns.image_size, scorer.columns.model_image_size
     sizes = [[scorer.sizes(table, one, name) for one in alone] for name in names]
     known = [tuple(size[0] if size else None for size in column) for column in sizes]

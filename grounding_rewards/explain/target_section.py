@@ -29,7 +29,7 @@ _NAMES = {2: ("x", "y"), 3: ("x", "y", "r across"), 4: ("x1", "y1", "x2", "y2")}
 
 def describe_target(recipe: Recipe, case: Case) -> ReadTarget | None:
     """Read the target of a case's row as the recipe does; None where it cannot be read."""
-    forms = ["wire"]
+    forms = ["wire"]  # the last one holds, for ``read`` adds to it
 
     def read(value: Any) -> Any:
         fields = None if recipe.native is None else recipe.native.read(value)
@@ -105,6 +105,7 @@ def conversions(
         names = [f"place {index + 1}" for index in range(len(target.places))] if len(target.places) > 1 else ["target"]
         actions = [target.action, *(place.action for place in target.places), *target.actions]
         ends = [("end of the target", tuple(action["to"])) for action in actions if action and "to" in action]
+        # Not strict: where there is no place there is a name all the same.
         own = [(name, place.numbers) for name, place in zip(names, target.places, strict=False)]
         places += [(name, numbers, as_space(target.space)) for name, numbers in (*own, *ends)]
     return tuple(_conversion(name, tuple(numbers), space, recipe.space, reach) for name, numbers, space in places)
@@ -121,12 +122,14 @@ def _answers(recipe: Recipe, read: ReadResponse) -> list[tuple[str, Numbers | No
 def _conversion(
     what: str, numbers: Numbers, source: CoordSpace, into: CoordSpace, reach: Mapping[str, Numbers]
 ) -> Conversion:
+    # Without a size there are no numbers to show.
     if source is into or source.value not in reach or into.value not in reach:
         return Conversion(what, source.value, into.value)
     names = _NAMES.get(len(numbers)) or tuple(f"{'xy'[k % 2]}{k // 2 + 1}" for k in range(len(numbers)))
     axes = []
     for k, (name, value) in enumerate(zip(names, numbers, strict=True)):
         old, new = reach[source.value][k % 2], reach[into.value][k % 2]
+        # The same operations as ``convert``, to the last digit.
         axes.append(Axis(name, value, old, new, value / old if into is UNIT else value * (new / old)))
     return Conversion(what, source.value, into.value, tuple(axes))
 

@@ -58,6 +58,7 @@ def _combined(term: Combination, built: Term, parts: Mapping[str, float], factor
     equation = equation_of(term, {name: parts[name] for name, _ in term.children})
     inner = []
     for name, part in term.children:
+        # Not linear on the way: a share of the total would mean nothing.
         through = None if factor is None or equation.weights is None else factor * equation.weights[name]
         enters = equation.enters.get(name, f"see {built.name}")
         inner.append(replace(_term(part, name, parts[name], parts, through, at), enters=enters))
@@ -84,7 +85,7 @@ def _returned(term: StepReturn, built: Term, listed: Mapping[str, float], at: _R
     elif not _goes_on(at):
         numbers = f"{number(own)}, and no more, because the step that follows is not among these rows"
     else:
-        following = (built.score - own) / term.gamma if term.gamma else 0.0
+        following = (built.score - own) / term.gamma if term.gamma else 0.0  # the formula, solved for it
         numbers = f"{number(own)} + {number(term.gamma)} · {number(following)}"
     matched = _term(term.match, "goes_on", match, inside, None, at)
     return replace(

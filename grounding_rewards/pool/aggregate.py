@@ -84,18 +84,21 @@ def stats_of(
     where = _where(rounds, temperature)
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
     largest, rounds_differ = _extent(table, where, totals=bool(wanted & _OF_TOTALS))
-    table.check_names()
+    table.check_names()  # 1 and '1' would be one sample in SQL
     inner = counts(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
     more = {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
     outer = sample_columns(inner, more, names="sample_id" in wanted)
+    # Sorting millions of names is slow, so only where names are asked for.
     order = " ORDER BY sample_id" if "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
+    # Closed before the checks below, for a table answers nothing else while it streams.
     with closing(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)) as batches:
         parts, suspicious = _gathered(batches, _Reading(target_space, recipe, warn))
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, suspicious, by)
+    # ``pop`` frees a column's batches once they are joined, so that only one column is held twice.
     stats = SampleStats(**{name: np.concatenate(parts.pop(name)) for name in list(parts)})
     read_only(*vars(stats).values())
     return stats
@@ -107,7 +110,7 @@ def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: 
             raise PoolError(f"rounds: got {number!r:.80}; expected whole numbers")
     if temperature is not None and not math.isfinite(temperature):
         raise PoolError(f"temperature: got {temperature}; expected a finite number")
-    for name in [columns] if isinstance(columns, str) else columns:
+    for name in [columns] if isinstance(columns, str) else columns:  # a text is a collection too: of letters
         if name not in ALL or name is columns:
             hint = "" if name in ALL else near(name, ALL)
             raise PoolError(f"columns: got {name!r:.80}{hint or ';'} expected a list of these: {', '.join(ALL)}")
@@ -120,9 +123,9 @@ def _listed(columns: Mapping[str, str]) -> str:
 def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
     conditions = []
     if rounds is not None:
-        conditions.append(f"round IN ({', '.join(str(int(number)) for number in rounds) or 'NULL'})")
+        conditions.append(f"round IN ({', '.join(str(int(number)) for number in rounds) or 'NULL'})")  # IN () is no SQL
     if temperature is not None:
-        conditions.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")
+        conditions.append(f"abs(temperature - {float(temperature)!r}) < 1e-6")  # 32-bit columns hold 0.7 inexactly
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
@@ -130,10 +133,10 @@ def _extent(table: RolloutTable, where: str, *, totals: bool) -> tuple[float, bo
     """Return the size of the largest total, if totals are needed, and True for rollouts of several rounds."""
     needed = [name for name in ("acc", "round", "temperature", *(["total"] if totals else ())) if name in table.columns]
     largest = f"max(abs({TOTAL}))" if "total" in needed else "0.0"
-    number = "coalesce(round, -1)" if "round" in needed else "0"
+    number = "coalesce(round, -1)" if "round" in needed else "0"  # nulls are a round too; min and max pass them over
     sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
     extent = table.query(sql, needed).to_pylist()[0]
-    if extent["largest"] and not extent["largest"] < LARGEST_TOTAL:
+    if extent["largest"] and not extent["largest"] < LARGEST_TOTAL:  # so written that NaN fails as well
         raise _wrong(
             table, where, "total", f"abs({TOTAL}) >= {LARGEST_TOTAL!r}", "a number of a size below 1e12, or null"
         )
@@ -180,7 +183,7 @@ def _gathered(
 
 def _suspicious(grouped: pa.Table) -> pa.ChunkedArray:
     """Mark samples without a name, with an ``acc`` neither 0 nor 1, with several sources, or with repeated rollouts."""
-    wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)
+    wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)  # null: the sum overflowed
     suspicious = pc.or_(grouped["unnamed"], wrong)
     for name in ("several", "unclear"):
         suspicious = pc.or_(suspicious, grouped[name].is_valid()) if name in grouped.column_names else suspicious
@@ -194,7 +197,7 @@ def _check(table: RolloutTable, where: str, suspicious: list[dict[str, Any]], by
     if any(row["n"] is None or row["num_correct"] > row["n"] for row in suspicious):
         raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
     several = [row for row in suspicious if row.get("several") is not None]
-    for row in sorted(several, key=itemgetter("several"))[:1]:
+    for row in sorted(several, key=itemgetter("several"))[:1]:  # the same sample in every order of rollouts
         raise PoolError(
             f"{_paths(table)}: sample {row['several']!r} has several values of {by}, {row['source']!r} and "
             f"{row['other']!r}; expected one: samples of one name count as one, so tell them apart by their names"
@@ -228,7 +231,7 @@ def _array(name: str, column: pa.ChunkedArray) -> Any:
     if pa.types.is_string(column.type):
         return column.to_numpy(zero_copy_only=False).astype(np.object_, copy=False)
     if name in ("distinct", "round"):
-        column = column.fill_null(-1)
+        column = column.fill_null(-1)  # integers have no NaN
     return np.array(column.to_numpy(zero_copy_only=False))  # a copy, for a view would keep the whole batch in memory
 
 
@@ -245,17 +248,18 @@ class _Reading:
 
     def targets(self, known: pa.Table) -> dict[str, Any]:
         """Return sizes of targets, NaN where they cannot be read."""
+        # NaN stands for the size that the target itself names.
         sizes = np.array([size or (np.nan, np.nan) for size in known["image_size"].to_pylist()], dtype=np.float64)
         names = [None if text is None else RecordedName(text) for text in known["recipe"].to_pylist()]
         errors: dict[int, TargetError] = {}
         boxes = target_boxes(known["target"].to_pylist(), sizes, names, self.target_space, self.recipe, errors)
-        if errors and not self.unreadable:
+        if errors and not self.unreadable:  # only the first one is shown
             row, error = min(errors.items())
             sample = known["sample_id"][row].as_py() if "sample_id" in known.column_names else row
             self.first = str(error.named(sample))
         self.unreadable += len(errors)
         area, diagonal = shares(boxes, sizes)
-        unread = [name for name, size in zip(names, area.tolist(), strict=True) if size != size]
+        unread = [name for name, size in zip(names, area.tolist(), strict=True) if size != size]  # NaN: not read
         for text in not_installed(unread):
             self.unknown[text] = self.unknown.get(text, 0) + unread.count(RecordedName(text))
         return {"target_area": area, "target_diagonal": diagonal}
@@ -264,6 +268,7 @@ class _Reading:
         """Warn of targets that cannot be read, and of recipes that are not installed and whose targets are not read."""
         if self.unreadable:
             self.warn(f"{self.unreadable} samples have a target that cannot be read, the first: {self.first}")
+        # With a space, or a recipe of the caller's, targets of unknown recipes are read as well.
         if self.unknown and self.target_space is None and self.recipe is None:
             some = ", ".join(f"{name!r:.80}" for name in sorted(self.unknown)[:3])
             self.warn(

@@ -39,7 +39,7 @@ class NamedRows:
     @property
     def files(self) -> list[Path]:
         """Return the files that hold the rows."""
-        return [table.path for table in getattr(self.table, "tables", [self.table])]
+        return [table.path for table in getattr(self.table, "tables", [self.table])]  # a folder has several
 
     def join(self, stats: SampleStats) -> dict[str, int]:
         """Count the samples in the rollouts, in the data, and in both.
@@ -83,7 +83,7 @@ def check_paths(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
     """
     check_output(out, files)
     paths = pool_paths(out)
-    ours = _listed(paths)
+    ours = _listed(paths)  # any other file aside is somebody else's, and not replaced
     for name, path in paths.items():
         check_place(path, [*files, *inputs])
         if name in _ASIDE and path.name not in ours and path.exists():
@@ -118,7 +118,7 @@ def write_pool(
     rows = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}
     parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
     with atomic_files() as files:
-        opened = files.open(paths["manifest"])
+        opened = files.open(paths["manifest"])  # opened first, so renamed last: it never describes older files
         if data is None:
             written = write_tables(files, ((path, in_tables(pool.stats, chosen)) for path, chosen in parts.items()))
         else:
@@ -131,9 +131,10 @@ def write_pool(
             "version": __version__,
             "schema_version": SCHEMA_VERSION,
         }
+        # NaN is no JSON, and other readers refuse it: an error here.
         opened.write((json.dumps(manifest, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
         there = {file.path for file in written}
-        files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]
+        files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]  # an older run's
     return manifest
 
 
@@ -141,7 +142,7 @@ def _listed(paths: Mapping[str, Path]) -> set[str]:
     """Return the files of earlier runs, by their manifest or by that of one that was killed before the rename."""
     outputs = set[str]()
     for manifest in (paths["manifest"], *leftovers(paths["manifest"])):
-        with suppress(TableError, KeyError, TypeError):
+        with suppress(TableError, KeyError, TypeError):  # what is no manifest of ours lists nothing
             outputs |= {str(output["path"]) for output in read_manifest(manifest)["outputs"]}
     return outputs
 

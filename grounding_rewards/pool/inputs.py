@@ -44,17 +44,18 @@ def read_input(text: str) -> Input:
     >>> read_input("a@b.parquet").path.name
     'a@b.parquet'
     """
-    if Path(text).exists():
+    if Path(text).exists():  # file names may hold @ and =
         return Input(Path(text))
     number, equals, rest = text.partition("=")
     try:
         warm = round(float(number), PLACES) if equals else None
-    except ValueError:
+    except ValueError:  # an = that belongs to the path
         warm = None
     if warm is not None and not 0 <= warm < math.inf:
         raise PoolError(f"{text}: got temperature {number}; expected a number from 0, such as 1.2")
     word = text if warm is None else rest
     path, at, number = word.rpartition("@")
+    # ``isdigit`` alone is true of superscripts, which ``int`` refuses.
     if not at or not path or not (number.isascii() and number.isdigit()) or Path(word).exists():
         return Input(Path(word), temperature=warm)
     return Input(Path(path), int(number), warm)
@@ -108,6 +109,7 @@ def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[lis
     """Group inputs of the same named temperature and round, but for those that stand ``alone``."""
     groups: dict[tuple[object, ...], list[Input]] = {}
     for place, source in enumerate(inputs):
+        # ``place`` makes a group of its own.
         groups.setdefault((source.temperature, source.round, place if alone(source) else None), []).append(source)
     return list(groups.values())
 
@@ -152,7 +154,7 @@ def _read_statistics(source: Input) -> SampleStats:
 def _stats_at(source: Input, table: RolloutTable, rounds: Sequence[int] | None, **options: Any) -> SampleStats:
     """Return statistics at the named temperature, which chooses among several, or is that of rollouts without one."""
     there = [value for value in table.temperatures(rounds) if value is not None]
-    if len(there) > 1 and source.temperature in there:
+    if len(there) > 1 and source.temperature in there:  # a single one must agree: checked below
         return stats_of(table, rounds=rounds, temperature=source.temperature, **options)
     warm = only_temperature(source, there)
     return with_temperature(stats_of(table, rounds=rounds, **options), warm)

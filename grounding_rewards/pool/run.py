@@ -89,12 +89,14 @@ def next_round(
     >>> manifest["samples"], manifest["kept"], manifest["outputs"][0]["path"]
     (1, 1, 'pool.jsonl')
     """
+    # Here, and not after a long count.
     check_numbers(seed=seed, zero_share=zero_share, min_rollouts=min_rollouts, limit=limit)
     _check_selectors(band, selectors)
+    # Options that can change nothing in statistics, which are counted already: errors there.
     asked = {"--round": rounds is not None, "--target-space": target_space, "--by": by != "source", "--recipe": recipe}
     table = _open(rollouts, [option for option, value in asked.items() if value])
     rows = None if data is None else open_rows(data, split)
-    models = dict(zip(("weak", "strong"), two_model or (), strict=False))
+    models = dict(zip(("weak", "strong"), two_model or (), strict=False))  # None: no pairs
     for path in models.values():
         if not path.exists():
             raise PoolError(f"two_model: {path}: no such file")
@@ -103,6 +105,7 @@ def next_round(
         *(file for path in models.values() for file in files_of_rows(path)),
     ]
     inputs = [*rollouts, *models.values(), *([] if data is None else [data])]
+    # Before the long work, for the output must replace no input.
     check_paths(out, inputs, [*files, *([] if rows is None else NamedRows(rows, ()).files)])
     with reporting.progress("drawing the next pool") as advance:
         named = None
@@ -156,7 +159,7 @@ def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> No
         filters(band, selectors)
     except RecipeError as error:
         raise PoolError(f"selectors: {error}") from None
-    except RecursionError:
+    except RecursionError:  # selectors come from JSON, nested at will
         raise PoolError("selectors: is nested too deep") from None
 
 
@@ -192,7 +195,7 @@ def _measured_at(
     stats: SampleStats, table: RolloutTable | None, rounds: Collection[int] | None, by: str
 ) -> dict[str, Any]:
     """Return the rounds, temperatures and source column for the manifest; None for what a file of statistics lacks."""
-    known = sorted({value for value in stats.temperature.tolist() if value == value})
+    known = sorted({value for value in stats.temperature.tolist() if value == value})  # without NaN, which is no JSON
     temperatures: list[float | None] = [None, *known] if np.isnan(stats.temperature).any() else [*known]
     if table is None:
         return {"rounds": None, "temperatures": temperatures, "by": None}

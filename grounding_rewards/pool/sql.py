@@ -38,10 +38,12 @@ def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, s
     both = (
         f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
     )
+    # Several wrong values of ``acc`` leave 64 bits: null, where CAST would end the query without naming them.
     columns = {"scored": f"TRY_CAST(sum({both}) AS BIGINT)", "rollouts": "count(*)"}
     if by is not None and by in has:
         columns |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
     if "rollout" in has:
+        # Rounds number their rollouts alike: 31, which is odd, moves each round to other bits.
         number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if rounds else "rollout"
         columns["bits"] = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
     return columns
@@ -53,7 +55,7 @@ def sample_columns(inner: Collection[str], other_columns: Collection[str], *, na
     ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources.
     """
     columns = {"sample_id": "sample_id"} if names else {}
-    columns |= {"unnamed": "coalesce(sample_id, '') = ''"}
+    columns |= {"unnamed": "coalesce(sample_id, '') = ''"}  # null = '' is null in SQL
     columns |= {"n": f"scored & {RIGHT - 1}", "num_correct": f"scored >> {RIGHT.bit_length() - 1}"}
     columns |= {"unscored": f"rollouts - (scored & {RIGHT - 1})"}
     if "source" in inner:
@@ -63,6 +65,7 @@ def sample_columns(inner: Collection[str], other_columns: Collection[str], *, na
             "other": "CASE WHEN source <> other THEN other END",
         }
     if "bits" in inner:
+        # Nulls set no bit: samples with rollouts without a number are unclear here, and pass the check.
         columns["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
     return columns | {name: quoted(name) for name in other_columns}
 
@@ -76,13 +79,14 @@ def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
         columns |= {"mean": f"CASE {equal} ELSE {_mean(TOTAL, bits)} END", "variance": _variance(TOTAL, bits)}
         columns |= {"lowest": f"min({TOTAL})", "highest": f"max({TOTAL})"}
     if "reason" in has:
+        # Reasons of other programs count in neither.
         columns["parse_rate"] = f"count_if(reason IN ({_PARSED})) / nullif(count_if(reason IN ({_REASONS})), 0)"
     if {"x_unit", "y_unit"} <= set(has):
         columns |= _clicks("image_size" in has)
     if "response" in has:
         columns["distinct"] = "nullif(count(DISTINCT response), 0)"
     if {"target", "image_size"} <= set(has):
-        columns |= {"target": "min(target)", "image_size": "min(image_size)"}
+        columns |= {"target": "min(target)", "image_size": "min(image_size)"}  # the same in any order
         columns["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"
     if "round" in has:
         columns["round"] = "max(round)"
@@ -95,6 +99,7 @@ def _clicks(sized: bool) -> dict[str, str]:
     columns = {"clicks": f"coalesce(count_if({_CLICK}), 0)::BIGINT"}
     columns |= {name: _mean(_near(name, _CLICK), _FAR_BITS) for name in ("x_unit", "y_unit")}
     if sized:
+        # In pixels: a share of the width and one of the height are of different lengths.
         sides = (_near(f"{axis}_unit", _SIZED, f" * image_size[{side}] / {_ACROSS}") for axis, side in ("x1", "y2"))
         squares = " + ".join(_variance(side, _FAR_BITS) for side in sides)
         columns["dispersion"] = f"CASE WHEN count_if({_SIZED}) >= 2 THEN sqrt({squares}) END"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.errors import PoolError
 
-_ABSENT: Any = None
+_ABSENT: Any = None  # a default needs no length; __post_init__ puts the column in
 _NAN, _NONE, _ZERO, _NO_NUMBER = ({"unknown": value} for value in (np.nan, None, 0, -1))
 """Values for absent columns."""
 
@@ -72,6 +72,7 @@ class SampleStats:
     def __post_init__(self) -> None:
         for column in fields(self):
             if getattr(self, column.name) is None:
+                # A view of one value, for absent columns shall take no memory.
                 object.__setattr__(self, column.name, np.broadcast_to(column.metadata["unknown"], len(self.n)))
         lengths = {column.name: len(getattr(self, column.name)) for column in fields(self)}
         if len(set(lengths.values())) > 1:
@@ -112,7 +113,7 @@ class SampleStats:
     def taken(self, rows: Sequence[int] | NDArray[Any]) -> SampleStats:
         """Return the samples of some rows, in this order, or those for which ``rows`` is true."""
         chosen = np.asarray(rows)
-        chosen = chosen if chosen.dtype == np.bool_ else chosen.astype(np.int64)
+        chosen = chosen if chosen.dtype == np.bool_ else chosen.astype(np.int64)  # [] is float64: no index
         stats = SampleStats(**{name: column[chosen] for name, column in vars(self).items()})
         read_only(*vars(stats).values())
         return stats
@@ -147,8 +148,8 @@ def sample_stats(
         raise PoolError(f"acc of row {row}: got {right[row]}; expected 0 or 1, or None where it was not scored")
     scored = ~np.isnan(right)
     summed = scored & ~np.isnan(totals)
-    mean = _mean(code[summed], totals[summed], len(names))
-    lowest, highest = np.full((2, len(names)), np.nan)
+    mean = _mean(code[summed], totals[summed], len(names))  # first: sums of squares less squared sums would cancel
+    lowest, highest = np.full((2, len(names)), np.nan)  # fmin and fmax pass over NaN, and leave it where nothing comes
     np.fmin.at(lowest, code[summed], totals[summed])
     np.fmax.at(highest, code[summed], totals[summed])
     stats = SampleStats(
@@ -173,8 +174,9 @@ def _codes(sample_ids: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.object_
     except TypeError as error:
         raise PoolError(f"sample_ids: {error}; expected texts or whole numbers") from None
     for name in places:
-        if name is None or name != name:
+        if name is None or name != name:  # NaN equals nothing, so each would be a sample of its own
             raise PoolError(f"sample_id of row {ids.index(name)}: got {name}; expected the name of its sample")
+    # ``np.array`` would make a dtype of fixed width of texts, and further axes of tuples.
     names = np.empty(len(places), dtype=np.object_)
     names[:] = list(places)
     return names, np.fromiter(map(places.__getitem__, ids), dtype=np.int64, count=len(ids))
@@ -186,7 +188,7 @@ def _numbers(name: str, values: Sequence[float | None] | NDArray[Any], rows: int
     try:
         numbers = np.array(values, dtype=np.float64)  # None becomes NaN
     except (TypeError, ValueError):
-        numbers = np.zeros(0)
+        numbers = np.zeros(0)  # refused below
     if numbers.shape != (rows,):
         raise PoolError(f"{name}: got {values!r:.80}; expected a number for each row, or None")
     for row in np.flatnonzero(np.isinf(numbers))[:1]:

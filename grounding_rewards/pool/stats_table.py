@@ -45,7 +45,7 @@ def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
     [{'sample_id': 'a', 'pass_rate': 0.5, 'pass_at_1': 0.5}]
     """
     low, high = wilson(stats.num_correct, stats.n)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # a point target has no diagonal
         beside = stats.dispersion / stats.target_diagonal
     further = {"pass_rate": stats.pass_rate, "wilson_low": low, "wilson_high": high, "spread": stats.spread}
     further["dispersion_target"] = np.where(np.isfinite(beside), beside, np.nan)
@@ -128,7 +128,7 @@ def count_rollouts(
     with reporting.progress("counting rollouts") as advance:
         table = open_rollouts(rollouts)
         if out is not None:
-            check_output(out, [*rollouts, *table.files])
+            check_output(out, [*rollouts, *table.files])  # before counting, which may take minutes
         stats = stats_of(
             table, rounds=rounds, by=by, columns=SUMMED if out is None else ALL, target_space=target_space,
             recipe=recipe, warn=reporting.warn,
@@ -172,9 +172,9 @@ def is_stats(path: str | os.PathLike[str]) -> bool:
 
 def _read(path: str | os.PathLike[str]) -> pa.Table:
     if os.fspath(path).lower().endswith(PARQUET):
-        import pyarrow.parquet as pq
+        import pyarrow.parquet as pq  # JSON lines need none of it
 
-        with open(path, "rb") as opened, pq.ParquetFile(opened) as file:
+        with open(path, "rb") as opened, pq.ParquetFile(opened) as file:  # names of files need not be UTF-8
             return file.read()
     rows = [row for batch in open_table(path).batches() for row in batch.rows]
     names = dict.fromkeys(key for row in rows for key in row if key in ALL)
@@ -188,8 +188,8 @@ def _array(name: str, column: Any) -> pa.Array:
     if name in _TEXTS:
         return pa.array([None if text is None else str(text) for text in column.tolist()], pa.string())
     if name in ("distinct", "round"):
-        return pa.array(np.asarray(column), mask=np.asarray(column) < 0)
-    return pa.array(np.ascontiguousarray(column), from_pandas=True)
+        return pa.array(np.asarray(column), mask=np.asarray(column) < 0)  # -1 is unknown here, null in files
+    return pa.array(np.ascontiguousarray(column), from_pandas=True)  # NaN becomes null
 
 
 def _column(name: str, column: pa.ChunkedArray) -> Any:
@@ -198,12 +198,14 @@ def _column(name: str, column: pa.ChunkedArray) -> Any:
         texts[:] = [None if text is None else str(text) for text in column.to_pylist()]
         return texts
     try:
+        # Through floats: nulls become NaN, and fractions are refused below rather than cut off.
         numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
     except (pa.ArrowException, ValueError):
         raise PoolError(f"column {name} holds {column.type}; expected numbers") from None
     if name not in _WHOLE:
         return numbers
     known = ~np.isnan(numbers)
+    # From 2^53 on floats skip whole numbers.
     for row in np.flatnonzero(known & ~((numbers == np.trunc(numbers)) & (np.abs(numbers) < 2**53)))[:1]:
         raise PoolError(f"{name} of row {row}: got {numbers[row]:g}; expected a whole number")
     return np.where(known, numbers, _WHOLE[name]).astype(np.int64)

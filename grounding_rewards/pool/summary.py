@@ -49,7 +49,7 @@ def counts(stats: SampleStats) -> dict[str, Any]:
         "all_correct": int(stats.all_correct.sum()),
         "none_correct": int(stats.none_correct.sum()),
         "mixed": int(stats.mixed.sum()),
-        "zero_signal": int((spread <= NO_SIGNAL).sum()) if len(spread) else None,
+        "zero_signal": int((spread <= NO_SIGNAL).sum()) if len(spread) else None,  # unknown, and not 0
         "accuracy": plain(exact_mean(stats.pass_rate)),
         "mean_total": plain(exact_mean(stats.mean)),
         "parse_rate": plain(exact_mean(stats.parse_rate)),
@@ -71,7 +71,7 @@ def by_source(stats: SampleStats) -> list[tuple[str | None, np.ndarray[Any, Any]
 def _histogram(stats: SampleStats) -> list[dict[str, int]]:
     """Count the samples with num_correct of n, for each n and num_correct that occurs."""
     scored = stats.n > 0
-    step = int(stats.num_correct.max(initial=0)) + 1
+    step = int(stats.num_correct.max(initial=0)) + 1  # a pair as one number: faster to count
     codes, samples = np.unique(stats.n[scored] * step + stats.num_correct[scored], return_counts=True)
     return [
         {"n": code // step, "num_correct": code % step, "samples": count}
@@ -80,7 +80,7 @@ def _histogram(stats: SampleStats) -> list[dict[str, int]]:
 
 
 def _pass_at(stats: SampleStats, k: int) -> dict[str, Any]:
-    enough = stats.n >= k
+    enough = stats.n >= k  # pass@k of fewer than k rollouts is undefined
     return {
         "samples": int(enough.sum()),
         "mean": plain(exact_mean(pass_at_k(stats.n[enough], stats.num_correct[enough], k))),

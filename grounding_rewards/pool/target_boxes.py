@@ -47,7 +47,7 @@ def target_boxes(
     """
     boxes = np.full((len(targets), 4), np.nan)
     of_each: list[RecordedName | None] = [None] * len(targets) if names is None else list(names)
-    forms = {name: target_form(name, target_space, recipe) for name in set(of_each)}
+    forms = {name: target_form(name, target_space, recipe) for name in set(of_each)}  # building recipes is slow
     alike: dict[Form, list[int]] = {}
     for row, name in enumerate(of_each):  # there may be as many names as rows, but few forms
         alike.setdefault(forms[name], []).append(row)
@@ -87,7 +87,7 @@ def _boxes(read: Targets, image_sizes: Floats) -> Floats:
     )  # fmt: skip
     boxes = np.full((len(read), 4), np.nan)
     owners, first = np.unique(prepared.regions.row, return_index=True)
-    usable = prepared.valid[owners]
+    usable = prepared.valid[owners]  # others keep NaN
     sizes = prepared.image_sizes[owners]
     boxes[owners[usable]] = (prepared.regions.box[first] / np.tile(sizes, 2))[usable]
     return boxes
@@ -126,6 +126,6 @@ def outlines(
     try:
         read = Targets.from_list([target], native=native, space=space)
         prepared = read.prepare(UNIT, default=None, response_space=None, accepts=frozenset(KINDS), image_sizes=sizes)
-    except GroundingRewardsError:
+    except GroundingRewardsError:  # a report shows the sample without its target
         return ()
     return tuple(prepared.regions.outline(place) for place in range(len(prepared.regions.row)))

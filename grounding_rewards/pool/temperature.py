@@ -18,7 +18,7 @@ from grounding_rewards.stats.intervals import Bootstrap, exact_mean
 
 BOOTSTRAP, TOLERANCE = "bootstrap", "tolerance"
 RULES = (BOOTSTRAP, TOLERANCE)
-_SLACK = 1e-12
+_SLACK = 1e-12  # a loss of exactly the tolerance may round to more
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,13 @@ def sweep(
     check_whole("seed", seed, 0)
     temperatures = _sorted(stats_by_temperature, reference)
     _from_0_to_1("tolerance", tolerance)
+    # The same samples for all: a temperature that lacks the hard ones would look better.
     common, every = _common([stats_by_temperature[value] for value in temperatures], temperatures)
     rates = np.stack([stats.pass_rate for stats in common])
     accuracies = [exact_mean(rate) for rate in rates]
     against = _against(temperatures, accuracies, rule, reference)
-    rng = Bootstrap(draws, seed, confidence)
-    gaps = [
+    rng = Bootstrap(draws, seed, confidence)  # one seed: equal values have equal intervals
+    gaps = [  # of differences by sample, in which its difficulty cancels out
         (accuracies[row] - accuracies[against], *rng.interval(rates[row] - rates[against])) for row in range(len(rates))
     ]
     if rule == BOOTSTRAP:
@@ -227,7 +228,7 @@ def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
     """Return the parse rate, shares of mixed and never-solved samples, dispersion, and share of distinct responses."""
     rollouts = stats.n + stats.unscored
     read = ~np.isnan(stats.parse_rate)
-    parsed = exact_mean(stats.parse_rate * rollouts) / exact_mean(rollouts[read])
+    parsed = exact_mean(stats.parse_rate * rollouts) / exact_mean(rollouts[read])  # a share of all rollouts
     known = stats.distinct >= 0
     distinct = float(stats.distinct[known].sum() / rollouts[known].sum()) if known.any() else math.nan
     shares = float(stats.mixed.mean()), float(stats.none_correct.mean())

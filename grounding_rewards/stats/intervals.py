@@ -51,8 +51,8 @@ class Bootstrap:
 
     def interval(self, values: Floats) -> tuple[float, float]:
         """Return the interval of the mean of (m,) values, in any order."""
-        different, counts = np.unique(values, return_counts=True)
-        rng, samples = np.random.default_rng(self.seed), len(values)
+        different, counts = np.unique(values, return_counts=True)  # few: 9 rates of 8 rollouts
+        rng, samples = np.random.default_rng(self.seed), len(values)  # so that calls are independent
         at_once = max(1, _HELD // len(different))
         means = [
             rng.multinomial(samples, counts / samples, size=min(at_once, self.draws - start)) @ different / samples
@@ -90,7 +90,7 @@ def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floa
     if not (np.isfinite(z) and z >= 0):
         raise PoolError(f"z: got {z}; expected a number from 0, such as 1.959964 for 95 %")
     low, high = wilson_of_rate(right / np.maximum(of, 1), np.maximum(of, 1), z)
-    return np.where(right == 0, 0.0, low), np.where(right == of, 1.0, high)
+    return np.where(right == 0, 0.0, low), np.where(right == of, 1.0, high)  # exact, where rounding leaves 1e-17
 
 
 def wilson_of_rate(rate: Floats, n: NDArray[np.int64], z: float = Z) -> tuple[Floats, Floats]:
@@ -98,7 +98,7 @@ def wilson_of_rate(rate: Floats, n: NDArray[np.int64], z: float = Z) -> tuple[Fl
     width = z * z / n
     half = z * np.sqrt(rate * (1 - rate) / n + width / (4 * n))
     low, high = (rate + width / 2 - half) / (1 + width), (rate + width / 2 + half) / (1 + width)
-    return np.clip(low, 0.0, rate), np.clip(high, rate, 1.0)
+    return np.clip(low, 0.0, rate), np.clip(high, rate, 1.0)  # at 0 and 1 rounding may put an end past the rate
 
 
 def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
@@ -123,14 +123,14 @@ def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
     (0.7857, [1.0, nan])
     """
     right, of = _counts(correct, n)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:  # True is an int
         raise PoolError(f"pass@k: got k = {k!r}; expected a whole number from 1")
     if of.ndim == 0 and of < k:
         raise PoolError(f"pass@{k}: got {of} rollouts; expected {k} or more")
     known, missed = of >= k, np.ones(of.shape)
-    for drawn in range(int(k) if known.any() else 0):
-        left = np.where(known, of - drawn, 1)
-        missed *= np.clip(of - right - drawn, 0, left) / left
+    for drawn in range(int(k) if known.any() else 0):  # a product: binomial coefficients overflow
+        left = np.where(known, of - drawn, 1)  # 1 avoids a division by 0 where n < k
+        missed *= np.clip(of - right - drawn, 0, left) / left  # 0: too few wrong ones to miss all
     return np.where(known, 1.0 - missed, np.nan)
 
 
@@ -166,7 +166,7 @@ def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: f
     # Sums of log P(j + 1) / P(j), for gamma functions overflow.
     steps = np.log((n_after - next_right) / (next_right + 1) * (alpha + next_right) / (beta + n_after - 1 - next_right))
     logs = np.concatenate([np.zeros(alpha.shape), np.cumsum(steps, axis=-1)], axis=-1)
-    shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    shares = np.exp(logs - logs.max(axis=-1, keepdims=True))  # exp overflows at 710
     chances: Floats = shares / shares.sum(axis=-1, keepdims=True)
     return chances
 
@@ -221,6 +221,7 @@ def sign_test(wins: int, losses: int) -> float:
 def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return both, which must be whole numbers from 0 to n, in one shape."""
     try:
+        # As floats first: int64 would cut fractions off in silence.
         right, of = np.broadcast_arrays(np.asarray(correct, np.float64), np.asarray(n, np.float64))
     except (TypeError, ValueError) as error:
         raise PoolError(f"counts of right rollouts: {error}; expected whole numbers of one shape") from None

@@ -42,7 +42,7 @@ def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
             before = _shared() if settled else {}
             result = run()
             after = _shared() if settled else {}
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # exit() in a reward ends a trainer
         raise AssertionError(f"{what} raises {type(error).__name__}: {brief(str(error))}") from error
     changed = [name for name, value in before.items() if after[name] != value]
     if changed:
@@ -54,6 +54,7 @@ def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
 
 def _shared() -> dict[str, Any]:
     """Return the state of the process that a verifier could change for all other code."""
+    # A number drawn moves ``pos``, a seed set changes ``key``: bytes, for arrays have no plain ==.
     drawn: Any = np.random.get_state(legacy=False)  # noqa: NPY002
     return {
         "the state of random": random.getstate(),
@@ -67,7 +68,7 @@ def same_bits(ours: NDArray[Any], theirs: NDArray[Any]) -> NDArray[np.bool_]:
     """Compare rows to the last bit: NaN equals NaN, and -0.0 is not 0.0. No row of two lengths is equal."""
     if len(ours) != len(theirs):
         return np.zeros(max(len(ours), len(theirs)), dtype=np.bool_)
-    if len(ours) == 0 or ours.dtype == np.object_:
+    if len(ours) == 0 or ours.dtype == np.object_:  # neither can be viewed as bytes
         return np.array([one == other for one, other in zip(ours, theirs, strict=True)], dtype=np.bool_)
     shape = (len(ours), -1)
     bits = [np.ascontiguousarray(side).reshape(shape).view(np.uint8) for side in (ours, theirs)]

@@ -21,7 +21,7 @@ Pair = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 NAN = float("nan")
-_SIZES: tuple[Pair, ...] = ((1024.0, 512.0), (512.0, 512.0), (2048.0, 1024.0))
+_SIZES: tuple[Pair, ...] = ((1024.0, 512.0), (512.0, 512.0), (2048.0, 1024.0))  # powers of two: halves are exact
 _ACTIONS = (
     "", "click", "left_click", "type", "scroll", "LEFT_CLICK", "点击", "a" * 300, "drag", "key", "open_app", "wait",
     "finished", "swipe",
@@ -32,7 +32,7 @@ _ARGUMENTS: tuple[dict[str, Any], ...] = (
     {"status": "failure"}, {"button": "right"}, {"text": "é" * 5000}, {"to": (COORDINATE_LIMIT, -COORDINATE_LIMIT)},
     {"direction": "点击", "raw": {"POINT": [1, 2]}}, {"text": "hello", "direction": "left", "app": "Clock", "keys": ()},
 )  # fmt: skip
-_LONG = ("(1, 2) " * (MAX_LENGTH // 7), "<think>" + "x" * (MAX_LENGTH - 7))
+_LONG = ("(1, 2) " * (MAX_LENGTH // 7), "<think>" + "x" * (MAX_LENGTH - 7))  # as long as is read
 _BARE_REASONS = tuple(reason for reason in Reason if reason not in (Reason.OK, Reason.OUT_OF_IMAGE, Reason.BAD_TARGET))
 
 
@@ -65,7 +65,7 @@ class Row:
         return replace(
             self,
             target=_moved_target(self.target, factor, shift),
-            point=self.point and _moved(self.point, factor, shift),
+            point=self.point and _moved(self.point, factor, shift),  # None stays None
             box=self.box and _moved(self.box, factor, shift),
             more=tuple(_moved(point, factor, shift) for point in self.more),
             arguments=_moved_target(self.arguments, factor, shift),
@@ -82,7 +82,7 @@ def generated_rows(seed: int = 0) -> list[Row]:
     for place, index in enumerate(rng.permutation(len(pairs)).tolist()):
         target, make = pairs[index]
         point, box, reason = make(_bounds(target))
-        unknown = isinstance(target, Mapping) and target.get("space") == "unit"
+        unknown = isinstance(target, Mapping) and target.get("space") == "unit"  # no size: unusable
         rows.append(
             Row(
                 target, point, box, _more_points(point, place) if reason == Reason.OK else (), reason,
@@ -134,10 +134,10 @@ def rollouts(
         predictions=into_space(predictions, space, targets),
         targets=targets,
         text=[row.text for row in rows],
-        groups=group_codes([row.group for row in rows], len(rows)),
+        groups=group_codes([row.group for row in rows], len(rows)),  # codes from 0, as recipes hand them over
         token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
         extras={name: [row.extras[name] for row in rows] for name in extras},
-    ).read_only()
+    ).read_only()  # as verifiers see them: writing into an array raises
 
 
 def _bounds(target: Any) -> Box:

@@ -16,8 +16,9 @@ from grounding_rewards.rollouts import CLICKED, Predictions, Reason
 from grounding_rewards.testing._checks import brief, quietly, survives_copies
 from grounding_rewards.testing.hostile import hostile_responses
 
-_FEW = VECTOR_ROWS - 1
-_SHORT, _VARIED = 1000, 16
+_FEW = VECTOR_ROWS - 1  # so few that Python's re reads them
+_SHORT, _VARIED = 1000, 16  # characters, and texts that are also read in other scripts
+# Full-width digits, a no-break space and a dotless i: Python's \d, \s and IGNORECASE take them, RE2's do not.
 _WIDE = str.maketrans("0123456789", "\uff10\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18\uff19")
 _BLANK, _DOTLESS = str.maketrans(" ", "\xa0"), str.maketrans("i", "\u0131")
 
@@ -118,4 +119,4 @@ def _row(predictions: Predictions, row: int) -> dict[str, str]:
 
 
 _COLUMNS = ("xy", "box", "reason", "dialect", "actions")
-_ARGUMENTS = tuple(name for name in ARGUMENTS if name != "raw")
+_ARGUMENTS = tuple(name for name in ARGUMENTS if name != "raw")  # raw is the answer as it came, of any type

@@ -12,8 +12,8 @@ _MIDDLING = 4 * 1024
 
 PROMPT = "You are a GUI grounding expert. Output the coordinate pair exactly:\n(x,y)\nClick the button: save."
 
-_BAIT = "open('eval-bait.txt', 'w').write('1')"
-_FAR, _FARTHER = "9" * 400, "9" * 5000
+_BAIT = "open('eval-bait.txt', 'w').write('1')"  # where this file appears, a response was run as code
+_FAR, _FARTHER = "9" * 400, "9" * 5000  # beyond floats, and beyond the 4,300 digits that int reads
 
 
 def hostile_responses(length: int = MEGABYTE) -> list[str | None]:
@@ -151,7 +151,7 @@ def hostile_shapes(length: int = MEGABYTE) -> Iterator[tuple[str, str]]:
         yield unit, repeated(unit, length)
     for head, body, tail in _LONG:
         yield f"{head}{body}…{tail}", head + repeated(body, length) + tail
-    depth = max(length // 6, 1)
+    depth = max(length // 6, 1)  # six characters a level
     yield "nested JSON", '{"a":' * depth + "1" + "}" * depth
     yield "nested lists", "[" * (3 * depth) + "1" + "]" * (3 * depth)
     for form in ANSWER_FORMATS:
@@ -164,6 +164,7 @@ def shapes_of(answer: str, length: int) -> dict[str, str]:
     >>> shapes_of("at (5, 6)", 8)["digits"]
     'at (55555555, 6)'
     """
+    # An answer without digits is cut in the middle.
     digits = [place for place, sign in enumerate(answer) if sign.isdigit()] or [len(answer) // 2]
     first, last = digits[0], digits[-1] + 1
     return {

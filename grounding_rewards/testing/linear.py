@@ -81,7 +81,7 @@ def check_linear(
         make(1)()  # work done once, such as compiling patterns, does not count
         few, many = work(make(1)), work(make(4))
         for what, least, ours, theirs in zip(_WHAT, (_LINES, _BYTES), few, many, strict=True):
-            if theirs > STEEPEST * max(ours, least * count):
+            if theirs > STEEPEST * max(ours, least * count):  # at least what is allowed: small growth is no error
                 came = f"{what.format(theirs)} for {4 * count:,} rows and {ours:,} for {count:,} ({how})"
                 times = f"{theirs / max(ours, 1):.1f} times as much for 4 times the rows"
                 raise AssertionError(
@@ -99,7 +99,7 @@ def work(run: Run) -> Work:
     >>> round(many.allocated / few.allocated)
     4
     """
-    before, counting = sys.gettrace(), tracemalloc.is_tracing()
+    before, counting = sys.gettrace(), tracemalloc.is_tracing()  # of a debugger or of coverage, put back at the end
     lines = allocated = held = 0
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
@@ -107,7 +107,7 @@ def work(run: Run) -> Work:
         now, peak = tracemalloc.get_traced_memory()
         if peak - held > _CRUMBS:  # less is single values, and what this function takes itself
             allocated += peak - held
-        held = now
+        held = now  # kept memory counts once, when it is taken
         lines += event == "line"
         tracemalloc.reset_peak()
         return trace
@@ -130,7 +130,7 @@ def _batches(
     thing: Any, examples: Sequence[Example] | None, rows: int, extras: Mapping[str, Sequence[Any]]
 ) -> Iterator[tuple[str, int, Callable[[int], Run]]]:
     """Yield batches of each kind: a name, its rows, and a function that makes a call with so many times as many."""
-    if hasattr(thing, "find"):
+    if hasattr(thing, "find"):  # a dialect; recipes and verifiers have none
         texts = _repeated([text for form in ANSWER_FORMATS for text in (form.right, form.broken)], rows)
         for answers in get_args(Answers):
             yield f"answers={answers!r}", len(texts), _reading(thing, texts, answers)
@@ -150,7 +150,7 @@ _GROUPINGS: dict[str, Grouping] = {"groups of eight": lambda row: row // 8, "one
 
 def _repeated(some: Sequence[Any], rows: int) -> list[Any]:
     """Repeat items as often as it takes: four times as many are then the same mix."""
-    return list(some) * -(-rows // len(some))
+    return list(some) * -(-rows // len(some))  # rounded up to whole turns
 
 
 def _varied(texts: list[str], turn: int) -> list[str]:

@@ -16,7 +16,7 @@ from grounding_rewards.testing._checks import brief, close, members, quietly, sa
 from grounding_rewards.testing.hostile import hostile_responses, shapes_of
 from grounding_rewards.testing.timing import check_time
 
-_WIRE = {"space": "pixel", "image_size": [1024, 512], "model_image_size": [512, 256]}
+_WIRE = {"space": "pixel", "image_size": [1024, 512], "model_image_size": [512, 256]}  # for any space
 _PLACES: dict[str, tuple[dict[str, Any], ...]] = {
     BBOX: (
         {"bbox": [500, 370, 524, 398]},
@@ -31,7 +31,7 @@ _PLACES: dict[str, tuple[dict[str, Any], ...]] = {
 }
 
 _SHORT = 10_000
-_REASONS = [int(reason) for reason in Reason if reason != Reason.BAD_TARGET]
+_REASONS = [int(reason) for reason in Reason if reason != Reason.BAD_TARGET]  # the targets here are good
 
 Columns = dict[str, NDArray[Any]]
 
@@ -78,8 +78,9 @@ def check_recipe(
     survives_copies(repr(recipe), recipe)
     texts = hostile_responses() if responses is None else list(responses)
     if recipe.example:
-        texts += shapes_of(recipe.example.response, 2000).values()
+        texts += shapes_of(recipe.example.response, 2000).values()  # its own format, which the corpus may lack
     for example in examples:
+        # The long ones follow once, and not for each target.
         check = _Check(recipe, [(text, example) for text in texts if len(text or "") < _SHORT], seed)
         check.score(range(len(check.cases)), "in a batch")
     _Check(recipe, [(text, examples[row % len(examples)]) for row, text in enumerate(texts)], seed).agreement()
@@ -115,7 +116,7 @@ class _Check:
         """Return a group for each case where the recipe needs one, of about four cases each."""
         if "groups" not in self.recipe.needs:
             return None
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.seed)  # anew: the same groups each time they are asked for
         codes: list[int] = rng.integers(len(self.cases) // 4 + 1, size=len(self.cases)).tolist()
         return codes
 
@@ -125,7 +126,7 @@ class _Check:
         batch = self.score(everything, "in a batch")
         for rows in members(self.groups, len(self.cases)):
             self.agree(batch, rows, "alone")
-        if self.groups is None:
+        if self.groups is None:  # cutting a batch would cut groups
             for start in range(0, len(self.cases), VECTOR_ROWS - 1):
                 self.agree(batch, everything[start : start + VECTOR_ROWS - 1], "in a small batch")
         order = np.random.default_rng(self.seed).permutation(len(self.cases)).tolist()
@@ -144,14 +145,14 @@ class _Check:
         try:
             return self.sound(rows, how)
         except AssertionError:
-            for row in rows if len(rows) > 1 else ():
+            for row in rows if len(rows) > 1 else ():  # finds the case, whose error is raised here
                 self.sound([row], "alone")
             raise
 
     def sound(self, rows: Sequence[int], how: str) -> Columns:
         examples = [self.cases[row][1] for row in rows]
         targets, groups = [example.target for example in examples], self.groups
-        before = repr(targets)
+        before = repr(targets)  # texts, for targets may hold arrays
         name = f"{self.recipe!r} on " + (self.case(rows[0]) if len(rows) == 1 else f"{len(rows)} responses")
         scores = quietly(
             f"{name}, {how},",

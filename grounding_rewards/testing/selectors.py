@@ -43,9 +43,9 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
     _agree(name, stats, weights, _weights(name, selector, stats), "the first time and the second")
     back = np.argsort(order)
     _agree(name, stats, weights, _weights(name, selector, stats.taken(order))[back], "in one order and in another")
-    for some in ([], [0]):
+    for some in ([], [0]):  # reductions fail on none, and squeezed arrays on one
         _weights(name, selector, stats.taken(some))
-    bare = sample_stats(["a", "a", "b"], [1, 0, None])
+    bare = sample_stats(["a", "a", "b"], [1, 0, None])  # without the further columns, as from most rollouts
     _weights(name, selector, bare)
     check_unchanged(name, SELECTOR, selector, before)
 
@@ -57,7 +57,7 @@ def generated_stats(seed: int = 0) -> SampleStats:
     for sample in range(300):
         n, rate, scale = int(rng.integers(0, 17)), rng.choice([0.0, 0.2, 0.5, 1.0]), rng.choice([0.0, 1.0, -3.0, 1e6])
         right = (rng.random(n) < rate).astype(float).tolist()
-        ids += [f"s{sample}"] * (n + 1)
+        ids += [f"s{sample}"] * (n + 1)  # one unscored rollout each, or samples with n = 0 would not exist
         acc += [None, *right]
         total += [None, *(None if sample % 7 == 0 else scale * value for value in right)]
     stats = sample_stats(ids, acc, total)
@@ -96,7 +96,7 @@ def _weights(name: str, selector: Selector, stats: SampleStats) -> Floats:
     before = {column: values.copy() for column, values in vars(stats).items()}
     weights: Any = quietly(what, lambda: selector(stats), settled=True)
     for column, values in vars(stats).items():
-        if repr(values.tolist()) != repr(before[column].tolist()):
+        if repr(values.tolist()) != repr(before[column].tolist()):  # as texts NaN equals NaN
             raise AssertionError(f"{what} writes into {column}")
     if type(weights) is not np.ndarray or weights.dtype != np.float64 or weights.shape != (len(stats),):
         raise AssertionError(f"{what} returns {brief(weights)}: expected float64 of shape ({len(stats)},)")

@@ -59,7 +59,7 @@ def seconds(recipe: Recipe, example: Example, text: str, repeats: int) -> float:
         recipe.score, [text], [example.target], image_sizes=example.image_size,
         model_image_sizes=example.model_image_size, groups=[0] if "groups" in recipe.needs else None,
     )  # fmt: skip
-    return min(repeat(score, timer=time.thread_time, number=1, repeat=repeats))
+    return min(repeat(score, timer=time.thread_time, number=1, repeat=repeats))  # of this thread, not of what else runs
 
 
 def shapes(recipe: Recipe, length: int) -> Iterator[tuple[str, str]]:

@@ -72,6 +72,7 @@ def check_verifier(
     before = declared(name, VERIFIER, verifier)
     survives_copies(name, verifier)
     for turn, space in enumerate(CoordSpace):
+        # A quarter of the groups in each space: all of them in all four would take four times as long.
         _Check(name, verifier, [row for row in rows if row.group % len(CoordSpace) == turn], columns).space(space)
     check = _Check(name, verifier, rows, columns)
     check.without_sizes()
@@ -107,16 +108,16 @@ class _Check:
         rows = range(len(self.rows))
         batch = self.scores(rows, space, "in a batch")
         groups = members([row.group for row in self.rows] if self.grouped else None, len(rows))
-        for chosen in groups[::2]:
+        for chosen in groups[::2]:  # half of them: single calls take most of the time
             self.agree(batch, chosen, self.scores(chosen, space, "alone"), f"{space}, in a batch and alone")
         order = np.random.default_rng(len(rows)).permutation(len(rows)).tolist()
         self.agree(batch, order, self.scores(order, space, "shuffled"), f"{space}, in a batch and in another order")
         self.agree(batch, rows, self.scores(rows, space, "again"), f"{space}, the first time and the second")
         for few in (range(2), range(4)):  # as many as a point and a box have numbers
             scores = self.scores(few, space, f"{len(few)} rows")
-            if not self.grouped:
+            if not self.grouped:  # a few rows may cut a group in two
                 self.agree(batch, few, scores, f"{space}, in a batch and in {len(few)} rows")
-        self.scores([], space, "no rows")
+        self.scores([], space, "no rows")  # no rows: reductions fail on them
         self.scores(rows, space, "with nothing but its needs", bare=self.verifier.needs)
 
     def without_sizes(self) -> None:
@@ -125,7 +126,7 @@ class _Check:
         try:
             self.sound(self.table(unknown, CoordSpace.PIXEL), unknown, "without image sizes")
         except AssertionError as error:
-            if not isinstance(error.__cause__, TargetError):
+            if not isinstance(error.__cause__, TargetError):  # the one error that is allowed
                 raise
 
     def moved(self, how: str, factor: float, shift: tuple[float, float]) -> None:
@@ -153,7 +154,7 @@ class _Check:
 
     def sound(self, table: Rollouts, rows: Sequence[Row], how: str) -> Floats:
         what = f"{self.name} ({how}) on " + (brief(rows[0], limit=400) if len(rows) == 1 else f"{len(rows)} rows")
-        whole = len(rows) != 1
+        whole = len(rows) != 1  # the state of all seeds is slow to compare, row by row
         before = {path: np.copy(array) for path, array in _inputs(table, whole)}
         scores: Any = quietly(what, lambda: self.verifier(table), settled=whole)
         for path, array in _inputs(table, whole):
@@ -169,7 +170,7 @@ class _Check:
 
     def agree(self, batch: Floats, rows: Sequence[int], theirs: Floats, what: str, equal: Equal | None = None) -> None:
         """Check that the chosen rows score as in the batch."""
-        equal = equal or (close if self.grouped else same_bits)
+        equal = equal or (close if self.grouped else same_bits)  # sums over a group round by their order
         ours = batch[list(rows)]
         for place in np.flatnonzero(~equal(ours, theirs))[:1]:
             both = f"{float(ours[place])!r} and {float(theirs[place])!r} for row {rows[place]} ({what})"
@@ -195,7 +196,7 @@ def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, np.ndarray):
         yield path, value
     elif isinstance(value, Mapping):
-        yield path, np.array([*map(str, value), None], dtype=np.object_)[:-1]
+        yield path, np.array([*map(str, value), None], dtype=np.object_)[:-1]  # None keeps numpy from making it 2-D
         for name, each in value.items():
             yield from _arrays(f"{path}[{name!r}]", each)
     elif isinstance(value, list):

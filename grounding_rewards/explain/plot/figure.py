@@ -61,7 +61,7 @@ def plot(pictures: Sequence[Picture], image: NDArray[Any] | None = None) -> Figu
         for cell, place in zip(cells, row, strict=True):
             if cell and place:
                 axes = _panel(figure, cell, place, bounds, below, lone)
-                first = axes if place is row[0] else first
+                first = axes if place is row[0] else first  # the last row's first panel: the axis is named below it
                 if cell[1] is cell[0].views[0]:
                     _title(figure, cell[0], lone, place, places.size[1])
     if first:
@@ -106,7 +106,7 @@ def scale(pictures: Sequence[Picture]) -> tuple[float, float]:
         high = most
     elif low == high:
         low = min(view.low for view in views)
-    return (low, high) if high > low else (low, low + 1.0)
+    return (low, high) if high > low else (low, low + 1.0)  # a scale needs two ends
 
 
 def _rows(pictures: Sequence[Picture]) -> list[list[Cell]]:
@@ -115,7 +115,7 @@ def _rows(pictures: Sequence[Picture]) -> list[list[Cell]]:
         (lone,) = pictures
         views: list[Cell] = [(lone, view) for view in lone.views]
         return [[view] for view in views] if _aspect(lone.views[0]) > FLAT else [views]
-    wide = -(-len(pictures) // -(-len(pictures) // IN_A_ROW))
+    wide = -(-len(pictures) // -(-len(pictures) // IN_A_ROW))  # rounded up twice: rows as even as they can be
     rows = []
     for start in range(0, len(pictures), wide):
         chosen = pictures[start : start + wide]
@@ -176,6 +176,7 @@ def _title(figure: Figure, each: Picture, lone: bool, place: Place, high: float)
     far = "" if each.scene.visible else " outside the picture"
     verdict = f"the answer{far}: {each.verdict}{bounds}" if lone else each.verdict
     top = bottom + tall
+    # A $ in a name would begin a formula.
     figure.text(
         left, top + 0.5 / high, printable(each.name), parse_math=False, fontsize=12 if lone else 10.5, weight="bold"
     )
@@ -187,7 +188,7 @@ def _bar(figure: Figure, pictures: Sequence[Picture], places: Layout, bounds: tu
     from matplotlib.colors import Normalize
 
     answered = {each.views[0].answered for each in pictures}
-    answers = "an answer" if len(answered) > 1 else answered.pop()
+    answers = "an answer" if len(answered) > 1 else answered.pop()  # clicks for one recipe, boxes for another
     colours = ScalarMappable(Normalize(*bounds), panel.colours(over))
     bar = figure.colorbar(colours, cax=figure.add_axes(places.bar))
     bar.set_label(f"total for {answers} there", fontsize=8.5)

@@ -53,7 +53,7 @@ def draw(
         PictureError: the file has another suffix or no directory, or matplotlib is not installed.
         GroundingRewardsError: no recipe can be drawn; this is why the first one cannot.
     """
-    check(out)
+    check(out)  # before the scoring, which takes long
     figures()
     drawn: list[Picture] = []
     failed: list[tuple[str, GroundingRewardsError]] = []
@@ -65,7 +65,7 @@ def draw(
                 check_screen(shown)
             drawn.append(shown)
         except GroundingRewardsError as error:
-            failed.append((recipe.name, error))
+            failed.append((recipe.name, error))  # of several recipes the others are still worth a picture
     if not drawn and failed:
         raise failed[0][1]
     with atomic_file(out) as file:
@@ -92,5 +92,5 @@ def save(figure: Figure, file: IO[bytes], suffix: str) -> None:
     import matplotlib
 
     suffix = suffix.lower()
-    with matplotlib.rc_context({"svg.hashsalt": "grounding-rewards"}):
+    with matplotlib.rc_context({"svg.hashsalt": "grounding-rewards"}):  # ids in SVG are random without it
         figure.savefig(file, format=suffix[1:], metadata=_UNSIGNED[suffix])

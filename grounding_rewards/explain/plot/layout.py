@@ -74,7 +74,7 @@ def _grid(aspects: Sequence[Sequence[float | None]]) -> tuple[list[float], list[
     """Return the widths of the columns and the heights of the rows."""
     columns = len(aspects[0])
     room = WIDTH - LEFT - RIGHT - GAP * (columns - 1)
-    if len(aspects) == 1:
+    if len(aspects) == 1:  # one row: all panels of one height, as wide as they are
         wide = [aspect or 1.0 for aspect in aspects[0]]
         height = min(TALLEST, max(room, NARROWEST * columns) / sum(wide))
         return [aspect * height for aspect in wide], [height]

@@ -40,7 +40,7 @@ def colours(over: bool) -> Colormap:
 
     shades = colormaps[COLOURS](np.linspace(0.0, 1.0, 256))
     if over:
-        shades = shades[::-1].copy()
+        shades = shades[::-1].copy()  # dark and solid where high, clear where low
         shades[:, 3] = np.linspace(0.0, _SOLID, len(shades))
     return ListedColormap(shades)
 
@@ -54,13 +54,13 @@ def draw(
     """
     x1, y1, x2, y2 = view.window
     if image is not None:
-        extent = (0.0, shown.width, shown.height, 0.0)
+        extent = (0.0, shown.width, shown.height, 0.0)  # downwards, as on screens
         axes.imshow(image, cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
     axes.imshow(
         view.total, cmap=colours(image is not None), vmin=bounds[0], vmax=bounds[1], extent=(x1, x2, y2, y1),
         aspect="auto", interpolation="nearest",
     )  # fmt: skip
-    axes.set_autoscale_on(False)
+    axes.set_autoscale_on(False)  # else marks widen the view
     axes.set_xlim(x1, x2)
     axes.set_ylim(y2, y1)
     wide, high = axes.get_window_extent().size
@@ -136,6 +136,6 @@ def _lightness(image: NDArray[Any]) -> Floats:
     """Return (h, w) from 0 to 1."""
     shades = np.asarray(image, dtype=np.float64)
     if shades.ndim == 3:
-        shades = shades[..., :3] @ np.array([0.299, 0.587, 0.114])
+        shades = shades[..., :3] @ np.array([0.299, 0.587, 0.114])  # lightness to the eye (Rec. 601)
     light: Floats = np.clip(shades / 255.0, 0.0, 1.0)
     return light

@@ -98,6 +98,7 @@ def _foci(shown: Scene) -> Iterator[Floats]:
     answer = [] if shown.answer is None else [shown.answer]
     agreed = [] if shown.consensus is None else [shown.consensus.ravel()]
     if agreed or len(shown.others):
+        # The first that is small enough is shown.
         for places in ([*answer, *agreed, *shown.others], [*answer, *agreed], answer):
             if places:
                 yield _around(*places)

@@ -109,7 +109,7 @@ def reward_map(
             f"{recipe.name}: window {window}, cells {cells}: expected x1 < x2, y1 < y2 and 1 cell or more"
         )
     written, exemplary = _template(recipe, case, shown)
-    own = with_its_group(recipe, case)
+    own = with_its_group(recipe, case)  # the rest would be scored again for each cell
     columns, rows = _grid(width / height, _affordable(recipe, own, cells))
     x, y = _centres(window[0], width, columns), _centres(window[1], height, rows)
     centres = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -155,7 +155,7 @@ def _affordable(recipe: Recipe, own: Case, cells: int) -> int:
 def _grid(aspect: float, cells: int) -> tuple[int, int]:
     """Return columns and rows of nearly square cells, ``cells`` of them at most."""
     rows = min(max(math.floor(math.sqrt(cells / aspect)), 1), cells)
-    return max(min(math.floor(rows * aspect + 1e-9), cells // rows), 1), rows
+    return max(min(math.floor(rows * aspect + 1e-9), cells // rows), 1), rows  # floats: 15.999... is 16 columns
 
 
 def _centres(start: float, length: float, cells: int) -> Floats:
@@ -175,18 +175,19 @@ def _box_size(shown: Scene) -> tuple[tuple[float, float], str]:
 
 def _boxes(centres: Floats, size: tuple[float, float], shown: Scene) -> Floats:
     half = np.array(size) / 2
-    extent = (shown.width, shown.height) if shown.known else (np.inf, np.inf)
+    extent = (shown.width, shown.height) if shown.known else (np.inf, np.inf)  # no edge to cut at
     return np.hstack((np.maximum(centres - half, 0.0), np.minimum(centres + half, extent)))
 
 
 def _scored(recipe: Recipe, own: Case, texts: list[str], advance: Advance) -> tuple[Floats, Floats]:
     """Return total and acc (k,) of the row with each text."""
+    # A target names its trajectory: repeated rows would all be of one, so these are scored one by one.
     by_name, rows = "trajectories" in recipe.needs, len(own.responses)
     total, acc, step = np.zeros(len(texts)), np.zeros(len(texts)), 1 if by_name else max(1, AT_ONCE // rows)
     for start in range(0, len(texts), step):
         part = slice(start, start + step)
         scores = own.score(recipe, texts[start]) if by_name else _together(recipe, own, texts[part])
-        total[part], acc[part] = scores.total[own.row :: rows], scores.acc[own.row :: rows]
+        total[part], acc[part] = scores.total[own.row :: rows], scores.acc[own.row :: rows]  # one group after the other
         advance(min(start + step, len(texts)) / len(texts))
     return total, acc
 
@@ -197,5 +198,6 @@ def _together(recipe: Recipe, own: Case, texts: list[str]) -> Scores:
     repeated: dict[str, Any] = {name: column * cells for name, column in vars(own).items() if isinstance(column, tuple)}
     responses = [*repeated["responses"]]
     responses[own.row :: rows] = texts
+    # Each text has a group of its own, or the cells would be compared with one another.
     repeated |= {"responses": tuple(responses), "groups": tuple(np.repeat(np.arange(cells), rows).tolist())}
     return recipe.evaluate(Case(**repeated).rollouts(recipe, checked=False))

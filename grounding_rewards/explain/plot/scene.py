@@ -124,7 +124,7 @@ def with_its_group(recipe: Recipe, case: Case) -> Case:
     """Remove the rows that the score of the case's row does not depend on."""
     if "trajectories" in recipe.needs:
         return case
-    rows = [case.row]
+    rows = [case.row]  # alone, unless groups count
     if "groups" in recipe.needs and case.groups is not None:
         rows = [row for row, group in enumerate(case.groups) if group == case.groups[case.row]]
     chosen = {

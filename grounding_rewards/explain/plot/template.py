@@ -16,12 +16,13 @@ from grounding_rewards.parsing.parse import MAX_LENGTH, parse
 from grounding_rewards.rollouts import CLICKED
 from grounding_rewards.scoring import Recipe
 
+# Not inside of words: point_2d and x1 hold no coordinates.
 _NUMERAL = re.compile(r"(?<![A-Za-z0-9_.])[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _ORDERS = {2: ((0, 1), (1, 0)), 4: ((0, 1, 2, 3), (1, 0, 3, 2))}
 """Orders of the numbers of a point, and of a box: x first, or y first."""
-_TRIES = 60
-_DECIMALS = (6, 4, 3, 2, 1, 0)
-_PROBES = np.array([[0.5, 0.5], [0.13, 0.71], [0.83, 0.29], [0.97, 0.04], [0.02, 0.9]])
+_TRIES = 60  # a response may repeat its answer thousands of times
+_DECIMALS = (6, 4, 3, 2, 1, 0)  # the finest first: coarser where a dialect reads no decimals
+_PROBES = np.array([[0.5, 0.5], [0.13, 0.71], [0.83, 0.29], [0.97, 0.04], [0.02, 0.9]])  # uneven: swapped axes show
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Template:
 
     def rounded(self, places: Floats) -> Floats:
         """Round places (n, 2) or (n, 4) to the numbers that the texts can say."""
-        near: Floats = np.round(places, self.decimals) + 0.0
+        near: Floats = np.round(places, self.decimals) + 0.0  # + 0.0 turns -0 into 0
         return near
 
     def write(self, places: Floats) -> list[str]:
@@ -55,7 +56,7 @@ class Template:
         ['click(200, 150)']
         """
         columns = [[f"{value:.{self.decimals}f}" for value in column] for column in self.rounded(places).T.tolist()]
-        whole = "%s".join(piece.replace("%", "%%") for piece in self.pieces)
+        whole = "%s".join(piece.replace("%", "%%") for piece in self.pieces)  # a % of the response stays one
         return [whole % numbers for numbers in zip(*(columns[number] for number in self.order), strict=True)]
 
 
@@ -107,6 +108,7 @@ def _read(recipe: Recipe, responses: list[str]) -> Floats:
 def _candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
     """Yield ways to exchange the place: where it was written last, the time before that, ..., everywhere."""
     numerals = list(_NUMERAL.finditer(response))
+    # Limited as parsed places are, so that they compare equal.
     values = np.clip([float(numeral[0]) for numeral in numerals], -COORDINATE_LIMIT, COORDINATE_LIMIT).tolist()
     length = len(place)
     for order in _ORDERS[length]:

@@ -144,7 +144,7 @@ def check_bands(
     there = [band for band in bands if band.n]
     problems = [problem for easier, harder in combinations(there, 2) if (problem := _problem(easier, harder))]
     problems += [f"{band.band} has no scored rollouts" for band in bands if not band.n and band.band in needed]
-    if len(there) < 2 and kind is None:
+    if len(there) < 2 and kind is None:  # a type may lack bands; all types together must not
         problems.append(f"{len(there)} of {len(bands)} bands have scored rollouts; expected two at least to compare")
     return BandCheck(kind, bands, tuple(problems), tuple(band.band for band in bands if not band.n))
 
@@ -175,7 +175,7 @@ def validate(
         for name in easiest_first
     }
     checks = [check_bands(total, easiest_first, needed=needed, ranges=ranges)]
-    kinds = sorted(counts) if len(counts) > 1 else []
+    kinds = sorted(counts) if len(counts) > 1 else []  # a single type is all of them, checked already
     checks += [check_bands(counts[kind], easiest_first, ranges=ranges, kind=kind) for kind in kinds]
     return Validation(tuple(checks))
 
@@ -194,7 +194,7 @@ def validate_stats(stats: SampleStats, declared: Sequence[Any] | NDArray[Any], c
     known = {band.name: (band.low, band.high) for band in curriculum.easiest_first()}
     counts: dict[str, dict[str, tuple[int, int]]] = {}
     for row, band in enumerate(declared):
-        if band is None or band != band:
+        if band is None or band != band:  # null, as Parquet's NaN too
             continue
         if band not in known:
             raise PoolError(f"{stats.named(row)} declares the band {band!r:.80}; expected one of {', '.join(known)}")

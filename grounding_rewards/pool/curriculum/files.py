@@ -68,6 +68,7 @@ def declared_bands(
     rollouts = open_rollouts([path])
     name = _column(path, column, rollouts.columns)
     stats = stats_of(rollouts, rounds=rounds, by=by, columns=_READ)
+    # Counted by the declared band, which comes as ``source``; both are sorted by name, so rows agree.
     return stats, stats_of(rollouts, rounds=rounds, by=name, columns=_READ).source.tolist()
 
 
@@ -165,10 +166,12 @@ def _write_data_sets(
     join: dict[str, Any] = {}
     if data is not None:
         join = {"join": data.join(stats)}
-        there = set(data.names)
+        there = set(data.names)  # stages must not draw samples without a row
         stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
     staged = stage_sets(stats, curriculum, seed)
+    # Rows without a schema do not fit into Parquet.
     suffix = ".jsonl" if data is not None and schema_of(data.table) is None else ".parquet"
+    # Names of stages are free text, names of files are not.
     slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", stage.name).strip("-.")[:80] or "stage" for stage in curriculum.stages]
     files = [f"stage-{place}-{slug}{suffix}" for place, slug in enumerate(slugs, 1)]
     rows = {name: part.rows for name, part in zip(files, staged.sets, strict=True)} | {OUTSIDE + suffix: staged.outside}

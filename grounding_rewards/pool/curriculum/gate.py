@@ -83,8 +83,8 @@ class StageGate:
         >>> StageGate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), StageGate(0.7, 0.3, last_k=2).success([1])
         (1.0, None)
         """
-        counted = scored(results)[-self.last_k :]
-        return math.fsum(counted) / self.last_k if len(counted) == self.last_k else None
+        counted = scored(results)[-self.last_k :]  # unscored ones take no place among the last
+        return math.fsum(counted) / self.last_k if len(counted) == self.last_k else None  # exact in any order
 
 
 def scored(results: Sequence[float | None]) -> list[float]:
@@ -154,10 +154,10 @@ class Progress:
         done = self.samples + samples
         if gate is None:
             move: Move = "up" if done >= epochs[self.stage] * size - ROUNDING else "stay"
-            counted = []
+            counted = []  # no gate will ask for them
         else:
-            move, counted = gate.decide(counted), counted[-gate.last_k :]
+            move, counted = gate.decide(counted), counted[-gate.last_k :]  # older ones cannot count again
         stage = self.stage + {"up": 1, "stay": 0, "down": -1}[move]
-        if stage == self.stage or not 0 <= stage < len(epochs):
+        if stage == self.stage or not 0 <= stage < len(epochs):  # at an end the results stay, too
             return replace(self, results=tuple(counted), samples=done), "stay"
         return Progress(stage), move

@@ -123,13 +123,14 @@ def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets
     Raises:
         PoolError: a stage would have no samples.
     """
-    whole = tuple(replace(stage, shares=None, size=None) for stage in curriculum.stages)
+    whole = tuple(replace(stage, shares=None, size=None) for stage in curriculum.stages)  # all samples: none drawn
     staged = stage_sets(stats, replace(curriculum, stages=whole))
     return staged, [_weights(staged, stage, curriculum) for stage in curriculum.stages]
 
 
 def _weights(staged: StageSets, stage: Stage, curriculum: Curriculum) -> Floats:
-    proportions = stage.shares or tuple(staged.counts[name] for name in stage.bands)
+    proportions = stage.shares or tuple(staged.counts[name] for name in stage.bands)  # all samples alike
+    # Empty bands have no share, so that the weights of the others sum to 1.
     shares = {name: share for name, share in zip(stage.bands, proportions, strict=True) if staged.counts[name]}
     weights = np.zeros(len(staged.band))
     for name, share in shares.items():
@@ -141,7 +142,7 @@ def _weights(staged: StageSets, stage: Stage, curriculum: Curriculum) -> Floats:
 def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.int64]], seed: int) -> StageSet:
     available = [len(members[name]) for name in stage.bands]
     asked = _asked(stage, available)
-    if not any(min(pair) for pair in zip(asked, available, strict=True)):
+    if not any(min(pair) for pair in zip(asked, available, strict=True)):  # empty, or not asked for
         counts = ", ".join(f"{name} {there}" for name, there in zip(stage.bands, available, strict=True))
         raise PoolError(
             f"stage {stage.name!r} has no samples (in its bands: {counts}); widen the bands, leave an empty one out of "
@@ -153,6 +154,7 @@ def _stage_set(stats: SampleStats, stage: Stage, members: dict[str, NDArray[np.i
     )
     rows = []
     for quota in quotas:
+        # A purpose of its own for each draw: those of one seed must not repeat one another.
         names, purpose = stats.sample_id[members[quota.band]], f"stage {stage.name}, band {quota.band}"
         rows.append(members[quota.band][draw(names, quota.taken, seed=seed, purpose=purpose)])
     return StageSet(stage, np.sort(np.concatenate(rows)), quotas)
@@ -166,6 +168,6 @@ def _asked(stage: Stage, available: list[int]) -> list[int]:
         return largest_remainder(available, stage.size)
     size = stage.size
     if size is None:
-        shares = [Fraction(str(share)) for share in stage.shares]
+        shares = [Fraction(str(share)) for share in stage.shares]  # exact: int below cuts a size off at 9.999...
         size = int(min(there * sum(shares) / share for there, share in zip(available, shares, strict=True)))
     return largest_remainder(stage.shares, size)

@@ -149,7 +149,7 @@ class Curriculum:
 
 
 def _check_name(what: str, name: Any) -> None:
-    if not (isinstance(name, str) and name) or re.search("[\ud800-\udfff]", name):
+    if not (isinstance(name, str) and name) or re.search("[\ud800-\udfff]", name):  # lone surrogates fit into no file
         raise PoolError(f"{what}: got the name {name!r:.80}; expected a text, such as 'easy'")
 
 
@@ -163,14 +163,15 @@ def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
     """
     rate = stats.pass_rate
     bands = np.full(len(stats), BETWEEN, dtype=np.int64)
-    for band in reversed(curriculum.easiest_first()):
+    for band in reversed(curriculum.easiest_first()):  # easier bands come last, and take the edges they share
         bands[(rate >= band.low) & (rate <= band.high)] = curriculum.band_names.index(band.name)
-    bands[stats.n < curriculum.min_rollouts] = UNMEASURED
+    bands[stats.n < curriculum.min_rollouts] = UNMEASURED  # last: a rate of too few rollouts is no measure
     return bands
 
 
 _GATE_KEYS = ("success_above", "failure_below", "last_k")
 _READERS: dict[str, Callable[[str], Any]] = {
+    # ``json`` itself keeps the last of two equal keys, in silence; ``tomllib`` refuses them.
     ".json": partial(json.loads, object_pairs_hook=unique_keys),
     ".toml": tomllib.loads,
 }
@@ -189,7 +190,7 @@ def read_curriculum(path: Path) -> Curriculum:
         raise PoolError(f"--stages: {path}: no such file; expected bands, stages and gate in .json or .toml")
     try:
         return from_plain(reader(path.read_text("utf-8")))
-    except RecursionError:
+    except RecursionError:  # json recurses, and the file is data
         raise PoolError(f"{path}: is nested too deep") from None
     except ValueError as error:  # PoolError, and what json and tomllib raise
         raise PoolError(f"{path}: {error}") from None

@@ -99,17 +99,17 @@ def report(
     >>> numbers.rounds[0]["mixed"], sorted(numbers.missing)
     (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
     """
-    moved, apart = _transitions([part for part in rounds if not part.swept])
+    moved, apart = _transitions([part for part in rounds if not part.swept])  # temperatures are no steps of training
     swept, failed = None, ""
     if by_temperature and len(by_temperature) > 1:
         try:
             swept = sweep(by_temperature).to_json()
         except PoolError as error:
-            failed = str(error)
+            failed = str(error)  # one section fails, not the page
     sources = [(part.name, by_source(part.stats)) for part in rounds]
     sizes = [(part.name, by_size(part.stats)) for part in rounds]
-    scored = [part for part in rounds if part.stats.n.any()]
-    draft = Report(
+    scored = [part for part in rounds if part.stats.n.any()]  # without a scored rollout there is nothing to divide by
+    draft = Report(  # without ``missing``, which is read off its empty sections
         title=title,
         rounds=tuple(map(summary, rounds)),
         num_correct=tuple(map(histogram, scored)),

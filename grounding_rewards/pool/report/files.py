@@ -62,14 +62,14 @@ def write_report(
     figures()
     if out.exists() and not out.is_dir():
         raise PictureError(f"{out}: is not a directory")
-    warnings = dict[str, None]()
+    warnings = dict[str, None]()  # a set in order: every round warns of the same recipes
     options = Options(by, target_space, recipe, lambda text: warnings.update({text: None}))
     with reporting.progress("counting rollouts") as advance:
         read = read_inputs(inputs, options)
         advance(1.0)
     hardest, suspects = shown_samples(read.parts[-1], samples, options) if read.parts and samples else ([], [])
     if data is not None:
-        shown, remarks = with_screenshots([*hardest, *suspects], data)
+        shown, remarks = with_screenshots([*hardest, *suspects], data)  # both at once: the data are read once
         warnings |= dict.fromkeys(remarks)
         hardest, suspects = shown[: len(hardest)], shown[len(hardest) :]
     numbers = report(
@@ -84,7 +84,7 @@ def write_report(
 
 def _write(numbers: Report, out: Path, reporting: Reporting) -> list[str]:
     """Write the pictures and then the page, without the pictures of an older page; return the names of the pictures."""
-    pictures, every = dict[str, tuple[Drawing, bytes]](), list(drawings(numbers))
+    pictures, every = dict[str, tuple[Drawing, bytes]](), list(drawings(numbers))  # drawn before files are opened
     with reporting.progress("drawing") as advance:
         for number, drawing in enumerate(every, 1):
             data = io.BytesIO()  # without date or program, so that the same numbers give the same bytes
@@ -94,11 +94,12 @@ def _write(numbers: Report, out: Path, reporting: Reporting) -> list[str]:
     html = page(numbers, pictures).encode("utf-8", "backslashreplace")
 
     def older() -> Iterator[Path]:
+        # Without a page the directory is not ours, and nothing in it is removed.
         there = sorted({output_of(path) for path in out.iterdir()}) if (out / PAGE).exists() else []
         yield from (path for path in there if FILES.fullmatch(path.name) and path.name not in pictures)
 
     with made_directory(out), atomic_files() as files:
-        files.open(out / PAGE).write(html)
+        files.open(out / PAGE).write(html)  # opened first, so renamed last: its pictures are there
         for name, (_, png) in pictures.items():
             files.open(out / name).write(png)
         files.removed = older()  # listed when the files take their names: another run may have written more by then
@@ -124,6 +125,7 @@ def page(numbers: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
         raise PictureError("a report needs jinja2: pip install 'grounding-rewards[report]'") from error
+    # Names, instructions and responses are data: unescaped they would run as HTML in the reader's browser.
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
     embedded = {(drawing.section, drawing.place): _embedded(drawing, data) for drawing, data in pictures.values()}
@@ -134,7 +136,7 @@ def page(numbers: Report, pictures: Mapping[str, tuple[Drawing, bytes]]) -> str:
         pictures=embedded,
         version=__version__,
     )
-    return html.encode("utf-8", "replace").decode("utf-8")
+    return html.encode("utf-8", "replace").decode("utf-8")  # lone surrogates of responses fit into no file
 
 
 def _embedded(drawing: Drawing, data: bytes) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
         TableError: a file cannot be read.
         PoolError: rollouts are no statistics of samples, a file comes twice, or a manifest is none.
     """
-    manifests = [Path(word) for word in words if word.endswith(".json")]
+    manifests = [Path(word) for word in words if word.endswith(".json")]  # rollouts end otherwise, as in .jsonl
     sources = [read_input(word) for word in words if not word.endswith(".json")]
     _check_once([*sources, *map(Input, manifests)])
     pools = [funnel(str(path), read_manifest(path, given=True)) for path in manifests]
@@ -79,16 +79,16 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     groups = grouped(others, lambda source: source.temperature is None or is_stats(source.path))
     parts = [_read(group, options) for group in groups]
     if split:
-        table = open_rollouts([source.path for source in split])
+        table = open_rollouts([source.path for source in split])  # as one table: a round may lie in several files
         numbers = [number for number in table.rounds() if number is not None]
         parts = [*(_count(f"round {number}", table, (number,), options) for number in numbers), *parts]
     swept, why = _sweep_of_files(parts)
     rounds = [part for part in parts if part not in swept]
-    if all(len(part.numbers) == 1 for part in rounds):
+    if all(len(part.numbers) == 1 for part in rounds):  # one without a number has no place in the order
         rounds.sort(key=lambda part: min(part.numbers))
     by_temperature = {part.temperatures[0]: part.stats for part in swept}
     if not swept and not why:
-        by_temperature, why = _sweep_of_a_round(rounds)
+        by_temperature, why = _sweep_of_a_round(rounds)  # a sweep of files comes first
     named = [replace(part, name=f"temperature {part.temperatures[0]:g}", swept=True) for part in swept]
     shown = [*named, *rounds]
     names = _unique([part.name for part in shown])
@@ -105,7 +105,7 @@ def _check_once(sources: Sequence[Input]) -> None:
     """Check that no file, or round of it, comes twice."""
     for place, source in enumerate(sources):
         for other in sources[:place]:
-            same = os.path.realpath(source.path) == os.path.realpath(other.path)
+            same = os.path.realpath(source.path) == os.path.realpath(other.path)  # links
             if same and (source.round == other.round or None in (source.round, other.round)):
                 raise PoolError(f"{source.path}: is given twice; give each file, or each round of it, once")
 
@@ -116,7 +116,7 @@ def _has_rounds(source: Input) -> bool:
         return False
     table = open_rollouts([source.path])
     table.need("sample_id", "acc")
-    return None not in table.rounds()
+    return None not in table.rounds()  # rows without a round would be in no part
 
 
 def _read(group: Sequence[Input], options: Options) -> Round:
@@ -127,7 +127,7 @@ def _read(group: Sequence[Input], options: Options) -> Round:
         table = open_rollouts(paths)
         table.need("sample_id", "acc")
         if source.temperature is not None:
-            one_round(table, paths, source.round)
+            one_round(table, paths, source.round)  # an error where the files hold several
         part = _count(name, table, None if source.round is None else (source.round,), options)
     else:
         stats = stats_of_input(source, options.by)
@@ -250,7 +250,7 @@ def _step(name: str, place: int, step: Any) -> Numbers:
 
 def _count_of(where: str, fields: Mapping[str, Any], field: str) -> int:
     value = fields.get(field)
-    if type(value) is not int or value < 0:
+    if type(value) is not int or value < 0:  # true is no count
         shown = "nothing" if value is None else f"{value!r:.80}"
         raise PoolError(
             f"{where}, field {field!r}: got {shown}; expected a count, as `pool next` writes into manifests"
@@ -259,4 +259,4 @@ def _count_of(where: str, fields: Mapping[str, Any], field: str) -> int:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and value == value and abs(value) != float("inf")
+    return type(value) in (int, float) and value == value and abs(value) != float("inf")  # nor is true a number

@@ -135,17 +135,17 @@ def by_source(stats: SampleStats) -> list[Numbers]:
     scored = stats.taken(stats.n > 0)
     rows_of = summaries.by_source(scored)
     lines = [_line(UNKNOWN if name is None else str(name), scored.taken(rows)) for name, rows in rows_of]
-    return sorted(lines, key=lambda line: (-line["zero_share"], line["source"]))
+    return sorted(lines, key=lambda line: (-line["zero_share"], line["source"]))  # names decide ties
 
 
 def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
     """Merge several sources into one line."""
     summed = {key: sum(line[key] for line in lines) for key in COUNTED}
-    rates = sum(line["accuracy"] * line["samples"] for line in lines)
+    rates = sum(line["accuracy"] * line["samples"] for line in lines)  # every sample weighs alike
     return {
         "source": name,
         **summed,
-        "zero_share": summed["none_correct"] / summed["samples"],
+        "zero_share": summed["none_correct"] / summed["samples"],  # anew, for shares do not add up
         "accuracy": rates / summed["samples"],
     }
 
@@ -156,8 +156,8 @@ def by_size(stats: SampleStats) -> list[Numbers]:
     The Wilson interval takes every sample as one trial. Empty bins at both ends are left out.
     """
     known = stats.taken((stats.n > 0) & ~np.isnan(stats.target_area))
-    place = np.searchsorted(AREAS, known.target_area, side="right") - 1
-    place = np.clip(place, 0, len(AREAS) - 2)
+    place = np.searchsorted(AREAS, known.target_area, side="right") - 1  # a bin holds its lower edge
+    place = np.clip(place, 0, len(AREAS) - 2)  # the whole screen, and more, is in the last bin
     lines = []
     for number, (low, high) in enumerate(pairwise(AREAS)):
         inside = known.taken(place == number)

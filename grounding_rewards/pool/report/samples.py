@@ -110,7 +110,7 @@ def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
     >>> commonest(["(1, 2)", None, "(3, 4)", "(3, 4)"])
     (('(3, 4)', 2), ('(1, 2)', 1))
     """
-    counts = Counter(shortened(text) for text in responses if text is not None)
+    counts = Counter(shortened(text) for text in responses if text is not None)  # one of 64 KiB would fill the page
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:COMMONEST])
 
 
@@ -153,7 +153,7 @@ def shown_samples(part: Round, most: int, options: Options) -> tuple[list[ShownS
     """Return the hardest samples of a round, and its suspects, ``most`` of each, without screenshots."""
     stats = part.stats
     doubtful = suspects(stats)
-    rows = [first_of(stats, chosen, most) for chosen in (stats.none_correct & ~doubtful, doubtful)]
+    rows = [first_of(stats, chosen, most) for chosen in (stats.none_correct & ~doubtful, doubtful)]  # none comes twice
     ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
     read = _rollouts(part, ids)
     return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
@@ -164,7 +164,7 @@ def _rollouts(part: Round, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]
     by_sample: dict[str, list[dict[str, Any]]] = {}
     if part.table is None or not ids:
         return by_sample
-    columns = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]
+    columns = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]  # not in every table
     for row in part.table.read(columns, samples=ids, rounds=part.rounds).to_pylist():
         by_sample.setdefault(str(row["sample_id"]), []).append(row)
     return by_sample
@@ -177,7 +177,7 @@ def _shown(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], opti
     placed = [rollout for rollout in rollouts if rollout["x_unit"] is not None and rollout["y_unit"] is not None]
     first: dict[str, Any] = next((rollout for rollout in rollouts if rollout["target"] is not None), {})
     size = read_size(next((rollout["image_size"] for rollout in rollouts if rollout["image_size"] is not None), None))
-    name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])
+    name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])  # looked up, never loaded
     places = outlines(
         first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
     ) if first else ()  # fmt: skip
@@ -217,7 +217,7 @@ def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple
             f"{data.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it names "
             f"{', '.join(map(repr, names[:3]))}: expected the data of these rollouts, or --id-column NAME"
         )
-    folder = data.path if data.path.is_dir() else data.path.parent
+    folder = data.path if data.path.is_dir() else data.path.parent  # paths in data are relative to them
     images = data.images if data.images.root else replace(data.images, root=str(folder))
     shown, failed, other = dict[str, ShownSample](), list[str](), list[str]()
     for batch in table.batches([name for name in (column, instruction_column) if name], whole=False):
@@ -226,7 +226,7 @@ def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple
             if name in wanted:
                 try:
                     shown[name], size = _with_screenshot(wanted[name], row, column, instruction_column, images)
-                except (ConvertError, PictureError) as error:
+                except (ConvertError, PictureError) as error:  # one broken image must not cost the page
                     failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
                     shown[name], size = _with_screenshot(wanted[name], row, None, instruction_column, images)
                 other += _other_aspect(shown[name], size)
@@ -259,7 +259,7 @@ def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[
     if size is None or shown.image_size is None:
         return []
     (wide, high), (width, height) = size, shown.image_size
-    if abs(wide * height - high * width) <= _ASPECT * high * width:
+    if abs(wide * height - high * width) <= _ASPECT * high * width:  # of the aspects, without a division by 0
         return []
     return [f"{shown.sample_id!r} is {wide:g} x {high:g}, its image_size {width:g} x {height:g}"]
 

@@ -189,7 +189,7 @@ def _sources(report: Report) -> Iterator[TextTable]:
         "source", "samples", "rollouts", "not scored", "right", "none correct", "mixed", "all correct", "never solved",
         "accuracy",
     ]  # fmt: skip
-    for name, lines in reversed(report.sources):
+    for name, lines in reversed(report.sources):  # the last round first, as its picture is
         rows = [
             [
                 line["source"], *(count(line[key]) for key in COUNTED), percent(line["zero_share"]),

@@ -67,7 +67,7 @@ class Funnel:
         self._zero = stats.none_correct
         names = [NO_SOURCE if source is None else str(source) for source in stats.source.tolist()]
         self._sources = sorted(set(names))
-        places = {name: place for place, name in enumerate(self._sources)}
+        places = {name: place for place, name in enumerate(self._sources)}  # numbers are counted faster than texts
         self._source = np.fromiter(map(places.__getitem__, names), dtype=np.int64, count=len(names))
 
     def remove(self, name: str, unwanted: NDArray[np.bool_], **parameters: Any) -> NDArray[np.int64]:
@@ -176,14 +176,14 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
     """
     logs = np.zeros(len(stats))
     for step in chosen:
-        rows = np.flatnonzero(funnel.left)
+        rows = np.flatnonzero(funnel.left)  # a selector may compare samples: none removed
         weights = select(stats.taken(rows), step.selector)
         for row in np.flatnonzero(weights < 0)[:1]:
             raise SelectorError(
                 f"selector {name_of(step.selector)} returned {weights[row]} for {stats.named(rows[row])}; expected 0 "
                 "or more, for a pool is drawn by these weights"
             )
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore"):  # log 0 is minus infinity: left out
             logs[rows] += np.log(weights)
         funnel.remove(step.name, np.isneginf(logs), **step.parameters)
     return logs
@@ -195,7 +195,7 @@ def as_list(name: str, value: Iterable[Any]) -> list[Any]:
     Raises:
         PoolError: it is a text, a mapping or no iterable.
     """
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):  # letters, or keys, are no list
         raise PoolError(f"{name}: got {value!r:.80}; expected a list")
     return list(value)
 
@@ -215,7 +215,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float) else _ADDRESS.sub("", repr(value))
 
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # differs from run to run; manifests must not
 
 
 def _band(band: Any) -> Band:

@@ -39,7 +39,7 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
     check_whole("total", total, 0)
     if any(share < 0 for share in exact) or not sum(exact):
         raise PoolError(f"shares: got {list(shares)}; expected numbers from 0, and one above 0")
-    parts = [share * total / sum(exact) for share in exact]
+    parts = [share * total / sum(exact) for share in exact]  # fractions: floats would break ties by their rounding
     whole = [int(part) for part in parts]
     order = sorted(range(len(parts)), key=lambda place: (whole[place] - parts[place], -parts[place], place))
     for place in order[: total - sum(whole)]:
@@ -94,7 +94,7 @@ def most_positive(limit: int, zero_share: Any) -> int:
     (80, 79, 0)
     """
     check_whole("limit", limit, 1)
-    positive = int(limit * (1 - share_of_zeros(zero_share))) + 1
+    positive = int(limit * (1 - share_of_zeros(zero_share))) + 1  # + 1: zero_quota may round down
     while positive and positive + zero_quota(positive, zero_share) > limit:
         positive -= 1
     return positive
@@ -135,39 +135,40 @@ def draw(
     check_whole("count", count, 0)
     check_whole("seed", seed, 0)
     if count >= len(sample_ids) and (log_weights is None or not np.isneginf(log_weights).any()):
-        return np.arange(len(sample_ids))
+        return np.arange(len(sample_ids))  # nothing to choose: no need to hash millions of names
     keys = _keys(sample_ids, int(seed), purpose)
     if log_weights is None:
-        return np.sort(np.argsort(~keys, kind="stable")[:count])
+        return np.sort(np.argsort(~keys, kind="stable")[:count])  # ``~``: largest first; unsigned, so no minus
     usable = np.flatnonzero(~np.isneginf(log_weights))
     key, log = keys[usable], log_weights[usable]
     score = np.zeros(len(usable))
-    if (log != log[:1]).any():
+    if (log != log[:1]).any():  # equal weights draw as none do: by all 64 bits of the key
         # u^(1/w) is largest where log(-log u) - log w is smallest, which neither overflows nor underflows.
-        score = np.log(-np.log(((key >> np.uint64(11)) + 0.5) * 2.0**-53)) - log
-    order = np.lexsort((~key, score))
+        score = np.log(-np.log(((key >> np.uint64(11)) + 0.5) * 2.0**-53)) - log  # + 0.5 keeps u off 0 and 1
+    order = np.lexsort((~key, score))  # its last key counts first
     return np.sort(usable[order[:count]])
 
 
 def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
     """Hash the seed, the purpose and each name to 64 bits; the number 1 and the text 1 differ."""
+    # Hashed to the length of a salt, for a purpose may be longer.
     salt = blake2b(f"{seed} {purpose}".encode(), digest_size=blake2b.SALT_SIZE).digest()
     keys = np.empty(len(sample_ids), dtype=np.uint64)
     for start in range(0, len(keys), _AT_ONCE):
         names = map(_bytes, sample_ids[start : start + _AT_ONCE])
         digests = b"".join([blake2b(name, digest_size=8, salt=salt).digest() for name in names])
-        keys[start : start + _AT_ONCE] = np.frombuffer(digests, dtype="<u8")
+        keys[start : start + _AT_ONCE] = np.frombuffer(digests, dtype="<u8")  # the same on all machines
     return keys
 
 
 def _bytes(name: Any) -> bytes:
-    written = str(name).encode("utf-8", "surrogatepass")
+    written = str(name).encode("utf-8", "surrogatepass")  # names may hold lone surrogates
     return written if isinstance(name, str) else b"\xff" + written  # which no text holds
 
 
 def _exact(name: str, value: Any) -> Fraction:
     try:
-        return Fraction(str(value))
+        return Fraction(str(value))  # as it is written, and numpy's numbers too
     except (ValueError, ZeroDivisionError):
         raise PoolError(f"{name}: got {value!r:.80}; expected a number from 0") from None
 

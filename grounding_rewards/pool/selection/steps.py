@@ -147,13 +147,13 @@ def next_pool(
         there = frozenset(as_list("available", available))
         ids = stats.sample_id.tolist()
         funnel.remove("not_in_data", ~np.fromiter((name in there for name in ids), dtype=np.bool_, count=len(ids)))
-    funnel.remove("unscored", stats.n == 0)
+    funnel.remove("unscored", stats.n == 0)  # without a measured pass rate neither easy nor hard
     _check_sources("selectors", stats, [name for step in chosen for name in sources_of(step.selector)])
     excluded = as_list("exclude_sources", exclude_sources)
     _check_sources("exclude_sources", stats, excluded)
     if excluded:
         funnel.remove("exclude_source", among(stats.source, excluded), sources=sorted(excluded))
-    drawable = funnel.left
+    drawable = funnel.left  # before any choice by difficulty, for the control
     if min_rollouts is not None:
         funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
     if two_model is not None:
@@ -214,7 +214,7 @@ def _remove_rejected(funnel: Funnel, stats: SampleStats, weak: SampleStats, stro
 def _right(stats: SampleStats, model: SampleStats, name: str) -> NDArray[np.int64]:
     """Return the number of a model's right rollouts, (m,), by the samples' names; -1 without a scored one."""
     counts = zip(model.sample_id.tolist(), model.n.tolist(), model.num_correct.tolist(), strict=True)
-    known = {sample: right for sample, n, right in counts if n}
+    known = {sample: right for sample, n, right in counts if n}  # unscored: not judged
     ids = stats.sample_id.tolist()
     correct = np.fromiter((known.get(sample, -1) for sample in ids), dtype=np.int64, count=len(ids))
     if len(ids) and (correct < 0).all():

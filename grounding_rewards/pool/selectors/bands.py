@@ -139,6 +139,7 @@ class Spread(_KeepOrLeave):
         options.number(self, "threshold")
 
     def __call__(self, stats: SampleStats) -> Floats:
+        # Not by the deviation alone: that of equal floats need not be 0.
         apart = (stats.spread > NO_SIGNAL) & (np.sqrt(stats.variance) > self.threshold)
         return np.where(apart | (stats.n == 1), 1.0, 0.0)
 

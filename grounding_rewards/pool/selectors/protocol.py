@@ -47,7 +47,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
     if not problem:
         try:
             returned = selector(stats)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # a selector is anybody's code; exit() must not end the run
             problem, cause = f"raised {type(error).__name__}: {error}", error
     if not problem:
         try:

@@ -55,8 +55,8 @@ class Learnability:
         return 0.25 * (2.0 if self.unbiased else 1.0) * (4.0 if self.scaled else 1.0)
 
     def __call__(self, stats: SampleStats) -> Floats:
-        right, n = stats.num_correct.astype(np.float64), np.maximum(stats.n, 1)
-        fewer = np.maximum(n - 1, 1) if self.unbiased else n
+        right, n = stats.num_correct.astype(np.float64), np.maximum(stats.n, 1)  # 0 of 0 right is 0 of 1
+        fewer = np.maximum(n - 1, 1) if self.unbiased else n  # one rollout is all right or all wrong, so 0 above
         weights: Floats = right / n * ((stats.n - right) / fewer)
         return weights * 4.0 if self.scaled else weights
 
@@ -83,7 +83,7 @@ class Every:
     def __post_init__(self) -> None:
         if isinstance(self.selectors, str | Mapping) or not isinstance(self.selectors, Sequence) or not self.selectors:
             raise options.wrong(self, "selectors", "a list of one selector or more")
-        object.__setattr__(self, "selectors", tuple(map(built, self.selectors)))
+        object.__setattr__(self, "selectors", tuple(map(built, self.selectors)))  # a tuple has a hash
 
     @property
     def low(self) -> float:
@@ -104,6 +104,7 @@ class Every:
     def _corners(self) -> list[float]:
         bounds = [1.0, 1.0]
         for part in self._built():
+            # All four: two negative bounds may have the highest product.
             corners = _product(np.array(bounds)[:, None], np.array([part.low, part.high], dtype=np.float64))
             bounds = [float(corners.min()), float(corners.max())]
         return bounds
@@ -112,7 +113,7 @@ class Every:
 def _product(one: Floats, other: Floats) -> Floats:
     """Return the product of weights, which is 0 only where a factor is: an underflow becomes the smallest float."""
     product: Floats = one * other
-    lost = (product == 0.0) & (one != 0.0) & (other != 0.0)
+    lost = (product == 0.0) & (one != 0.0) & (other != 0.0)  # 0 would leave the sample out
     return np.where(lost, np.copysign(_SMALLEST, product), product)
 
 

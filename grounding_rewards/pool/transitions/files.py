@@ -40,7 +40,7 @@ def compare_files(
         advance(0.4)
         second = stats_of_input(sources[1], by)
         advance(0.8)
-        again = None if null is None else stats_of_input(read_input(null), "source")
+        again = None if null is None else stats_of_input(read_input(null), "source")  # its sources do not matter
         compared = transitions(first, second, null=again, prior=prior)
     one, other = sources
     same = os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]

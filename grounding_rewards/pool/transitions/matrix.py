@@ -234,7 +234,7 @@ def transitions(
     ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
     """
     rounds, round_names = [before, after], ["the round before", "the round after"]
-    rows = aligned_rows(rounds, round_names)
+    rows = aligned_rows(rounds, round_names)  # kept whole: ``dropped`` and ``new`` need the samples of one round alone
     first_rows, second_rows = common_rows(rows, rounds, round_names)
     scored = (before.n[first_rows] > 0) & (after.n[second_rows] > 0)
     if not scored.any():
@@ -242,10 +242,11 @@ def transitions(
     first, second = before.taken(first_rows[scored]), after.taken(second_rows[scored])
     for name, stats in zip((*round_names, NULL), (first, second, null), strict=True):
         _check_size(name, stats)
+    # The null may have more rollouts than the round after; both matrices have one shape.
     shape = (int(first.n.max()) + 1, int(max(second.n.max(), 0 if null is None else null.n.max(initial=0))) + 1)
     moves = moves_of(None, first, second)
     # Without use beside a measured null, but an unknown prior is an error there, too.
-    chosen_prior = prior_of(prior, before.n, before.num_correct)
+    chosen_prior = prior_of(prior, before.n, before.num_correct)  # fitted to the whole round, not to ``first``
     if null is None:
         chance = computed(first.num_correct, first.n, second.n, shape, moves.escaped, chosen_prior)
     else:
@@ -297,7 +298,7 @@ def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
 
 def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> Chance:
     """Estimate the null from rollouts, over all samples of both rounds that it has scored."""
-    scored_null = null.taken(null.n > 0)
+    scored_null = null.taken(null.n > 0)  # a sample that the null never scored says nothing of chance
     rows = in_common([first, scored_null], ["both rounds", NULL])
     right, right_null = first.num_correct[rows[0]], scored_null.num_correct[rows[1]]
     never = right == 0

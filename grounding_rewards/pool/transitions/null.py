@@ -73,6 +73,7 @@ def computed(
     expected = np.zeros(shape)
     leaving: list[tuple[float, int]] = []  # chances of an escape, each with the number of its samples
     sides = shape[0], shape[0], shape[1]
+    # Equal counts have equal chances, so each kind of sample is computed once.
     kinds, counts = np.unique(np.ravel_multi_index((correct, n, n_after), sides), return_counts=True)
     for *each, count in zip(*np.unravel_index(kinds, sides), counts, strict=True):
         right, of, later, count = map(int, (*each, count))
@@ -88,7 +89,7 @@ def computed(
     low, high = (start + int(np.searchsorted(reached, edge)) for edge in (0.025, 0.975))
     places = start + np.arange(len(chances))
     tails = chances[places <= escaped].sum(), chances[places >= escaped].sum()
-    p_value = min(1.0, 2 * float(min(tails)))
+    p_value = min(1.0, 2 * float(min(tails)))  # both tails include the middle, so twice may exceed 1
     return Chance(BETA_BINOMIAL, prior, samples, expected, share, low / samples, min(1.0, high / samples), p_value)
 
 
@@ -113,6 +114,7 @@ def measured(
     low, high = (float(end) for end in wilson(escaped, samples))
     if not samples:
         return Chance(MEASURED, None, 0, expected, np.nan, np.nan, np.nan, np.nan)
+    # The same samples twice, so a paired test: the two shares are not independent.
     p_value = mcnemar(int((solved_null & ~solved_after).sum()), int((solved_after & ~solved_null).sum()))
     return Chance(MEASURED, None, samples, expected, escaped / samples, low, high, p_value)
 
@@ -122,18 +124,18 @@ def _number_of_escapes(leaving: list[tuple[float, int]]) -> tuple[int, Floats]:
     start, chances = 0, np.ones(1)
     for chance, count in leaving:
         first, others = _binomial(count, chance)
-        start, chances = start + first, np.convolve(chances, others)
-    return start, chances / chances.sum()
+        start, chances = start + first, np.convolve(chances, others)  # no leading zeros: short
+    return start, chances / chances.sum()  # a sum of 1 in spite of the cut tails
 
 
 def _binomial(n: int, chance: float) -> tuple[int, Floats]:
     """Return the first number of a binomial distribution without its negligible tails, and its chances."""
-    if not 0 < chance < 1:
+    if not 0 < chance < 1:  # logarithms of 0 below
         return (n if chance >= 1 else 0), np.ones(1)
     right = np.arange(n)
-    steps = np.log((n - right) / (right + 1)) + np.log(chance) - np.log1p(-chance)
+    steps = np.log((n - right) / (right + 1)) + np.log(chance) - np.log1p(-chance)  # ratios, for factorials overflow
     logs = np.concatenate([np.zeros(1), np.cumsum(steps)])
-    shares = np.exp(logs - logs.max())
+    shares = np.exp(logs - logs.max())  # of the largest: the first may underflow to 0
     shares = shares / shares.sum()
     kept = np.flatnonzero(shares > _NEGLIGIBLE)
     return int(kept[0]), shares[kept[0] : kept[-1] + 1]

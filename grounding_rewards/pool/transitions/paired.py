@@ -53,7 +53,7 @@ def difference(before: Floats, after: Floats) -> Difference:
     """
     moved = after - before
     mean = exact_mean(moved)
-    if len(moved) < 2:
+    if len(moved) < 2:  # one sample has no variance
         return Difference(exact_mean(before), exact_mean(after), mean, math.nan, math.nan)
     half = Z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
     return Difference(exact_mean(before), exact_mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
@@ -94,14 +94,14 @@ def aligned_rows(several: Sequence[SampleStats], called: Sequence[str]) -> NDArr
     in_order[:] = keys
     in_order = in_order[order]
     new = np.ones(len(keys), dtype=np.bool_)
-    new[1:] = in_order[1:] != in_order[:-1]
+    new[1:] = in_order[1:] != in_order[:-1]  # sorted: equal names are neighbours
     of, row = of[order], row[order]
     for place in np.flatnonzero(~new[1:] & (of[1:] == of[:-1]))[:1]:
-        which = int(of[place])
+        which = int(of[place])  # ``sorted`` is stable: rows of one set of statistics and one name are neighbours.
         again = several[which].named(row[place])
         raise PoolError(f"{called[which]}: {again} has two rows; expected one a sample")
     aligned = np.full((len(several), int(new.sum())), -1, dtype=np.int64)
-    aligned[of, np.cumsum(new) - 1] = row
+    aligned[of, np.cumsum(new) - 1] = row  # a number a name, counted where a new one begins
     return aligned
 
 

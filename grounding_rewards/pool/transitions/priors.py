@@ -98,6 +98,7 @@ def _tallies(n: ArrayLike, correct: ArrayLike) -> tuple[NDArray[np.int64], NDArr
     """Count the samples with more than i right, wrong and scored rollouts, for i from 0."""
     of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
     size = int(of.max(initial=0))
+    # Summed from the end: how many samples exceed i.
     counts = (np.bincount(tally, minlength=size + 1)[::-1].cumsum()[::-1][1:] for tally in (right, of - right, of))
     right_over, wrong_over, scored_over = counts
     return right_over, wrong_over, scored_over
@@ -113,25 +114,26 @@ def _fitted(
     Both are from 0.001 to 10,000; where they diverge, a + b is 10^12, which leaves one common rate. None where no
     sample has two rollouts, each is all right or all wrong, or the steps do not converge.
     """
-    if len(scored) < 2 or not (right[0] and wrong[0]):
+    if len(scored) < 2 or not (right[0] and wrong[0]):  # the likelihood has no single maximum
         return None
-    share = right.sum() / scored.sum()
+    share = right.sum() / scored.sum()  # start at the mean pass rate with a + b = 1
     place, damping = np.log(np.array([share, 1 - share])), 1e-3
     value = _value(place, right, wrong, scored)
     for _ in range(_STEPS):
         gradient, curvature = _slopes(place, right, wrong, scored)
-        if np.abs(gradient).max() < 1e-9 * scored[0]:
+        if np.abs(gradient).max() < 1e-9 * scored[0]:  # relative: the gradient grows with the samples
             return float(np.exp(place[0])), float(np.exp(place[1]))
         away = np.abs(np.linalg.eigvalsh(curvature)).max()
-        top = max(np.linalg.eigvalsh(curvature).max(), 0.0)
+        top = max(np.linalg.eigvalsh(curvature).max(), 0.0)  # not concave there: made so, for a step uphill
         step = np.linalg.solve((top + damping * away + 1e-12) * np.eye(2) - curvature, gradient)
+        # A factor of e² at most; just past the limits, so that they can be reached.
         tried = np.clip(place + np.clip(step, -2, 2), _LOW - 1, _HIGH + 1)
         tried_value = _value(tried, right, wrong, scored)
         if tried_value >= value:
             place, value, damping = tried, tried_value, damping / 10
         else:
-            damping = min(damping * 10, 1e9)
-        if (place <= _LOW).any():
+            damping = min(damping * 10, 1e9)  # Levenberg and Marquardt: a shorter step
+        if (place <= _LOW).any():  # every sample is all right or all wrong
             return None
         if (place >= _HIGH).any():
             return float(share * COMMON), float((1 - share) * COMMON)
@@ -177,7 +179,7 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
     'num_correct before does not look like Beta(1, 1): 30 never solved for 10.0 expected'
     """
     of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
-    of, right = of[of > 0], right[of > 0]
+    of, right = of[of > 0], right[of > 0]  # without rollouts any prior fits
     expected, never, always = np.zeros(int(of.max(initial=0)) + 1), 0.0, 0.0
     for rollouts, samples in zip(*np.unique(of, return_counts=True), strict=True):
         shares = samples * beta_binomial(int(rollouts), 0, 0, a, b)
@@ -185,7 +187,7 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
         never, always = never + float(shares[0]), always + float(shares[-1])
     observed = np.bincount(right, minlength=len(expected))
     statistic, cells = _pearson(observed, expected)
-    if _chi_square_tail(statistic, cells - 1 - fitted) >= LEVEL:
+    if _chi_square_tail(statistic, cells - 1 - fitted) >= LEVEL:  # a fitted parameter costs a degree
         return ""
     return (
         f"num_correct before does not look like {describe_prior(a, b)}: {int((right == 0).sum()):,} never solved for "
@@ -202,7 +204,7 @@ def _pearson(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> tupl
             cells.append([0.0, 0.0])
         cells[-1][0] += count
         cells[-1][1] += mean
-    if len(cells) > 1 and cells[-1][1] < _FEWEST:
+    if len(cells) > 1 and cells[-1][1] < _FEWEST:  # the last cell has no neighbour above
         count, mean = cells.pop()
         cells[-1][0] += count
         cells[-1][1] += mean
@@ -211,7 +213,7 @@ def _pearson(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> tupl
 
 def _chi_square_tail(statistic: float, freedom: int) -> float:
     """Return the upper tail of chi-square: its cube root is nearly normal (Wilson and Hilferty, 1931)."""
-    if freedom < 1:
+    if freedom < 1:  # too few cells to reject anything
         return 1.0
     width = 2 / (9 * freedom)
     return 0.5 * math.erfc(((statistic / freedom) ** (1 / 3) - 1 + width) / math.sqrt(2 * width))

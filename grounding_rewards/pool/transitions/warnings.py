@@ -21,7 +21,7 @@ def of_rounds(
     """Return the warnings on the samples of both rounds, on the whole rounds, and on the null's rollouts."""
     warnings: list[str] = []
     warm = temperatures(before), temperatures(after)
-    if warm[0] != warm[1] and all(warm):
+    if warm[0] != warm[1] and all(warm):  # unknown temperatures are no difference
         warnings.append(
             f"temperatures differ, {_list(warm[0])} before and {_list(warm[1])} after: the matrix mixes what the "
             "policy learnt with what the temperature does"

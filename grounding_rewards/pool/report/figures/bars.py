@@ -42,7 +42,7 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
         panels[place].set_ylabel("share of samples", fontsize=style.NORMAL)
     for axes in panels[max(len(rounds) - wide, 0) : len(rounds)]:
         axes.set_xlabel("right rollouts of a sample", fontsize=style.NORMAL)
-        axes.tick_params(labelbottom=True)
+        axes.tick_params(labelbottom=True)  # shared axes label the lowest row alone, which may be short
     style.outcome_legend(figure)
     return figure
 
@@ -50,7 +50,7 @@ def num_correct(rounds: Sequence[Numbers]) -> Figure:
 def _shares(each: Numbers) -> Floats:
     """Return shares of a round's scored samples, (3, n + 1), by outcome and number of right rollouts."""
     counts = np.array([each[name] for name in style.COLOURS], dtype=np.float64)
-    return np.asarray(counts / max(counts.sum(), 1.0))
+    return np.asarray(counts / max(counts.sum(), 1.0))  # no sample: all 0
 
 
 def _panel(axes: Axes, each: Numbers, name: str) -> None:
@@ -121,15 +121,15 @@ def _bars(axes: Axes, shares: Mapping[str, Sequence[float]], height: float, *, d
     left = [0.0] * rows
     for outcome, widths in shares.items():
         axes.barh(range(rows), widths, height, left=left, color=style.COLOURS[outcome], **style.EDGE)
-        ink = "black" if outcome == "all_correct" else "white"
+        ink = "black" if outcome == "all_correct" else "white"  # the yellow end of viridis
         for place, (share, start) in enumerate(zip(widths, left, strict=True)):
-            if share >= 0.06 + 0.005 * digits:
+            if share >= 0.06 + 0.005 * digits:  # narrower than its text otherwise
                 text = f"{100 * share:.{digits}f} %"
                 axes.text(start + share / 2, place, text, ha="center", va="center", color=ink, fontsize=fontsize)
         left = [start + share for start, share in zip(left, widths, strict=True)]
     style.tidy_axes(axes, "x")
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(rows - 0.45, -0.55)
+    axes.set_ylim(rows - 0.45, -0.55)  # downwards: the first row on top
     axes.set_xlim(0.0, 1.0)
     style.percent_axis(axes, "x")
 

@@ -31,12 +31,13 @@ def sizes(rounds: Sequence[tuple[str, Sequence[Numbers]]]) -> Figure:
     bins = sorted({(line["area_from"], line["area_to"]) for line in every})
     shades = colormaps["viridis"]
     for number, (_, lines) in enumerate(rounds):
-        shift = (number - (len(rounds) - 1) / 2) * min(0.7 / len(rounds), 0.14)
-        colour = shades(0.08 + 0.77 * number / max(len(rounds) - 1, 1))
+        shift = (number - (len(rounds) - 1) / 2) * min(0.7 / len(rounds), 0.14)  # beside each other: intervals show
+        colour = shades(0.08 + 0.77 * number / max(len(rounds) - 1, 1))  # neither too dark nor too pale
         held = [line for line in lines if line["samples"]]
         places = [bins.index((line["area_from"], line["area_to"])) + shift for line in held]
         rates = [line["accuracy"] for line in held]
         bars = [
+            # Rounding may put an end past the rate, and matplotlib refuses bars below 0.
             [max(rate - line["accuracy_low"], 0.0) for rate, line in zip(rates, held, strict=True)],
             [max(line["accuracy_high"] - rate, 0.0) for rate, line in zip(rates, held, strict=True)],
         ]
@@ -99,7 +100,7 @@ def temperatures(swept: Numbers) -> Figure:
     panels[1].axhline(0.0, color="0.3", linewidth=0.9, zorder=1)
     for name, (label, colour, marker) in _BESIDE.items():
         shares = [row[name] for row in swept["rows"]]
-        if all(share is not None for share in shares):
+        if all(share is not None for share in shares):  # a line with gaps would join what is not known
             panels[2].plot(values, shares, color=colour, marker=marker, markersize=5, linewidth=1.3, label=label)
     panels[2].set_ylim(-0.03, 1.03)
     titles = "accuracy", f"points from {swept['compared_with']:g}, paired", "share"
@@ -129,7 +130,7 @@ def _points(axes: Axes, swept: Numbers, name: str, low: str, high: str) -> None:
     for row in rows:
         kind = verdict(row, swept)
         colour, marker = _MARKS[kind]
-        ends = [row[name] if row[end] is None else row[end] for end in (low, high)]
+        ends = [row[name] if row[end] is None else row[end] for end in (low, high)]  # no interval: a bar without length
         bars: Any = [[max(row[name] - ends[0], 0.0)], [max(ends[1] - row[name], 0.0)]]
         axes.errorbar(
             [row["temperature"]], [row[name]], yerr=bars, capsize=3, markersize=7, elinewidth=1.3, color=colour,
@@ -145,7 +146,7 @@ def _ticks(values: Sequence[float]) -> tuple[list[float], list[str]]:
     >>> _ticks([1.0, 1.02, 1.04, 1.06, 2.0])
     ([1.0, 1.02, 1.04, 1.06, 2.0], ['1', '\n1.02', '\n\n1.04', '1.06', '2'])
     """
-    room = _LABEL * ((values[-1] - values[0]) or 1.0)
+    room = _LABEL * ((values[-1] - values[0]) or 1.0)  # 1.0 for a single temperature
     ends = [float("-inf")] * _LINES
     labels = list[str]()
     for value in values:

@@ -78,7 +78,7 @@ def heat_map(moved: Numbers, before: str, after: str) -> Figure:
         axes.set_xlabel(f"right rollouts after, of {listed(moved['n_after'])}", fontsize=style.NORMAL)
     for axes in panels if not grid.beside else panels[:1]:
         axes.set_ylabel(f"before, of {listed(moved['n_before'])} (samples)", fontsize=style.NORMAL, labelpad=7)
-    places = range(0, rows, -(-rows // 20))
+    places = range(0, rows, -(-rows // 20))  # some 20 labels: more would overlap
     labels = [f"{place}  ({_count(float(grid.observed[place].sum()))})" for place in places]
     panels[0].set_yticks(places, labels=labels)
     _bar(figure, image, panels.tolist(), grid)
@@ -96,7 +96,7 @@ def _cropped(observed: Floats, expected: Floats) -> tuple[Floats, Floats]:
     """Crop empty rows and columns at the end of large maps."""
     high = int(np.flatnonzero(observed.sum(axis=1))[-1]) + 1
     held = observed.sum(axis=0) + np.nansum(expected, axis=0)
-    wide = int(np.flatnonzero(held >= 0.5)[-1]) + 1
+    wide = int(np.flatnonzero(held >= 0.5)[-1]) + 1  # chance leaves a trace everywhere: half a sample counts
     rows, columns = (
         whole if whole <= _WHOLE else filled for filled, whole in zip((high, wide), observed.shape, strict=True)
     )
@@ -109,7 +109,7 @@ def _panel(axes: Axes, cells: Floats, title: str, grid: _Grid) -> Any:
 
     totals = np.nansum(cells, axis=1, keepdims=True)
     shares = np.divide(cells, totals, out=np.full(cells.shape, np.nan), where=totals > 0)
-    shades = colormaps["viridis"].with_extremes(bad="0.93")
+    shades = colormaps["viridis"].with_extremes(bad="0.93")  # NaN: rows without a sample
     image = axes.imshow(shares, cmap=shades, norm=PowerNorm(_GAMMA, 0.0, 1.0), aspect="auto", interpolation="nearest")
     axes.set_title(title, fontsize=style.NORMAL, loc="left")
     axes.spines[:].set_visible(False)
@@ -132,7 +132,7 @@ def _bar(figure: Figure, image: Any, panels: list[Axes], grid: _Grid) -> None:
 def _write(axes: Axes, cells: Floats, shares: Floats, between: str) -> None:
     for (row, column), count in np.ndenumerate(cells):
         share = float(shares[row, column])
-        if np.isnan(share) or count < 0.05:
+        if np.isnan(share) or count < 0.05:  # would be written as 0.0
             continue
         text = _count(float(count)) + (f"{between}{100 * share:.0f} %" if share >= 0.005 else "")
         ink = "black" if share**_GAMMA > _LIGHT else "white"
@@ -145,8 +145,8 @@ def _count(value: float) -> str:
     >>> _count(12.0), _count(0.26), _count(3.44), _count(1234.0), _count(45678.0), _count(1234567.0)
     ('12', '0.3', '3.4', '1234', '46k', '1.2M')
     """
-    if value >= 999_500:
+    if value >= 999_500:  # from here on thousands round to 1000k
         return f"{value / 1e6:.1f}M"
     if value >= 10_000:
         return f"{value / 1e3:.0f}k"
-    return f"{value:.0f}" if value >= 9.95 or value == round(value) else f"{value:.1f}"
+    return f"{value:.0f}" if value >= 9.95 or value == round(value) else f"{value:.1f}"  # 10, not 10.0

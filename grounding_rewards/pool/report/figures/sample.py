@@ -122,7 +122,7 @@ def closer_views(scene: Scene, shown: ShownSample) -> list[tuple[str, Window]]:
         return near_target
     size = np.array([scene.width, scene.height])
     low, high = clicks.min(axis=0), clicks.max(axis=0)
-    taken = any(len(_inside(clicks, window)) == len(clicks) for _, window in near_target)
+    taken = any(len(_inside(clicks, window)) == len(clicks) for _, window in near_target)  # that view shows them all
     if taken or ((high - low) > _TIGHT * size).any():
         return near_target
     reach = 1.5 * (high - low).max()
@@ -150,7 +150,7 @@ def _draw(axes: Axes, shown: ShownSample, scene: Scene, window: Window) -> dict[
         axes.imshow(0.35 + part / 255.0 * 0.65, cmap="gray", vmin=0.0, vmax=1.0, extent=extent, aspect="auto")
     axes.set_autoscale_on(False)
     axes.set_xlim(x1, x2)
-    axes.set_ylim(y2, y1)
+    axes.set_ylim(y2, y1)  # downwards, as on screens
     axes.set_xticks([])
     axes.set_yticks([])
     axes.spines[:].set_color("0.6")
@@ -166,7 +166,7 @@ def _cut(image: Image, scene: Scene, window: Window) -> tuple[Image, Window]:
     scale = np.array([wide / scene.width, high / scene.height])
     low = np.maximum(np.floor(np.array(window[:2]) * scale).astype(int), 0)
     top = np.minimum(np.ceil(np.array(window[2:]) * scale).astype(int), (wide, high))
-    step = max(1, int((top - low).max()) // _DOTS)
+    step = max(1, int((top - low).max()) // _DOTS)  # whole pixels, so that blocks can be averaged
     (x1, y1), (x2, y2) = low.tolist(), (low + np.maximum((top - low) // step, 1) * step).tolist()
     cut = image[y1:y2, x1:x2]
     if step > 1:
@@ -181,7 +181,7 @@ def _target(scene: Scene) -> list[Line2D]:
     from matplotlib.lines import Line2D
     from matplotlib.patheffects import Normal, Stroke
 
-    effects = [Stroke(linewidth=4.4, foreground="white"), Normal()]
+    effects = [Stroke(linewidth=4.4, foreground="white"), Normal()]  # a white edge shows on any screenshot
     lines = []
     for corners in scene.outlines:
         if len(corners) == 1:
@@ -199,7 +199,7 @@ def _clicks(points: Floats, shown: ShownSample, window: Window) -> list[Line2D]:
     for right, look, edge in ((False, _WRONG, "white"), (True, _RIGHT_ONE, "black")):
         inside = _inside(points[shown.right == right], window)
         if len(inside):
-            every = int((shown.inside & (shown.right == right)).sum())
+            every = int((shown.inside & (shown.right == right)).sum())  # of the whole screen: one label for all views
             label = f"{every:,} {'right' if right else 'wrong'} click{'' if every == 1 else 's'}"
             options = {**look, "markeredgecolor": edge, "markeredgewidth": 0.8, "clip_on": False, "zorder": 4}
             lines.append(Line2D(inside[:, 0], inside[:, 1], label=label, **options))
@@ -234,7 +234,7 @@ def _legend(figure: Figure, lines: dict[str, Line2D], wide: float, high: float) 
 
     handles = []
     for line in lines.values():
-        handle = copy(line)
+        handle = copy(line)  # the line itself is on its axes, and would move
         handle.set_data([0], [0])
         handles.append(handle)
     if handles:

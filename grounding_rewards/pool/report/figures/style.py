@@ -84,7 +84,7 @@ def distinct_labels(texts: Sequence[str], most: int = 34) -> list[str]:
     long = [line for line in lines if len(line) > most]
     shared = len(commonprefix(long)), len(commonprefix([line[::-1] for line in long]))  # noqa: RUF071
     short = [legible(_apart(line, *shared, most) if line in long else line, most) for line in lines]
-    numbers = [short[: place + 1].count(text) for place, text in enumerate(short)]
+    numbers = [short[: place + 1].count(text) for place, text in enumerate(short)]  # if equal still: numbered
     return [
         f"{text} ({number})" if short.count(text) > 1 else text for text, number in zip(short, numbers, strict=True)
     ]
@@ -95,7 +95,7 @@ def _apart(line: str, start: int, end: int, most: int) -> str:
     if start + end >= len(line):
         return line
     room = max(most - 2 - (len(line) - start - end), 0)
-    before = min(start, max(room * 2 // 3, room - end))
+    before = min(start, max(room * 2 // 3, room - end))  # two thirds before, where both ends are long enough
     after = min(end, room - before)
     kept = line[start - before : len(line) - end + after]
     return f"{'…' if before < start else ''}{kept}{'…' if after < end else ''}"
@@ -105,7 +105,7 @@ def _apart(line: str, start: int, end: int, most: int) -> str:
 def _drawn() -> frozenset[int]:
     """Return the code points of the font."""
     figures()
-    from matplotlib.font_manager import findfont
+    from matplotlib.font_manager import findfont  # slow to import, and an extra
     from matplotlib.ft2font import FT2Font
 
     return frozenset(FT2Font(findfont("DejaVu Sans")).get_charmap())
