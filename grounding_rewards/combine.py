@@ -148,18 +148,19 @@ class Product(_Parts):
 
     @property
     def low(self) -> float:
-        return min(self._bounds())
+        return self._bounds()[0]
 
     @property
     def high(self) -> float:
-        return max(self._bounds())
+        return self._bounds()[1]
 
-    def _bounds(self) -> list[float]:
-        bounds = [1.0]
+    def _bounds(self) -> tuple[float, float]:
+        low = high = 1.0
         for _, part in self.parts:
             # A negative factor turns lowest to highest, so that every corner counts.
-            bounds = [bound * side for bound in bounds for side in (part.low, part.high)]
-        return bounds
+            corners = [bound * side for bound in (low, high) for side in (part.low, part.high)]
+            low, high = min(corners), max(corners)
+        return low, high
 
     def join(self, scores: Mapping[str, Floats]) -> Floats:
         return _folded(np.multiply, self.parts, scores)

@@ -1,5 +1,6 @@
 """The algebra: literal values, bounds that hold to the last bit, names, nesting, and what cannot be built."""
 
+import itertools
 import math
 import pickle
 
@@ -286,3 +287,13 @@ def test_parts_are_joined_from_left_to_right(join):
     by_hand = {product: lambda a, b, c: a * b * c, best: max}[join]
     expected = [by_hand(*row) for row in zip(*(column.scores.tolist() for column in columns.values()), strict=True)]
     assert total(join(**columns)) == expected
+
+
+def test_the_bounds_of_many_factors_are_those_of_all_corners():
+    sides = [(-1.5, 0.5), (0.1, 3.0), (-2.0, -0.3), (0.7, 0.7), (-1.0, 1.0)]
+    parts = {f"p{n}": gr.verifier(lambda rollouts: [], low=low, high=high) for n, (low, high) in enumerate(sides)}
+    corners = [math.prod(corner) for corner in itertools.product(*sides)]
+    bounds = product(**parts)
+    assert (bounds.low, bounds.high) == (min(corners), max(corners))
+    many = product(**{f"p{n}": gr.verifier(lambda rollouts: [], low=-1.0, high=1.0) for n in range(200)})
+    assert (many.low, many.high) == (-1.0, 1.0)

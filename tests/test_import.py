@@ -7,6 +7,8 @@ import pytest
 
 import grounding_rewards as gr
 
+pytestmark = pytest.mark.slow
+
 HEAVY = [
     "torch", "transformers", "trl", "verl", "ray", "pyarrow", "shapely", "typer", "rich", "pandas", "duckdb",
     "matplotlib",

@@ -14,6 +14,8 @@ from grounding_rewards.catalogue import shown_with
 from grounding_rewards.testing.hostile import BAITS, short_responses
 from grounding_rewards.testing.recipes import examples_of
 
+pytestmark = pytest.mark.slow
+
 GELATO, GELATO_PIXEL, GTA1 = gr.recipe("gelato"), gr.recipe("gelato-pixel"), gr.recipe("gta1")
 CLICK = gr.recipe("click", response_space="pixel")
 UNIT_BOX = [0.1, 0.1, 0.3, 0.2]

@@ -18,6 +18,8 @@ from grounding_rewards.testing import ANSWER_FORMATS
 from grounding_rewards.testing._checks import same_bits
 from grounding_rewards.testing.recipes import examples_of
 
+pytestmark = pytest.mark.slow
+
 DIALECTS = collect([]).parsers
 ZEROS = ("0", "-0", "-0.0", "-.0", "-0.", "-0e0", "+0", "-1e-400", "-00", "-0x0", "−0")
 NUMERAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -25,7 +24,7 @@ def share(name: str, value: float) -> float:
     Raises:
         RecipeError: it is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise RecipeError(f"option {name}: got {value!r}; expected a number from 0 to 1")
     return float(value)
 

@@ -22,6 +22,8 @@ from grounding_rewards.testing import check_dialect
 from tests.cases import cases
 from tests.parsing.fragments import ANSWERS, responses
 
+pytestmark = pytest.mark.slow
+
 
 def inside(dialect):
     """The dialects that an AutoDialect tries; the dialect itself where it is none."""

@@ -25,6 +25,8 @@ from grounding_rewards.testing import (
 from grounding_rewards.testing.timing import check_time
 from grounding_rewards.verifiers import Hit, InsideDistance
 
+pytestmark = pytest.mark.slow
+
 
 def clicked(rollouts):
     return (~np.isnan(rollouts.predictions.xy[:, 0])).astype(np.float64)

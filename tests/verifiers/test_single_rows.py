@@ -22,6 +22,8 @@ from grounding_rewards.verifiers import (
 )  # fmt: skip
 from tests.verifiers.judging import rollouts
 
+pytestmark = pytest.mark.slow
+
 VERIFIERS = [
     Hit(point_radius=4), Hit(polygon="half_open", border="strict", enlarge=1.3), Hit(point_share=0.05),
     Hit(whole_edges=True), NearPoint(radius=7.5), NearPoint(share=0.1, border="strict"), InsideDistance(),

@@ -91,7 +91,7 @@ def _write(numbers: Report, out: Path, reporting: Reporting) -> list[str]:
             drawing.draw().savefig(data, format="png", dpi=DOTS, metadata={"Software": None})
             pictures[drawing.file] = drawing, data.getvalue()
             advance(number / len(every))
-    html = page(numbers, pictures).encode("utf-8", "backslashreplace")
+    html = page(numbers, pictures).encode("utf-8")
 
     def older() -> Iterator[Path]:
         # Without a page the directory is not ours, and nothing in it is removed.

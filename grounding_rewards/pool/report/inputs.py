@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -196,9 +197,16 @@ def _confounded(parts: Sequence[Round]) -> str:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Add numbers to names that come again."""
-    counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
-    return [name if count == 1 else f"{name} ({count})" for name, count in zip(names, counts, strict=True)]
+    """Add numbers to names that come again; no two names are equal then.
+
+    >>> _unique(["a", "a", "a (2)"])
+    ['a', 'a (2)', 'a (2) (2)']
+    """
+    unique: dict[str, None] = {}
+    for name in names:
+        numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
+        unique[next(each for each in numbered if each not in unique)] = None
+    return list(unique)
 
 
 _COUNTS = ("kept", "zero", "positive")

@@ -211,7 +211,8 @@ def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple
     instruction_column = next((name for name in _INSTRUCTIONS if name in table.columns), None)
     wanted = {sample.sample_id: sample for sample in samples}
     names = sample_names(table, data.id_column)
-    missing = [name for name in wanted if name not in set(names)]
+    known = set(names)
+    missing = [name for name in wanted if name not in known]
     if wanted and len(missing) == len(wanted):
         raise PoolError(
             f"{data.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it names "

@@ -355,6 +355,7 @@ def test_no_text_breaks_it(text, wanted):
         assert 0.0 <= scores.total[0] <= 1.0
 
 
+@pytest.mark.slow
 def test_it_keeps_what_every_recipe_promises():
     check_recipe(UI_S1)
     check_recipe(gr.recipe("ui-s1", returns=True))

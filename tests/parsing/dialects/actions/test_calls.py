@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -277,6 +278,7 @@ UNITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @cases("unit", UNITS)
 @cases("before", ["", "click(", "click('", "click(point='"])
 def test_64_ki_take_linear_time(unit, before):

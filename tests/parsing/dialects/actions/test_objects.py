@@ -3,6 +3,7 @@
 import json
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def test_whatever_the_text(text):
     assert all(isinstance(item, dict) for item in objects(text))
 
 
+@pytest.mark.slow
 @cases(
     "unit",
     ["{", "{}", "{a}", '{"a"}', '{"', "'", "{'", "}", "}{", "{{}", '{"a":', '{"a":1}', "{'\\'", '{"\\"', "{'a' '"],

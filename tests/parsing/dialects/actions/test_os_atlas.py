@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,7 @@ UNITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @cases("unit", UNITS)
 @cases("before", ["", "{'action': 'type', 'text': '", "actions:\n", "TYPE [", "(5, 6) "])
 def test_64_ki_take_linear_time(unit, before):

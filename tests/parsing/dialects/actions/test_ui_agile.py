@@ -4,6 +4,7 @@ import re
 import time
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +131,7 @@ def bits(found, row):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(answers() | st.text("<answer>/{}[]'\"action:, 12.-xy()", max_size=40), min_size=1, max_size=8))
 def test_many_texts_are_read_as_one(texts):
@@ -189,6 +191,7 @@ def test_openers_take_linear_time(opener):
     assert seconds(text) < 0.5
 
 
+@pytest.mark.slow
 @cases("answer", ANSWERS)
 def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(answer):
     for end in range(1, len(answer)):
