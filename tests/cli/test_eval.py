@@ -202,6 +202,7 @@ def test_help(run):
     assert "pixel, model_pixel, unit, thousandths" in " ".join(text.replace("│", " ").split())
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(files):
     for reader in ("head -c 5", "true"):
         command = f"{sys.executable} -m grounding_rewards eval {files[0]} --response-space pixel --json | {reader}"

@@ -212,6 +212,7 @@ def test_an_installed_plugin_is_built_by_its_name(installed):
     assert near.startswith("unknown recipe 'acme/shrap'; did you mean 'acme/sharp'?")
 
 
+@pytest.mark.slow
 def test_all_plugins_load_unless_some_are_chosen_and_a_broken_one_is_named(installed):
     names = "print(gr.list_recipes())"
     built_in = repr(tuple(collect([]).recipes))
@@ -232,6 +233,7 @@ def test_a_chosen_plugin_that_is_not_installed_is_an_error(installed):
     assert "plugin 'amce', named in GROUNDING_REWARDS_PLUGINS, is not installed; there are: ['acme', 'broken']" in error
 
 
+@pytest.mark.slow
 def test_an_unknown_name_of_a_plugin_that_is_left_out_says_so(installed):
     hint = "; plugin 'acme' is installed, but GROUNDING_REWARDS_PLUGINS leaves it out."
     part = "gr.recipe('composite', response_space='pixel', parts={'a': {'verifier': 'acme/x', 'weight': 1}})"

@@ -157,6 +157,7 @@ ROLLOUTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(rows=ROLLOUTS, seed=st.integers(0, 9))
 def test_it_is_what_the_arrays_say_and_the_order_of_rows_changes_no_bit(tmp_path_factory, rows, seed):

@@ -294,6 +294,7 @@ def test_temperatures_are_the_same_in_every_type(tmp_path):
     assert stats_of(table).temperature.tolist() == [0.7]
 
 
+@pytest.mark.slow
 def test_a_directory_is_read_while_it_is_written(tmp_path):
     recorder = RolloutRecorder(tmp_path / "run")
     written = threading.Event()

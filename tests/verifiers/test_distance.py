@@ -284,6 +284,7 @@ def test_moving_click_and_target_together_changes_nothing(verifier, box, x, y, d
     assert judge(verifier, [(x + dx, y + dy)], moved, size=(1000, 800)) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_what_every_verifier_promises():
     for verifier, more in [
         (InsideDistance(), {"scale": True, "translation": True}), (DenseDistance(), {"scale": True}),

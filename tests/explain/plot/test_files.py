@@ -157,6 +157,7 @@ def test_a_size_that_is_not_the_screenshots_is_an_error(tmp_path, case, came):
     assert names(tmp_path) == ["a.png"]
 
 
+@pytest.mark.slow
 def test_the_picture_is_drawn_though_the_reader_of_the_words_has_gone(tmp_path):
     words = [sys.executable, "-m", "grounding_rewards", "explain", "gelato", "--plot", str(tmp_path / "why.png")]
     reading, writing = os.pipe()

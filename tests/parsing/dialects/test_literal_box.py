@@ -1,6 +1,7 @@
 """Boxes in a list of dicts, fenced or not: GUI-G1."""
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -107,6 +108,7 @@ def test_where_the_pattern_matches_read_finds_the_same(text):
         assert read_boxes(text) == [[float(number) for number in found.group("x1", "y1", "x2", "y2")]]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=5))
 def test_many_texts_read_as_each_alone(some):

@@ -228,6 +228,7 @@ written = st.one_of(
 fences = st.builds("{}```json{}\n{}\n```{}".format, pieces, pieces, written, pieces)
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(written | fences)
 @example(f"\u3000```json\n{LIST}\n```")

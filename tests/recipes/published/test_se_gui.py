@@ -193,6 +193,7 @@ pieces = st.sampled_from(
 texts = st.lists(st.one_of(pieces, pieces, responses), min_size=1, max_size=8).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=5))
 def test_one_response_and_many_score_alike(answers):

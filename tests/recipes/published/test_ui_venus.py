@@ -128,6 +128,7 @@ lists = st.lists(numbers, max_size=5).map(lambda items: f"[{','.join(items)}]")
 texts = st.lists(st.one_of(responses, lists), min_size=1, max_size=4).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from([BOXES, POINTS]), st.lists(texts, min_size=1, max_size=5))
 def test_one_response_and_many_score_alike(recipe, answers):

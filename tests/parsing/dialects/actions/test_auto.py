@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,6 +181,7 @@ def test_all_forms_alone_and_in_a_batch(answers):
 MIXED = st.one_of(responses, test_json_actions.objects(), test_calls.TEXTS, test_compact.TEXTS, test_os_atlas.TEXTS)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(MIXED, min_size=1, max_size=6), st.sampled_from(["only", "first", "last", "all"]),
        st.sampled_from(["closed", "open", "read"]))  # fmt: skip

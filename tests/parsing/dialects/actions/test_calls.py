@@ -236,6 +236,7 @@ TEXTS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=5), st.sampled_from(["only", "first", "last", "all"]))
 def test_alone_and_in_a_batch_near_the_usual_forms(texts, answers):

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -214,12 +215,14 @@ def objects(draw):
     return draw(st.sampled_from(["", "<answer>[", "<tool_call>\n", "I {", "'", draw(TEXT)])) + body + draw(TEXT)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(objects(), min_size=1, max_size=5), st.sampled_from(["only", "first", "last", "all"]))
 def test_alone_and_in_a_batch_near_the_usual_forms(texts, answers):
     agree(texts, ACTION_JSON, answers)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(objects())
 def test_a_usual_form_is_what_the_function_reads(text):
