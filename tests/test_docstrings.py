@@ -13,7 +13,7 @@ import grounding_rewards_adapters
 LIBRARY = [Path(package.__file__).parent for package in (gr, grounding_rewards_adapters)]
 FOLDERS = [*LIBRARY, *(Path(__file__).parents[1] / name for name in ("tests", "examples", "benchmarks", "docs"))]
 ASKING = {"How", "Of", "What", "When", "Where", "Whether", "Which", "Who"}
-OURS = re.compile(r"(?<![^\W_])(mend(s|ed|ing)?|(un)?paid|pays|told)(?![^\W_])", re.IGNORECASE)
+OURS = re.compile(r"(?<![^\W_])(mend(s|ed|ing)?|(un)?paid|pays?|told)(?![^\W_])", re.IGNORECASE)
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 

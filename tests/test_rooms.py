@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
-
-import grounding_rewards as gr
 
 ORDER = (
     "_version errors", "arrays geometry", "actions", "coords", "targets", "rollouts", "groups parsing", "verifiers",
     "combine", "hookspecs", "plugins", "scoring", "recipes", "catalogue", "stats", "tables", "batch checks explain",
-    "converting", "pool", "testing", "cli", "__init__ __main__",
+    "converting", "pool", "testing", "cli", "__init__ __main__", "adapters",
 )  # fmt: skip
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
-PACKAGE = Path(gr.__file__).parent
-FILES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+PACKAGES = {"grounding_rewards": (), "grounding_rewards_adapters": ("adapters",)}
+FILES = {
+    ".".join((*room, *path.relative_to(folder).with_suffix("").parts)): path
+    for package, room in PACKAGES.items()
+    for folder in [Path(import_module(package).__file__).parent]
+    for path in folder.rglob("*.py")
+}
 
 
 def imports(name: str) -> Iterator[tuple[int, str]]:
@@ -26,11 +30,13 @@ def imports(name: str) -> Iterator[tuple[int, str]]:
     types = {id(each) for block in blocks for each in ast.walk(block)}
     for node in ast.walk(tree):
         if id(node) not in types and isinstance(node, ast.Import | ast.ImportFrom):
+            assert not getattr(node, "level", 0), f"{name}:{node.lineno}: a relative import hides its room"
             base = [node.module] if isinstance(node, ast.ImportFrom) else []
             for alias in node.names:
-                parts = ".".join([*base, alias.name]).split(".")
-                if parts[0] == PACKAGE.name:
-                    yield node.lineno, next(filter(None, (file(parts[1:end]) for end in range(len(parts), 0, -1))))
+                package, *parts = ".".join([*base, alias.name]).split(".")
+                if package in PACKAGES:
+                    path = [*PACKAGES[package], *parts]
+                    yield node.lineno, next(filter(None, (file(path[:end]) for end in range(len(path), -1, -1))))
 
 
 def file(parts: list[str]) -> str:

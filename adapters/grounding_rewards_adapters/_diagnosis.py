@@ -36,8 +36,8 @@ class Diagnosis:
     _reasons: Counter[gr.Reason] = field(default_factory=Counter)
     _examples: dict[gr.Reason, str] = field(default_factory=dict)
     _asked: Counter[str] = field(default_factory=Counter)
-    _said: set[str] = field(default_factory=set)
-    _found: list[Finding] = field(default_factory=list)
+    _taken: set[str] = field(default_factory=set)
+    _findings: list[Finding] = field(default_factory=list)
 
     def add(self, scored: RecipeSlice) -> str | None:
         """Look at scored rows; the line where these made them enough, else None."""
@@ -49,7 +49,7 @@ class Diagnosis:
         rows = min(room, len(scored.scores))
         self._sizes.append([nowhere(rows, 2) if sizes is None else sizes[:rows] for sizes in scored.sizes])
         self._count(scored, rows)
-        self._found = merged([*self._found, *findings(scored.rollouts.targets, self.recipe, rows)])
+        self._findings = merged([*self._findings, *findings(scored.rollouts.targets, self.recipe, rows)])
         if len(self._responses) < ROWS:
             return None
         line = self._line()
@@ -69,7 +69,7 @@ class Diagnosis:
             self._reasons[reason] += 1
             self._examples.setdefault(reason, scored.inputs.responses[row] or "")
         if ACTION in self.recipe.accepts:
-            self._said.update(in_vocabulary(scores.predictions)[:rows][scores.predictions.parsed[:rows]])
+            self._taken.update(in_vocabulary(scores.predictions)[:rows][scores.predictions.parsed[:rows]])
             failed = set(np.flatnonzero(usable & (scores.acc[:rows] == 0)).tolist())
             wanted = scored.rollouts.targets.alternatives
             pairs = set(zip(wanted.row.tolist(), wanted.canonical.names.tolist(), strict=True))
@@ -83,7 +83,7 @@ class Diagnosis:
             f"{self.recipe.name}: of {usable}the first {ROWS} responses {self._share('parsed', valid)} were read and "
             f"{self._share('hit', valid)} {succeeded}"
         ]
-        parts += self._commonest() + self._unsaid() + described(self._found) + self._better()
+        parts += self._commonest() + self._unsaid() + described(self._findings) + self._better()
         return "; ".join(parts)
 
     def _share(self, what: str, valid: int) -> str:
@@ -106,7 +106,7 @@ class Diagnosis:
 
     def _unsaid(self) -> list[str]:
         """Actions that targets ask for and no response takes."""
-        done = self._said | ({"scroll"} if "swipe" in self._said else set())
+        done = self._taken | ({"scroll"} if "swipe" in self._taken else set())
         never = {name: count for name, count in self._asked.items() if name not in done}
         named = ", ".join(f"{name!r} ({count})" for name, count in Counter(never).most_common(3))
         return [f"asked for and never done: {named}"] if never else []

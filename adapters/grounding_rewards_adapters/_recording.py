@@ -33,7 +33,7 @@ class Recording:
             raise gr.RecipeError(
                 f"record: {error}; set record to another directory, or leave it out to record nothing"
             ) from error
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     def add(self, scored: ScoredBatch, inputs: Inputs) -> None:
         """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name."""
@@ -42,7 +42,7 @@ class Recording:
             own = {"sample_id": provenance.samples(), "response": inputs.responses, "target": provenance.texts}
             self.recorder.append({**own, **provenance.columns(), **scored.rollout_columns()})
             if provenance.vague:
-                say_once(_VAGUE, self._said, level=logging.WARNING)
+                say_once(_VAGUE, self._logged, level=logging.WARNING)
         except Exception as error:  # a table of rollouts is not worth a training
             text = f"rollouts cannot be recorded ({type(error).__name__}: {error!s:.200})"
-            say_once(text, self._said, about="recording")
+            say_once(text, self._logged, about="recording")

@@ -22,7 +22,7 @@ from grounding_rewards_adapters._scoring import Scorer
 REWARD_NAME = "grounding_rewards"
 REWARD_TYPE = "batch"
 
-_GIVEN = ("response", "response_length", "ground_truth")
+_KEYS = ("response", "response_length", "ground_truth")
 TRAINER = _settings.Trainer(
     name="EasyR1",
     option="worker.reward.reward_function_kwargs.{}",
@@ -71,7 +71,7 @@ def scored(
 ) -> list[dict[str, float]]:
     """Score a batch as ``compute_score`` does, for EasyR1's managers of either kind."""
     scorer = _scorers.scorer(trainer, options)
-    names = dict.fromkeys([*_GIVEN, *(name for row in reward_inputs for name in row)])
+    names = dict.fromkeys([*_KEYS, *(name for row in reward_inputs for name in row)])
     columns = {name: [row.get(name) for row in reward_inputs] for name in names}
     inputs = Inputs(
         columns["response"],

@@ -217,7 +217,7 @@ def contributions(recipe: gr.Recipe) -> dict[str, float]:
     """The weights under which the parts of a recipe sum to its total: Σ weight · part.
 
     Sums within the sum are taken apart, also where they are scaled, or limited to what they cannot leave. Whatever else
-    is inside it, such as a product, is one part. A part of weight 0 is left out: who forgets the weights would pay it.
+    is inside it, such as a product, is one part. A part of weight 0 is left out: forgotten weights would score it.
 
     Raises:
         RecipeError: the total is no sum of parts.
@@ -231,7 +231,7 @@ def contributions(recipe: gr.Recipe) -> dict[str, float]:
     if "" in weights:
         kind = type(recipe.reward).__name__
         raise gr.RecipeError(
-            f"{recipe.name} is no sum of parts, but {kind}: one function cannot pay each part; leave out split=True"
+            f"{recipe.name} is no sum of parts, but {kind}: one function cannot score each part; leave out split=True"
         )
     if not weights:
         raise gr.RecipeError(f"{recipe.name} gives each part the weight 0; nothing would be rewarded")

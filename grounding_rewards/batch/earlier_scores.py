@@ -57,7 +57,7 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
     return parts, unknown
 
 
-def check_given(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:
+def check_once(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:
     """Check that no rollout is there twice, as far as files name and number them."""
     numbered = [table for table in tables if {named, "rollout"} <= {*table.columns}]
     if numbered:

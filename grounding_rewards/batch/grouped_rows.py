@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,6 +15,7 @@ import pyarrow.parquet as pq
 
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import Columns
+from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollout_source import RolloutFile
@@ -48,14 +47,13 @@ def files_of_groups(
     """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
     files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]
-    if (folder / _FOLDER).is_dir():
+    complete = folder / _FOLDER / "complete"
+    if complete.exists():
         return files  # made by a run that was killed later
-    partial = folder / f".{_FOLDER}"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    with ExitStack() as stack:
-        opened = [stack.enter_context((partial / file.name).open("wb")) for file in files]
-        writers = [stack.enter_context(pq.ParquetWriter(file, scorer.schema)) for file in opened]
+    complete.parent.mkdir(exist_ok=True)
+    with atomic_files() as outputs, ExitStack() as stack:
+        outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all anew
+        writers = [stack.enter_context(pq.ParquetWriter(outputs.open(file), scorer.schema)) for file in files]
         held: list[list[Any]] = [[] for _ in writers]
         size = 0
         for number, rows in _scattered(scorer, sources, columns, count):
@@ -65,7 +63,6 @@ def files_of_groups(
                 _flush(writers, held)
                 size = 0
         _flush(writers, held)
-    os.rename(partial, folder / _FOLDER)  # now that all is in it: where a run was killed before, they are made anew
     return files
 
 

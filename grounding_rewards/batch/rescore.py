@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
-from grounding_rewards.batch.earlier_scores import check_given, left_out
+from grounding_rewards.batch.earlier_scores import check_once, left_out
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
@@ -149,7 +149,7 @@ class _Rescorer:
             if run is None:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
-            check_given(self.rollouts, tables, self.scorer.columns.id)
+            check_once(self.rollouts, tables, self.scorer.columns.id)
             warned = list[str]()
             return self._make(run, self._sources(tables, states, warned.append), warned)
 

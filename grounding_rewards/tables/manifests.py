@@ -20,8 +20,8 @@ COMPLETE = "complete"
 """The manifest's mark that all shards are there."""
 
 
-def read_manifest(path: Path, *, given: bool = False) -> dict[str, Any]:
-    """Read a manifest; one that the caller names itself, as ``given`` says, may be a FIFO.
+def read_manifest(path: Path, *, by_caller: bool = False) -> dict[str, Any]:
+    """Read a manifest; one that the caller names itself, as ``by_caller`` says, may be a FIFO.
 
     Raises:
         TableError: there is none, it is no regular file, or it is no JSON object.
@@ -30,7 +30,7 @@ def read_manifest(path: Path, *, given: bool = False) -> dict[str, Any]:
     Traceback (most recent call last):
     grounding_rewards.errors.TableError: none.manifest.json: no such file
     """
-    if not given and path.exists():
+    if not by_caller and path.exists():
         regular_files([path])
     try:
         content = json.loads(path.read_bytes())

@@ -85,7 +85,7 @@ class RolloutRecorder:
         self.directory = _absolute(directory)
         self.parts = tuple(parts)
         self.schema = rollout_schema(self.parts)
-        self._given = dict.fromkeys(name for name in self.schema.names if name != "rollout")
+        self._columns = dict.fromkeys(name for name in self.schema.names if name != "rollout")
         self._renew()
         pa.array([])  # looks for pandas once, under a lock that a fork in the middle of it would leave locked for ever
         try:
@@ -179,9 +179,9 @@ class RolloutRecorder:
         self._failing = self._stalled = False
 
     def _checked(self, columns: Mapping[str, Sequence[Any]]) -> int:
-        unknown = [name for name in columns if name not in self._given]
+        unknown = [name for name in columns if name not in self._columns]
         if unknown:
-            raise TableError(f"rollouts: got a column {unknown[0]!r}; expected some of {', '.join(self._given)}")
+            raise TableError(f"rollouts: got a column {unknown[0]!r}; expected some of {', '.join(self._columns)}")
         lengths = {name: len(values) for name, values in columns.items()}
         if "response" not in lengths or len(set(lengths.values())) > 1:
             raise TableError(f"rollouts: got {lengths} rows; expected responses, and as many of each other column")

@@ -73,7 +73,7 @@ def write_plugin(folder: Path) -> None:
 
 
 def named_in_a_config(terms: Path) -> dict[str, dict[str, Any]]:
-    """Options that name one's own code in each way; all pay half for a hit and half for at most 8 characters."""
+    """Options that name one's own code in each way; all give half for a hit and half for at most 8 characters."""
     bounds = {"weight": 0.5, "low": 0, "high": 1, "limit": 8}
     composite = {"recipe": "composite", "response_space": "pixel"}
     return {

@@ -14,14 +14,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE, BARE_TUPLE_WHOLE, PatternDialect
 from grounding_rewards.parsing.reader_dialect import ReaderDialect
 from grounding_rewards.scoring import Example
-from grounding_rewards.testing import (
-    ANSWER_FORMATS,
-    check_dialect,
-    check_recipe,
-    check_verifier,
-    hostile_responses,
-    hostile_shapes,
-)
+from grounding_rewards.testing import check_dialect, check_recipe, check_verifier, hostile_responses
 from grounding_rewards.testing.timing import check_time
 from grounding_rewards.verifiers import Hit, InsideDistance
 
@@ -373,27 +366,6 @@ def test_time_that_grows_with_the_cube_of_the_text_is_caught():
 
 def test_a_time_limit_is_kept():
     assert "expected at most 1e-09 s" in fault(check_recipe, gr.recipe("gta1"), BOX, responses=[], time_limit=1e-9)
-
-
-def test_the_corpus_holds_what_it_promises():
-    responses = hostile_responses()
-    texts = [text or "" for text in responses]
-    assert None in responses
-    assert sum(len(text) >= 900_000 for text in texts) >= 12
-    assert len(set(responses)) == len(responses)
-    parts = ["\ud800", "\x00", "NaN", "1e999", "２００", "9" * 5000, "[" * 900_000, "open(", "<tool_call>", "<think>"]
-    for part in parts:
-        assert any(part in text for text in texts), part
-    for form in ANSWER_FORMATS:
-        assert form.right != form.broken
-        assert {form.right, form.broken} <= set(responses), form.name
-    assert len({form.name for form in ANSWER_FORMATS}) == len(ANSWER_FORMATS)
-
-
-def test_shapes_are_as_long_as_asked_and_have_names_of_their_own():
-    shapes = list(hostile_shapes(10_000))
-    assert len(dict(shapes)) == len(shapes)
-    assert all(9_000 <= len(text) <= 25_000 for _, text in shapes)
 
 
 def test_the_checks_depend_on_no_test_framework():

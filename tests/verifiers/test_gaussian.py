@@ -110,7 +110,7 @@ def test_the_closed_form_is_the_one_with_matrices(a, b):
 
 def test_boxes_of_next_to_no_size():
     for box, target, score in [
-        # Equal boxes without extent are equal; the source's additions of 1e-8 pay infinity.
+        # Equal boxes without extent are equal; the source's additions of 1e-8 give infinity.
         ((200, 150, 200, 150), [200, 150, 200, 150], 1),
         ((100, 150, 300, 150), [100, 150, 300, 150], 1),
         ((200, 150, 200, 150), [201, 150, 201, 150], 0),

@@ -74,7 +74,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     manifests = [Path(word) for word in words if word.endswith(".json")]  # rollouts end otherwise, as in .jsonl
     sources = [read_input(word) for word in words if not word.endswith(".json")]
     _check_once([*sources, *map(Input, manifests)])
-    pools = [funnel(str(path), read_manifest(path, given=True)) for path in manifests]
+    pools = [funnel(str(path), read_manifest(path, by_caller=True)) for path in manifests]
     split = [source for source in sources if _has_rounds(source)]
     others = [source for source in sources if source not in split]
     groups = grouped(others, lambda source: source.temperature is None or is_stats(source.path))

@@ -24,7 +24,7 @@ Kind = Literal["iou", "diou", "ciou"]
 Bools = NDArray[np.bool_]
 
 BINARY = "binary"
-_SAID = ("text", "direction", "app", "button", "status")
+_WORDS = ("text", "direction", "app", "button", "status")
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,12 @@ NAMED = any_of(
     formula="1.0 where the response's action contains the name of the target's; a place alone asks for a click.",
 )
 PARAMETER = any_of(
-    TextAs(_part_of, _SAID, missing="", unasked=0.0),
+    TextAs(_part_of, _WORDS, missing="", unasked=0.0),
     formula="1.0 where the target has a parameter, and the response's, in lower case, is part of it.",
 )
 DONE = any_of(
     same_action(
-        "written", otherwise=product(place=if_placed(Near(BINARY, "iou")), said=TextAs(_same, _SAID, missing=""))
+        "written", otherwise=product(place=if_placed(Near(BINARY, "iou")), words=TextAs(_same, _WORDS, missing=""))
     ),
     formula=(
         "1.0 where the name is the target's, the place, if it has one, and but for case the parameter, if it has one."

@@ -94,11 +94,11 @@ def _same_button(button: str, wanted: str) -> bool:
     return button.strip().lower() == wanted.strip().lower()
 
 
-_SAID = product(
+_WORDS = product(
     text=TextAs(either_contains), button=TextAs(_same_button, ("button",)), direction=TextAs(str.__eq__, ("direction",))
 )
 MATCH = any_of(
-    same_action("written", swipe=_SAID, otherwise=product(place=if_placed(Near()), said=_SAID)),
+    same_action("written", swipe=_WORDS, otherwise=product(place=if_placed(Near()), words=_WORDS)),
     formula="""\
 1.0 where the response does what any of the target's alternatives asks for, else 0.0.
 

@@ -30,7 +30,7 @@ from grounding_rewards.verifiers import JudgedFormat
 
 _PAPER = "BTL-UI: Blink-Think-Link Reasoning Model for GUI Agent"
 _UNIQUE = json.JSONDecoder(object_pairs_hook=unique_keys)
-_SAID = ("text", "direction")
+_ARGUMENTS = ("text", "direction")
 _BOX, _POINT = (100, 100, 300, 200), (200, 150)
 _SCALE = {CoordSpace.PIXEL: 2, CoordSpace.MODEL_PIXEL: 1, CoordSpace.THOUSANDTHS: 1, CoordSpace.UNIT: 0.001}
 _FENCE = "```js·?on"  # the source's own format asks for the dot
@@ -147,7 +147,7 @@ def read_native(value: Any) -> dict[str, Any] | None:
     if point is not None:
         wire["point"] = point
     if action:
-        wire["action"] = {"name": action.get("function"), **{key: action[key] for key in _SAID if key in action}}
+        wire["action"] = {"name": action.get("function"), **{key: action[key] for key in _ARGUMENTS if key in action}}
     return wire
 
 

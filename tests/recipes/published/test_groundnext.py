@@ -32,8 +32,8 @@ def columns(scores, row=0):
     ("point", "total", "acc", "norm"),
     [
         ((200, 150), 1, 1, 1.0),
-        ((200, 101), 1, 1, 2 * 10001**0.5 / DIAGONAL),  # a pixel from a long edge's middle: full pay
-        ((200, 100), 1, 0, 200 / DIAGONAL),  # on that edge: full pay and no success
+        ((200, 101), 1, 1, 2 * 10001**0.5 / DIAGONAL),  # a pixel from a long edge's middle: full score
+        ((200, 100), 1, 0, 200 / DIAGONAL),  # on that edge: full score and no success
         ((100, 150), 0.5, 0, 100 / DIAGONAL),
         ((102, 150), 0.5, 1, 2 * 2504**0.5 / DIAGONAL),
         ((110, 110), 0.5, 1, 2 * 200**0.5 / DIAGONAL),

@@ -105,7 +105,7 @@ def test_without_the_size_of_the_image_there_is_an_error_and_no_silent_zero():
     (1e6, 100, 300, 200), (1e308, 1e308, 1e308, 1e308), (10**400, 100, 300, 200), (-(10**400), 0, 10**400, 1),
     (-900, 100, 300, 200), (100, 100, 300, 1200),
 ])  # fmt: skip
-def test_edges_a_whole_image_away_pay_nothing_and_no_response_dominates_a_batch(box):
+def test_edges_a_whole_image_away_score_0_and_no_response_dominates_a_batch(box):
     # Stated deviation: the source gives 8333.5, 833333.5, -416.5, 0.24, -1.25e304 and the like.
     hit, iou, edges = parts(fenced(*box))
     assert edges == 0

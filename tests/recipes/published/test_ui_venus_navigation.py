@@ -217,7 +217,7 @@ def test_exploits_earn_what_they_say(options):
         assert (scores.total.item(), scores.acc.item()) == (pytest.approx(exploit.payoff), 0), exploit.name
 
 
-def test_exploits_that_pay_nothing_are_not_listed():
+def test_exploits_that_earn_nothing_are_not_listed():
     bare = gr.recipe("ui-venus-navigation", near=0.1, far=0.1, scroll_weight=0)
     assert [exploit.name for exploit in bare.exploits] == ["blind-format", "type-alone"]
 
