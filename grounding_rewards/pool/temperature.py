@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from grounding_rewards.pool.selection.quotas import check_whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions.paired import in_common, plain
 from grounding_rewards.pool.transitions.warnings import of_temperatures
-from grounding_rewards.stats.intervals import Bootstrap, exact_mean
+from grounding_rewards.stats.intervals import Bootstrap, exact_mean, wilson_of_samples
 
 BOOTSTRAP, TOLERANCE = "bootstrap", "tolerance"
 RULES = (BOOTSTRAP, TOLERANCE)
@@ -29,7 +30,7 @@ class AtTemperature:
         temperature: the sampling temperature.
         rollouts: number of scored rollouts.
         accuracy: the mean over samples of their pass rates.
-        low: the lower end of its bootstrap interval over samples.
+        low: the lower end of its interval, ``wilson_of_samples``.
         high: the upper end.
         parse_rate: the share of rollouts with a parsed answer; NaN where unknown.
         mixed_share: the share of samples with right and wrong rollouts, which give a signal.
@@ -163,6 +164,7 @@ def sweep(
     rates = np.stack([stats.pass_rate for stats in common])
     accuracies = [exact_mean(rate) for rate in rates]
     against = _against(temperatures, accuracies, rule, reference)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     rng = Bootstrap(draws, seed, confidence)  # one seed: equal values have equal intervals
     gaps = [  # of differences by sample, in which its difficulty cancels out
         (accuracies[row] - accuracies[against], *rng.interval(rates[row] - rates[against])) for row in range(len(rates))
@@ -180,7 +182,7 @@ def sweep(
             temperatures[row],
             int(stats.n.sum()),
             accuracies[row],
-            *rng.interval(rates[row]),
+            *wilson_of_samples(stats.num_correct, stats.n, z),
             *_further(stats),
             *gaps[row],
             collapsed=not held[row],
