@@ -85,9 +85,12 @@ def test_wilson_of_samples_lies_between_one_trial_a_sample_and_one_a_rollout(cou
     rate, (low, high) = (correct / n).mean(), wilson_of_samples(correct, n)
     assert 0 <= low <= rate + 1e-12
     assert rate - 1e-12 <= high <= 1
-    narrowest, widest = (2 * 1.959964 * math.sqrt(rate * (1 - rate) / m + 0.96036 / m**2) / (1 + 3.841459 / m)
-                         for m in (n.sum(), len(n)))  # fmt: skip
-    assert narrowest - 1e-6 <= high - low <= widest + 1e-6
+    square = 1.959964**2
+    narrowest, widest = (
+        2 * math.sqrt(square * (rate * (1 - rate) * trials + square / 4)) / (trials + square)
+        for trials in (int(n.sum()), len(n))
+    )
+    assert narrowest - 1e-9 <= high - low <= widest + 1e-9
 
 
 @pytest.mark.parametrize(

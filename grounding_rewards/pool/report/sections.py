@@ -9,7 +9,7 @@ from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.figures.curves import MOST
 from grounding_rewards.pool.report.rounds import COUNTED, Numbers
 from grounding_rewards.pool.report.samples import ShownSample, shortened
-from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
+from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
 from grounding_rewards.pool.transitions.priors import describe_prior
 
@@ -236,7 +236,7 @@ def _temperature(swept: Numbers) -> SectionPart:
             f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",
             percent(row["accuracy"]), between(row["low"], row["high"]), percent(row["parse_rate"]),
             percent(row["mixed_share"]), percent(row["zero_share"]), percent(row["distinct_share"]),
-            verdict(row, swept), row["why"],
+            row["verdict"], row["why"],
         ]
         for row in swept["rows"]
     ]  # fmt: skip

@@ -44,7 +44,7 @@ def test_cells_have_the_totals_of_answers_there():
         x, y = round(found.x[column] * 1000), round(found.y[row] * 1000)
         assert found.total[row, column] == gelato.score(f"({x}, {y})", [0.1, 0.1, 0.3, 0.2]).total[0]
     best = np.unravel_index(found.total.argmax(), found.total.shape)
-    assert (found.total[best], found.x[best[1]], found.y[best[0]]) == (1.0, 0.2, pytest.approx(0.15, abs=1e-12))
+    assert (found.total[best], found.x[best[1]], found.y[best[0]]) == pytest.approx((1.0, 0.2, 0.15), abs=1e-12)
     assert at(found, 0.007, 0.007)[0] == gelato.score("(7, 7)", [0.1, 0.1, 0.3, 0.2]).total[0]
 
 
