@@ -107,8 +107,8 @@ _HARDEST = (
     f"Suspects are not among them. {_GREYED}"
 )
 _SUSPECTS = (
-    ", yet their clicks agree tightly on another place: the label may be wrong, or the instruction may fit two things. "
-    f"Look before you train on them. {_GREYED}"
+    ", yet their clicks agree tightly on another place: the label may be wrong, the instruction may fit two things, or "
+    f"the policy is sure and wrong. Look before you train on them. {_GREYED}"
 )
 
 
