@@ -14,13 +14,15 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.spaces import PIXEL, convert
+from grounding_rewards.coords.spaces import PIXEL, UNIT, convert
 from grounding_rewards.errors import RecipeError, printable
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.plot import panel
 from grounding_rewards.explain.plot.picture import Picture
-from grounding_rewards.explain.plot.template import template
+from grounding_rewards.explain.plot.scene import scene
+from grounding_rewards.explain.plot.template import candidates, template
 from grounding_rewards.scoring import ACTION, Recipe
+from grounding_rewards.targets.write import to_wire
 
 SCREEN = 960.0, 540.0
 TARGET = 360.0, 200.0, 600.0, 340.0
@@ -32,7 +34,7 @@ _BELOW = "Total for an answer at each place, in the colours of each recipe's own
 
 
 def same_target(recipe: Recipe) -> Case:
-    """Return a recipe's example, moved to one target on one screen of 960 x 540 pixels.
+    """Return a recipe's example, moved to one target on one screen of 960 x 540 pixels, with all places in it.
 
     Raises:
         RecipeError: the recipe has no example, or one without a place that can be exchanged.
@@ -45,10 +47,13 @@ def same_target(recipe: Recipe) -> Case:
     if example is None:
         raise RecipeError(f"{recipe.name}: has no example to draw")
     target: dict[str, Any] = {"bbox": [*TARGET], "space": str(PIXEL)}
+    own = recipe.read_targets([example.target], warn=False).rows[0]
     if ACTION in recipe.accepts:
-        target["action"] = "click"
+        target["action"] = "click" if own is None or own.action is None else to_wire(own)["action"]
+    shown = scene(recipe, Case.of(example))
+    old = shown.converted(shown.boxes, shown.space, recipe.response_space)
     texts = [
-        _moved(recipe, text, _APART[number % len(_APART)])
+        _moved(recipe, _beside(recipe, text, old), _APART[number % len(_APART)])
         for number, text in enumerate((example.response, *example.group))
     ]
     rows = len(texts)
@@ -85,6 +90,16 @@ def _moved(recipe: Recipe, text: str, apart: tuple[float, float]) -> str:
     if not written.box:
         places = (places[:, :2] + places[:, 2:]) / 2
     return written.write(_in(recipe, places, sizes))[0]
+
+
+def _beside(recipe: Recipe, text: str, old: Floats) -> str:
+    """Return a response in which the target's box is written wherever that of the example was, as beside its answer."""
+    for box in old:
+        ways = list(candidates(text, box, recipe.response_space is UNIT))
+        if ways:
+            new = _in(recipe, np.array([TARGET]), np.array([SCREEN]))
+            text = max(ways, key=lambda way: (len(way.order), way.decimals)).write(new)[0]
+    return text
 
 
 def _in(recipe: Recipe, places: Floats, sizes: Floats) -> Floats:

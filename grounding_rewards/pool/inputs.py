@@ -15,6 +15,8 @@ from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
 from grounding_rewards.pool.transitions.paired import temperatures
+from grounding_rewards.pool.transitions.warnings import mixed
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.rollout_columns import PLACES
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
@@ -61,8 +63,8 @@ def read_input(text: str) -> Input:
     return Input(Path(path), int(number), warm)
 
 
-def stats_of_input(source: Input, by: str) -> SampleStats:
-    """Return statistics of the samples of one input, without clicks and targets.
+def stats_of_input(source: Input, by: str, warn: Note = lambda text: None) -> SampleStats:
+    """Return statistics of the samples of one input, without clicks and targets; warn of mixed temperatures.
 
     Raises:
         TableError: the input cannot be read.
@@ -75,11 +77,17 @@ def stats_of_input(source: Input, by: str) -> SampleStats:
                 f"{source.path}: holds statistics of samples, counted by source; --by {by} takes rollouts, or "
                 f"statistics of `pool stats --by {by}` and no --by here"
             )
-        return _read_statistics(source)
+        stats = _read_statistics(source)
+        if text := mixed(temperatures(stats)):
+            warn(f"{source.path}: {text}")
+        return stats
     table = open_rollouts([source.path])
     rounds = one_round(table, [source.path], source.round)
     columns = ("sample_id", "source", "round", "temperature")
     if source.temperature is None:
+        if text := mixed(table.temperatures(rounds)):
+            named = source.path if source.round is None else f"{source.path}@{source.round}"
+            warn(f"{named}: {text}; a temperature before it, as 1.4={named}, takes those at one")
         return stats_of(table, rounds=rounds, by=by, columns=columns)
     return _stats_at(source, table, rounds, by=by, columns=columns)
 
@@ -103,6 +111,20 @@ def stats_by_temperature(inputs: Sequence[Input]) -> dict[float, SampleStats]:
                 )
             by_temperature[warm], origin[warm] = stats, paths
     return by_temperature
+
+
+def policies_of(inputs: Sequence[Input]) -> set[str]:
+    """Return the policies that the rollouts of several inputs name; statistics name none.
+
+    Raises:
+        TableError: a file cannot be read.
+    """
+    rollouts = [source for source in inputs if not is_stats(source.path)]
+    return {
+        policy
+        for source in rollouts
+        for policy in open_rollouts([source.path]).policies(None if source.round is None else [source.round])
+    }
 
 
 def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[list[Input]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection.quotas import check_whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions.paired import in_common, plain
-from grounding_rewards.pool.transitions.warnings import of_temperatures
-from grounding_rewards.stats.intervals import Bootstrap, exact_mean
+from grounding_rewards.pool.transitions.warnings import confounded, of_temperatures
+from grounding_rewards.stats.intervals import Bootstrap, exact_mean, wilson_of_samples
 
 BOOTSTRAP, TOLERANCE = "bootstrap", "tolerance"
 RULES = (BOOTSTRAP, TOLERANCE)
+HELD, LOWER, COLLAPSED, ABOVE = "held", "lower accuracy", "collapsed", "above one that collapsed"
+CONFOUNDED = "confounded"
 _SLACK = 1e-12  # a loss of exactly the tolerance may round to more
 
 
@@ -29,7 +32,7 @@ class AtTemperature:
         temperature: the sampling temperature.
         rollouts: number of scored rollouts.
         accuracy: the mean over samples of their pass rates.
-        low: the lower end of its bootstrap interval over samples.
+        low: the lower end of its interval, ``wilson_of_samples``.
         high: the upper end.
         parse_rate: the share of rollouts with a parsed answer; NaN where unknown.
         mixed_share: the share of samples with right and wrong rollouts, which give a signal.
@@ -39,8 +42,10 @@ class AtTemperature:
         difference: its accuracy less that of the temperature it is compared with.
         difference_low: the lower end of the paired bootstrap interval.
         difference_high: the upper end.
-        collapsed: True for a collapsed accuracy.
+        collapsed: True where the rule calls the accuracy too low; also below the temperature compared with.
         why: the reason in words.
+        verdict: "held"; "lower accuracy" where it is too low and not hotter than the temperature compared with;
+            "collapsed" where it is too low and hotter; "above one that collapsed"; or "confounded".
     """
 
     temperature: float
@@ -58,6 +63,7 @@ class AtTemperature:
     difference_high: float
     collapsed: bool
     why: str
+    verdict: str
 
 
 @dataclass(frozen=True)
@@ -65,22 +71,25 @@ class Sweep:
     """Comparison of temperatures.
 
     Attributes:
-        chosen: the highest temperature that neither has collapsed nor lies above one that has.
+        chosen: the highest temperature that neither has collapsed nor lies above one that has; None where they are
+            confounded.
         compared_with: the temperature that the others are compared with: the best, or the reference.
         rule: "bootstrap" or "tolerance".
         samples: number of samples that all temperatures have scored.
         left_out: number of other samples.
         rows: a row a temperature, ascending.
+        confounded: the other difference between the temperatures, whose effect may pass for theirs; "" without one.
         settings: settings of the rule.
         warnings: sentences for the reader.
     """
 
-    chosen: float
+    chosen: float | None
     compared_with: float
     rule: str
     samples: int
     left_out: int
     rows: tuple[AtTemperature, ...]
+    confounded: str
     settings: Mapping[str, float]
     warnings: tuple[str, ...]
 
@@ -122,8 +131,11 @@ def sweep(
     draws: int = 2000,
     seed: int = 0,
     confidence: float = 0.95,
+    policies: Collection[str] = (),
 ) -> Sweep:
     """Compare temperatures over the samples that all of them have scored, and choose one.
+
+    Where rollouts are of several rounds or policies, none is chosen: what these do may pass for the temperature's work.
 
     ``bootstrap``: a temperature has collapsed where the paired bootstrap interval of its accuracy less the best one's
     ends below ``-margin``. Samples are resampled with all their rollouts. The best is chosen from the same data, a bias
@@ -131,7 +143,8 @@ def sweep(
     Beta(.5, .5) or Beta(1, 3)) it rejects the highest in 9 to 11 % of trials without a margin, in 0 to 3 % with 0.01.
 
     ``tolerance``: a temperature has collapsed where its accuracy is more than ``tolerance`` below the reference's.
-    Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen.
+    Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen, and
+    one below it has lower accuracy at most.
 
     Args:
         stats_by_temperature: statistics of the same samples at each of two or more temperatures.
@@ -142,6 +155,7 @@ def sweep(
         draws: number of bootstrap draws.
         seed: seed of the draws.
         confidence: level of the intervals, above 0 and below 1.
+        policies: names of the policies that the rollouts are of, where known.
 
     Raises:
         PoolError: fewer than two temperatures, a reference that is not among them, no sample that all have scored, or a
@@ -151,8 +165,8 @@ def sweep(
     >>> cool = sample_stats([f"{place // 2}" for place in range(80)], [1, 0] * 40)
     >>> hot = sample_stats([f"{place // 2}" for place in range(80)], [0, 0] * 40)
     >>> swept = sweep({0.7: cool, 1.4: hot})
-    >>> swept.chosen, swept.rows[1].why
-    (0.7, 'accuracy 0.5000 below that at 0.7; the interval ends at -0.5000')
+    >>> swept.chosen, swept.rows[1].verdict, swept.rows[1].why
+    (0.7, 'collapsed', 'accuracy 0.5000 below that at 0.7; the interval ends at -0.5000')
     """
     _check(rule, margin, draws, confidence)
     check_whole("seed", seed, 0)
@@ -163,6 +177,7 @@ def sweep(
     rates = np.stack([stats.pass_rate for stats in common])
     accuracies = [exact_mean(rate) for rate in rates]
     against = _against(temperatures, accuracies, rule, reference)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     rng = Bootstrap(draws, seed, confidence)  # one seed: equal values have equal intervals
     gaps = [  # of differences by sample, in which its difficulty cancels out
         (accuracies[row] - accuracies[against], *rng.interval(rates[row] - rates[against])) for row in range(len(rates))
@@ -172,7 +187,10 @@ def sweep(
     else:
         held = [gap >= -tolerance - _SLACK for gap, _, _ in gaps]
     top = _top(held, against)
-    blocked = [temperatures[top + 1] if held[row] and row > top else None for row in range(len(held))]
+    rounds = {number for stats in common for number in stats.round.tolist() if number >= 0}
+    mixed = confounded(temperatures, rounds, policies)
+    verdicts = [CONFOUNDED if mixed else _verdict(row, held[row], against, top) for row in range(len(held))]
+    blocked = [temperatures[top + 1] if verdict == ABOVE else None for verdict in verdicts]
     reasons = [_why(gap, temperatures[against], rule, above) for gap, above in zip(gaps, blocked, strict=True)]
     reasons[against] = "the best" if rule == BOOTSTRAP and reference is None else "the reference"
     rows = tuple(
@@ -180,24 +198,26 @@ def sweep(
             temperatures[row],
             int(stats.n.sum()),
             accuracies[row],
-            *rng.interval(rates[row]),
+            *wilson_of_samples(stats.num_correct, stats.n, z),
             *_further(stats),
             *gaps[row],
             collapsed=not held[row],
             why=reasons[row],
+            verdict=verdicts[row],
         )
         for row, stats in enumerate(common)
     )
     settings = {"margin": margin, "draws": draws, "seed": seed} if rule == BOOTSTRAP else {"tolerance": tolerance}
     return Sweep(
-        chosen=temperatures[top],
+        chosen=None if mixed else temperatures[top],
         compared_with=temperatures[against],
         rule=rule,
         samples=rates.shape[1],
         left_out=every - rates.shape[1],
         rows=rows,
+        confounded=mixed,
         settings={**settings, "confidence": confidence},
-        warnings=tuple(of_temperatures(common)),
+        warnings=(*of_temperatures(common), *([f"none is chosen: {mixed}"] if mixed else [])),
     )
 
 
@@ -222,6 +242,12 @@ def _top(held: Sequence[bool], start: int) -> int:
     while top + 1 < len(held) and held[top + 1]:
         top += 1
     return top
+
+
+def _verdict(row: int, held: bool, against: int, top: int) -> str:
+    if held:
+        return ABOVE if row > top else HELD
+    return COLLAPSED if row > against else LOWER
 
 
 def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:

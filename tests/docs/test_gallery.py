@@ -90,6 +90,23 @@ def test_the_overview_has_a_panel_for_each_recipe_from_its_lowest_to_its_highest
     assert [axes.images[0].get_clim() for axes in panels[2:4]] == [(2.0, 3.0), (0.0, 2.0)]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_map_holds_the_total_of_its_example(name: str):
+    drawn = shown(name, 200)
+    for each in filter(None, (drawn.own, drawn.shared)):
+        assert [view.total.max() >= each.total for view in each.views] == [True] * len(each.views)
+
+
+def test_the_same_target_can_have_the_highest_total():
+    highest = {name: shown(name, 200).shared.views[0].total.max() for name in ("btl-ui", "ui-agile", "gelato")}
+    assert highest == {"btl-ui": 1.0, "ui-agile": 5.0, "gelato": 1.0}
+
+
+def test_a_box_beside_the_answer_moves_with_the_target():
+    assert '"bbox_2d": [360, 200, 600, 340]' in same_target(gr.recipe("btl-ui")).response
+    assert same_target(gr.recipe("ui-agile")).target["action"] == {"name": "click", "text": "Save"}
+
+
 def test_the_overview_has_small_panels_whatever_the_size_of_a_recipes_own_picture():
     drawn = shown("gelato", CELLS)
     assert drawn.own.views[0].total.size == CELLS

@@ -55,7 +55,7 @@ def test_bootstrap_against_the_best():
     assert hot.why.startswith("accuracy 0.2500 below that at 1.4; the interval ends at -0.2")
     assert best.why == "the best"
     assert (low.difference, low.difference_high) == (pytest.approx(-0.0025), 0.0)  # 2 of 100 samples may all be missed
-    assert (best.low, best.high) == pytest.approx((0.402, 0.598), abs=0.01)
+    assert (best.low, best.high) == pytest.approx((0.403832, 0.596168), abs=1e-6)  # as wilson(50, 100)
 
 
 def test_a_margin_and_a_reference():
@@ -102,15 +102,33 @@ def test_only_samples_that_all_have_scored_count():
     two = replace(at([8, 0, 4]), n=np.array([8, 0, 8]))
     found = sweep({1.0: at([8, 4, 4, 0]), 2.0: two})
     assert (found.samples, found.left_out, found.rows[0].accuracy) == (2, 2, 0.75)
-    assert found.warnings == ("2 samples are few: intervals over samples are too narrow",)
+    assert found.warnings == ("2 samples are few: bootstrap intervals of differences are too narrow",)
 
 
 def test_what_to_keep_in_mind():
     found = sweep({1.0: at(HALF, round=[1] * 100), 2.0: at([4, 0] * 50, n=4, round=[2] * 100)})
     assert found.warnings == (
         "numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed",
-        "rollouts are of rounds 1, 2: the policy differs as well",
+        "none is chosen: temperatures 1, 2 are of rounds 1, 2; needs rollouts of one round at two temperatures or more",
     )
+
+
+def test_what_differs_beside_the_temperature_is_named_and_nothing_is_chosen():
+    rounds = sweep({1.0: at(HALF, round=[1] * 100), 2.0: at(WORSE, round=[2] * 100)})
+    assert (rounds.chosen, [row.verdict for row in rounds.rows]) == (None, ["confounded", "confounded"])
+    assert [row.accuracy for row in rounds.rows] == [0.5, 0.25]
+    policies = sweep({1.0: at(HALF), 2.0: at(WORSE)}, policies=["b", "a"])
+    assert policies.confounded.startswith("temperatures 1, 2 are of policies a, b; needs")
+    assert policies.chosen is None
+    same = sweep({1.0: at(HALF, round=[3] * 100), 2.0: at(WORSE, round=[3] * 100)}, policies=["a"])
+    assert (same.chosen, same.confounded, same.warnings) == (1.0, "", ())
+
+
+def test_only_a_hotter_temperature_collapses():
+    swept = sweep({0.5: at(WORSE), 1.0: at(HALF), 1.5: at(WORSE), 2.0: at(HALF)})
+    assert [row.verdict for row in swept.rows] == ["lower accuracy", "held", "collapsed", "above one that collapsed"]
+    assert [row.collapsed for row in swept.rows] == [True, False, True, False]
+    assert swept.to_json()["rows"][0]["verdict"] == "lower accuracy"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.stats.intervals import beta_binomial, mcnemar, pass_at_k, wilson
+from grounding_rewards.stats.intervals import beta_binomial, mcnemar, pass_at_k, wilson, wilson_of_samples
 
 COUNTS = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -52,6 +52,45 @@ def test_wilson_rises_with_the_count_and_mirrors(n):
     assert (np.diff(low) > 0).all()
     assert (np.diff(high) > 0).all()
     assert low == pytest.approx(1 - high[::-1], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("correct", "n", "low", "high"),
+    [
+        # Rates 1, .5, 0: their squared distances from .5 sum to .5, so .25 * 3² / .5 = 4.5 trials of 6 rollouts. Around
+        # .5 the half of Wilson's interval is z / 2 / sqrt(trials + z²): .979982 / sqrt(8.341459) = .339310.
+        ([2, 1, 0], [2, 2, 2], 0.160690, 0.839310),
+        ([4, 4, 4, 4], [8, 8, 8, 8], 0.336309, 0.663691),  # all alike: 32 trials, .979982 / sqrt(35.841459)
+        ([8, 8, 0, 0], [8, 8, 8, 8], 0.150039, 0.849961),  # 4 trials, .979982 / sqrt(7.841459)
+        ([8, 8, 8], [8, 8, 8], 0.438503, 1.0),  # 3 trials: 3 / 6.841459
+        ([0, 0, 0, 0], [8, 8, 8, 0], 0.0, 0.561497),
+        ([3, 1], [4, 4], 0.215216, 0.784784),  # .25 * 2² / .125 = 8 trials
+        ([], [], 0.0, 1.0),
+    ],
+)
+def test_wilson_of_samples_worked_by_hand(correct, n, low, high):
+    assert wilson_of_samples(correct, n) == pytest.approx((low, high), abs=1e-6)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(1, 9))
+def test_a_copied_rollout_makes_no_interval_narrower(right, times):
+    correct = np.array(right, dtype=np.int64)
+    found = wilson_of_samples(correct * times, np.full(len(right), times))
+    assert found == pytest.approx([float(end) for end in wilson(correct.sum(), len(right))], abs=1e-12)
+
+
+@given(st.lists(st.integers(1, 9).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=1, max_size=40))
+def test_wilson_of_samples_lies_between_one_trial_a_sample_and_one_a_rollout(counts):
+    correct, n = np.array(counts).T
+    rate, (low, high) = (correct / n).mean(), wilson_of_samples(correct, n)
+    assert 0 <= low <= rate + 1e-12
+    assert rate - 1e-12 <= high <= 1
+    square = 1.959964**2
+    narrowest, widest = (
+        2 * math.sqrt(square * (rate * (1 - rate) * trials + square / 4)) / (trials + square)
+        for trials in (int(n.sum()), len(n))
+    )
+    assert narrowest - 1e-9 <= high - low <= widest + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -117,6 +156,7 @@ def test_mcnemar_of_many_samples():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: wilson_of_samples([1, 9], [8, 8]), "got 9 of 8; expected whole numbers, 0 <= correct <= n"),
         (lambda: wilson(9, 8), "got 9 of 8; expected whole numbers, 0 <= correct <= n"),
         (lambda: wilson([0, -1], 8), "got -1 of 8"),
         (lambda: wilson(0.5, 8), "got 0.5 of 8"),

@@ -100,7 +100,8 @@ def next_round(
     Samples that are always solved are set aside in a file of their own; samples that are solved at times are kept;
     never-solved ones are drawn until they make `--zero-share` of the pool. Where there are fewer, the shortfall is
     reported, and no sample is taken twice. Never-solved samples whose clicks agree on another place are set aside:
-    look at them. ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
+    look at them. A warning names sources of which none is left then: a policy that is sure and wrong looks the same as
+    wrong labels. ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
 
     With `--data` POOL has the rows of DATA, with every column and the metadata; without, the samples' names and
     statistics. Beside it are files with `.easy`, `.suspects` and `.control` in their names, if they have rows, and
@@ -131,7 +132,8 @@ def next_round(
         )  # fmt: skip
     say(manifest)
     if as_json:
-        terminal.print_json({**manifest, "out": str(out), "manifest": str(pool_paths(out)["manifest"])})
+        paths = {"out": str(out), "manifest": str(pool_paths(out)["manifest"])}
+        terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
     else:
         sys.stderr.write(terminal.printable(line(manifest, out)) + "\n")
 

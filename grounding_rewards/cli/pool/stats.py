@@ -41,6 +41,7 @@ def stats(
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """
     from grounding_rewards.pool.stats_table import count_rollouts
+    from grounding_rewards.pool.transitions.warnings import mixed
 
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:
@@ -51,6 +52,8 @@ def stats(
     )  # fmt: skip
     if rounds is None:
         say_rounds(len(rollouts), [None if name == "unknown" else int(name) for name in summary["rounds"]])
+    if text := mixed(None if name == "unknown" else float(name) for name in summary["temperatures"]):
+        terminal.warn(text)
     if by != "source" and not summary["by_source"]:
         terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
     if as_json:

@@ -50,23 +50,26 @@ def temperature(
     bootstrap: take the difference of a temperature's accuracy to that of the best one. The temperature has collapsed
     where the 95 % bootstrap interval of this difference, over samples, lies wholly below -0.01 (--margin; it is not 0
     because the best is best in part by luck). tolerance: a temperature has collapsed where its accuracy is more than
-    0.02 (--tolerance) below that of the lowest temperature. A temperature above a collapsed one is never chosen. Only
-    samples that have scores at all temperatures count.
+    0.02 (--tolerance) below that of the lowest temperature. A temperature above a collapsed one is never chosen; a
+    cooler one can be lower, and has not collapsed. Only samples that have scores at all temperatures count. Nothing is
+    chosen where rollouts are of several rounds or policies: these may differ by more than their temperature.
 
     Example: `grounding-rewards pool temperature 1.1=cool.parquet 1.4=warm.parquet 1.7=hot.parquet`
     """
-    from grounding_rewards.pool.inputs import read_input, stats_by_temperature
+    from grounding_rewards.pool.inputs import policies_of, read_input, stats_by_temperature
     from grounding_rewards.pool.temperature import sweep
 
     with terminal.progress("comparing temperatures") as advance:
+        inputs = [read_input(text) for text in files]
         comparison = sweep(
-            stats_by_temperature([read_input(text) for text in files]),
+            stats_by_temperature(inputs),
             rule=rule.value,
             reference=reference,
             tolerance=tolerance,
             margin=margin,
             draws=draws,
             seed=seed,
+            policies=policies_of(inputs),
         )
         advance(1.0)
     if as_json:
@@ -77,12 +80,16 @@ def temperature(
         terminal.warn(text)
 
 
+_MARKS = {"collapsed": " x", "lower accuracy": " -"}
+"""Marks of verdicts."""
+
+
 def _show(sweep: Sweep) -> None:
     """Print the table, the reason for each temperature, the legend and the choice."""
     heads = ["T", "right", "95 %", "difference", "parsed", "mixed", "never", "spread", "texts"]
     table = layout.table(heads, heads[:1], figures=heads[1:])
     for row in sweep.rows:
-        mark = " *" if row.temperature == sweep.chosen else " x" if row.collapsed else ""
+        mark = " *" if row.temperature == sweep.chosen else _MARKS.get(row.verdict, "")
         difference = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"
         is_reference = row.temperature == sweep.compared_with
         shares = (row.parse_rate, row.mixed_share, row.zero_share, row.dispersion, row.distinct_share)
@@ -100,10 +107,14 @@ def _show(sweep: Sweep) -> None:
     left_out = f" ({sweep.left_out:,} others are not in all)" if sweep.left_out else ""
     console.print()
     for line in (
-        f"In per cent, over {sweep.samples:,} samples{left_out}. * chosen, x collapsed.",
+        f"In per cent, over {sweep.samples:,} samples{left_out}.",
+        "* chosen, x collapsed, - lower accuracy, though not hotter.",
         "right: mean pass rate, with its 95 % interval; never: samples never solved;",
         f"difference: its 95 % interval against {sweep.compared_with:g}; mixed: samples solved at times;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
     ):
         console.print(layout.text(line))
-    console.print(layout.text(f"{sweep.chosen:g} is the highest temperature that has not collapsed ({sweep.rule})."))
+    if sweep.chosen is None:
+        console.print(layout.text("No temperature is chosen: the rollouts differ in more than temperature."))
+    else:
+        console.print(layout.text(f"{sweep.chosen:g} is the highest before accuracy collapses ({sweep.rule})."))

@@ -8,6 +8,7 @@ from typing import Any
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.pool.selection.filters import NO_SOURCE
 
 
 def say(manifest: Mapping[str, Any]) -> None:
@@ -28,10 +29,29 @@ def say(manifest: Mapping[str, Any]) -> None:
             f"rollouts alone, {join['data_only']} in the data alone, {join['rows_without_name']} rows without a name"
         )
     if manifest["suspects"]:
-        terminal.note(
-            f"never-solved samples set aside, for their clicks agree on another place than the target: "
-            f"{manifest['suspects']}; look at their labels; --keep-suspects trains on them"
-        )
+        _say_suspects(manifest)
+
+
+def _say_suspects(manifest: Mapping[str, Any]) -> None:
+    """Remark on suspects; warn where they are all never-solved samples of a source."""
+    share = percent(manifest["suspects_share"])
+    shown = (
+        f"{manifest['suspects']} of {manifest['never_solved']} never-solved samples ({share}) are set aside, for their "
+        "clicks agree on another place than the target"
+    )
+    whole = [
+        f"{'samples without a source' if name == NO_SOURCE else name} ({each['suspects']})"
+        for name, each in manifest["suspects_by_source"].items()
+        if each["suspects"] == each["never_solved"]
+    ]
+    if not whole:
+        terminal.note(f"{shown}; look at their labels; --keep-suspects trains on them")
+        return
+    more = f" and {len(whole) - _SHOWN} more" if len(whole) > _SHOWN else ""
+    terminal.warn(
+        f"{shown}, and none is left of {', '.join(whole[:_SHOWN])}{more}: wrong labels look like this, and so does a "
+        "policy that is sure and wrong; look at them; --keep-suspects trains on them"
+    )
 
 
 def say_rounds(inputs: int, rounds: Sequence[int | None]) -> None:
@@ -48,6 +68,9 @@ def say_rounds(inputs: int, rounds: Sequence[int | None]) -> None:
 def line(manifest: Mapping[str, Any], out: Path) -> str:
     """Return the whole run in one line."""
     removed = [f"{step['removed']} {step['name']}" for step in manifest["steps"] if step["removed"]]
+    if manifest["suspects"]:
+        aside = f"{manifest['suspects']} suspects"
+        removed[removed.index(aside)] = f"{aside} ({percent(manifest['suspects_share'])} of the never-solved)"
     return (
         f"{manifest['kept']} of {manifest['samples']} samples: {manifest['positive']} solved at times and "
         f"{manifest['zero']} never ({percent(manifest['zero_share_actual'])}); left out: "
@@ -69,6 +92,7 @@ def _short(manifest: Mapping[str, Any]) -> str:
     return "; ".join([text, *advice, "--zero-share 0 asks for none"])
 
 
+_SHOWN = 5  # sources in a warning
 _KEEPING = {
     "suspects": ("--keep-suspects", "draws from these"),
     "band": ("--confident", "keeps those whose 95 % interval reaches into the band"),

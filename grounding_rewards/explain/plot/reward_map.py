@@ -13,7 +13,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.plot.scene import Scene, Window, scene, with_its_group
+from grounding_rewards.explain.plot.scene import Scene, Window, centre, scene, with_its_group
 from grounding_rewards.explain.plot.template import Template, template
 from grounding_rewards.rollouts import Scores
 from grounding_rewards.scoring import Recipe
@@ -30,12 +30,15 @@ Advance = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class RewardMap:
-    """The scores of the same response with its place at the centre of each of w x h cells.
+    """The scores of the same response with its place in each of w x h cells.
+
+    The place is the centre of the cell, or a point of the target or the answer that lies in the same column or row: the
+    highest total may be there alone.
 
     Attributes:
         window: x1 y1 x2 y2 of the part that is covered, in ``space``.
         space: the space of ``window``, ``x`` and ``y``.
-        x: (w,) the cells' centres from left to right.
+        x: (w,) the places from left to right, one a column.
         y: (h,) the same from top to bottom.
         total: (h, w) the reward.
         acc: (h, w) 1.0 for full success, else 0.0.
@@ -78,8 +81,9 @@ def reward_map(
 ) -> RewardMap:
     """Score an answer at every place of the screen.
 
-    The place in the case's response is exchanged for the centre of each cell, or for a box of the target's size there,
-    cut off at the edges of the screen; numbers are as exact as the response's own. A response that answers with no
+    The place in the case's response is exchanged for one in each cell, or for a box of the target's size around it, cut
+    off at the edges of the screen; the centres of the target's places are among them, and the answer where it lies in
+    other rows and columns. Numbers are as exact as the response's own. A response that answers with no
     place is replaced by the recipe's example. All other responses of the group or the trajectory stay; those whose
     target cannot be used are not valid.
 
@@ -96,9 +100,9 @@ def reward_map(
         RecipeError: the place cannot be exchanged, the window is empty, or something that the recipe needs is missing.
 
     >>> from grounding_rewards import recipe
-    >>> drawn = reward_map(recipe("gelato"), Case(("(200, 150)",), ([0.0, 0.0, 0.5, 1.0],)), cells=4)
+    >>> drawn = reward_map(recipe("gelato"), Case(("(200, 150)",), ([0.0, 0.0, 0.4, 1.0],)), cells=4)
     >>> drawn.x, drawn.y, drawn.acc
-    (array([0.25, 0.75]), array([0.25, 0.75]), array([[1., 0.],
+    (array([0.2 , 0.75]), array([0.15, 0.5 ]), array([[1., 0.],
            [1., 0.]]))
     """
     shown = shown or scene(recipe, case)
@@ -111,7 +115,9 @@ def reward_map(
     written, exemplary = _template(recipe, case, shown)
     own = with_its_group(recipe, case)  # the rest would be scored again for each cell
     columns, rows = _grid(width / height, _affordable(recipe, own, cells))
-    x, y = _centres(window[0], width, columns), _centres(window[1], height, rows)
+    points = _points(shown)
+    x = _places(window[0], width, columns, points[:, 0])
+    y = _places(window[1], height, rows, points[:, 1])
     centres = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     box, answered = _box_size(shown) if written.box else (None, "a click")
     places = centres if box is None else _boxes(centres, box, shown)
@@ -158,8 +164,23 @@ def _grid(aspect: float, cells: int) -> tuple[int, int]:
     return max(min(math.floor(rows * aspect + 1e-9), cells // rows), 1), rows  # floats: 15.999... is 16 columns
 
 
-def _centres(start: float, length: float, cells: int) -> Floats:
-    return start + (np.arange(cells, dtype=np.float64) + 0.5) * (length / cells)
+def _points(shown: Scene) -> Floats:
+    """Return points (k, 2) that shall be on the map: those of the target first, then the answer."""
+    marks = shown.marks[~np.isnan(shown.marks).any(axis=1)]
+    answer = [] if shown.answer is None else [centre(shown.answer)]
+    return np.vstack([marks, (shown.boxes[:, :2] + shown.boxes[:, 2:]) / 2, *answer])
+
+
+def _places(start: float, length: float, cells: int, points: Floats) -> Floats:
+    """Return the centre of each cell, or in its stead the first point that lies in the cell.
+
+    >>> _places(0.0, 100.0, 4, np.array([40.0, 45.0, 100.0, 200.0]))
+    array([ 12.5,  40. ,  62.5, 100. ])
+    """
+    places = start + (np.arange(cells, dtype=np.float64) + 0.5) * (length / cells)
+    for point in points[(points >= start) & (points <= start + length)][::-1]:  # the first one last: it stays
+        places[min(int((point - start) / length * cells), cells - 1)] = point
+    return places
 
 
 def _box_size(shown: Scene) -> tuple[tuple[float, float], str]:

@@ -82,7 +82,7 @@ def template(recipe: Recipe, response: str | None, extent: tuple[float, float]) 
     place = _read(recipe, [response])[0]
     if np.isnan(place).any():
         return None
-    for tried in islice(_candidates(response, place, recipe.response_space is UNIT), _TRIES):
+    for tried in islice(candidates(response, place, recipe.response_space is UNIT), _TRIES):
         probes = _probes(place, extent)
         if _same(_read(recipe, tried.write(probes)), tried.rounded(probes)):
             return tried
@@ -105,8 +105,17 @@ def _read(recipe: Recipe, responses: list[str]) -> Floats:
     return np.where(np.isin(read.reason, CLICKED)[:, None], places, np.nan)
 
 
-def _candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
-    """Yield ways to exchange the place: where it was written last, the time before that, ..., everywhere."""
+def candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
+    """Yield ways to exchange a place, (2,) or (4,): where it was written last, the time before that, ..., everywhere.
+
+    Args:
+        response: the text.
+        place: numbers as the text has them; nothing is yielded where it does not.
+        unit: True for shares of the screen, which need decimals.
+
+    >>> [tried.pieces for tried in candidates("(1, 2) or (3, 4)", np.array([1.0, 2.0]), False)]
+    [('(', ', ', ') or (3, 4)')]
+    """
     numerals = list(_NUMERAL.finditer(response))
     # Limited as parsed places are, so that they compare equal.
     values = np.clip([float(numeral[0]) for numeral in numerals], -COORDINATE_LIMIT, COORDINATE_LIMIT).tolist()

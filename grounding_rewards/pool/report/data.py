@@ -13,6 +13,7 @@ from grounding_rewards.pool.report.samples import ShownSample
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.pool.transitions import transitions
+from grounding_rewards.pool.transitions.warnings import mixed
 
 NO_ROUND = "needs rollouts, or statistics of samples that `pool stats --out` wrote"
 NO_SCORE = f"{NO_ROUND}, of which some are scored (column acc)"
@@ -103,7 +104,8 @@ def report(
     swept, failed = None, ""
     if by_temperature and len(by_temperature) > 1:
         try:
-            swept = sweep(by_temperature).to_json()
+            compared = sweep(by_temperature)
+            swept, failed = (None if compared.confounded else compared.to_json()), compared.confounded
         except PoolError as error:
             failed = str(error)  # one section fails, not the page
     sources = [(part.name, by_source(part.stats)) for part in rounds]
@@ -142,5 +144,7 @@ def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
         except PoolError as error:
             apart.append(f"from {before.name} to {after.name}: {error}")
             continue
-        compared.append({"from": before.name, "to": after.name, **moved})
+        mixtures = [f"{part.name}: {text}" for part in (before, after) if (text := mixed(part.temperatures))]
+        named = {"from": before.name, "to": after.name}
+        compared.append({**named, **moved, "warnings": [*moved["warnings"], *mixtures]})
     return compared, apart

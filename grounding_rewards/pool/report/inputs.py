@@ -26,6 +26,7 @@ from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats
 from grounding_rewards.pool.transitions.paired import temperatures
+from grounding_rewards.pool.transitions.warnings import ONE_ROUND, confounded
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.manifests import read_manifest
@@ -164,7 +165,7 @@ def _sweep_of_files(parts: Sequence[Round]) -> tuple[list[Round], str]:
     why = _confounded(candidates)
     twice = [value for value in warm if warm.count(value) > 1]
     if not why and twice:
-        why = f"temperature {twice[0]:g} is that of several files that name no round; {_ONE}"
+        why = f"temperature {twice[0]:g} is that of several files that name no round; {ONE_ROUND}"
     return ([], why) if why else (candidates, "")
 
 
@@ -181,19 +182,12 @@ def _sweep_of_a_round(rounds: Sequence[Round]) -> tuple[dict[float, SampleStats]
     return {warm: stats_of(part.table, rounds=part.rounds, temperature=warm) for warm in part.temperatures}, ""
 
 
-_ONE = "needs rollouts of one round at two temperatures or more"
-
-
 def _confounded(parts: Sequence[Round]) -> str:
-    """Name another difference between temperatures, whose effect would be taken for theirs; "" without one."""
-    warm = sorted({value for part in parts for value in part.temperatures})
-    rounds = sorted({number for part in parts for number in part.numbers})
-    policies = sorted({policy for part in parts for policy in part.policies})
-    for kind, values in (("rounds", rounds), ("policies", policies)):
-        if len(values) > 1:
-            shown = ", ".join(map(str, values[:3])) + (", ..." if len(values) > 3 else "")
-            return f"temperatures {', '.join(f'{value:g}' for value in warm)} are of {kind} {shown}; {_ONE}"
-    return ""
+    return confounded(
+        {value for part in parts for value in part.temperatures},
+        {number for part in parts for number in part.numbers},
+        {policy for part in parts for policy in part.policies},
+    )
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from grounding_rewards.pool.report.figures import bars, curves, heat
 from grounding_rewards.pool.report.figures.sample import sample
 from grounding_rewards.pool.report.rounds import Numbers
 from grounding_rewards.pool.report.samples import ShownSample
-from grounding_rewards.pool.report.wording import count, percent, plural, verdict
+from grounding_rewards.pool.report.wording import count, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,7 +105,7 @@ def _signal(report: Report) -> str:
 
 
 def _temperature(swept: Numbers) -> str:
-    lines = [f"{percent(row['accuracy'])} at {row['temperature']:g} ({verdict(row, swept)})" for row in swept["rows"]]
+    lines = [f"{percent(row['accuracy'])} at {row['temperature']:g} ({row['verdict']})" for row in swept["rows"]]
     return (
         f"Accuracy, its difference to that at {swept['compared_with']:g}, and more, by temperature: "
         f"{', '.join(lines)}; chosen is {swept['chosen']:g}."

@@ -11,7 +11,7 @@ import numpy as np
 from grounding_rewards.pool import summary as summaries
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import counts
-from grounding_rewards.stats.intervals import wilson_of_rate
+from grounding_rewards.stats.intervals import exact_mean, wilson_of_samples
 from grounding_rewards.tables.rollout_table import RolloutTable
 
 Numbers = dict[str, Any]
@@ -73,17 +73,10 @@ def summary(each: Round) -> Numbers:
 
 
 def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | None]:
-    """Return the mean pass rate of m scored samples, and the ends of Wilson's interval, each sample one trial.
-
-    Rates from 0 to 1 with a given mean vary at most as much as single trials, so the interval is conservative. Where
-    every sample has one rollout, it is the interval of their share. All are None without samples.
-    """
-    rates = stats.pass_rate[stats.n > 0]
-    if not len(rates):
+    """Return the mean pass rate of m scored samples, and the ends of ``wilson_of_samples``; None without samples."""
+    if not stats.n.any():
         return None, None, None
-    mean = rates.mean()
-    low, high = wilson_of_rate(mean, np.array(len(rates)))
-    return float(mean), float(low), float(high)
+    return exact_mean(stats.pass_rate), *wilson_of_samples(stats.num_correct, stats.n)
 
 
 def histogram(each: Round) -> Numbers:
@@ -153,7 +146,7 @@ def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
 def by_size(stats: SampleStats) -> list[Numbers]:
     """Return the mean pass rate by the target's share of the image; empty where no target's size is known.
 
-    The Wilson interval takes every sample as one trial. Empty bins at both ends are left out.
+    Intervals are those of ``mean_rate``. Empty bins at both ends are left out.
     """
     known = stats.taken((stats.n > 0) & ~np.isnan(stats.target_area))
     place = np.searchsorted(AREAS, known.target_area, side="right") - 1  # a bin holds its lower edge

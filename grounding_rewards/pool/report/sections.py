@@ -9,7 +9,7 @@ from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.figures.curves import MOST
 from grounding_rewards.pool.report.rounds import COUNTED, Numbers
 from grounding_rewards.pool.report.samples import ShownSample, shortened
-from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points, verdict
+from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
 from grounding_rewards.pool.transitions.priors import describe_prior
 
@@ -69,7 +69,8 @@ def sections(report: Report) -> Iterator[Section]:
 
 _ROUNDS = (
     "A sample is never solved where none of its scored rollouts is right, and all correct where each is. Accuracy is "
-    "the mean pass rate of the samples; its 95 % interval takes every sample for one trial."
+    "the mean pass rate of the samples. Its 95 % interval, here and below, is Wilson's, clustered by sample: rollouts "
+    "of one sample are alike, and count for fewer trials than their number."
 )
 _NUM_CORRECT = (
     "Shares of a round's samples by how many of their rollouts are right, with counts on top where there is room. Only "
@@ -78,14 +79,15 @@ _NUM_CORRECT = (
 _TRANSITIONS = (
     "Rows are right rollouts before, columns after. A second measurement of the same policy moves samples as well: "
     "beside the observed counts are those expected by chance alone. Cells hold samples and their share of the "
-    "row, whose label has its number of samples."
+    "row, whose label has its number of samples. The interval of the mean pass rate's difference is a paired bootstrap "
+    "over samples."
 )
 _SOURCES = (
     "The source with the largest share of never-solved samples is on top. The picture shows the last round. "
     "Samples without a scored rollout are left out."
 )
 _SIZES = (
-    "Mean pass rate by the target's share of the screen, with a 95 % interval that takes every sample for one trial. "
+    "Mean pass rate by the target's share of the screen, with its 95 % interval, Wilson's, clustered by sample. "
     f"Of more than {MOST} rounds the picture shows the first and the last ones."
 )
 _SIGNAL = (
@@ -94,7 +96,8 @@ _SIGNAL = (
 )
 _TEMPERATURE = (
     "The highest temperature up to which accuracy has not collapsed, over the samples that all temperatures have. The "
-    "rule uses the paired difference on the same samples, whose interval is narrower than those of both accuracies. "
+    "rule uses the paired difference on the same samples, whose bootstrap interval is narrower than those of both "
+    "accuracies. "
     "Shares of parsed answers, of samples with some right and of different responses are below."
 )
 _POOLS = "Samples that each step of drawing a pool kept and removed, from the manifests."
@@ -104,8 +107,8 @@ _HARDEST = (
     f"Suspects are not among them. {_GREYED}"
 )
 _SUSPECTS = (
-    ", yet their clicks agree tightly on another place: the label may be wrong, or the instruction may fit two things. "
-    f"Look before you train on them. {_GREYED}"
+    ", yet their clicks agree tightly on another place: the label may be wrong, the instruction may fit two things, or "
+    f"the policy is sure and wrong. Look before you train on them. {_GREYED}"
 )
 
 
@@ -233,7 +236,7 @@ def _temperature(swept: Numbers) -> SectionPart:
             f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",
             percent(row["accuracy"]), between(row["low"], row["high"]), percent(row["parse_rate"]),
             percent(row["mixed_share"]), percent(row["zero_share"]), percent(row["distinct_share"]),
-            verdict(row, swept), row["why"],
+            row["verdict"], row["why"],
         ]
         for row in swept["rows"]
     ]  # fmt: skip

@@ -1,10 +1,8 @@
-"""Numbers and verdicts in words."""
+"""Numbers in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from grounding_rewards.pool.report.rounds import Numbers
 
 
 def count(value: int | float | None) -> str:
@@ -72,20 +70,3 @@ def listed(values: Sequence[float]) -> str:
     if len(values) > 3:
         return f"{min(values):g} to {max(values):g}"
     return ", ".join(f"{value:g}" for value in values) or "-"
-
-
-HELD, LOWER, COLLAPSED, ABOVE = "held", "lower accuracy", "collapsed", "above one that collapsed"
-
-
-def verdict(row: Numbers, swept: Numbers) -> str:
-    """Classify a row of ``Sweep.to_json``; only a temperature above the one compared with can collapse.
-
-    >>> swept = {"compared_with": 1.0, "chosen": 1.0}
-    >>> [verdict({"temperature": each, "collapsed": each != 1.0}, swept) for each in (0.7, 1.0, 1.4)]
-    ['lower accuracy', 'held', 'collapsed']
-    >>> verdict({"temperature": 1.7, "collapsed": False}, swept)
-    'above one that collapsed'
-    """
-    if row["collapsed"]:
-        return LOWER if row["temperature"] < swept["compared_with"] else COLLAPSED
-    return ABOVE if row["temperature"] > swept["chosen"] else HELD

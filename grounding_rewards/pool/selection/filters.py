@@ -81,6 +81,15 @@ class Funnel:
         self.steps.append(Step(name, len(removed), zero, int(after.sum()), per_source, parameters))
         return removed
 
+    def by_source(self, wanted: NDArray[np.bool_]) -> dict[str, NDArray[np.int64]]:
+        """Return the rows of wanted samples that are left, by source, in the order of names."""
+        rows = np.flatnonzero(self.left & wanted)
+        return {
+            name: rows[self._source[rows] == place]
+            for place, name in enumerate(self._sources)
+            if place in self._source[rows]
+        }
+
     def describe(self) -> str:
         """Describe the removals of each step, for errors."""
         counts = [f"{step.name} removed {step.removed}" for step in self.steps if step.removed]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ class NextPool:
         positive: rows of its others, solved at times and never all-correct.
         easy: rows of all-correct samples, set aside.
         suspects: rows of samples whose label needs a look, set aside.
+        never: rows of the never-solved samples among which the suspects were, by name of the source.
         control: as many rows as the pool has, drawn from all measured samples alike; None without one.
         quota: number of never-solved samples for its positive ones.
         steps: counts of each step.
@@ -49,6 +50,7 @@ class NextPool:
     positive: Rows
     easy: Rows
     suspects: Rows
+    never: Mapping[str, Rows]
     control: Rows | None
     quota: int
     steps: tuple[Step, ...]
@@ -67,7 +69,7 @@ class NextPool:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts for a manifest."""
-        kept = len(self.zero) + len(self.positive)
+        kept, never = len(self.zero) + len(self.positive), sum(map(len, self.never.values()))
         return {
             "samples": len(self.stats),
             "rollouts": int(self.stats.n.sum() + self.stats.unscored.sum()),
@@ -76,6 +78,12 @@ class NextPool:
             "positive": len(self.positive),
             "dropped_all_correct": len(self.easy),
             "suspects": len(self.suspects),
+            "never_solved": never,
+            "suspects_share": len(self.suspects) / never if never else None,
+            "suspects_by_source": {
+                source: {"never_solved": len(rows), "suspects": int(np.isin(rows, self.suspects).sum())}
+                for source, rows in self.never.items()
+            },
             "control": None if self.control is None else len(self.control),
             "zero_quota": self.quota,
             "shortfall": self.shortfall,
@@ -159,6 +167,7 @@ def next_pool(
     if two_model is not None:
         _remove_rejected(funnel, stats, *_pair(two_model))
     easy = funnel.remove("all_correct", stats.all_correct)
+    never = funnel.by_source(stats.none_correct)
     aside = funnel.remove("suspects", are_suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
     logs = weigh(funnel, stats, chosen)
     zero, positive, quota = _mix(funnel, stats, logs, zero_share, seed, limit)
@@ -167,7 +176,7 @@ def next_pool(
         rows = np.flatnonzero(drawable)
         others = rows[draw(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
     share = float(share_of_zeros(zero_share))
-    return NextPool(stats, zero, positive, easy, aside, others, quota, tuple(funnel.steps), share, int(seed))
+    return NextPool(stats, zero, positive, easy, aside, never, others, quota, tuple(funnel.steps), share, int(seed))
 
 
 def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit: Any = None) -> None:

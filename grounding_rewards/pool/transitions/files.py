@@ -34,14 +34,17 @@ def compare_files(
         TableError: an input cannot be read.
         PoolError: an input does not fit, or as of ``transitions``.
     """
+    mixed = list[str]()
     with reporting.progress("comparing rounds") as advance:
         sources = read_input(before), read_input(after)
-        first = stats_of_input(sources[0], by)
+        first = stats_of_input(sources[0], by, mixed.append)
         advance(0.4)
-        second = stats_of_input(sources[1], by)
+        second = stats_of_input(sources[1], by, mixed.append)
         advance(0.8)
-        again = None if null is None else stats_of_input(read_input(null), "source")  # its sources do not matter
+        # The null's sources do not matter.
+        again = None if null is None else stats_of_input(read_input(null), "source", mixed.append)
         compared = transitions(first, second, null=again, prior=prior)
+        compared = replace(compared, warnings=(*compared.warnings, *mixed))
     one, other = sources
     same = os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]
     if compared.both < FEW and same:  # with more samples, equal counts tell (pool.transitions.warnings)

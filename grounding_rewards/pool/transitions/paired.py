@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.stats.intervals import Z, exact_mean
+from grounding_rewards.stats.intervals import Bootstrap, exact_mean
 
 _SHOWN = 3
+_BOOTSTRAP = Bootstrap(2000, 0, 0.95)
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Difference:
 
 
 def difference(before: Floats, after: Floats) -> Difference:
-    """Return the mean of paired differences with its normal interval, mean ± z s / sqrt(m), s with m - 1.
+    """Return the mean of paired differences with its bootstrap interval over samples, as for temperatures.
 
-    The variance is over samples, so it includes the correlation of a sample's rollouts. With few samples the interval
-    is too narrow, and where all differ by the same it has no width.
+    Samples are drawn with all their rollouts, which are alike. With few samples the interval is too narrow, and where
+    all differ by the same it has no width.
 
     Args:
         before: (m,) pass rates.
@@ -49,14 +50,12 @@ def difference(before: Floats, after: Floats) -> Difference:
 
     >>> gap = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
     >>> round(gap.mean, 4), round(gap.low, 4), round(gap.high, 4)
-    (0.1667, -0.16, 0.4933)
+    (0.1667, 0.0, 0.5)
     """
     moved = after - before
     mean = exact_mean(moved)
-    if len(moved) < 2:  # one sample has no variance
-        return Difference(exact_mean(before), exact_mean(after), mean, math.nan, math.nan)
-    half = Z * math.sqrt(math.fsum(((moved - mean) ** 2).tolist()) / (len(moved) - 1) / len(moved))
-    return Difference(exact_mean(before), exact_mean(after), mean, max(-1.0, mean - half), min(1.0, mean + half))
+    low, high = _BOOTSTRAP.interval(moved) if len(moved) > 1 else (math.nan, math.nan)  # one sample does not vary
+    return Difference(exact_mean(before), exact_mean(after), mean, low, high)
 
 
 def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[NDArray[np.int64]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,16 +48,41 @@ def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
     """Return the warnings on the same samples at several temperatures."""
     warnings: list[str] = []
     if len(common[0]) < FEW:
-        warnings.append(f"{len(common[0])} samples are few: intervals over samples are too narrow")
+        warnings.append(f"{len(common[0])} samples are few: bootstrap intervals of differences are too narrow")
     sizes = [set(stats.n.tolist()) for stats in common]
     if any(size != sizes[0] for size in sizes):
         warnings.append(
             "numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed"
         )
-    rounds = {number for stats in common for number in stats.round.tolist() if number >= 0}
-    if len(rounds) > 1:
-        warnings.append(f"rollouts are of rounds {', '.join(map(str, sorted(rounds)))}: the policy differs as well")
     return warnings
+
+
+ONE_ROUND = "needs rollouts of one round at two temperatures or more"
+
+
+def mixed(temperatures: Iterable[float | None]) -> str:
+    """Warn of rollouts at several known temperatures that count together; "" without.
+
+    >>> mixed([1.4, None, 1.1]), mixed([1.1, None])
+    ('rollouts at temperatures 1.1, 1.4 count together, and pass rates mix them', '')
+    """
+    known = sorted(value for value in temperatures if value is not None)
+    shown = ", ".join(f"{value:g}" for value in known)
+    return f"rollouts at temperatures {shown} count together, and pass rates mix them" if len(known) > 1 else ""
+
+
+def confounded(temperatures: Collection[float], rounds: Collection[int], policies: Collection[str]) -> str:
+    """Name another difference between temperatures, whose effect would pass for theirs; "" without one.
+
+    >>> confounded([1.4, 1.1], {2, 1}, set())
+    'temperatures 1.1, 1.4 are of rounds 1, 2; needs rollouts of one round at two temperatures or more'
+    """
+    for kind, values in (("rounds", sorted(rounds)), ("policies", sorted(policies))):
+        if len(values) > 1:
+            shown = ", ".join(map(str, values[:3])) + (", ..." if len(values) > 3 else "")
+            warm = ", ".join(f"{value:g}" for value in sorted(temperatures))
+            return f"temperatures {warm} are of {kind} {shown}; {ONE_ROUND}"
+    return ""
 
 
 def _null_warnings(first: SampleStats, second: SampleStats, null: SampleStats) -> list[str]:

@@ -62,6 +62,7 @@ def test_the_manifest(run, source, tmp_path):
     said = manifest_of(out)
     shown = json.loads(result.out)
     assert (shown.pop("out"), shown.pop("manifest")) == (str(out), f"{out}.manifest.json")
+    assert shown.pop("warnings") == []
     assert shown == said
     assert list(said) == sorted(said)
     counts = {name: said[name] for name in ("samples", "rollouts", "kept", "zero", "positive", "dropped_all_correct")}
@@ -186,10 +187,20 @@ def test_suspects_lie_beside_the_pool_with_their_clicks(run, tmp_path):
     source = write_rows(tmp_path / "rollouts.jsonl", *there, *rollouts(("part", 4, 2), ("far", 4, 0)))
     out = tmp_path / "pool.jsonl"
     result = run("pool", "next", source, "--out", out)
-    assert (
-        "note: never-solved samples set aside, for their clicks agree on another place than the target: 2; look"
-        in result.err
-    )
+    assert result.err.splitlines() == [
+        "warning: 2 of 6 never-solved samples (33.3 %) are set aside, for their clicks agree on another place than the "
+        "target, and none is left of zero (2): wrong labels look like this, and so does a policy that is sure and "
+        "wrong; look at them; --keep-suspects trains on them",
+        "5 of 10 samples: 4 solved at times and 1 never (20.0 %); left out: 2 suspects (33.3 % of the never-solved), 3 "
+        f"zero_share; written to {out}",
+    ]
+    assert run("pool", "next", source, "--out", out, "--strict").code == 1
+    shown = json.loads(run("pool", "next", source, "--out", out, "--json").out)
+    assert shown["warnings"] == [result.err.splitlines()[0].removeprefix("warning: ")]
+    assert (shown["never_solved"], shown["suspects_share"]) == (6, 2 / 6)
+    assert shown["suspects_by_source"] == {
+        "far": {"never_solved": 4, "suspects": 0}, "zero": {"never_solved": 2, "suspects": 2},
+    }  # fmt: skip
     assert [(row["sample_id"], row["clicks"]) for row in read_rows(tmp_path / "pool.suspects.jsonl")] == [
         ("zero0", 8),
         ("zero1", 8),
@@ -197,6 +208,21 @@ def test_suspects_lie_beside_the_pool_with_their_clicks(run, tmp_path):
     run("pool", "next", source, "--out", out, "--keep-suspects")
     assert manifest_of(out)["suspects"] == 0
     assert "pool.suspects.jsonl" not in names(tmp_path)  # what the former run set aside is no longer aside
+
+
+def test_some_suspects_of_a_source_are_no_warning(run, tmp_path):
+    rows = rollouts(("part", 4, 2), ("zero", 3, 0))
+    agree = {"x_unit": 0.7, "y_unit": 0.7, "image_size": [1000, 1000]}
+    some = [{**row, **agree} if row["sample_id"] == "zero1" else row for row in rows]
+    source = write_rows(tmp_path / "rollouts.jsonl", *some)
+    result = run("pool", "next", source, "--out", tmp_path / "pool.jsonl", "--strict")
+    assert result.code == 0
+    assert result.err.startswith("note: 1 of 3 never-solved samples (33.3 %) are set aside, for their clicks agree on ")
+    bare = [{name: value for name, value in row.items() if name != "source"} for row in some if row not in rows]
+    every = write_rows(tmp_path / "every.jsonl", *bare, *rollouts(("part", 4, 2)))
+    result = run("pool", "next", every, "--out", tmp_path / "pool.jsonl")
+    assert "warning: 1 of 1 never-solved samples (100.0 %) are set aside" in result.err
+    assert "and none is left of samples without a source (1): wrong labels" in result.err
 
 
 def test_targets_of_a_known_space_are_no_smaller_than_where_their_clicks_lie(run, tmp_path):

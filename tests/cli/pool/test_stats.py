@@ -98,6 +98,16 @@ def test_a_column_that_is_null_everywhere_is_reported(run, tmp_path):
     assert run("pool", "stats", path, "--by", "source").err == ""
 
 
+def test_mixed_temperatures_are_a_warning(run, tmp_path):
+    rows = [{"sample_id": "a", "acc": 1, "rollout": place, "temperature": place / 2} for place in (1, 2)]
+    mixed = write_rows(tmp_path / "mixed.jsonl", *rows, {"sample_id": "a", "acc": 0, "rollout": 5})
+    text = "rollouts at temperatures 0.5, 1 count together, and pass rates mix them"
+    result = run("pool", "stats", mixed, "--json")
+    assert (json.loads(result.out)["warnings"], result.err) == ([text], f"warning: {text}\n")
+    assert run("pool", "stats", mixed, "--strict").code == 1
+    assert run("pool", "stats", write_rows(tmp_path / "one.jsonl", rows[0], {"sample_id": "b", "acc": 0})).err == ""
+
+
 def test_inputs_and_rounds_that_count_together_are_reported(run, tmp_path):
     first = write_rows(tmp_path / "first.jsonl", {"sample_id": "a", "acc": 1})
     second = write_rows(tmp_path / "second.jsonl", {"sample_id": "a", "acc": 0})

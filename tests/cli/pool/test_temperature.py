@@ -106,12 +106,46 @@ def test_the_table_on_the_terminal(run, swept):
         "1.7  accuracy 0.1250 below that at 1.1",
         "2    accuracy 0.3750 below that at 1.1",
         "",
-        "In per cent, over 40 samples. * chosen, x collapsed.",
+        "In per cent, over 40 samples.",
+        "* chosen, x collapsed, - lower accuracy, though not hotter.",
         "right: mean pass rate, with its 95 % interval; never: samples never solved;",
         "difference: its 95 % interval against 1.1; mixed: samples solved at times;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
-        "1.4 is the highest temperature that has not collapsed (tolerance).",
+        "1.4 is the highest before accuracy collapses (tolerance).",
     ]
+
+
+def test_a_cooler_temperature_that_is_lower_has_not_collapsed(run, tmp_path):
+    cool = write_rows(tmp_path / "cool.jsonl", *rows(0.5, 1), *rows(1.0, 4), *rows(1.5, 1))
+    result = run("pool", "temperature", cool)
+    assert [line.split()[:2] for line in result.out.splitlines()[2:5]] == [["0.5", "-"], ["1", "*"], ["1.5", "x"]]
+    read = found(run, cool)
+    assert [row["verdict"] for row in read["rows"]] == ["lower accuracy", "held", "collapsed"]
+    assert [row["collapsed"] for row in read["rows"]] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("cool", "hot", "what"),
+    [
+        ({"round": 1}, {"round": 2}, "rounds 1, 2"),
+        ({"round": 1, "policy": "a"}, {"round": 1, "policy": "b"}, "policies a, b"),
+    ],
+)
+def test_nothing_is_chosen_where_more_than_the_temperature_differs(run, tmp_path, cool, hot, what):
+    one = write_rows(tmp_path / "one.jsonl", *rows(0.7, 4, **cool))
+    other = write_rows(tmp_path / "other.jsonl", *rows(1.5, 1, **hot))
+    text = (
+        f"none is chosen: temperatures 0.7, 1.5 are of {what}; needs rollouts of one round at two temperatures or more"
+    )
+    words = "pool", "temperature", f"0.7={one}", f"1.5={other}"
+    shown = run(*words)
+    assert (shown.code, shown.err) == (0, f"warning: {text}\n")
+    assert shown.out.rstrip().endswith("No temperature is chosen: the rollouts differ in more than temperature.")
+    assert "*" not in shown.out.partition("In per cent")[0]
+    read = json.loads(run(*words, "--json").out)
+    assert (read["chosen"], [row["verdict"] for row in read["rows"]]) == (None, ["confounded"] * 2)
+    assert read["confounded"] == text.removeprefix("none is chosen: ")
+    assert run(*words, "--strict").code == 1
 
 
 def test_what_cannot_be_compared_is_one_line(run, swept, tmp_path):

@@ -130,7 +130,7 @@ def test_tables_on_the_terminal(run, before, after):
         "by chance alone      28.7 %, 95 % 0.0 to 100.0; p = 0.98",
         "                     beta-binomial, jeffreys prior Beta(0.5, 0.5)",
         "up, same, down       3, 1, 1; right rollouts +7",
-        "mean pass rate       37.5 % to 55.0 %: +17.5 points, 95 % -7.7 to +42.7",
+        "mean pass rate       37.5 % to 55.0 %: +17.5 points, 95 % -2.5 to +42.5",
         "not compared         1 before alone, 1 after alone",
         "",
         "By source",
@@ -207,6 +207,23 @@ def test_temperatures_that_are_none(run, before, after, tmp_path, verb, number):
     message = run.error("pool", verb, *out, "--", before, f"{number}={after}")
     assert message == f"{number}={after}: got temperature {number}; expected a number from 0, such as 1.2"
     assert not (tmp_path / "report").exists()
+
+
+def test_mixed_temperatures_of_a_round_are_a_warning(run, after, tmp_path):
+    half = [{**row, "temperature": 1.1 if row["rollout"] < 4 else 1.7} for row in rows(BEFORE, round=1)]
+    mixed = write_rows(tmp_path / "mixed.jsonl", *half)
+    text = (
+        f"{mixed}@1: rollouts at temperatures 1.1, 1.7 count together, and pass rates mix them; a temperature before "
+        f"it, as 1.4={mixed}@1, takes those at one"
+    )
+    assert found(run, f"{mixed}@1", after)["warnings"][-1] == text
+    assert run("pool", "transitions", f"{mixed}@1", after, "--strict").code == 1
+    assert not [each for each in found(run, f"1.7={mixed}@1", after)["warnings"] if "count together" in each]
+    stats = tmp_path / "stats.parquet"
+    warm = [{**row, "temperature": 1.1 if row["sample_id"] == "a" else 1.7} for row in half]
+    assert run("pool", "stats", write_rows(tmp_path / "warm.jsonl", *warm), "--out", stats).code == 0
+    text = f"{stats}: rollouts at temperatures 1.1, 1.7 count together, and pass rates mix them"
+    assert found(run, stats, after)["warnings"][-1] == text
 
 
 def test_greedy_answers_are_at_temperature_0(run, after, tmp_path):

@@ -27,8 +27,8 @@ def at(found, x, y):
 def test_a_small_map_in_full():
     case = Case(("(10, 10)",), (BOX,), image_sizes=((400, 300),))
     found = reward_map(gr.recipe("click", response_space="pixel", format_weight=0.25), case, cells=12)
-    assert found.x.tolist() == [50.0, 150.0, 250.0, 350.0]
-    assert found.y.tolist() == [50.0, 150.0, 250.0]
+    assert found.x.tolist() == [10.0, 150.0, 200.0, 350.0]  # the answer's and the target's where cells hold them
+    assert found.y.tolist() == [10.0, 150.0, 250.0]
     assert found.total.tolist() == [[0.25] * 4, [0.25, 1.0, 1.0, 0.25], [0.25] * 4]
     assert found.acc.tolist() == [[0.0] * 4, [0.0, 1.0, 1.0, 0.0], [0.0] * 4]
     assert (found.window, found.space.value, found.box) == ((0.0, 0.0, 400.0, 300.0), "pixel", None)
@@ -43,10 +43,19 @@ def test_cells_have_the_totals_of_answers_there():
     for column, row in ((24, 18), (12, 12), (35, 23), (60, 60), (0, 119)):
         x, y = round(found.x[column] * 1000), round(found.y[row] * 1000)
         assert found.total[row, column] == gelato.score(f"({x}, {y})", [0.1, 0.1, 0.3, 0.2]).total[0]
-    assert at(found, 0.2, 0.15)[0] == pytest.approx(0.9747, abs=1e-4)
     best = np.unravel_index(found.total.argmax(), found.total.shape)
-    assert abs(found.x[best[1]] - 0.2) < 0.01
-    assert abs(found.y[best[0]] - 0.15) < 0.01
+    assert (found.total[best], found.x[best[1]], found.y[best[0]]) == pytest.approx((1.0, 0.2, 0.15), abs=1e-12)
+    assert at(found, 0.007, 0.007)[0] == gelato.score("(7, 7)", [0.1, 0.1, 0.3, 0.2]).total[0]
+
+
+def test_the_points_of_a_target_go_before_the_answer():
+    target = {"bbox": [100, 100, 300, 200], "point": [120, 110]}
+    drawn = reward_map(CLICK, Case(("(201, 151)",), (target,), image_sizes=((400, 300),)), cells=12)
+    assert (drawn.x.tolist(), drawn.y.tolist()) == ([50.0, 120.0, 200.0, 350.0], [50.0, 110.0, 250.0])
+    edge = reward_map(CLICK, Case(("(400, 300)",), (BOX,), image_sizes=((400, 300),)), cells=1)
+    assert (edge.x.tolist(), edge.y.tolist()) == ([200.0], [150.0])
+    outside = reward_map(CLICK, Case(("(401, 0)",), (BOX,), image_sizes=((400, 300),)), cells=12)
+    assert (outside.x.tolist(), outside.y.tolist()) == ([50.0, 150.0, 200.0, 350.0], [0.0, 150.0, 250.0])
 
 
 def test_a_recipe_of_boxes_gets_boxes_of_the_targets_size_cut_off_at_the_edges():
@@ -54,7 +63,7 @@ def test_a_recipe_of_boxes_gets_boxes_of_the_targets_size_cut_off_at_the_edges()
     case = Case(("[10,20,30,40]",), ([100, 100, 300, 200],), image_sizes=((400, 300),))
     found = reward_map(recipe, case, cells=12)
     assert (found.box, found.answered) == ((200.0, 100.0), "a box of the target's size")
-    said = ["[0,0,150,100]", "[50,100,250,200]", "[250,200,400,300]"]
+    said = ["[0,0,120,80]", "[50,100,250,200]", "[250,200,400,300]"]
     cells = [found.total[0, 0], found.total[1, 1], found.total[2, 3]]
     assert cells == recipe.score(said, [[100, 100, 300, 200]] * 3, image_sizes=(400, 300)).total.tolist()
     exact = reward_map(recipe, case, window=(150, 100, 250, 200), cells=1)
@@ -89,8 +98,8 @@ def test_the_rest_of_the_group_stays_where_it_is():
     case = Case(responses, (None,) * 4, row=1, groups=("a", "a", "a", "b"))
     found = reward_map(recipe, case, window=(0, 0, 800, 400), cells=8)
     assert found.total.shape == (2, 4)
-    for row, y in enumerate((100, 300)):
-        for column, x in enumerate((100, 300, 500, 700)):
+    for row, y in enumerate((150, 300)):
+        for column, x in enumerate((100, 200, 500, 700)):
             assert found.total[row, column] == pytest.approx(case.score(recipe, f"({x}, {y})").total[1], abs=1e-9)
     alone = Case(responses[:3], (None,) * 3, row=1, groups=("a",) * 3)
     assert reward_map(recipe, alone, window=(0, 0, 800, 400), cells=8).total.tolist() == found.total.tolist()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
+
 from grounding_rewards.pool.report.data import NEEDS, report
 from grounding_rewards.pool.report.inputs import funnel
 from grounding_rewards.pool.report.rounds import Round
@@ -67,6 +69,21 @@ def test_temperatures_of_one_round_are_no_steps_of_training():
     assert [(each["from"], each["to"]) for each in report("", [first, *rounds(), third]).transitions] == [
         ("round 1", rounds()[1].name), (rounds()[1].name, "3"),
     ]  # fmt: skip
+
+
+def test_confounded_temperatures_are_not_shown():
+    first, second = (replace(each.stats, round=np.full(5, number)) for number, each in enumerate(rounds(), 1))
+    page = report("", [], by_temperature={1.1: first, 1.7: second})
+    assert page.temperature is None
+    assert page.missing["temperature"].startswith("temperatures 1.1, 1.7 are of rounds 1, 2; needs")
+
+
+def test_rounds_that_mix_temperatures_are_a_warning():
+    first, second = rounds()
+    mixed = report("", [replace(first, temperatures=(1.1, 1.4)), second])
+    assert mixed.transitions[0]["warnings"][-1] == (
+        "round 1: rollouts at temperatures 1.1, 1.4 count together, and pass rates mix them"
+    )
 
 
 def test_why_temperatures_are_not_compared_is_said():

@@ -115,6 +115,10 @@ def test_suspects_are_set_aside_or_drawn_from():
     found = next_pool(agree, seed=7)
     assert (len(found.suspects), len(found.zero), found.shortfall) == (30, 0, 3)
     assert len(next_pool(agree, seed=7, suspects=False).zero) == 3
+    numbers = found.to_json()
+    assert (numbers["never_solved"], numbers["suspects_share"]) == (30, 1.0)
+    assert next_pool(counted(("part", 2, 3)), seed=7).to_json()["suspects_share"] is None
+    assert next_pool(agree, seed=7, suspects=False).to_json()["suspects_share"] == 0.0
 
 
 def test_a_limit_draws_positive_samples_with_their_zeros():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.pool.report.figures import style
 from grounding_rewards.pool.report.rounds import Numbers
-from grounding_rewards.pool.report.wording import ABOVE, COLLAPSED, HELD, LOWER, area, verdict
+from grounding_rewards.pool.report.wording import area
+from grounding_rewards.pool.temperature import ABOVE, COLLAPSED, HELD, LOWER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +129,7 @@ def _points(axes: Axes, swept: Numbers, name: str, low: str, high: str) -> None:
     axes.plot([row["temperature"] for row in rows], [row[name] for row in rows], color="0.6", linewidth=1.2, zorder=1)
     labelled = set[str]()
     for row in rows:
-        kind = verdict(row, swept)
+        kind = row["verdict"]
         colour, marker = _MARKS[kind]
         ends = [row[name] if row[end] is None else row[end] for end in (low, high)]  # no interval: a bar without length
         bars: Any = [[max(row[name] - ends[0], 0.0)], [max(ends[1] - row[name], 0.0)]]
