@@ -109,6 +109,16 @@ class TargetError(GroundingRewardsError, ValueError):
         return self if isinstance(self.sample, str) else TargetError(sample, self.field, self.came, self.expected)
 
 
+class InvertedBoxError(TargetError):
+    """A box whose second corner lies left of the first one or above it, such as x y w h read as x1 y1 x2 y2.
+
+    Attributes:
+        own_form: whether it stands in a recipe's own form of targets.
+    """
+
+    own_form = False
+
+
 class TargetWarning(UserWarning):
     """Targets can be used and look wrong: an action of an unknown name, or a place that no click reaches."""
 

@@ -93,7 +93,7 @@ def test_ends_of_actions_are_in_the_space_of_the_recipe():
 
 
 def test_rows_without_a_usable_target_are_left_out():
-    scores = scored(inside, ["(20, 15)"] * 2, [{"bbox": [3, 3, 1, 1]}, BUTTON], bad_target="abstain", low=-1)
+    scores = scored(inside, ["(20, 15)"] * 2, [{"bbox": [3, 3, 1]}, BUTTON], bad_target="abstain", low=-1)
     assert (scores.total.tolist(), scores.valid.tolist()) == ([0.0, 1.0], [0.0, 1.0])
     scores = scored(lambda row: 0.7, ["(20, 15)"] * 2, [{"circle": []}, BUTTON], bad_target="abstain", low=0.5)
     assert scores.total.tolist() == [0.5, 0.7]
