@@ -302,4 +302,5 @@ def _findings(rows: Any, scorer: TableScorer) -> list[Finding]:
         [None] * len(targets), read, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
         bad_target="abstain",
     )  # fmt: skip
-    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in findings(rollouts.targets, recipe)]
+    several = findings(rollouts.targets, recipe, partly=True)
+    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in several]

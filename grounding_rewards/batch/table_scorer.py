@@ -105,7 +105,7 @@ class TableScorer:
         scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
         if self.bad_target == "raise" and scored.scores.errors:
             raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
-        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe)):
+        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe, partly=True)):
             self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
         return scored
 

@@ -102,7 +102,7 @@ class TargetReader:
                 table, errors={**table.errors, **errors}, _ready={}, box_format=self.box_format,
                 own_form=frozenset(own_form),
             )  # fmt: skip
-            noticed = findings(checked, self.recipe)
+            noticed = findings(checked, self.recipe, partly=True)
         problems = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
             if target.space is None and target.ends:

@@ -37,7 +37,7 @@ def as_box_format(name: Any) -> BoxFormat | None:
     try:
         return BoxFormat(name)
     except ValueError:
-        expected = f"one of {', '.join(BoxFormat)}{near(name, BoxFormat)}"
+        expected = f"one of {', '.join(BoxFormat)}{near(name, [each.value for each in BoxFormat])}"
         raise RecipeError(f"box_format: got {short_repr(name)}; expected {expected}") from None
 
 
@@ -59,7 +59,9 @@ def how_to_say(*, own_form: bool) -> str:
     ``own_form``: the recipe's own form, which options do not change.
     """
     wire = 'write {"bbox": [x, y, w, h]} with ' if own_form else ""
-    return f'{wire}--box-format xywh where files are read (cxcywh by the centre), box_format="xywh" in Python'
+    return (
+        f'{wire}--box-format xywh where files are read or converted (cxcywh by the centre), box_format="xywh" in Python'
+    )
 
 
 def inverted(sample: str | int, field: str, value: Any, box: Numbers, *, own_form: bool) -> InvertedBoxError:

@@ -11,9 +11,10 @@ There are three kinds:
   places left of the image or above it are noticed.
 - A **box** that has no area as x1 y1 x2 y2, where nothing declares how boxes are written: x2 <= x1 or y2 <= y1, as most
   files of x y w h have it in many rows. No other numbers tell the two apart: what fits into an image as x y w h does so
-  as x1 y1 x2 y2. One side of no length may also be a slip, and is none of x y w h where any box of the same targets
-  would have its centre outside the image as that; x2 < x1 or y2 < y1 cannot be read, and is always reported. Where x y
-  w h is declared, boxes in a recipe's own form, which that does not change, are reported.
+  as x1 y1 x2 y2. x2 < x1 or y2 < y1 cannot be read, and is always reported. x2 = x1 or y2 = y1 may also be a line on
+  purpose: it is reported where no box of the same targets has its centre outside the image as x y w h, and not in a
+  recipe's own form, which is x1 y1 x2 y2; both at once are a point on purpose. Where x y w h is declared, boxes in such
+  a form, which ignores that, are reported.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Finding:
         image: the coordinates that this image covers, and their space.
         box: the first box that has no area as x1 y1 x2 y2, or that is in the recipe's own form, as written.
         own_form: whether that box is in the recipe's own form.
-        declared: the format of boxes that a recipe's own form ignores; "" where none is declared.
+        declared: the declared format of boxes; "" for none.
         certain: whether a box cannot be read as x1 y1 x2 y2.
         against: how many boxes cannot be x y w h.
         count: how many targets; 0 where a finding holds nothing but what is ``against`` that of other targets.
@@ -78,22 +79,23 @@ class Finding:
     @property
     def kind(self) -> str:
         """The kind of suspicion, and of targets the action: those of equal kinds are one finding."""
-        return f"action {self.action}" if self.action else "place" if self.place else f"box {self.declared}"
+        return f"action {self.action}" if self.action else "place" if self.place else "box"
 
     def __str__(self) -> str:
         where = f"{_targets(self.count)} (first: {self.first})"
-        if self.declared:
+        if self.box and self.declared:
             return (
                 f"{where}: {self.box} is in the recipe's own form, which ignores the box format {self.declared}; write "
                 'it as {"bbox": [...]}, or leave the box format out'
             )
-        if self.box:
+        if not self.place and not self.action:
             say = how_to_say(own_form=self.own_form)
             return f"{where}: {self.box} has no area as x1 y1 x2 y2; if boxes are x y w h: {say}"
         if self.place:
+            read = self.declared and f"; boxes were read as {self.declared}"
             return (
                 f"{where}: the centre of {self.place} lies outside its image ({self.image}); check the space and the "
-                "size of the image, or leave the target out"
+                f"size of the image, or leave the target out{read}"
             )
         nor_recipe = self.recipe and f", nor one of recipe {self.recipe!r}"
         return (
@@ -102,16 +104,19 @@ class Finding:
         )
 
 
-def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -> list[Finding]:
+def findings(
+    targets: Targets, recipe: Recipe | None, rows: int | None = None, *, partly: bool = False
+) -> list[Finding]:
     """Find targets that look wrong, among those that the recipe can use.
 
-    There is one finding for each unknown action name, and at most one for all places and one for all boxes. Findings of
-    several batches are ``merged``, and only then ``described``: boxes of one may clear those of another.
+    There is one finding for each unknown action name, and at most one for all places and one for all boxes.
 
     Args:
         targets: n targets, read or prepared.
         recipe: the recipe that will score them; None to look at all targets, and know no names of a recipe's own.
         rows: number of rows to look at, from the first; None for all.
+        partly: whether these are a part of more targets, whose findings will be ``merged``: then a finding with a count
+            of 0 says that boxes of this part clear those of others.
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
@@ -123,7 +128,7 @@ Declare names of your own: option action_names
     if recipe is not None and recipe.label_free:
         return []
     rows = len(targets.rows) if rows is None else rows
-    return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows), *_boxes(targets, recipe, rows)]
+    return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows), *_boxes(targets, recipe, rows, partly)]
 
 
 def inverted_boxes(errors: Mapping[int, TargetError], recipe: Recipe | None) -> list[Finding]:
@@ -205,29 +210,37 @@ def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Fi
         return []
     rows = list(dict.fromkeys(regions.row[wrong].tolist()))  # each target once, in order
     place = wrong[0] - int(np.searchsorted(regions.row, rows[0]))
-    return [_finding(targets, recipe, rows, **_written(targets, rows[0], place))]
+    declared = str(targets.box_format or "")
+    return [_finding(targets, recipe, rows, declared=declared, **_written(targets, rows[0], place))]
 
 
-def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Finding]:
-    """Return one finding for all boxes that cannot be what they are read as, or that clear those of other batches."""
-    if targets.box_format is BoxFormat.XYXY:
+def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: bool) -> list[Finding]:
+    """Return one finding for all boxes that cannot be what they are read as, or that clear those of other parts."""
+    declared, regions = targets.box_format, targets.regions
+    if declared is BoxFormat.XYXY:
         return []
-    regions, declared = targets.regions, targets.box_format
     unusable = [row for row in targets.errors if row < first_rows]
+    inverted = inverted_boxes({row: targets.errors[row] for row in unusable}, recipe) if declared is None else []
+    equal = (regions.box[:, :2] == regions.box[:, 2:]).sum(axis=1)
+    flat = (equal == 1) & (regions.box[:, 2:] > 0).all(axis=1)
+    if declared is None and not partly and not np.count_nonzero(flat):  # mostly so
+        return inverted
     usable = (regions.kind == RegionKind.BBOX) & (regions.row < first_rows) & ~np.isin(regions.row, unusable)
+    own = np.isin(regions.row, list(targets.own_form))
     if declared is not None:
-        wrong = usable & np.isin(regions.row, list(targets.own_form))
+        wrong = usable & own
         return [_box(targets, recipe, wrong, declared=str(declared))] if wrong.any() else []
-    wrong = usable & (regions.box[:, :2] == regions.box[:, 2:]).any(axis=1)
     with np.errstate(invalid="ignore"):
         centre = regions.box[:, :2] + regions.box[:, 2:] / 2  # as x y w h
         beyond = usable & (centre > _reach(targets) * (1.0 + _ROUNDING)).any(axis=1)
-    inverted = inverted_boxes({row: targets.errors[row] for row in unusable}, recipe)
+    wrong, against = usable & flat & ~own, int(beyond.sum())
     if wrong.any():
-        return merged([*inverted, _box(targets, recipe, wrong, against=int(beyond.sum()))])
-    if not inverted and beyond.any():
-        return [replace(_box(targets, recipe, beyond, against=int(beyond.sum())), count=0)]
-    return inverted
+        suspects = [*inverted, _box(targets, recipe, wrong, against=against)]
+        return [each for each in merged(suspects) if partly or each.certain or not against]
+    return [
+        *inverted,
+        *([replace(_box(targets, recipe, beyond, against=against), count=0)] if against and partly else []),
+    ]
 
 
 def _box(targets: Targets, recipe: Recipe | None, which: Any, **further: Any) -> Finding:
