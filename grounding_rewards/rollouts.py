@@ -160,7 +160,9 @@ class Scores:
         return len(self.total)
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the rows as named tuples with the fields of ``columns``; a part called ``class`` is ``_3``.
+        """Iterate over the rows as named tuples with the fields of ``columns``.
+
+        A part whose name no field can have, such as ``class``, is named by its place, such as ``_3``.
 
         >>> from grounding_rewards import recipe
         >>> [row] = recipe("gelato").score(["(200, 150)"], [[0.1, 0.1, 0.3, 0.2]])
