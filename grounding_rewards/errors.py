@@ -85,10 +85,16 @@ class TargetError(GroundingRewardsError, ValueError):
         field: the field at fault.
         came: the value there.
         expected: the value that fits, and how to fix it.
+        inverted: whether it is a box whose second corner lies left of the first one or above it, as that of most boxes
+            of x y w h does that are read as x1 y1 x2 y2.
+        own_form: whether such a box stands in a recipe's own form of targets.
 
     >>> print(TargetError("a7", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
     target of sample 'a7', field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2
     """
+
+    inverted = False
+    own_form = False
 
     def __init__(self, sample: str | int, field: str, came: Any, expected: str) -> None:
         super().__init__(sample, field, came, expected)
@@ -107,16 +113,6 @@ class TargetError(GroundingRewardsError, ValueError):
     def named(self, sample: str | int) -> TargetError:
         """Return the same error under another name of the sample; a name that the target has itself stays."""
         return self if isinstance(self.sample, str) else TargetError(sample, self.field, self.came, self.expected)
-
-
-class InvertedBoxError(TargetError):
-    """A box whose second corner lies left of the first one or above it, such as x y w h read as x1 y1 x2 y2.
-
-    Attributes:
-        own_form: whether it stands in a recipe's own form of targets.
-    """
-
-    own_form = False
 
 
 class TargetWarning(UserWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from grounding_rewards.errors import InvertedBoxError, RecipeError, near, short_repr
+from grounding_rewards.errors import RecipeError, TargetError, near, short_repr
 
 Numbers = tuple[float, ...]
 
@@ -64,12 +64,12 @@ def how_to_say(*, own_form: bool) -> str:
     )
 
 
-def inverted(sample: str | int, field: str, value: Any, box: Numbers, *, own_form: bool) -> InvertedBoxError:
+def inverted(sample: str | int, field: str, value: Any, box: Numbers, *, own_form: bool) -> TargetError:
     """Return the error of a box that cannot be x1 y1 x2 y2."""
     x1, y1, x2, y2 = box
     fixed = [min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)]
     say = how_to_say(own_form=own_form)
     expected = f"x1 <= x2 and y1 <= y2 (not x y w h; for that {say}); if two corners are swapped: {fixed}"
-    error = InvertedBoxError(sample, field, value, expected)
-    error.own_form = own_form
+    error = TargetError(sample, field, value, expected)
+    error.inverted, error.own_form = True, own_form
     return error

@@ -28,7 +28,7 @@ import numpy as np
 from grounding_rewards.actions import WRITTEN, is_known
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import SPACES, UNDECLARED, extents
-from grounding_rewards.errors import InvertedBoxError, TargetError, near, short_repr
+from grounding_rewards.errors import TargetError, near, short_repr
 from grounding_rewards.targets.box_format import BoxFormat, how_to_say
 from grounding_rewards.targets.target import RegionKind
 
@@ -133,7 +133,7 @@ Declare names of your own: option action_names
 
 def inverted_boxes(errors: Mapping[int, TargetError], recipe: Recipe | None) -> list[Finding]:
     """Return the finding about boxes that cannot be read as x1 y1 x2 y2, among the errors of some rows."""
-    boxes = {row: error for row, error in errors.items() if isinstance(error, InvertedBoxError)}
+    boxes = {row: error for row, error in errors.items() if error.inverted}
     if not boxes:
         return []
     row, error = next(iter(boxes.items()))

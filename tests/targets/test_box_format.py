@@ -1,6 +1,7 @@
 """Boxes as x y w h or cx cy w h: read where that is declared, and named where numbers cannot be x1 y1 x2 y2."""
 
 import json
+import pickle
 import random
 import warnings
 
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.errors import InvertedBoxError
 from grounding_rewards.targets.box_format import as_box_format
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.findings import described, findings, merged
@@ -110,7 +110,7 @@ def test_a_box_that_does_not_fit_the_declared_format(box, written, why):
 
 
 def test_the_error_of_an_inverted_box_names_the_format():
-    with pytest.raises(InvertedBoxError) as failed:
+    with pytest.raises(gr.TargetError) as failed:
         CLICK.score(["(1, 2)"], [{"bbox": [860, 540, 30, 20]}])
     assert str(failed.value) == (
         "target of row 0, field 'bbox': got [860, 540, 30, 20]; expected x1 <= x2 and y1 <= y2 (not x y w h; for that "
@@ -118,8 +118,16 @@ def test_the_error_of_an_inverted_box_names_the_format():
     )
 
 
+def test_an_inverted_box_is_known_as_one_in_another_process():
+    with pytest.raises(gr.TargetError) as failed:
+        Targets.from_list([[860, 540, 30, 20]])
+    again = pickle.loads(pickle.dumps(failed.value))
+    assert (again.inverted, again.own_form, str(again)) == (True, False, str(failed.value))
+    assert not gr.TargetError(0, "bbox", [1], "4 numbers").inverted
+
+
 def test_a_form_of_a_recipes_own_ignores_the_format_and_says_so():
-    with pytest.raises(InvertedBoxError) as failed:
+    with pytest.raises(gr.TargetError) as failed:
         GELATO.read_targets([[0.8, 0.5, 0.1, 0.1]], box_format="xywh")
     assert f"(not x y w h; for that {WIRE}{SAY})" in str(failed.value)
     with pytest.warns(gr.TargetWarning) as warned:
