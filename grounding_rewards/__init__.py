@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.targets.columns import Targets
-    from grounding_rewards.verifiers import Verifier, verifier
+    from grounding_rewards.verifiers import Verifier, per_row, verifier
     from grounding_rewards.verifiers.any_of import any_of
 
 __all__ = [
@@ -64,6 +64,7 @@ __all__ = [
     "fit_spaces",
     "gate",
     "list_recipes",
+    "per_row",
     "product",
     "recipe",
     "steps",
@@ -83,7 +84,7 @@ _MODULES = {
     "checks.space_fit": ("fit_spaces",),
     "coords.spaces": ("CoordSpace",),
     "targets.columns": ("Targets",),
-    "verifiers": ("Verifier", "verifier"),
+    "verifiers": ("Verifier", "per_row", "verifier"),
     "verifiers.any_of": ("any_of",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -85,10 +85,16 @@ class TargetError(GroundingRewardsError, ValueError):
         field: the field at fault.
         came: the value there.
         expected: the value that fits, and how to fix it.
+        inverted: whether it is a box whose second corner lies left of the first one or above it, as that of most boxes
+            of x y w h does that are read as x1 y1 x2 y2.
+        own_form: whether such a box stands in a recipe's own form of targets.
 
     >>> print(TargetError("a7", "bbox", [3, 1], "4 numbers x1 y1 x2 y2"))
     target of sample 'a7', field 'bbox': got [3, 1]; expected 4 numbers x1 y1 x2 y2
     """
+
+    inverted = False
+    own_form = False
 
     def __init__(self, sample: str | int, field: str, came: Any, expected: str) -> None:
         super().__init__(sample, field, came, expected)

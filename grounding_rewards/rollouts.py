@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections import namedtuple
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import NO_ARGUMENTS, Arguments
 from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import RecipeError, TargetError, short_repr
+from grounding_rewards.errors import RecipeError, TableError, TargetError, short_repr
 from grounding_rewards.targets.columns import Targets
 
 
@@ -39,6 +41,7 @@ CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
 PARSED = (*CLICKED, Reason.REFUSED, Reason.UNKNOWN_ACTION)
 """Reasons under which the response was read: a place, an action or a refusal."""
 
+_NAMES_OF_REASONS = np.array([reason.name for reason in Reason], dtype=np.object_)
 _IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)  # a table by code, quicker to look up than to compare rows
 
 
@@ -155,6 +158,68 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.total)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the rows as named tuples with the fields of ``columns``.
+
+        A part whose name no field can have, such as ``class``, is named by its place, such as ``_3``.
+
+        >>> from grounding_rewards import recipe
+        >>> [row] = recipe("gelato").score(["(200, 150)"], [[0.1, 0.1, 0.3, 0.2]])
+        >>> row.acc, row.reason, row.x
+        (1.0, 'OK', 0.2)
+        """
+        columns = self.columns()
+        row = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
+        return map(row._make, zip(*columns.values(), strict=True))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return what ``grounding-rewards score`` writes of n rows, by name.
+
+        Names are total, acc, valid, the parts, x and y (the point answered, in the recipe's space), reason and dialect
+        (texts). A row whose target could not be used has None as total, acc and parts.
+        """
+        usable, xy = self.valid == 1, self.predictions.xy
+        dialects = np.array([*self.predictions.dialects, None], dtype=np.object_)  # None at -1
+        numbers = {"total": self.total, "acc": self.acc, "valid": self.valid, **self.parts}
+        scores = {
+            name: values if name == "valid" else np.where(usable, values, np.nan) for name, values in numbers.items()
+        }
+        return {
+            **{name: _or_none(values) for name, values in {**scores, "x": xy[:, 0], "y": xy[:, 1]}.items()},
+            "reason": _NAMES_OF_REASONS[self.reason].tolist(),
+            "dialect": dialects[self.predictions.dialect].tolist(),
+        }
+
+    def to_arrow(self) -> Any:
+        """Return ``columns`` as a ``pyarrow.Table``: texts and doubles, with nulls for None.
+
+        >>> from grounding_rewards import recipe
+        >>> scores = recipe("gelato").score(["(200, 150)", None], [[0.1, 0.1, 0.3, 0.2]] * 2)
+        >>> scores.to_arrow().select(["acc", "x", "reason"]).to_pydict()
+        {'acc': [1.0, 0.0], 'x': [0.2, None], 'reason': ['OK', 'EMPTY']}
+        """
+        import pyarrow as pa  # takes a while, and few ask for a table
+
+        kinds = {"reason": pa.string(), "dialect": pa.string()}
+        columns = self.columns()
+        return pa.table({name: pa.array(values, kinds.get(name, pa.float64())) for name, values in columns.items()})
+
+    def to_pandas(self) -> Any:
+        """Return ``columns`` as a ``pandas.DataFrame``.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        try:
+            import_module("pandas")  # pyarrow's own error does not say what to install
+        except ImportError as error:
+            raise TableError("a data frame needs pandas: pip install pandas; to_arrow() does without") from error
+        return self.to_arrow().to_pandas()
+
+
+def _or_none(values: Floats) -> list[float | None]:
+    return [value if finite else None for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)]
 
 
 _NO_COUNT = np.array([-1])

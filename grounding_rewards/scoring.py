@@ -184,8 +184,12 @@ class Recipe:
         """Name and options: ``recipe(r.to_dict()) == r``."""
         return {"name": self.name, **copy.deepcopy(dict(self.options))}  # the caller may change it
 
-    def read_targets(self, targets: Any, *, bad_target: BadTarget = "raise", warn: bool = True) -> Targets:
+    def read_targets(
+        self, targets: Any, *, bad_target: BadTarget = "raise", warn: bool = True, box_format: str | None = None
+    ) -> Targets:
         """Read targets once, in this recipe's native form and space or the wire form, to score them many times.
+
+        ``box_format`` is as of ``Targets.from_list``.
 
         Warns:
             TargetWarning: some look wrong (``findings``), unless ``warn`` is False.
@@ -195,8 +199,9 @@ class Recipe:
         if targets is None:
             raise RecipeError(f"{self.name} compares responses with targets: got None; expected a target for each")
         table = Targets.from_list(
-            targets, native=self.native, space=self.target_space, bad_target=bad_target, label_free=self.label_free
-        )
+            targets, native=self.native, space=self.target_space, bad_target=bad_target, label_free=self.label_free,
+            box_format=box_format,
+        )  # fmt: skip
         if warn:
             _warn(table, self)
         return table

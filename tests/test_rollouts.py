@@ -1,5 +1,8 @@
 """Groups, lengths and further columns: what is one, and what is refused by name."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -90,3 +93,64 @@ def test_no_targets_at_all_is_said_to_be_so():
     for give in (lambda: gr.recipe("gelato").score(["(1, 1)"], None), lambda: gr.recipe("gelato").read_targets(None)):
         with pytest.raises(gr.RecipeError, match="gelato compares responses with targets: got None; expected a target"):
             give()
+
+
+def results():
+    """A hit, a refusal's text, and a target that cannot be used."""
+    own = gr.recipe(
+        "composite", response_space="pixel", parts={"hit": 0.75, "class": {"verifier": "format", "weight": 0.25}}
+    )
+    targets = [{"bbox": [10, 10, 30, 20]}] * 2 + [{"bbox": []}]
+    return own.score(["(20, 15)", "no idea", "(1, 1)"], targets, bad_target="abstain")
+
+
+def test_scores_as_columns():
+    assert results().columns() == {
+        "total": [1.0, 0.0, None], "acc": [1.0, 0.0, None], "valid": [1.0, 1.0, 0.0], "hit": [1.0, 0.0, None],
+        "class": [1.0, 0.0, None], "x": [20.0, None, 1.0], "y": [15.0, None, 1.0],
+        "reason": ["OK", "NO_ANSWER", "BAD_TARGET"], "dialect": ["bare_tuple", None, "bare_tuple"],
+    }  # fmt: skip
+
+
+def test_scores_as_tables():
+    scores = results()
+    table = scores.to_arrow()
+    assert table.to_pydict() == scores.columns()
+    assert [str(kind) for kind in table.schema.types] == ["double"] * 7 + ["string"] * 2
+    frame = scores.to_pandas()
+    assert list(frame.columns) == table.column_names
+    assert frame["hit"].dropna().tolist() == [1.0, 0.0]
+    assert frame["reason"].tolist() == ["OK", "NO_ANSWER", "BAD_TARGET"]
+
+
+def test_scores_of_no_rows_have_the_same_columns():
+    empty = gr.recipe("gelato").score([], [])
+    assert (len(empty), list(empty)) == (0, [])
+    full = gr.recipe("gelato").score("(200, 150)", [0.1, 0.1, 0.3, 0.2])
+    assert empty.to_arrow().schema == full.to_arrow().schema
+
+
+def test_scores_as_rows():
+    scores = results()
+    first, second, third = scores
+    assert len(scores) == 3
+    assert (first.total, first.hit, first.x, first.reason, first.dialect) == (1.0, 1.0, 20.0, "OK", "bare_tuple")
+    assert first._fields == ("total", "acc", "valid", "hit", "_4", "x", "y", "reason", "dialect")
+    assert (second.x, second.dialect, third.total, third.valid) == (None, None, None, 0.0)
+    assert [list(row) for row in scores] == [list(row.values()) for row in scores.to_arrow().to_pylist()]
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(gr.TableError, match=r"a data frame needs pandas: pip install pandas; to_arrow\(\) does"):
+        results().to_pandas()
+    assert results().to_arrow().num_rows == 3
+
+
+def test_rows_and_scores_import_no_pandas():
+    code = (
+        "import sys, grounding_rewards as gr; s = gr.recipe('gelato').score('(1, 2)', [0.1, 0.1, 0.3, 0.2]);"
+        "list(s); print('pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

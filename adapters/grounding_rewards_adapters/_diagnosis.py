@@ -49,7 +49,7 @@ class Diagnosis:
         rows = min(room, len(scored.scores))
         self._sizes.append([nowhere(rows, 2) if sizes is None else sizes[:rows] for sizes in scored.sizes])
         self._count(scored, rows)
-        self._findings = merged([*self._findings, *findings(scored.rollouts.targets, self.recipe, rows)])
+        self._findings = merged([*self._findings, *findings(scored.rollouts.targets, self.recipe, rows, partly=True)])
         if len(self._responses) < ROWS:
             return None
         line = self._line()

@@ -33,6 +33,7 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
+from grounding_rewards.targets.box_format import as_box_format
 from grounding_rewards.targets.findings import Finding, described, findings
 
 MANIFEST = "_score.manifest.json"
@@ -75,6 +76,7 @@ def rescore(
     *,
     columns: Columns = _BY_DEFAULT,
     bad_target: str = "raise",
+    box_format: str | None = None,
     overwrite: bool = False,
     advance: Advance = lambda done: None,
     note: Note = lambda text: None,
@@ -93,6 +95,7 @@ def rescore(
         out: the directory.
         columns: names of the columns of the rollouts.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
+        box_format: how boxes of targets are written, as of ``Targets.from_list``; the directory has them as xyxy.
         overwrite: replace a directory, or an unfinished run, that was made of something else.
         advance: takes the share that is done, 0 to 1.
         note: takes remarks on what becomes of columns.
@@ -119,7 +122,7 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    scorer = TableScorer(recipe, columns, bad_target, warn)
+    scorer = TableScorer(recipe, columns, bad_target, as_box_format(box_format), warn)
     done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
     for text in done.manifest.get("warnings", ()):
         warn(text)
@@ -181,7 +184,7 @@ class _Rescorer:
                     for source in sources:
                         source.check()  # before the shard gets its name: rows of a file that has changed are never kept
                 made += 1
-        manifest = run.finish(names, _summary(run.folder, names, recipe, warned))
+        manifest = run.finish(names, _summary(run.folder, names, self.scorer, warned))
         return Rescored(manifest, made, len(names) - made)
 
     def _advanced(self, batches: Iterable[tuple[Any, float]]) -> Iterator[Any]:
@@ -201,6 +204,7 @@ class _Rescorer:
             "plugins": plugins_named(config),
             "columns": dict(vars(scorer.columns)),
             "bad_target": str(scorer.bad_target),
+            "box_format": scorer.box_format and str(scorer.box_format),
             "inputs": self.rollouts.inputs(),
         }
 
@@ -258,8 +262,9 @@ def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
             writer.write_table(pa.Table.from_batches(held))
 
 
-def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequence[str]) -> dict[str, Any]:
+def _summary(folder: Path, names: Sequence[str], scorer: TableScorer, warned: Sequence[str]) -> dict[str, Any]:
     """Return figures and warnings of all shards, read from the files: the same however many runs made them."""
+    recipe = scorer.recipe
     rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
     reasons: Counter[str | None] = Counter()
     noticed = list[Finding]()
@@ -267,7 +272,7 @@ def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequenc
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
             figures = file.read(["total", "acc", "reason"])
-            noticed += [each for batch in file.iter_batches(columns=_JUDGED) for each in _findings(batch, recipe)]
+            noticed += [each for batch in file.iter_batches(columns=_JUDGED) for each in _findings(batch, scorer)]
         usable = figures.filter(figures.column("acc").is_valid())
         rows, scored = rows + len(figures), scored + len(usable)
         hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
@@ -287,11 +292,15 @@ def _summary(folder: Path, names: Sequence[str], recipe: Recipe, warned: Sequenc
     }  # fmt: skip
 
 
-def _findings(rows: Any, recipe: Recipe) -> list[Finding]:
+def _findings(rows: Any, scorer: TableScorer) -> list[Finding]:
     """Return the findings about the targets of some scored rows."""
+    recipe = scorer.recipe
     names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
+    read = recipe.read_targets(targets, bad_target="abstain", warn=False)  # written as xyxy, whatever was declared
+    read = replace(read, box_format=scorer.box_format, _ready={})
     rollouts = recipe.prepare(
-        [None] * len(targets), targets, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
+        [None] * len(targets), read, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
         bad_target="abstain",
     )  # fmt: skip
-    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in findings(rollouts.targets, recipe)]
+    several = findings(rollouts.targets, recipe, partly=True)
+    return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in several]

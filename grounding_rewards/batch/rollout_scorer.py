@@ -14,10 +14,14 @@ from grounding_rewards.batch.score_rows import ScoredBatch
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch
+from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import RolloutFile, some
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
+from grounding_rewards.targets.box_format import BoxFormat
+from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.write import to_wire
 
 SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
 """Columns that are written anew; the recipe's parts are, too."""
@@ -51,6 +55,8 @@ class RolloutScorer:
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
+        if self.scorer.box_format not in (None, BoxFormat.XYXY):
+            arrays["target"] = self._as_xyxy(batch, arrays["target"])
         if not arrays["source"].null_count < len(batch):
             arrays["source"] = source.column(batch, "data_source", pa.string())  # verl's name of it
         arrays["rollout"] = self._numbers(source, place, batch, arrays["rollout"])
@@ -77,6 +83,17 @@ class RolloutScorer:
             for name, values in by_name.items()
         }
         return self._replaced(rows, {**columns, "recipe": self._named(len(rows))})
+
+    def _as_xyxy(self, batch: Batch, written: Any) -> Any:
+        """Return targets with boxes as x1 y1 x2 y2, which is what readers of a rollout table take them for."""
+        values = [_cell(batch, row, self.scorer.columns.target) for row in range(len(batch))]
+        native, box_format = self.scorer.recipe.native, self.scorer.box_format
+        read = Targets.from_list(values, native=native, bad_target="abstain", box_format=box_format)
+        texts = [
+            dumps(to_wire(target)).decode() if target is not None and row not in read.own_form else text
+            for row, (target, text) in enumerate(zip(read.rows, written.to_pylist(), strict=True))
+        ]
+        return pa.array(texts, written.type)
 
     def _named(self, count: int) -> Any:
         return arrow([self.scorer.recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
@@ -105,7 +122,7 @@ class RolloutScorer:
                 )
         unnamed = [row for row, name in enumerate(names) if name is None]
         targets = [_cell(batch, row, self.scorer.columns.target) for row in unnamed]
-        read = self.scorer.recipe.read_targets(targets, bad_target="abstain", warn=False).rows if unnamed else ()
+        read = self.scorer.read_targets(targets).rows if unnamed else ()
         for row, target, known in zip(unnamed, targets, read, strict=True):
             own = None if known is None or known.id is None else str(known.id)
             names[row] = own or _made(source, batch, row, target)

@@ -16,6 +16,7 @@ from grounding_rewards.coords.spaces import UNIT, convert
 from grounding_rewards.errors import TargetError
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
 
 Rows = NDArray[np.int64] | None
@@ -40,6 +41,7 @@ class Inputs:
         model_image_sizes: the same of the images that the model saw.
         groups: (n,) which sample each row belongs to; or a function that says so of a recipe that compares rows.
         token_lengths: (n,) lengths of the responses.
+        box_format: how boxes of targets are written, as of ``Targets.from_list``.
     """
 
     responses: Sequence[str | None]
@@ -49,6 +51,7 @@ class Inputs:
     model_image_sizes: Sizes | None = None
     groups: Groups | Any = None
     token_lengths: Sequence[int] | None = None
+    box_format: BoxFormat | None = None
 
     def take(self, rows: Rows) -> Inputs:
         """Return some of the rows; all for None."""
@@ -123,7 +126,7 @@ def score_rows(
         TargetError: a target cannot be used, under ``"raise"``.
         TypeError: a response is neither a string nor None.
     """
-    targets = recipe.read_targets(list(inputs.targets), bad_target=bad_target, warn=False)
+    targets = recipe.read_targets(list(inputs.targets), bad_target=bad_target, warn=False, box_format=inputs.box_format)
     sizes = (
         _outside("image_sizes", inputs.image_sizes, None if outside_first else targets.known_image_sizes),
         _outside(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.sample_ids import name_of
+from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.findings import Finding, findings
 
@@ -45,6 +46,7 @@ class Columns:
 class TableScorer:
     """Score batches of a table; errors name the file and the row.
 
+    ``box_format`` says how boxes are written, as of ``Targets.from_list``.
     ``on_warning`` takes what looks wrong with rows, ``on_findings`` the findings about targets, batch by batch.
 
     Raises:
@@ -54,6 +56,7 @@ class TableScorer:
     recipe: Recipe
     columns: Columns
     bad_target: str = "raise"
+    box_format: BoxFormat | None = None
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
     on_findings: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
 
@@ -97,13 +100,18 @@ class TableScorer:
             model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
             token_lengths=self.lengths(table, batch) if reads_extras else None,
+            box_format=self.box_format,
         )
         scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
         if self.bad_target == "raise" and scored.scores.errors:
             raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
-        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe)):
+        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe, partly=True)):
             self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
         return scored
+
+    def read_targets(self, targets: Sequence[Any]) -> Targets:
+        """Read targets as ``score`` does; those that cannot be read abstain."""
+        return self.recipe.read_targets(targets, bad_target="abstain", warn=False, box_format=self.box_format)
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
         """Return the column of responses, each a text or None."""

@@ -55,6 +55,7 @@ def convert(
         str | None,
         typer.Option(metavar="SPACE", help=f"The space of targets that do not name one: {', '.join(CoordSpace)}."),
     ] = None,
+    box_format: options.BoxFormats = None,
     target_column: Annotated[str | None, _column("target", "The target")] = None,
     instruction_column: Annotated[str | None, _column("instruction", "The instruction: a text, or messages")] = None,
     image_column: Annotated[str | None, _column("image", "The image, or a list: paths or bytes")] = None,
@@ -100,9 +101,9 @@ def convert(
 ) -> None:
     """Pack a data set into the rows that verl, TRL or EasyR1 reads.
 
-    Target, image size and sample id are packed into what the trainer hands to its reward function. A row that cannot
-    be read, or whose image cannot, is reported with its number, and then nothing is written, or, with `--skip-bad`, all
-    other rows. Other columns stay, unless the trainer uses their names for columns of its own.
+    Target, image size and sample id are packed into what the trainer hands to its reward function, with boxes as xyxy.
+    A row that cannot be read, or whose image cannot, is reported with its number, and then nothing is written, or, with
+    `--skip-bad`, all other rows. Other columns stay, unless the trainer uses their names for columns of its own.
 
     Images are PNG, JPEG, WebP, GIF or BMP in regular files. Relative paths stay inside the folder of the data, or
     inside `--image-root`; absolute paths are read as they are.
@@ -130,7 +131,7 @@ def convert(
     }  # fmt: skip
     converter = Converter(
         layout=LAYOUTS[trainer.value],
-        target_reader=lambda column: TargetReader.of(built, space, column),
+        target_reader=lambda column: TargetReader.of(built, space, column, box_format),
         columns=columns,
         wording=Wording(system, template),
         source=source,

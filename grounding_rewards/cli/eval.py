@@ -29,6 +29,7 @@ def evaluate_files(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
     recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    box_format: options.BoxFormats = None,
     columns: options.FileColumns,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
@@ -37,7 +38,7 @@ def evaluate_files(
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """
-    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, on_warning=terminal.warn)
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, on_warning=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
     evaluations, warned = [], list[list[str]]()
     for file in files:

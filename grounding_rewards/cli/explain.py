@@ -46,6 +46,7 @@ def explain_score(
     ] = None,
     *,
     chosen: options.RecipeOptions,
+    box_format: options.BoxFormats = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     compare_with: Annotated[
         str | None, typer.Option("--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.")
@@ -78,6 +79,8 @@ def explain_score(
     """
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     beside = {"target": target, **sizes, "group": group or None}
+    if box_format is not None and response is None and file is None:
+        raise RecipeError("--box-format: got it without --target or --file; an example has the recipe's own form")
     _check(response, file, row, beside, columns)
     _check_picture(plot, image)
     if response is None and file is None:
@@ -86,10 +89,12 @@ def explain_score(
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
         case = row_of(
-            file, row or 0, [TableScorer(each, columns, on_warning=terminal.warn) for each in (recipe, *others)]
+            file,
+            row or 0,
+            [TableScorer(each, columns, box_format=box_format, on_warning=terminal.warn) for each in (recipe, *others)],
         )
     elif response is not None:
-        case = _case(recipe, response, target, group or (), sizes)
+        case = replace(_case(recipe, response, target, group or (), sizes), box_format=box_format)
     elif recipe.example is not None:
         case = Case.of(recipe.example)
     else:

@@ -16,6 +16,7 @@ from grounding_rewards.catalogue import recipe
 from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.unique_keys import unique_keys
 
 
@@ -35,6 +36,14 @@ Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch
 BadTargets = Annotated[
     OnBadTarget,
     typer.Option("--bad-target", help="A target that cannot be used: stop, or leave the row out of all figures."),
+]
+BoxFormats = Annotated[
+    BoxFormat | None,
+    typer.Option(
+        "--box-format",
+        help="How targets write boxes: corners; corner, width and height; or centre, width and height. A recipe's own "
+        "form has its own way. Default: xyxy, and a warning where numbers cannot be that.",
+    ),
 ]
 Rollouts = Annotated[
     list[Path],

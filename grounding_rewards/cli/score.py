@@ -8,23 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.errors import TargetError
 from grounding_rewards.pool.report.wording import percent
-from grounding_rewards.rollouts import Predictions, Reason, Scores
+from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import open_table, write_table
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.targets.findings import Finding, described
-
-_NAMES = np.array([reason.name for reason in Reason], dtype=np.object_)
 
 
 def score(
@@ -36,6 +32,7 @@ def score(
     *,
     chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    box_format: options.BoxFormats = None,
     prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
     columns: options.FileColumns,
@@ -49,7 +46,7 @@ def score(
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
-    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, on_warning=terminal.warn)
+    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, on_warning=terminal.warn)
     summary = _write(file, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
@@ -72,7 +69,7 @@ def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str,
         for batch in scorer.batches(table, whole=True):
             scored = scorer.score(table, batch)
             scores = scored.scores
-            columns = _columns(scores) | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
+            columns = scores.columns() | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
             writer.write(batch, {prefix + name: values for name, values in columns.items()})
             parts.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
             wrong = wrong or next(iter(scores.errors.values()), None)
@@ -93,21 +90,6 @@ def _new(recipe: Recipe, prefix: str) -> dict[str, type]:
     return {prefix + name: float for name in numbers} | {prefix + name: str for name in texts}
 
 
-def _columns(scores: Scores) -> dict[str, Sequence[Any]]:
-    predictions = scores.predictions
-    names = np.array([*predictions.dialects, None], dtype=np.object_)
-    usable = scores.valid == 1
-    numbers = {"total": scores.total, "acc": scores.acc, **scores.parts}
-    return {
-        **{name: _or_none(np.where(usable, values, np.nan)) for name, values in numbers.items()},
-        "valid": scores.valid.tolist(),
-        "x": _or_none(predictions.xy[:, 0]),
-        "y": _or_none(predictions.xy[:, 1]),
-        "reason": _NAMES[scores.reason].tolist(),
-        "dialect": names[predictions.dialect].tolist(),
-    }
-
-
 def _acts(predictions: Predictions) -> dict[str, Sequence[Any]]:
     """The name of each action and, as JSON, what it says; None where it has none."""
     arguments = predictions.arguments.by_row(len(predictions.actions))
@@ -115,10 +97,6 @@ def _acts(predictions: Predictions) -> dict[str, Sequence[Any]]:
         "action_name": [name or None for name in predictions.actions.tolist()],
         "arguments": [dumps(fields).decode() if fields else None for fields in arguments],
     }
-
-
-def _or_none(values: Floats) -> list[float | None]:
-    return [value if finite else None for value, finite in zip(values.tolist(), np.isfinite(values), strict=True)]
 
 
 def _summary(file: Path, out: Path, recipe: Recipe, evaluation: Evaluation, total: float) -> dict[str, Any]:

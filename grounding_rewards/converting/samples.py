@@ -17,7 +17,7 @@ from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.sample_ids import sample_id
-from grounding_rewards.targets.findings import Finding
+from grounding_rewards.targets.findings import Finding, inverted_boxes
 from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.write import plain_numbers, to_wire
 
@@ -40,6 +40,7 @@ class Sample:
         images: the images, in the order of their ``<image>`` in the messages.
         split: its split; "" without one.
         turned: number of its images that their EXIF data ask to turn.
+        own_form: whether its target was in the recipe's own form.
     """
 
     index: int
@@ -50,6 +51,7 @@ class Sample:
     images: tuple[Image, ...] = ()
     split: str = ""
     turned: int = 0
+    own_form: bool = False
 
     @property
     def name(self) -> str:
@@ -122,27 +124,31 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     """
     samples: list[Sample | None] = [None] * len(rows)
     problems: dict[int, str] = {}
+    errors: dict[int, TargetError] = {}
     for place, row in enumerate(rows):
         try:
             samples[place] = _read(row, reading, start + place)
         except TargetError as error:
-            problems[place] = f"target, {error.problem}"
+            errors[place], problems[place] = error, f"target, {error.problem}"
         except GroundingRewardsError as error:
             problems[place] = str(error)
     good = [(place, sample) for place, sample in enumerate(samples) if sample is not None]
     unfit, noticed = reading.target_reader.check(
-        [sample.wire for _, sample in good], [sample.target for _, sample in good]
+        [sample.wire for _, sample in good],
+        [sample.target for _, sample in good],
+        [index for index, (_, sample) in enumerate(good) if sample.own_form],
     )
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
     noticed = [replace(finding, row=good[finding.row][0]) for finding in noticed]
+    noticed += inverted_boxes(errors, reading.target_reader.recipe)
     return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
-    target = reading.target_reader.read(value_at(row, columns.target), index)
+    target, own_form = reading.target_reader.read(value_at(row, columns.target), index)
     originals = read_images(value_at(row, columns.image)) if columns.image else ()
     asked = value_at(row, columns.instruction)
     messages = read_prompt(asked, reading.wording, len(originals))
@@ -159,7 +165,9 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     target = replace(target, image_size=size, id=name)
     _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
     turned = sum(info is not None and info.turned for info in infos)
-    return Sample(index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned)
+    return Sample(
+        index, source or reading.unnamed, target, written(target), messages, images, reading.split, turned, own_form
+    )
 
 
 def _size(row: Mapping[str, Any], reading: Reading, target: Target, info: ImageInfo | None) -> Size | None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
 from grounding_rewards.errors import MISSING, ConvertError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
+from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.findings import Finding, findings
-from grounding_rewards.targets.read import PLACES, read_target
+from grounding_rewards.targets.read import PLACES, read_target, read_with_form
 from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
 from grounding_rewards.targets.write import to_wire
@@ -34,6 +35,7 @@ class TargetReader:
         accepts: the accepted kinds of targets.
         label_free: True where targets may be empty.
         recipe: the recipe that will score them, if known.
+        box_format: how boxes are written, as of ``Targets.from_list``.
         place: the kind of place of a bare list of numbers, where the column is named after one; else None.
     """
 
@@ -43,27 +45,41 @@ class TargetReader:
     label_free: bool = False
     place: str | None = None
     recipe: Recipe | None = None
+    box_format: BoxFormat | None = None
 
     @classmethod
-    def of(cls, recipe: Recipe | None, space: CoordSpace | None, column: str | None) -> TargetReader:
+    def of(
+        cls,
+        recipe: Recipe | None,
+        space: CoordSpace | None,
+        column: str | None,
+        box_format: BoxFormat | None = None,
+    ) -> TargetReader:
         """Return a recipe's own reading, else that of the wire form, or of the place that the column is named after."""
         if recipe is None:
             name = (column or "").rpartition(".")[2]
-            return cls(space=space, place=name if name in PLACES else None)
-        return cls(recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe=recipe)
+            return cls(space=space, place=name if name in PLACES else None, box_format=box_format)
+        return cls(
+            recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe=recipe,
+            box_format=box_format,
+        )  # fmt: skip
 
-    def read(self, value: Any, row: int) -> Target:
-        """Read one target.
+    def read(self, value: Any, row: int) -> tuple[Target, bool]:
+        """Read one target; return True beside it where it is in the recipe's own form.
 
         Raises:
             TargetError: it cannot be read.
         """
         if self.place is not None and isinstance(value, list):
             value = {self.place: value}
-        return read_target(value, row=row, native=self.native, space=self.space, label_free=self.label_free)
+        return read_with_form(value, row, self.native, self.space, self.label_free, self.box_format)
 
-    def check(self, texts: Sequence[str], targets: Sequence[Target]) -> tuple[dict[int, str], list[Finding]]:
+    def check(
+        self, texts: Sequence[str], targets: Sequence[Target], own_form: Collection[int] = ()
+    ) -> tuple[dict[int, str], list[Finding]]:
         """Return the errors of targets that could be read and written, by place in the list, and suspicious targets.
+
+        ``own_form`` are the places of those that were in the recipe's own form.
 
         An error is: it does not read back as the same target; its space is unknown; its coordinates belong to another
         space; its kind is not accepted. A size that is not known yet is no error.
@@ -82,7 +98,11 @@ class TargetReader:
                 if not (error.field in _SIZES and error.came is MISSING)
             }
             # _ready keeps what was prepared under the errors before.
-            noticed = findings(replace(table, errors={**table.errors, **errors}, _ready={}), self.recipe)
+            checked = replace(
+                table, errors={**table.errors, **errors}, _ready={}, box_format=self.box_format,
+                own_form=frozenset(own_form),
+            )  # fmt: skip
+            noticed = findings(checked, self.recipe, partly=True)
         problems = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
             if target.space is None and target.ends:

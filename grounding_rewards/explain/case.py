@@ -13,6 +13,7 @@ from grounding_rewards.explain.labels import plain
 from grounding_rewards.parsing.parse import MAX_LENGTH, answer_texts, parse, read_responses
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts, Scores
 from grounding_rewards.scoring import Example, Recipe
+from grounding_rewards.targets.box_format import BoxFormat
 
 Size = tuple[float, float]
 
@@ -31,6 +32,7 @@ class Case:
         token_lengths: how many tokens each response has, where that is known.
         extras: each row's further columns, by name.
         names: the name of each row, such as its number in a file; None where they are counted from 0.
+        box_format: how boxes of targets are written, as of ``Targets.from_list``.
 
     Raises:
         RecipeError: lengths differ, or there is no such row.
@@ -50,11 +52,12 @@ class Case:
     token_lengths: tuple[int, ...] | None = None
     extras: tuple[Mapping[str, Any], ...] | None = None
     names: tuple[int, ...] | None = None
+    box_format: BoxFormat | None = None
 
     def __post_init__(self) -> None:
         rows = len(self.responses)
         for name, column in vars(self).items():
-            if name != "row" and column is not None and len(column) != rows:
+            if name not in ("row", "box_format") and column is not None and len(column) != rows:
                 raise RecipeError(f"{name}: got {len(column)}; expected one for each of {rows} responses")
         if not 0 <= self.row < rows:
             raise RecipeError(f"row: got {self.row}; expected one from 0 to {rows - 1}")
@@ -98,7 +101,7 @@ class Case:
             TargetError: the target cannot be read, or says another size than ``origin``, the file that the size is of.
         """
         sizes = list(self.image_sizes or [None] * len(self.responses))
-        target = recipe.read_targets([self.target], warn=False).rows[0]
+        target = recipe.read_targets([self.target], warn=False, box_format=self.box_format).rows[0]
         known = sizes[self.row] or (target.image_size if target else None)
         if known is not None:
             if tuple(known) != size:  # the screenshot is another one, or of another scale
@@ -125,7 +128,8 @@ class Case:
             TargetError: the target of the row to explain cannot be used; others abstain.
             RecipeError: something that the recipe needs is missing.
         """
-        rollouts = recipe.prepare(list(self.responses), list(self.targets), **self.arguments(), bad_target="abstain")
+        read = recipe.read_targets(list(self.targets), bad_target="abstain", warn=False, box_format=self.box_format)
+        rollouts = recipe.prepare(list(self.responses), read, **self.arguments(), bad_target="abstain")
         if checked:
             self._check(rollouts.targets.errors)
         return rollouts

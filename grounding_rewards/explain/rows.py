@@ -50,7 +50,7 @@ def _case(
     scorer, chosen, groups = scorers[0], {index}, None
     targets = batch.column(scorer.columns.target)
     if any(each.recipe.needs & {"groups", "trajectories"} for each in scorers):
-        read = scorer.recipe.read_targets(targets, bad_target="abstain", warn=False)
+        read = scorer.read_targets(targets)
         if grouped is not None:
             groups = grouped.samples(table, batch, read)
             chosen |= _same(groups, index)
@@ -72,6 +72,7 @@ def _case(
         token_lengths=tuple(lengths) if len(lengths) == len(indices) else None,
         extras=tuple(batch.rows[place] for place in indices) if further else None,
         names=tuple(batch.start + place for place in indices),
+        box_format=scorer.box_format,
     )
 
 

@@ -13,7 +13,8 @@ from grounding_rewards.explain.explanation import Axis, Conversion, Extent, Numb
 from grounding_rewards.explain.labels import plain
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.targets.read import read_target
+from grounding_rewards.targets.box_format import BoxFormat
+from grounding_rewards.targets.read import read_target, read_with_form
 from grounding_rewards.targets.target import Action, Region, RegionKind, Target
 from grounding_rewards.targets.write import to_wire
 
@@ -29,21 +30,15 @@ _NAMES = {2: ("x", "y"), 3: ("x", "y", "r across"), 4: ("x1", "y1", "x2", "y2")}
 
 def describe_target(recipe: Recipe, case: Case) -> ReadTarget | None:
     """Read the target of a case's row as the recipe does; None where it cannot be read."""
-    forms = ["wire"]  # the last one holds, for ``read`` adds to it
-
-    def read(value: Any) -> Any:
-        fields = None if recipe.native is None else recipe.native.read(value)
-        forms.append("wire" if fields is None else "native")
-        return fields
-
-    native = recipe.native and replace(recipe.native, read=read)
     try:
-        target = read_target(case.target, native=native, space=recipe.target_space, label_free=recipe.label_free)
+        target, own_form = read_with_form(
+            case.target, case.row, recipe.native, recipe.target_space, recipe.label_free, case.box_format
+        )
     except TargetError:
         return None
     placed = target.regions or target.ends
     return ReadTarget(
-        form=forms[-1],
+        form="native" if own_form else "wire",
         space=target.space.value if placed and target.space else None,
         places=tuple(_place(region) for region in target.regions),
         refusal=target.refusal,
@@ -59,6 +54,7 @@ def with_totals_alone(read: ReadTarget, target: Target, recipe: Recipe, case: Ca
     if not 1 < len(read.places) <= MOST_PLACES or read.actions or recipe.label_free:
         return read
     places = []
+    case = case if case.box_format is None else in_wire_form(recipe, case)
     for place, region in zip(read.places, target.regions, strict=True):
         targets = list(case.targets)
         targets[case.row] = to_wire(replace(target, regions=(region,)))
@@ -74,7 +70,8 @@ def in_wire_form(recipe: Recipe, case: Case) -> Case:
     >>> in_wire_form(recipe("gelato"), Case(("(1, 2)",), ([0.1, 0.1, 0.3, 0.2],))).target
     {'bbox': [0.1, 0.1, 0.3, 0.2], 'space': 'unit'}
     """
-    return replace(case, targets=tuple(_rewritten(recipe, target) for target in case.targets))
+    targets = tuple(_rewritten(recipe, target, case.box_format) for target in case.targets)
+    return replace(case, targets=targets, box_format=case.box_format and BoxFormat.XYXY)
 
 
 def extents(case: Case, rollouts: Rollouts) -> tuple[Extent, ...]:
@@ -134,9 +131,9 @@ def _conversion(
     return Conversion(what, source.value, into.value, tuple(axes))
 
 
-def _rewritten(recipe: Recipe, value: Any) -> Any:
+def _rewritten(recipe: Recipe, value: Any, box_format: BoxFormat | None) -> Any:
     try:
-        return to_wire(read_target(value, native=recipe.native, space=recipe.target_space))
+        return to_wire(read_target(value, native=recipe.native, space=recipe.target_space, box_format=box_format))
     except TargetError:
         return value
 

@@ -15,7 +15,8 @@ from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.targets.alternatives import Alternatives, alternatives_of, bare_places
-from grounding_rewards.targets.read import read_target
+from grounding_rewards.targets.box_format import BoxFormat, as_box_format
+from grounding_rewards.targets.read import read_with_form
 from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
 from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
@@ -39,6 +40,8 @@ class Targets:
         spaces: the spaces of the places; None stands for places that name none.
         default: the space of places that name none.
         into: the space into which all places were brought; None before that.
+        box_format: how boxes were declared to be written; None where nothing said so, and they were read as xyxy.
+        own_form: rows that were in the recipe's own form, which has its own way to write boxes.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         has_actions_or_refusals: whether any row is unreadable, a refusal, or has an action.
         needs_row_checks: whether any row is unreadable, a refusal, or has an action with another end.
@@ -57,6 +60,8 @@ class Targets:
     with_ends: tuple[int, ...] = ()
     default: CoordSpace | None = None
     into: CoordSpace | None = None
+    box_format: BoxFormat | None = None
+    own_form: frozenset[int] = frozenset()
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)  # prepared before, by what was asked for
     _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
     _refused: Mapping[int, TargetError] = field(default_factory=dict, repr=False)  # why images cannot be resized
@@ -134,6 +139,7 @@ class Targets:
         space: CoordSpace | str | None = None,
         bad_target: BadTarget = "raise",
         label_free: bool = False,
+        box_format: str | None = None,
     ) -> Targets:
         """Read targets.
 
@@ -144,15 +150,20 @@ class Targets:
             bad_target: ``"raise"``, or ``"abstain"`` to keep unreadable rows as invalid.
             label_free: for recipes that compare nothing with targets: they need no right answer, None will do, and
                 right answers are dropped.
+            box_format: how boxes are written: ``"xyxy"`` (x1 y1 x2 y2), ``"xywh"`` or ``"cxcywh"``; a ``native`` form
+                ignores it. None is xyxy, too, but numbers that cannot be that are a finding.
 
         Raises:
             TargetError: a target cannot be read and ``bad_target`` is ``"raise"``.
+            RecipeError: there is no such box format.
 
         >>> targets = Targets.from_list([{"bbox": [0, 0, 10, 20]}, {"refusal": True}])
         >>> targets.regions.box, targets.refusal
         (array([[ 0.,  0., 10., 20.]]), array([False,  True]))
+        >>> Targets.from_list([[30, 40, 10, 20]], box_format="xywh").regions.box
+        array([[30., 40., 40., 60.]])
         """
-        declared = None if space is None else as_space(space)
+        declared, written = None if space is None else as_space(space), as_box_format(box_format)
         _check_choice(bad_target)
         if not isinstance(items, list) and isinstance(items, str | Mapping):
             raise TypeError(
@@ -160,22 +171,26 @@ class Targets:
             )
         rows: list[Target | None] = []
         errors: dict[int, TargetError] = {}
-        known: dict[str, Target] = {}  # a text that many rollouts of one sample share is read once
+        own_form: list[int] = []
+        known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
         for index, item in enumerate(items):
-            if type(item) is str and item in known:
-                rows.append(known[item])
-                continue
             try:
-                read = read_target(item, row=index, native=native, space=declared, label_free=label_free)
-                rows.append(read)
-                if type(item) is str:
-                    known[item] = read
+                read = known.get(item) if type(item) is str else None
+                if read is None:
+                    read = read_with_form(item, index, native, declared, label_free, written)
+                    if type(item) is str:
+                        known[item] = read
+                rows.append(read[0])
+                if read[1]:
+                    own_form.append(index)
             except TargetError as error:
                 if bad_target == "raise":
                     raise
                 errors[index] = error
                 rows.append(None)
         targets = _columns(tuple(rows), errors)
+        if own_form or written is not None:
+            targets = replace(targets, box_format=written, own_form=frozenset(own_form))
         return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:

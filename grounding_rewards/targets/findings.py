@@ -1,6 +1,6 @@
 """Findings: targets that a recipe can use but that look wrong. They are reported for a person to check, not refused.
 
-There are two kinds:
+There are three kinds:
 
 - An **action** whose name neither the vocabulary nor the recipe knows, such as ``clik``. No response that names the
   right action agrees with it.
@@ -9,11 +9,17 @@ There are two kinds:
   decides. Shaped rewards are highest at the centre, and no click can reach one outside the image. Less than half of
   such a box is visible along some axis, and mostly its space or the image's size is wrong. Where no size is known, only
   places left of the image or above it are noticed.
+- A **box** that has no area as x1 y1 x2 y2, where nothing declares how boxes are written: x2 <= x1 or y2 <= y1, as most
+  files of x y w h have it in many rows. No other numbers tell the two apart: what fits into an image as x y w h does so
+  as x1 y1 x2 y2. x2 < x1 or y2 < y1 cannot be read, and is always reported. x2 = x1 or y2 = y1 may also be a line on
+  purpose: it is reported where no box of the same targets has its centre outside the image as x y w h, and not in a
+  recipe's own form, which is x1 y1 x2 y2; both at once are a point on purpose. Where x y w h is declared, boxes in such
+  a form, which ignores that, are reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +28,9 @@ import numpy as np
 from grounding_rewards.actions import WRITTEN, is_known
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import SPACES, UNDECLARED, extents
-from grounding_rewards.errors import near
+from grounding_rewards.errors import TargetError, near, short_repr
+from grounding_rewards.targets.box_format import BoxFormat, how_to_say
+from grounding_rewards.targets.target import RegionKind
 
 if TYPE_CHECKING:
     from grounding_rewards.scoring import Recipe
@@ -40,10 +48,15 @@ class Finding:
 
     Attributes:
         recipe: the recipe's name; "" where it is not known.
-        action: the unknown name; "" where a place is at fault.
-        place: the first place whose centre lies outside its image, as written; "" where an action is at fault.
+        action: the unknown name, of a finding of that kind, as the next ones.
+        place: the first place whose centre lies outside its image, as written.
         image: the coordinates that this image covers, and their space.
-        count: how many targets.
+        box: the first box that has no area as x1 y1 x2 y2, or that is in the recipe's own form, as written.
+        own_form: whether that box is in the recipe's own form.
+        declared: the declared format of boxes; "" for none.
+        certain: whether a box cannot be read as x1 y1 x2 y2.
+        against: how many boxes cannot be x y w h.
+        count: how many targets; 0 where a finding holds nothing but what is ``against`` that of other targets.
         row: the first of them.
         first: that target's name, for messages.
         known: names of actions that the recipe knows beside the vocabulary.
@@ -57,13 +70,32 @@ class Finding:
     place: str = ""
     image: str = ""
     known: tuple[str, ...] = field(default=(), repr=False)
+    box: str = ""
+    own_form: bool = False
+    declared: str = ""
+    certain: bool = False
+    against: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind of suspicion, and of targets the action: those of equal kinds are one finding."""
+        return f"action {self.action}" if self.action else "place" if self.place else "box"
 
     def __str__(self) -> str:
         where = f"{_targets(self.count)} (first: {self.first})"
+        if self.box and self.declared:
+            return (
+                f"{where}: {self.box} is in the recipe's own form, which ignores the box format {self.declared}; write "
+                'it as {"bbox": [...]}, or leave the box format out'
+            )
+        if not self.place and not self.action:
+            say = how_to_say(own_form=self.own_form)
+            return f"{where}: {self.box} has no area as x1 y1 x2 y2; if boxes are x y w h: {say}"
         if self.place:
+            read = self.declared and f"; boxes were read as {self.declared}"
             return (
                 f"{where}: the centre of {self.place} lies outside its image ({self.image}); check the space and the "
-                "size of the image, or leave the target out"
+                f"size of the image, or leave the target out{read}"
             )
         nor_recipe = self.recipe and f", nor one of recipe {self.recipe!r}"
         return (
@@ -72,15 +104,19 @@ class Finding:
         )
 
 
-def findings(targets: Targets, recipe: Recipe | None, rows: int | None = None) -> list[Finding]:
+def findings(
+    targets: Targets, recipe: Recipe | None, rows: int | None = None, *, partly: bool = False
+) -> list[Finding]:
     """Find targets that look wrong, among those that the recipe can use.
 
-    There is one finding for each unknown action name, and at most one for all places.
+    There is one finding for each unknown action name, and at most one for all places and one for all boxes.
 
     Args:
         targets: n targets, read or prepared.
         recipe: the recipe that will score them; None to look at all targets, and know no names of a recipe's own.
         rows: number of rows to look at, from the first; None for all.
+        partly: whether these are a part of more targets, whose findings will be ``merged``: then a finding with a count
+            of 0 says that boxes of this part clear those of others.
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
@@ -92,16 +128,36 @@ Declare names of your own: option action_names
     if recipe is not None and recipe.label_free:
         return []
     rows = len(targets.rows) if rows is None else rows
-    return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows)]
+    return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows), *_boxes(targets, recipe, rows, partly)]
+
+
+def inverted_boxes(errors: Mapping[int, TargetError], recipe: Recipe | None) -> list[Finding]:
+    """Return the finding about boxes that cannot be read as x1 y1 x2 y2, among the errors of some rows."""
+    boxes = {row: error for row, error in errors.items() if error.inverted}
+    if not boxes:
+        return []
+    row, error = next(iter(boxes.items()))
+    first = f"sample {error.sample!r}" if isinstance(error.sample, str) else f"row {row}"
+    box, name = f"{error.field} {short_repr(error.came)}", "" if recipe is None else recipe.name
+    return [Finding(name, len(boxes), row, first, box=box, own_form=error.own_form, certain=True)]
 
 
 def merged(several: Iterable[Finding]) -> list[Finding]:
     """Merge the findings of several batches: counts add up, the first example stays."""
     known: dict[tuple[str, str], Finding] = {}
     for each in several:
-        key = each.recipe, each.action  # findings about places have no action: one key for each recipe
-        known[key] = replace(known[key], count=known[key].count + each.count) if key in known else each
+        key = each.recipe, each.kind
+        known[key] = _merge(known[key], each) if key in known else each
     return list(known.values())
+
+
+def _merge(one: Finding, other: Finding) -> Finding:
+    return replace(
+        one if one.count else other,
+        count=one.count + other.count,
+        certain=one.certain or other.certain,
+        against=one.against + other.against,
+    )
 
 
 def described(several: Iterable[Finding]) -> list[str]:
@@ -111,7 +167,7 @@ def described(several: Iterable[Finding]) -> list[str]:
     >>> described(several)[-1]
     "2 further names of actions are unknown, also to recipe 'action', in 9 targets"
     """
-    every = merged(several)
+    every = [each for each in merged(several) if each.count and (each.certain or not each.against)]
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
     lines = [str(each) for each in names[:NAMED]]
     if rest := names[NAMED:]:
@@ -120,7 +176,7 @@ def described(several: Iterable[Finding]) -> list[str]:
         lines.append(
             f"{len(rest):,} further names of actions are unknown{also}, in {_targets(sum(each.count for each in rest))}"
         )
-    return lines + [str(each) for each in every if each.place]
+    return lines + [str(each) for each in every if not each.action]
 
 
 def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Finding]:
@@ -154,7 +210,47 @@ def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Fi
         return []
     rows = list(dict.fromkeys(regions.row[wrong].tolist()))  # each target once, in order
     place = wrong[0] - int(np.searchsorted(regions.row, rows[0]))
-    return [_finding(targets, recipe, rows, **_written(targets, rows[0], place))]
+    declared = str(targets.box_format or "")
+    return [_finding(targets, recipe, rows, declared=declared, **_written(targets, rows[0], place))]
+
+
+def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: bool) -> list[Finding]:
+    """Return one finding for all boxes that cannot be what they are read as, or that clear those of other parts."""
+    declared, regions = targets.box_format, targets.regions
+    if declared is BoxFormat.XYXY:
+        return []
+    unusable = [row for row in targets.errors if row < first_rows]
+    inverted = inverted_boxes({row: targets.errors[row] for row in unusable}, recipe) if declared is None else []
+    equal = (regions.box[:, :2] == regions.box[:, 2:]).sum(axis=1)
+    flat = (equal == 1) & (regions.box[:, 2:] > 0).all(axis=1)
+    if declared is None and not partly and not np.count_nonzero(flat):  # mostly so
+        return inverted
+    usable = (regions.kind == RegionKind.BBOX) & (regions.row < first_rows) & ~np.isin(regions.row, unusable)
+    own = np.isin(regions.row, list(targets.own_form))
+    if declared is not None:
+        wrong = usable & own
+        return [_box(targets, recipe, wrong, declared=str(declared))] if wrong.any() else []
+    with np.errstate(invalid="ignore"):
+        centre = regions.box[:, :2] + regions.box[:, 2:] / 2  # as x y w h
+        beyond = usable & (centre > _reach(targets) * (1.0 + _ROUNDING)).any(axis=1)
+    wrong, against = usable & flat & ~own, int(beyond.sum())
+    if wrong.any():
+        suspects = [*inverted, _box(targets, recipe, wrong, against=against)]
+        return [each for each in merged(suspects) if partly or each.certain or not against]
+    return [
+        *inverted,
+        *([replace(_box(targets, recipe, beyond, against=against), count=0)] if against and partly else []),
+    ]
+
+
+def _box(targets: Targets, recipe: Recipe | None, which: Any, **further: Any) -> Finding:
+    """Return the finding about some boxes, the first of them as written."""
+    rows = list(dict.fromkeys(targets.regions.row[which].tolist()))
+    place = int(np.flatnonzero(which)[0]) - int(np.searchsorted(targets.regions.row, rows[0]))
+    target = targets.rows[rows[0]]
+    assert target is not None  # it has boxes
+    box = f"bbox {list(target.regions[place].numbers)}"
+    return _finding(targets, recipe, rows, box=box, own_form=rows[0] in targets.own_form, **further)
 
 
 def _written(targets: Targets, row: int, place: int) -> dict[str, str]:

@@ -29,6 +29,7 @@ import numpy as np
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, as_space
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
+from grounding_rewards.targets.box_format import BoxFormat, corners, inverted
 from grounding_rewards.targets.target import Action, NativeForm, Region, RegionKind, Target
 from grounding_rewards.targets.unique_keys import unique_keys
 
@@ -58,6 +59,7 @@ def read_target(
     native: NativeForm | None = None,
     space: CoordSpace | None = None,
     label_free: bool = False,
+    box_format: BoxFormat | None = None,
 ) -> Target:
     """Read one target.
 
@@ -67,6 +69,7 @@ def read_target(
         native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
         space: the space of a target that does not name one.
         label_free: whether it needs no right answer: None will do, and so will a text that is not JSON.
+        box_format: how boxes of the wire form are written; None: as x1 y1 x2 y2. The ``native`` form ignores it.
 
     Returns:
         The target, all numbers finite, -0.0 as 0.0, box corners in order.
@@ -81,35 +84,48 @@ def read_target(
     grounding_rewards.errors.TargetError: target of row 0, field 'target': got [1, 2, 3, 4, 5, 6]; expected 4 numbers \
 x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
     """
+    return read_with_form(value, row, native, space, label_free, box_format)[0]
+
+
+def read_with_form(
+    value: Any,
+    row: int,
+    native: NativeForm | None,
+    space: CoordSpace | None,
+    label_free: bool = False,
+    box_format: BoxFormat | None = None,
+) -> tuple[Target, bool]:
+    """Read one target as ``read_target`` does; return True beside it where it was in the ``native`` form."""
     if label_free and (value is None or (isinstance(value, str) and not value.lstrip().startswith(("{", "[")))):
-        return Target(space=space)
+        return Target(space=space), False
     try:
-        fields = _as_mapping(value, row, native)
+        fields, own = _as_mapping(value, row, native)
     except RecursionError:
         raise TargetError(row, "target", "deeply nested lists", f"{_WIRE}") from None
     name = fields.get("id")
-    reader = _Reader(str(name) if name is not None and (isinstance(name, str) or _is_whole(name)) else row)
+    sample = str(name) if name is not None and (isinstance(name, str) or _is_whole(name)) else row
+    reader = _Reader(sample, own, BoxFormat.XYXY if own or box_format is None else box_format)
     if len(fields) == 1 and "bbox" in fields:  # most targets: nothing else to read
-        return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space)
-    return reader.target(fields, space, label_free)
+        return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space), own
+    return reader.target(fields, space, label_free), own
 
 
-def _as_mapping(value: Any, row: int, native: NativeForm | None) -> dict[str, Any]:
-    """Convert a value into the wire form's dict, the native form first."""
+def _as_mapping(value: Any, row: int, native: NativeForm | None) -> tuple[dict[str, Any], bool]:
+    """Convert a value into the wire form's dict, the native form first; True beside it of that."""
     plain = _plain(value)
     read = _own(plain, row, native)
     if read is None and isinstance(plain, str):  # after the native form, which may itself be a text
         plain = _from_json(plain, row)
         read = _own(plain, row, native)
     if read is not None:
-        return read
+        return read, True
     if isinstance(plain, Mapping):
-        return dict(plain)
+        return dict(plain), False
     if native:
         raise TargetError(row, "target", value, f"{native.description}, or {_WIRE}")
     if isinstance(plain, list):
         if len(plain) == 4:
-            return {"bbox": plain}
+            return {"bbox": plain}, False
         hint = '; write a polygon as {"polygon": [x1, y1, ...]}' if len(plain) > 4 else f"; or {_WIRE}"
         raise TargetError(row, "target", value, f"4 numbers x1 y1 x2 y2 in a bare list{hint}")
     raise TargetError(row, "target", MISSING if value is None else value, _WIRE)
@@ -161,8 +177,8 @@ def _is_hollow(value: Any) -> bool:
 class _Reader:
     """Reader of one sample's fields; every error names the sample."""
 
-    def __init__(self, sample: str | int) -> None:
-        self.sample = sample
+    def __init__(self, sample: str | int, own_form: bool, box_format: BoxFormat) -> None:
+        self.sample, self.own_form, self.box_format = sample, own_form, box_format
 
     def fail(self, field: str, came: Any, expected: str) -> TargetError:
         return TargetError(self.sample, field, came, expected)
@@ -237,10 +253,16 @@ class _Reader:
         return Region(PLACES[name], numbers, point)
 
     def _bbox(self, field: str, value: Any) -> tuple[float, ...]:
-        x1, y1, x2, y2 = box = self.numbers(field, value, 4, "4 numbers x1 y1 x2 y2")
+        box = self.numbers(field, value, 4, f"4 numbers {self.box_format.numbers}")
+        if self.box_format is not BoxFormat.XYXY:
+            box = corners(box, self.box_format)
+            if max(map(abs, box)) > COORDINATE_LIMIT:
+                raise self.fail(field, value, f"a box within ±{COORDINATE_LIMIT:.0e}")
+        x1, y1, x2, y2 = box
         if x1 > x2 or y1 > y2:
-            fixed = [min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)]
-            raise self.fail(field, value, f"x1 <= x2 and y1 <= y2 (not x y w h); if two corners are swapped: {fixed}")
+            if self.box_format is not BoxFormat.XYXY:
+                raise self.fail(field, value, f"w and h from 0 in {self.box_format.numbers}, the declared box format")
+            raise inverted(self.sample, field, value, box, own_form=self.own_form)
         return box
 
     def _polygon(self, field: str, value: Any) -> tuple[float, ...]:

@@ -220,11 +220,13 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
     # A box below one pixel either way is one in shares of the image.
     tiny = (x1 >= 0) & (y1 >= 0) & (x2 <= 1) & (y2 <= 1) & (x2 - x1 > 0) & (x2 - x1 < 1) & (y2 - y1 > 0) & (y2 - y1 < 1)
     errors: Violations = []
+    boxes = "" if targets.box_format is None else f"; boxes were read as {targets.box_format}, see --box-format"
     for index in np.flatnonzero(mine & (far | beside)):
         unknown = np.isnan(width[index] + height[index])
         reach = "from 0" if unknown else f"within (or near) 0..{width[index]:g} by 0..{height[index]:g}"
         expected = (
             f"coordinates in {space} {reach}; name the right `space` in the target, or by the option target_space"
+            f"{boxes}"
         )
         errors.append(_region_error(targets, int(index), expected))
     for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():

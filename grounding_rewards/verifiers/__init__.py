@@ -18,6 +18,7 @@ from grounding_rewards.verifiers.distance import (
     InsideDistance,
     ScreenDistance,
 )
+from grounding_rewards.verifiers.each_row import per_row
 from grounding_rewards.verifiers.exploration import Exploration, NotCollinear
 from grounding_rewards.verifiers.format import Format, GradedFormat, JudgedFormat
 from grounding_rewards.verifiers.gaussian import GaussianCoverage, GaussianPoint
@@ -71,6 +72,7 @@ __all__ = [
     "Verifier",
     "any_of",
     "if_placed",
+    "per_row",
     "same_action",
     "verifier",
 ]

@@ -179,6 +179,18 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
     raise named from cause
 
 
+def check_function(lift: str, fn: Any, expected: str) -> None:
+    """Check that a lift gets a function.
+
+    Raises:
+        RecipeError: ``fn`` is a class or cannot be called.
+    """
+    if not callable(fn):
+        raise RecipeError(f"{lift}(fn): got {short_repr(fn)}; expected {expected}")
+    if isinstance(fn, type):
+        raise RecipeError(f"{lift}(fn): got the class {fn.__name__}; build it: {fn.__name__}()")
+
+
 def verifier(
     fn: Callable[[Rollouts], Floats], *, low: float, high: float, needs: Iterable[str] = ()
 ) -> FunctionVerifier:
@@ -200,10 +212,7 @@ def verifier(
     >>> short.low, short.high
     (0.0, 1.0)
     """
-    if not callable(fn):
-        raise RecipeError(f"verifier(fn): got {short_repr(fn)}; expected a function of Rollouts")
-    if isinstance(fn, type):
-        raise RecipeError(f"verifier(fn): got the class {fn.__name__}; build it: {fn.__name__}()")
+    check_function("verifier", fn, "a function of Rollouts")
     if not is_bound(low) or not is_bound(high) or low > high:
         raise RecipeError(
             f"verifier(low=, high=): got {short_repr(low)} and {short_repr(high)}; "

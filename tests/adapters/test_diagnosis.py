@@ -79,6 +79,17 @@ def test_it_names_targets_that_look_wrong(caplog: pytest.LogCaptureFixture) -> N
     )
 
 
+def test_it_names_boxes_that_are_no_corners(caplog: pytest.LogCaptureFixture) -> None:
+    corner = {"bbox": [860, 540, 30, 20], "id": "a7"}
+    inputs = rows(["(20, 15)"] * 200, BOX) + rows(["(870, 550)"] * 56, corner)
+    easyr1.compute_score(inputs, recipe="click", response_space="pixel")
+    (line,) = lines(caplog)
+    assert (
+        "56 targets (first: sample 'a7'): bbox [860, 540, 30, 20] has no area as x1 y1 x2 y2; if boxes are x y w h: "
+        "--box-format xywh where files are read or converted" in line
+    )
+
+
 def test_it_names_actions_that_are_asked_for_and_never_done(caplog: pytest.LogCaptureFixture) -> None:
     (reward,) = reward_funcs("action", response_space="pixel")
     said = {"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [20, 15]}}

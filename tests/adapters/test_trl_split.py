@@ -56,6 +56,7 @@ def test_every_recipe_is_split_or_refused(name: str) -> None:
     sums_to_the_total(name, rows, num_generations=len(said), **options)
 
 
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 @pytest.mark.parametrize("peer", PEERS)
 def test_golden_responses_are_worth_the_sum_of_their_parts(peer: str) -> None:
     lines = (directory() / f"{peer}.jsonl").read_text(encoding="utf-8").splitlines()

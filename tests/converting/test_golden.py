@@ -7,6 +7,7 @@ from tests.golden import harness
 from tests.golden.test_golden import lines
 
 
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 @pytest.mark.parametrize("peer", harness.PEERS)
 def test_a_packed_row_scores_as_the_native_one(peer):
     adapter, compared = harness.PEERS[peer], 0

@@ -22,6 +22,7 @@ def score_rollouts(
     *,
     chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    box_format: options.BoxFormats = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
@@ -34,7 +35,7 @@ def score_rollouts(
     older table that it was, or not at all. Rows keep their columns; total, acc, reason, x_unit, y_unit, recipe and the
     recipe's parts are new, and those of other recipes are left out. Rows without a response are not scored, and have no
     acc. Rows without a name or a number get one. Rewards that compare the rollouts of a sample find them wherever they
-    stand, a round and a train_step at a time.
+    stand, a round and a train_step at a time. With --box-format DIR has the targets with boxes as xyxy.
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
@@ -44,7 +45,7 @@ def score_rollouts(
     notes, warnings = list[str](), list[str]()
     with terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(
-            paths, built, out, columns=columns, bad_target=bad_target, overwrite=overwrite,
+            paths, built, out, columns=columns, bad_target=bad_target, box_format=box_format, overwrite=overwrite,
             advance=advance, note=notes.append, warn=warnings.append,
         )  # fmt: skip
     for text in notes:

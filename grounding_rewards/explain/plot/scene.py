@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -127,12 +128,12 @@ def with_its_group(recipe: Recipe, case: Case) -> Case:
     rows = [case.row]  # alone, unless groups count
     if "groups" in recipe.needs and case.groups is not None:
         rows = [row for row, group in enumerate(case.groups) if group == case.groups[case.row]]
-    chosen = {
+    chosen: dict[str, Any] = {
         name: tuple(column[row] for row in rows)
         for name, column in vars(case).items()
-        if name != "row" and column is not None
+        if name not in ("row", "box_format") and column is not None
     }
-    return Case(**chosen, row=rows.index(case.row))
+    return replace(case, **chosen, row=rows.index(case.row))
 
 
 def _pictured(recipe: Recipe, sizes: Floats) -> CoordSpace:

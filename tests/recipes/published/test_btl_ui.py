@@ -179,6 +179,7 @@ def test_targets_without_a_box():
     (row({"Plan": "p"}), "solution"), ({"solution": [], "bbox": BOX}, "solution"), ([], "solution"), (None, "solution"),
     ({"circle": [5, 5, 2]}, "circle"), ({"refusal": True}, "refusal"),
 ])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_bad_targets(target, message):
     with pytest.raises(gr.TargetError, match=message):
         BTL.score(written(TAP), target, **SIZE)

@@ -84,6 +84,7 @@ def test_targets_in_the_sources_form_and_in_the_wire_form(target):
     [300, 200, 100, 100], [1, 2, 3], [], None, ["100", "100", "300", "200"], [0.1, 0.1, 0.12, 0.11], [math.nan] * 4,
     {"polygon": [0, 0, 9, 0, 9, 9]}, {"point": [1, 2]}, {"circle": [5, 5, 3]}, {"refusal": True}, [2000, 0, 2100, 50],
 ])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_other_targets_are_errors(target):
     with pytest.raises(gr.TargetError):
         score(fenced(*TARGET), target=target)

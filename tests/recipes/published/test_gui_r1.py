@@ -233,6 +233,7 @@ def test_code_in_an_answer_is_not_run(content, tmp_path, monkeypatch):
         {"regions": [{"bbox": [1, 2, 3, 4]}, {"action": "CLICK"}]},
     ],
 )  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero(truth):
     with pytest.raises(gr.TargetError, match="target of row 0"):
         GUI_R1.score(answer(), truth)

@@ -134,6 +134,7 @@ def test_targets_in_the_sources_form_and_in_the_wire_form(target):
     {}, {"x1": 1}, {**BOX, "y2": None}, None, [100, 100, 300], {**BOX, "x1": 301}, {**BOX, "x1": "100"},
     {**BOX, "z": 1},
 ])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_bad_targets(target):
     with pytest.raises(gr.TargetError):
         RECIPE.score(THOUGHT + listed(HIT), target)

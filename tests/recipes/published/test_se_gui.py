@@ -140,6 +140,7 @@ def test_targets_in_the_sources_form_and_in_the_wire_form(target):
         ({"bbox": [100, 100, 300, 200]}, "model_image_size"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero(target, field):
     with pytest.raises(gr.TargetError) as error:
         SE_GUI.score(CALL.format("[200, 150]"), target)

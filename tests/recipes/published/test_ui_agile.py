@@ -278,6 +278,7 @@ def test_any_alternative_will_do():
     {"bbox": [0, 0, 9, 9], "parameter": "up"}, {"point": [1, 2]}, {"refusal": True}, "<answer>[]</answer>",
     [1, 2, 3, 4],
 ])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_bad_targets(target):
     with pytest.raises(gr.TargetError):
         AGILE.score([click([200, 150])], [target], **SAME)

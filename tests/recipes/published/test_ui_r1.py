@@ -287,6 +287,7 @@ def test_rows_with_and_without_an_action_in_one_batch():
         ({"polygon": [0, 0, 9, 0, 0, 9]}, "polygon"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 def test_a_target_that_does_not_fit_is_an_error_and_no_silent_zero(target, field):
     with pytest.raises(gr.TargetError) as error:
         UI_R1.score([THOUGHT], [target], **SAME)
