@@ -17,10 +17,13 @@ class BoxFormat(StrEnum):
     XYWH = "xywh"  #: the upper left corner, width and height
     CXCYWH = "cxcywh"  #: the centre, width and height
 
-    @property
-    def numbers(self) -> str:
-        """Names of the four numbers."""
-        return {"xyxy": "x1 y1 x2 y2", "xywh": "x y w h", "cxcywh": "cx cy w h"}[self.value]
+
+FOUR = {
+    BoxFormat.XYXY: "4 numbers x1 y1 x2 y2",
+    BoxFormat.XYWH: "4 numbers x y w h",
+    BoxFormat.CXCYWH: "4 numbers cx cy w h",
+}
+"""Numbers of a box, for errors."""
 
 
 def as_box_format(name: Any) -> BoxFormat | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import eq
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -41,6 +42,7 @@ class Targets:
         default: the space of places that name none.
         into: the space into which all places were brought; None before that.
         box_format: how boxes were declared to be written; None where nothing said so, and they were read as xyxy.
+        flat: whether any place is without width or height.
         own_form: rows that were in the recipe's own form, which has its own way to write boxes.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         has_actions_or_refusals: whether any row is unreadable, a refusal, or has an action.
@@ -61,6 +63,7 @@ class Targets:
     default: CoordSpace | None = None
     into: CoordSpace | None = None
     box_format: BoxFormat | None = None
+    flat: bool = False
     own_form: frozenset[int] = frozenset()
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)  # prepared before, by what was asked for
     _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
@@ -188,9 +191,7 @@ class Targets:
                     raise
                 errors[index] = error
                 rows.append(None)
-        targets = _columns(tuple(rows), errors)
-        if own_form or written is not None:
-            targets = replace(targets, box_format=written, own_form=frozenset(own_form))
+        targets = _columns(tuple(rows), errors, written, frozenset(own_form))
         return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
@@ -329,7 +330,12 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
-def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) -> Targets:
+def _columns(
+    rows: tuple[Target | None, ...],
+    errors: dict[int, TargetError],
+    box_format: BoxFormat | None = None,
+    own_form: frozenset[int] = frozenset(),
+) -> Targets:
     owners, places, boxes, with_ends, irregular, acts = [], [], list[tuple[float, ...]](), [], False, False
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
@@ -347,9 +353,10 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
                 owners.append(row)
                 places.append(place)
                 boxes.append(bounding_box(place))
-    span = np.inf, -np.inf, -np.inf, np.inf
+    span, flat = (np.inf, -np.inf, -np.inf, np.inf), False
     if boxes:
         x1, y1, x2, y2 = zip(*boxes, strict=True)
+        flat = any(map(eq, x1, x2)) or any(map(eq, y1, y2))
         span = min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))  # enough to pass most tables at once
     return Targets(
         rows,
@@ -362,6 +369,9 @@ def _columns(rows: tuple[Target | None, ...], errors: dict[int, TargetError]) ->
         irregular or acts,
         irregular or bool(with_ends),
         tuple(with_ends),
+        flat=flat,
+        box_format=box_format,
+        own_form=own_form,
     )
 
 

@@ -221,10 +221,10 @@ def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: boo
         return []
     unusable = [row for row in targets.errors if row < first_rows]
     inverted = inverted_boxes({row: targets.errors[row] for row in unusable}, recipe) if declared is None else []
+    if declared is None and not partly and not targets.flat:  # mostly so
+        return inverted
     equal = (regions.box[:, :2] == regions.box[:, 2:]).sum(axis=1)
     flat = (equal == 1) & (regions.box[:, 2:] > 0).all(axis=1)
-    if declared is None and not partly and not np.count_nonzero(flat):  # mostly so
-        return inverted
     usable = (regions.kind == RegionKind.BBOX) & (regions.row < first_rows) & ~np.isin(regions.row, unusable)
     own = np.isin(regions.row, list(targets.own_form))
     if declared is not None:

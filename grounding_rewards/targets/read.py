@@ -29,7 +29,7 @@ import numpy as np
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, as_space
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
-from grounding_rewards.targets.box_format import BoxFormat, corners, inverted
+from grounding_rewards.targets.box_format import FOUR, BoxFormat, corners, inverted
 from grounding_rewards.targets.target import Action, NativeForm, Region, RegionKind, Target
 from grounding_rewards.targets.unique_keys import unique_keys
 
@@ -253,7 +253,7 @@ class _Reader:
         return Region(PLACES[name], numbers, point)
 
     def _bbox(self, field: str, value: Any) -> tuple[float, ...]:
-        box = self.numbers(field, value, 4, f"4 numbers {self.box_format.numbers}")
+        box = self.numbers(field, value, 4, FOUR[self.box_format])
         if self.box_format is not BoxFormat.XYXY:
             box = corners(box, self.box_format)
             if max(map(abs, box)) > COORDINATE_LIMIT:
@@ -261,7 +261,7 @@ class _Reader:
         x1, y1, x2, y2 = box
         if x1 > x2 or y1 > y2:
             if self.box_format is not BoxFormat.XYXY:
-                raise self.fail(field, value, f"w and h from 0 in {self.box_format.numbers}, the declared box format")
+                raise self.fail(field, value, f"{FOUR[self.box_format]} with w and h from 0, the declared box format")
             raise inverted(self.sample, field, value, box, own_form=self.own_form)
         return box
 

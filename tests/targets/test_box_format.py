@@ -94,8 +94,8 @@ def test_a_near_name_is_suggested():
 @pytest.mark.parametrize(
     ("box", "written", "why"),
     [
-        ([1, 2, -3, 4], "xywh", "w and h from 0 in x y w h, the declared box format"),
-        ([1, 2, 3, -4], "cxcywh", "w and h from 0 in cx cy w h, the declared box format"),
+        ([1, 2, -3, 4], "xywh", "4 numbers x y w h with w and h from 0, the declared box format"),
+        ([1, 2, 3, -4], "cxcywh", "4 numbers cx cy w h with w and h from 0, the declared box format"),
         ([1, 2, 3], "xywh", "4 numbers x y w h"),
         ([1, 2, 3, "4"], "cxcywh", "4 numbers cx cy w h, as numbers .'4' is of type str"),
         ([1e12, 0, 1e12, 5], "xywh", r"a box within ±1e\+12"),
