@@ -61,13 +61,12 @@ def explain_score(
     ] = None,
     max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
     max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON lines or Parquet.", rich_help_panel=_ROW)
-    ] = None,
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help=options.ROWS, rich_help_panel=_ROW)] = None,
     row: Annotated[
         int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
     ] = None,
     columns: options.FileColumns,
+    split: options.RowsSplit = None,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -79,6 +78,8 @@ def explain_score(
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     beside = {"target": target, **sizes, "group": group or None}
     _check(response, file, row, beside, columns)
+    if split is not None and file is None:
+        raise RecipeError("--split: got it without --file and --row, the row of a directory")
     _check_picture(plot, image)
     if response is None and file is None:
         chosen = catalogue.shown_with(name, chosen)
@@ -86,7 +87,7 @@ def explain_score(
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
         case = row_of(
-            file, row or 0, [TableScorer(each, columns, on_warning=terminal.warn) for each in (recipe, *others)]
+            file, row or 0, [TableScorer(each, columns, on_warning=terminal.warn) for each in (recipe, *others)], split
         )
     elif response is not None:
         case = _case(recipe, response, target, group or (), sizes)
