@@ -48,7 +48,7 @@ class CsvTable(JsonLinesTable):
                 if not why and len(cells) != len(columns):
                     why = f"got {len(cells)} cells; expected {len(columns)}, as in the header; quote a cell with commas"
                 row = {} if why else {name: read(cell) for (name, read), cell in zip(columns, cells, strict=True)}
-                yield Read(row, sum(map(len, cells)), line, why)
+                yield row, sum(map(len, cells)), line, why
 
     def _columns(self, names: list[str], why: str) -> list[tuple[str, Callable[[str], Any]]]:
         """Return the columns of a header, each with what reads its cells."""

@@ -82,9 +82,9 @@ class JsonArrayTable(JsonLinesTable):
 def _read(row: Any, size: int, reasons: Mapping[int, str]) -> Read:
     """Return a row as it was read; ``reasons`` are those of objects that cannot be read, by their identity."""
     if not isinstance(row, dict):
-        return Read({}, size, why=f"got {kind(row)}; expected a JSON object")
+        return {}, size, None, f"got {kind(row)}; expected a JSON object"
     why = next((reasons[id(each)] for each in _objects(row) if id(each) in reasons), "") if reasons else ""
-    return Read({} if why else row, size, why=why)
+    return {} if why else row, size, None, why
 
 
 def _objects(value: Any) -> Iterator[Any]:

@@ -9,28 +9,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
 from grounding_rewards.tables.sources import Source
 from grounding_rewards.targets.unique_keys import unique_keys
 
+Read = tuple[dict[str, Any], int, int | None, str]
+"""A row as it was read: its columns, its length in the file, the line where it begins, and why it cannot be read.
 
-class Read(NamedTuple):
-    """A row as it was read.
-
-    Attributes:
-        row: its columns; none where it cannot be read.
-        size: its length in the file, about.
-        line: where it begins, counted from 1; None where that is not known.
-        why: the reason why it cannot be read.
-    """
-
-    row: dict[str, Any]
-    size: int
-    line: int | None = None
-    why: str = ""
+The length is about right; the line, counted from 1, is None where it is not known; the reason is empty, or the row.
+"""
 
 
 class JsonLinesTable:
@@ -58,16 +48,16 @@ class JsonLinesTable:
         start = 0
         rows, lines, unread, held = list[dict[str, Any]](), list[int](), dict[int, str](), 0
         with self._reading() as (all_rows, done):
-            for each in all_rows:
-                if each.why and not self.tolerant:
-                    place = f"row {start + len(rows)}" if each.line is None else f"line {each.line}"
-                    raise TableError(f"{self.path}, {place}: {each.why}")
-                if each.why:
-                    unread[len(rows)] = each.why
-                if each.line is not None:
-                    lines.append(each.line)
-                rows.append(each.row)
-                held += each.size
+            for row, length, line, why in all_rows:
+                if why and not self.tolerant:
+                    place = f"row {start + len(rows)}" if line is None else f"line {line}"
+                    raise TableError(f"{self.path}, {place}: {why}")
+                if why:
+                    unread[len(rows)] = why
+                if line is not None:
+                    lines.append(line)
+                rows.append(row)
+                held += length
                 if len(rows) == (size or BATCH_ROWS) or (size is None and held >= BATCH_BYTES):
                     yield Batch(start, rows, rows, done(), lines or None, unread=unread, texts=self.texts)
                     start += len(rows)
@@ -88,7 +78,7 @@ class JsonLinesTable:
             text = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
             if text and not text.isspace():
                 row, why = _object(text)
-                yield Read(row, len(text), number, why)
+                yield row, len(text), number, why
 
 
 def _object(raw: bytes) -> tuple[dict[str, Any], str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import subprocess
 import sys
+import time
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -153,10 +157,45 @@ def test_what_a_shell_passes(tmp_path):
 
 
 def test_streams_that_pools_cannot_name(run, source):
-    said = "-: is a stream, and manifests of pools name files by their hashes; write it to a file first"
-    assert run.error("pool", "stats", "-", "--out", source.parent / "out.jsonl") == said
-    assert run.error("pool", "score", "-", *CLICK, "--out", source.parent / "out") == said
+    message = "-: is a stream, and manifests of pools name files by their hashes; write it to a file first"
+    assert run.error("pool", "stats", "-", "--out", source.parent / "out.jsonl") == message
+    assert run.error("pool", "score", "-", *CLICK, "--out", source.parent / "out") == message
     assert os.listdir(source.parent) == ["in.jsonl"]
+
+
+def test_training_data_from_a_stream_cannot_be_named_either(run, tmp_path, monkeypatch):
+    rows = [{"sample_id": "a", "acc": place % 2, "rollout": place} for place in range(4)]
+    source, data = write_rows(tmp_path / "in.jsonl", *rows), b'{"sample_id": "a", "prompt": "Save"}\n'
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    words = ("pool", "next", source, "--zero-share", 0, "--data", "-", "--out", tmp_path / "out.jsonl")
+    assert run.error(*words).startswith("-: is a stream, and manifests")
+    assert os.listdir(tmp_path) == ["in.jsonl"]
+
+
+def test_statistics_that_are_compressed(run, tmp_path):
+    source = write_rows(
+        tmp_path / "in.jsonl", *({"sample_id": "a", "acc": place, "rollout": place} for place in (0, 1))
+    )
+    assert run("pool", "stats", source, "--out", tmp_path / "stats.jsonl").code == 0
+    (tmp_path / "stats.jsonl.gz").write_bytes(gzip.compress((tmp_path / "stats.jsonl").read_bytes()))
+    assert run("pool", "next", tmp_path / "stats.jsonl.gz", "--zero-share", 0, "--out", tmp_path / "o.jsonl").code == 0
+    assert read_rows(tmp_path / "o.jsonl")[0]["sample_id"] == "a"
+
+
+@pytest.mark.slow
+def test_the_copy_of_a_stream_goes_where_the_command_is_stopped(tmp_path):
+    command = [sys.executable, "-m", "grounding_rewards", "eval", "-", *CLICK]
+    reading = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    with reading:
+        deadline = time.monotonic() + 60
+        while not os.listdir(tmp_path) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(os.listdir(tmp_path)) == 1
+        reading.terminate()
+        assert (reading.wait(60), reading.stderr.read()) == (143, b"stopped by SIGTERM\n")
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.fixture
