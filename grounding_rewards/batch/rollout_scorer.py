@@ -14,10 +14,11 @@ from grounding_rewards.batch.score_rows import ScoredBatch
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch
+from grounding_rewards.tables.base import some
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
-from grounding_rewards.tables.rollout_source import RolloutFile, some
+from grounding_rewards.tables.rollout_source import RolloutFile
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets

@@ -15,7 +15,7 @@ from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import Note, require_column
+from grounding_rewards.tables.base import Note, joined, require_column
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
@@ -78,8 +78,10 @@ class TableScorer:
         if "groups" in self.recipe.needs and self.columns.target not in table.columns:
             require_column(table, self.columns.id, "--id-column")
         columns = None if self.recipe.reads_extras else [*vars(self.columns).values(), *by]
-        size = np.iinfo(np.int32).max if self.recipe.needs & {"groups", "trajectories"} else None
-        return table.batches(columns, whole=whole, size=size)
+        if not self.recipe.needs & {"groups", "trajectories"}:
+            return table.batches(columns, whole=whole)
+        # A directory has a batch a file at least, and a row is to be compared with those of other files, too.
+        return iter([joined(table.batches(columns, whole=whole, size=np.iinfo(np.int32).max))])
 
     def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
         """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample.
@@ -152,7 +154,7 @@ class TableScorer:
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
         """Return the column of lengths in tokens, or None where no row has one."""
-        lengths = batch.column(self.columns.token_length)
+        lengths = batch.numbers(self.columns.token_length)
         if all(length is None for length in lengths):
             return None
         for row, length in enumerate(lengths):

@@ -41,9 +41,7 @@ def _column(role: str, text: str) -> Any:
 
 
 def convert(
-    file: Annotated[
-        Path, typer.Argument(metavar="IN", help="Parquet, JSON lines, or a directory of them or of `save_to_disk`.")
-    ],
+    file: Annotated[Path, typer.Argument(metavar="IN", help=options.ROWS)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .parquet or .jsonl.")],
     trainer: Annotated[Trainer, typer.Option("--for", help="Trainer to convert for.")],
     recipe: Annotated[

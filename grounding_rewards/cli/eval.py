@@ -14,12 +14,12 @@ from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import TargetError
-from grounding_rewards.tables import open_table
+from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.targets.findings import Finding, described
 
 
 def evaluate_files(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON lines (.jsonl) or Parquet (.parquet).")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help=options.ROWS)],
     *,
     chosen: options.RecipeOptions,
     by: Annotated[
@@ -31,6 +31,7 @@ def evaluate_files(
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
+    split: options.RowsSplit = None,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -43,7 +44,7 @@ def evaluate_files(
     evaluations, warned = [], list[list[str]]()
     for file in files:
         known = len(terminal.warnings())
-        evaluations.append((str(file), _evaluate(file, scorer, fields)))
+        evaluations.append((str(file), _evaluate(file, split, scorer, fields)))
         warned.append(terminal.warnings()[known:])
     if as_json:
         own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
@@ -59,8 +60,8 @@ def evaluate_files(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _evaluate(file: Path, scorer: TableScorer, by: list[str]) -> Evaluation:
-    table = open_table(file)
+def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str]) -> Evaluation:
+    table = open_rows(file, split)
     parts, noticed = list[Evaluation](), list[Finding]()
     wrong: TargetError | None = None
     scorer = replace(scorer, on_findings=noticed.extend)

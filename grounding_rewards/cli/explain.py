@@ -62,13 +62,12 @@ def explain_score(
     ] = None,
     max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
     max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSON lines or Parquet.", rich_help_panel=_ROW)
-    ] = None,
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help=options.ROWS, rich_help_panel=_ROW)] = None,
     row: Annotated[
         int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
     ] = None,
     columns: options.FileColumns,
+    split: options.RowsSplit = None,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -82,6 +81,8 @@ def explain_score(
     if box_format is not None and response is None and file is None:
         raise RecipeError("--box-format: got it without --target or --file; an example has the recipe's own form")
     _check(response, file, row, beside, columns)
+    if split is not None and file is None:
+        raise RecipeError("--split: got it without --file and --row, the row of a directory")
     _check_picture(plot, image)
     if response is None and file is None:
         chosen = catalogue.shown_with(name, chosen)
@@ -92,6 +93,7 @@ def explain_score(
             file,
             row or 0,
             [TableScorer(each, columns, box_format=box_format, on_warning=terminal.warn) for each in (recipe, *others)],
+            split,
         )
     elif response is not None:
         case = replace(_case(recipe, response, target, group or (), sizes), box_format=box_format)

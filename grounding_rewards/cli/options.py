@@ -19,6 +19,11 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.unique_keys import unique_keys
 
+ROWS = (
+    "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, also with .gz or .zst), Parquet (.parquet), a directory of "
+    "them or of `save_to_disk`, or - for JSON lines or Parquet from standard input."
+)
+
 
 class OnBadTarget(StrEnum):
     """The handling of a row whose target cannot be used."""
@@ -49,7 +54,8 @@ Rollouts = Annotated[
     list[Path],
     typer.Argument(
         metavar="ROLLOUTS...",
-        help="Files of rollouts (.parquet, .jsonl), directories that adapters record, or trainers' logs.",
+        help="Files of rollouts (.parquet, .jsonl, .json, .csv, ...), directories that adapters record, or trainers' "
+        "logs.",
     ),
 ]
 Rounds = Annotated[
@@ -102,13 +108,13 @@ MaxImagePixels = Annotated[
         rich_help_panel=_IMAGES,
     ),
 ]
+RowsSplit = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Which split of a directory.")]
 DATA = "Training data"
 TrainingRows = Annotated[
     Path | None,
     typer.Option(
         metavar="DATA",
-        help="The rows to train on: Parquet, JSON lines, or a directory of them or of `save_to_disk`. They are written "
-        "as they are.",
+        help="The rows to train on: a file or a directory, as `convert` reads them. They are written as they are.",
         rich_help_panel=DATA,
     ),
 ]

@@ -18,17 +18,18 @@ from grounding_rewards.errors import TargetError
 from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
-from grounding_rewards.tables import open_table, write_table
+from grounding_rewards.tables import write_table
+from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.targets.findings import Finding, described
 
 
 def score(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl) or Parquet (.parquet).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
     recipe: Annotated[
         str, typer.Option("--recipe", metavar="NAME", help="The recipe; `grounding-rewards recipes` lists them.")
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write; its suffix chooses the format.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .jsonl or .parquet.")],
     *,
     chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
@@ -36,6 +37,7 @@ def score(
     prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
     columns: options.FileColumns,
+    split: options.RowsSplit = None,
 ) -> None:
     """Score every row of a file with a recipe, and write the rows with their scores.
 
@@ -47,7 +49,7 @@ def score(
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
     scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, on_warning=terminal.warn)
-    summary = _write(file, out, scorer, prefix)
+    summary = _write(file, split, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
     else:
@@ -56,8 +58,8 @@ def score(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _write(file: Path, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
-    table = open_table(file)
+def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
+    table = open_rows(file, split)
     parts: list[Evaluation] = []
     total, notes, noticed = 0.0, list[str](), list[Finding]()
     scorer = replace(scorer, on_findings=noticed.extend)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from grounding_rewards.converting.image_files import looks_like_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, near
+from grounding_rewards.tables.base import number
 
 NONE = "none"
 """Value of an option for no column."""
@@ -176,7 +177,7 @@ def _fits(role: str, value: Any, parts: int) -> bool:
         return isinstance(value, str)
     if role == "image-size":
         # Of two columns each is checked alone, as the side of a square.
-        return read_size(value) is not None if parts == 1 else read_size([value, value]) is not None
+        return read_size(value) is not None if parts == 1 else read_size([number(value)] * 2) is not None
     return True
 
 

@@ -23,8 +23,8 @@ from grounding_rewards.converting.result import (  # fmt: skip
 from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
-from grounding_rewards.tables.files import PARQUET, schema_of
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.files import PARQUET, schema_of, stem_of
+from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns
@@ -71,7 +71,7 @@ class Converter:
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, file, result)
         fields = self._as_fields(table, reading, out)
-        root = self.folder or str((file if file.is_dir() else file.parent).absolute())
+        root = self.folder or str(folder_of(file).absolute())
         images = ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
         turning = fields or self.layout.decoded
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
@@ -142,7 +142,7 @@ class Converter:
         )
         target_reader = self.target_reader(columns.target)
         # A file's name need not be UTF-8; a text of a row must be.
-        unnamed = file.stem.encode("utf-8", "backslashreplace").decode()
+        unnamed = stem_of(file).encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.layout.types and self.source is None and columns.source is None:
             guesses["source"] = unnamed
         result.guesses, result.space = guesses, None if target_reader.space is None else str(target_reader.space)

@@ -16,6 +16,7 @@ from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
+from grounding_rewards.tables.base import number
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.targets.findings import Finding, inverted_boxes
 from grounding_rewards.targets.target import Target
@@ -190,7 +191,7 @@ def _size_of(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
     values = [value_at(row, name) for name in columns.image_size]
     if all(value is None for value in values):
         return None
-    came = values[0] if len(values) == 1 else values
+    came = values[0] if len(values) == 1 else list(map(number, values))
     stated = read_size(came)
     if stated is None:
         names = ",".join(columns.image_size)

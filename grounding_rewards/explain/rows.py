@@ -8,24 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.tables import Batch, Table, open_table
+from grounding_rewards.tables import Batch, Table
+from grounding_rewards.tables.base import some
+from grounding_rewards.tables.folders import open_rows
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.table_scorer import TableScorer
 
 
-def row_of(file: Path, row: int, scorers: Sequence[TableScorer]) -> Case:
+def row_of(file: Path, row: int, scorers: Sequence[TableScorer], split: str | None = None) -> Case:
     """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
 
     Args:
-        file: JSON lines or Parquet.
+        file: a file or a directory of rows, as ``open_rows`` reads it.
         row: counted from 0.
         scorers: the recipes that judge it, all with the same columns; the table has the first one's form of targets.
+        split: of a directory.
 
     Raises:
         TableError: there is no such row or column, a response is no text, or a size cannot be read.
     """
-    table, rows = open_table(file), 0
+    table, rows = open_rows(file, split), 0
     scorers[0].columns.check(table, label_free=scorers[0].recipe.label_free)
     grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
     # Its batches hold all rows that the others need, too.
@@ -57,7 +60,7 @@ def _case(
         if any("trajectories" in each.recipe.needs for each in scorers):
             chosen |= _same([row and row.trajectory for row in read.rows], index)
     indices = sorted(chosen)
-    alone = [_alone(batch, place) for place in indices]  # one by one: a bad row of another sample is no error here
+    alone = [some(batch, [place]) for place in indices]  # one by one: a bad row of another sample is no error here
     names = scorer.columns.image_size, scorer.columns.model_image_size
     sizes = [[scorer.sizes(table, one, name) for one in alone] for name in names]
     known = [tuple(size[0] if size else None for size in column) for column in sizes]
@@ -78,9 +81,3 @@ def _case(
 
 def _same(values: Sequence[Any], index: int) -> set[int]:
     return set() if values[index] is None else {row for row, value in enumerate(values) if value == values[index]}
-
-
-def _alone(batch: Batch, index: int) -> Batch:
-    """Return a batch of one row, which errors name as before."""
-    lines = None if batch.lines is None else [batch.lines[index]]
-    return Batch(batch.start + index, [batch.rows[index]], None, batch.done, lines)

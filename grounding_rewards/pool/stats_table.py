@@ -20,7 +20,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import SUMMED, summary
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.stats.intervals import pass_at_k, wilson
-from grounding_rewards.tables.files import JSON_LINES, PARQUET, check_output, open_table
+from grounding_rewards.tables.files import JSON, JSON_LINES, PARQUET, check_output, open_table, suffix_of
 from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_rows import CORRECT
@@ -164,7 +164,7 @@ def read_stats(path: str | os.PathLike[str], *, rounds: Sequence[int] | None = N
 
 def is_stats(path: str | os.PathLike[str]) -> bool:
     """True for a file of statistics, such as ``pool stats --out`` writes; False for rollouts."""
-    if not os.path.isfile(path) or not os.fspath(path).lower().endswith((*PARQUET, *JSON_LINES)):
+    if not os.path.isfile(path) or suffix_of(Path(path)) not in (*PARQUET, *JSON_LINES, *JSON):
         return False
     columns = open_table(path).columns
     return {"n", "num_correct"} <= set(columns) and not {"acc", CORRECT} & set(columns)

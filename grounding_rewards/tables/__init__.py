@@ -1,4 +1,4 @@
-"""Files of rows, read and written at the edge: JSON lines and Parquet, by their suffix.
+"""Files of rows, read and written at the edge: JSON lines, JSON, CSV and Parquet, by their suffix.
 
 Reading streams in batches. Writing passes every column of the input through, appends new ones, and is atomic: a file
 beside the target is renamed at the end, and removed on any failure.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,6 +40,7 @@ class Batch:
         file: name of the file that the rows come from, where a table has several.
         unread: what is wrong with rows that cannot be read, by their place here; empty where that is an error, else
             these rows have no columns.
+        texts: whether all values are texts, as in a CSV file.
     """
 
     start: int
@@ -48,6 +50,7 @@ class Batch:
     lines: Sequence[int] | None = None
     file: str = ""
     unread: Mapping[int, str] = field(default_factory=dict)
+    texts: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,6 +58,10 @@ class Batch:
     def column(self, name: str) -> list[Any]:
         """One column's values, None where a row lacks it."""
         return [row.get(name) for row in self.rows]
+
+    def numbers(self, name: str) -> list[Any]:
+        """Return one column's values; those that texts hold, where all values are texts."""
+        return list(map(number, self.column(name))) if self.texts else self.column(name)
 
     def number(self, index: int) -> int:
         """The number of a row of this batch, counted from 0."""
@@ -69,6 +76,71 @@ class Batch:
         line = f"line {self.lines[index]}" if self.lines is not None else ""
         within = " of ".join(part for part in (line, self.file) if part)
         return f"row {self.number(index)}{f' ({within})' if within else ''}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Some(Batch):
+    """Some rows, ``kept``, of a batch, which errors call as it does."""
+
+    batch: Batch
+    kept: Sequence[int]
+
+    def number(self, index: int) -> int:
+        """The number of a row of this batch, counted from 0."""
+        return self.batch.number(self.kept[index])
+
+    def place(self, index: int) -> str:
+        """Return the place of a row, for errors."""
+        return self.batch.place(self.kept[index])
+
+
+def some(batch: Batch, rows: Sequence[int]) -> Batch:
+    """Some rows of a batch without what they are written from."""
+    return Some(
+        batch.start, [batch.rows[row] for row in rows], None, batch.done, texts=batch.texts, batch=batch, kept=rows
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Joined(Batch):
+    """Several batches as one, whose rows errors call as they do."""
+
+    parts: Sequence[Batch]
+
+    def place(self, index: int) -> str:
+        """Return the place of a row, for errors."""
+        for part in self.parts:
+            if index < len(part):
+                return part.place(index)
+            index -= len(part)
+        raise IndexError(index)
+
+
+def joined(batches: Iterable[Batch]) -> Batch:
+    """Join all batches of a table into one."""
+    parts = list(batches)
+    if len(parts) == 1:
+        return parts[0]
+    rows = [row for part in parts for row in part.rows]
+    whole: Any = rows
+    if not isinstance(parts[0].whole, list):
+        import pyarrow as pa  # which made these batches
+
+        (whole,) = pa.Table.from_batches([part.whole for part in parts]).combine_chunks().to_batches()
+    return Joined(0, rows, whole, 1.0, texts=parts[0].texts, parts=parts)
+
+
+def number(value: Any) -> Any:
+    """Return the number, or the true or false, that a text holds, as cells of CSV files do; else the value itself.
+
+    >>> number("17"), number("0.5"), number("True"), number("007"), number(None)
+    (17, 0.5, True, '007', None)
+    """
+    try:
+        plain = json.loads(value.lower()) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+    return plain if isinstance(plain, int | float) else value
 
 
 class Table(Protocol):

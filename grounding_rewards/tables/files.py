@@ -1,4 +1,4 @@
-"""Formats of files of rows: reading them, and writing them atomically."""
+"""Formats of files of rows: reading them by their suffix, and writing them atomically."""
 
 from __future__ import annotations
 
@@ -11,22 +11,32 @@ from typing import IO, TYPE_CHECKING, Any
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, Writer, no_collision
+from grounding_rewards.tables.csv_files import CsvTable
 from grounding_rewards.tables.data_paths import not_there
+from grounding_rewards.tables.json_arrays import JsonArrayTable
 from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
+from grounding_rewards.tables.sources import COMPRESSIONS, Source, copied, is_stream
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.inferred_schema import Inferred
 
 JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
+JSON = (".json",)
+CSV = (".csv",)
 PARQUET = (".parquet",)
+_TEXTS = (*JSON_LINES, *JSON, *CSV)
+_MAGIC = b"PAR1"
+"""The first bytes of a Parquet file."""
 
 
 def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table:
     """Open a file of rows.
 
     Args:
-        path: a file that ends in .jsonl, .ndjson, .json-lines or .parquet.
-        tolerant: whether lines that are no JSON objects are rows, in ``Batch.unread``, and no error.
+        path: JSON lines (.jsonl, .ndjson, .json-lines), JSON (.json: an array of objects, or an object that holds one
+            such array) or CSV (.csv), also compressed (.gz, .zst), or Parquet (.parquet). ``-`` and ``/dev/stdin`` are
+            standard input, ``/dev/fd/N`` a stream that the shell passes: Parquet, or else JSON lines.
+        tolerant: whether lines that cannot be read are rows, in ``Batch.unread``, and no error.
 
     Returns:
         The table; its columns are known, its rows are read batch by batch.
@@ -34,29 +44,79 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
     Raises:
         TableError: the file is missing, a directory, empty or unreadable, or has another suffix.
 
-    >>> open_table("rows.csv")
+    >>> open_table("rows.txt")
     Traceback (most recent call last):
-    grounding_rewards.errors.TableError: rows.csv: a file of rows ends in .jsonl, .ndjson, .json-lines or .parquet
+    grounding_rewards.errors.TableError: rows.txt: a file of rows ends in .jsonl, .ndjson, .json-lines, .json or .csv, \
+also with .gz or .zst, or in .parquet
     """
     path = Path(path)
-    parquet = _is_parquet(path)
-    if path.is_dir():
-        raise TableError(f"{path}: is a directory; expected a file")
-    if not path.exists():
-        raise TableError(f"{path}: {not_there(path)}")
-    if not path.is_file():
-        raise TableError(f"{path}: is no regular file, and rows are read more than once; write them to a file first")
-    if not path.stat().st_size:
-        raise NoRowsError(f"{path}: is empty")
-    if parquet:
-        from grounding_rewards.tables.parquet import ParquetTable  # pyarrow, which JSON lines do without
-
-        table: Table = ParquetTable(path)
+    if is_stream(path):
+        source = copied(path)
+        suffix = PARQUET[0] if source.begins(_MAGIC) else JSON_LINES[0]
     else:
-        table = JsonLinesTable(path, tolerant=tolerant)
+        suffix, compression = _format(path)
+        if path.is_dir():
+            raise TableError(f"{path}: is a directory; expected a file")
+        if not path.exists():
+            raise TableError(f"{path}: {not_there(path)}")
+        if not path.is_file():
+            raise TableError(
+                f"{path}: is no regular file, and rows are read more than once; write them to a file first"
+            )
+        source = Source(path, compression=compression)
+    if not source.file.stat().st_size:
+        raise NoRowsError(f"{path}: is empty")
+    table = _opened(path, source, suffix, tolerant=tolerant)
     # Asking for the columns reads the first rows, so that an unreadable file is an error here.
     _ = table.columns
     return table
+
+
+def _opened(path: Path, source: Source, suffix: str, *, tolerant: bool) -> Table:
+    if suffix in PARQUET:
+        from grounding_rewards.tables.parquet import ParquetTable  # pyarrow, which JSON does without
+
+        return ParquetTable(path, source)
+    if suffix in CSV:
+        return CsvTable(path, source, tolerant=tolerant)
+    return (JsonArrayTable if suffix in JSON else JsonLinesTable)(path, source, tolerant=tolerant)
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix that names a file's format, without that of a compression, in lower case.
+
+    >>> suffix_of(Path("rows.JSONL.gz")), suffix_of(Path("rows.parquet")), suffix_of(Path("a.parquet.gz"))
+    ('.jsonl', '.parquet', '.parquet.gz')
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    if len(suffixes) == 2 and suffixes[1] in COMPRESSIONS:
+        return suffixes[0] if suffixes[0] in _TEXTS else "".join(suffixes)
+    return suffixes[-1] if suffixes else ""
+
+
+def stem_of(path: Path) -> str:
+    """Return a file's name without the suffixes of its format and its compression.
+
+    >>> stem_of(Path("data/train.jsonl.gz")), stem_of(Path("v1.2.parquet"))
+    ('train', 'v1.2')
+    """
+    return Path(path.stem).stem if path.suffix.lower() in COMPRESSIONS else path.stem
+
+
+def _format(path: Path) -> tuple[str, str | None]:
+    """Return the format of a file, by its suffix, and its compression."""
+    suffix, compression = suffix_of(path), COMPRESSIONS.get(path.suffix.lower())
+    if suffix in (*PARQUET, *_TEXTS):
+        return suffix, compression
+    if compression and Path(suffix).stem in PARQUET:
+        raise TableError(
+            f"{path}: is Parquet within {compression}, where its parts cannot be read one by one; unpack it first: "
+            "Parquet is compressed by itself"
+        )
+    raise TableError(
+        f"{path}: a file of rows ends in {', '.join(_TEXTS[:-1])} or {_TEXTS[-1]}, also with "
+        f"{' or '.join(COMPRESSIONS)}, or in {', '.join(PARQUET)}"
+    )
 
 
 @contextmanager
@@ -85,7 +145,7 @@ def write_table(
         OSError: the file cannot be written.
     """
     path = Path(path)
-    check_output(path)
+    check_output(path, [like.path])
     if path.exists() and like.path.exists() and path.samefile(like.path):
         raise TableError(f"{path}: is the input itself; write to another file")
     with (
@@ -179,5 +239,7 @@ def overlap(out: Path, source: Path) -> bool:
 def _is_parquet(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in (*JSON_LINES, *PARQUET):
-        raise TableError(f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)}")
+        raise TableError(
+            f"{path}: a file of rows ends in {', '.join(JSON_LINES)} or {', '.join(PARQUET)} where it is written"
+        )
     return suffix in PARQUET

@@ -1,4 +1,4 @@
-"""Directories of rows: data sets that ``datasets`` saved, and folders of Parquet or JSON lines in shards."""
+"""Directories of rows: data sets that ``datasets`` saved, and folders of files of one format in shards."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from typing import Any
 from grounding_rewards.errors import DataPathError, TableError, near
 from grounding_rewards.tables.base import Batch, NoRowsError, Table
 from grounding_rewards.tables.data_paths import inside, inside_file, regular_files
-from grounding_rewards.tables.files import JSON_LINES, PARQUET, open_table, schema_of
+from grounding_rewards.tables.files import CSV, JSON, JSON_LINES, PARQUET, open_table, schema_of, stem_of, suffix_of
 from grounding_rewards.tables.manifests import check_finished
+from grounding_rewards.tables.sources import is_stream
 from grounding_rewards.tables.without_columns import with_features
 
 # -00000-of-00002, _3 or .0, and the 16 hexadecimal digits of older files of the Hugging Face hub
 _SHARD = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+)?(?:-[0-9a-f]{16})?$")
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
+_FORMATS = (PARQUET, JSON_LINES, CSV, JSON)
+"""Formats of a folder's files: those of the first that any file has are its rows. JSON files may be about them."""
 
 
 def open_rows(path: str | os.PathLike[str], split: str | None = None, *, tolerant: bool = False) -> Table:
@@ -28,7 +31,8 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
 
     Args:
         path: a file as ``open_table`` reads it; a directory that ``save_to_disk`` of ``datasets`` wrote; or a folder of
-            Parquet or of JSON lines, whose files' names tell splits apart, such as data/train-00000-of-00002.parquet.
+            Parquet, JSON lines, CSV or JSON, whose files' names tell splits apart, such as
+            data/train-00000-of-00002.parquet.
         split: which split, with its folder before it where several have one of that name; None where there is but one.
         tolerant: see ``open_table``.
 
@@ -40,7 +44,7 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
     """
     path = Path(path)
     if not path.is_dir():
-        if split is not None and path.exists():
+        if split is not None and (is_stream(path) or path.exists()):
             raise TableError(f"{path}: is one file, which has no splits; leave --split {split} out")
         return open_table(path, tolerant=tolerant)
     if (path / _SPLITS).is_file():
@@ -54,6 +58,11 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
     splits = _by_split(path)
     chosen = _chosen(path, list(splits), split)
     return _chained(path, splits[chosen], lambda file: open_table(file, tolerant=tolerant), chosen)
+
+
+def folder_of(path: Path) -> Path:
+    """Return the folder in which relative paths of data start: that of the file; of a stream the current one."""
+    return Path() if is_stream(path) else path if path.is_dir() else path.parent
 
 
 class ChainedTable:
@@ -192,10 +201,10 @@ def _by_split(path: Path) -> dict[str, list[Path]]:
     files = sorted((file.relative_to(path) for file in path.rglob("*") if not file.is_dir()), key=_by_number)
     # Readers of Parquet pass over such names, too.
     files = [file for file in files if not any(part.startswith((".", "_")) for part in file.parts)]
-    for suffixes in (PARQUET, JSON_LINES):
+    for suffixes in _FORMATS:
         splits: dict[tuple[str, str], list[Path]] = {}
         for file in files:
-            if file.suffix.lower() in suffixes:
+            if suffix_of(file) in suffixes:
                 splits.setdefault(split_of(file), []).append(path / file)
         if splits:
             for each in splits.values():
@@ -206,7 +215,7 @@ def _by_split(path: Path) -> dict[str, list[Path]]:
                 for (folder, name), files in splits.items()
             }
     raise TableError(
-        f"{path}: no rows in it; expected files that end in {', '.join((*PARQUET, *JSON_LINES))}, or what save_to_disk "
+        f"{path}: no rows in it; expected files that end in {', '.join(sum(_FORMATS, ()))}, or what save_to_disk "
         f"of datasets writes ({_STATE} or {_SPLITS})"
     )
 
@@ -216,10 +225,10 @@ def split_of(file: Path) -> tuple[str, str]:
 
     >>> split_of(Path("data/train-00000-of-00002.parquet")), split_of(Path("default/test/0000.parquet"))
     (('data', 'train'), ('default', 'test'))
-    >>> split_of(Path("gui_v1.jsonl")), split_of(Path("data/0.jsonl"))
+    >>> split_of(Path("gui_v1.jsonl.gz")), split_of(Path("data/0.jsonl"))
     (('.', 'gui_v1'), ('data', ''))
     """
-    name = _SHARD.sub("", file.stem)
+    name = _SHARD.sub("", stem_of(file))
     if name or file.parent.name in ("", "data"):  # the hub's own folder, the same for all splits
         return str(file.parent), name
     return str(file.parent.parent), file.parent.name

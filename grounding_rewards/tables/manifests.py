@@ -11,7 +11,8 @@ from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.data_paths import regular_files
-from grounding_rewards.tables.files import JSON_LINES, PARQUET
+from grounding_rewards.tables.files import JSON_LINES, PARQUET, suffix_of
+from grounding_rewards.tables.sources import is_stream
 
 UNFINISHED = ".unfinished"
 """Folder of a run's shards until all are there, in the directory that they will make; see ``shards``."""
@@ -72,6 +73,9 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
 
     That of one file is its own, that of several is the hash of their sorted hashes.
 
+    Raises:
+        TableError: the path is a stream.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "rows.jsonl")
@@ -80,6 +84,7 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     >>> whole["files"], whole["bytes"], whole["sha256"][:8]
     (1, 2, '44136fa3')
     """
+    refuse_stream(path)
     digests = sorted(digest(file) for file in files)  # by content: names and order of files do not count
     whole = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
     return {
@@ -88,6 +93,18 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
         "bytes": sum(file.stat().st_size for file in files),
         "sha256": whole,
     }
+
+
+def refuse_stream(path: Path) -> None:
+    """Check that an input is in files.
+
+    Raises:
+        TableError: it is standard input, or another stream.
+    """
+    if is_stream(path):
+        raise TableError(
+            f"{path}: is a stream, and manifests of pools name files by their hashes; write it to a file first"
+        )
 
 
 def files_of_rows(path: Path) -> list[Path]:
@@ -99,7 +116,7 @@ def files_of_rows(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     check_finished(path)
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in (*PARQUET, *JSON_LINES))
+    files = sorted(file for file in path.rglob("*") if suffix_of(file) in (*PARQUET, *JSON_LINES))
     parts = {file: file.relative_to(path).parts for file in files}
     return regular_files(file for file in files if not any(part.startswith((".", "_")) for part in parts[file]))
 

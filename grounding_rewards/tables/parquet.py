@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
+from grounding_rewards.tables.sources import Source
 
 # Without a buffer size Arrow reads a whole column of a row group at once: in many files, all of the images.
 _READ_BYTES = 1 << 20
@@ -30,8 +31,8 @@ _TYPES = {float: pa.float64(), str: pa.string()}
 class ParquetTable:
     """A Parquet file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, source: Source | None = None) -> None:
+        self.path, self.source = path, source or Source(path)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ class ParquetTable:
     @contextmanager
     def _reading(self) -> Iterator[Any]:
         """Open the file; turn every error of reading it into a ``TableError``."""
-        with self.path.open("rb") as source:
+        with self.source.file.open("rb") as source:
             try:
                 # `pre_buffer` would read ahead, whatever the buffer's size.
                 yield pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)

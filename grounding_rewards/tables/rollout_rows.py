@@ -46,7 +46,7 @@ class JsonRollouts:
             yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
     def _array(self, batch: Batch, name: str, kind: Any) -> Any:
-        values = batch.column(name)
+        values = batch.column(name) if kind == pa.string() else batch.numbers(name)
         if name == "acc":
             values = self._verdicts(batch)
         elif name == "total":
@@ -67,10 +67,10 @@ class JsonRollouts:
 
     def _verdicts(self, batch: Batch) -> list[Any]:
         """The column ``acc``, and ``correct`` where it says nothing."""
-        values = batch.column("acc")
+        values = batch.numbers("acc")
         if CORRECT not in self.columns:
             return values
-        for row, (one, other) in enumerate(zip(values, batch.column(CORRECT), strict=True)):
+        for row, (one, other) in enumerate(zip(values, batch.numbers(CORRECT), strict=True)):
             if _there(one) and _there(other) and one != other:
                 raise TableError(f"{self._place(batch, row)}: acc is {one} and {CORRECT} is {other}; {AGREE}")
             values[row] = one if _there(one) else other

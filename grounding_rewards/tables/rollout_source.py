@@ -20,27 +20,6 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.without_columns import KeptColumns
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Some(Batch):
-    """Some rows, ``kept``, of a batch, which errors call as it does."""
-
-    batch: Batch
-    kept: Sequence[int]
-
-    def number(self, index: int) -> int:
-        """The number of a row of this batch, counted from 0."""
-        return self.batch.number(self.kept[index])
-
-    def place(self, index: int) -> str:
-        """Return the place of a row, for errors."""
-        return self.batch.place(self.kept[index])
-
-
-def some(batch: Batch, rows: Sequence[int]) -> Batch:
-    """Some rows of a batch without what they are written from."""
-    return Some(batch.start, [batch.rows[row] for row in rows], None, batch.done, batch=batch, kept=rows)
-
-
 class LoggedTable:
     """A trainer's log, or whatever else comes as rollouts in batches, as a table."""
 
@@ -132,7 +111,7 @@ class RolloutFile:
         """
         whole: Any = batch.whole
         if isinstance(whole, list):
-            values = batch.column(name)
+            values = batch.column(name) if kind == pa.string() else batch.numbers(name)
         elif name not in whole.schema.names:
             return pa.nulls(len(batch), kind)
         elif whole.column(name).type.equals(kind):

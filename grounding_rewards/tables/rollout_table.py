@@ -28,7 +28,7 @@ from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
-from grounding_rewards.tables.manifests import files_of_rows, fingerprint
+from grounding_rewards.tables.manifests import files_of_rows, fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
 from grounding_rewards.tables.rollout_parquet import GrowingRollouts, ParquetRollouts, last_parts, quoted
@@ -259,7 +259,8 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
     """Open rollouts.
 
     Args:
-        paths: Parquet files, files of JSON lines, directories of either, such as adapters record, and trainers' logs.
+        paths: files of rows as ``open_table`` reads them, directories of Parquet or JSON lines, such as adapters
+            record, and trainers' logs.
 
     Raises:
         TableError: a path is not there, cannot be read, holds no rows, comes twice, or a run has yet to finish it.
@@ -284,6 +285,7 @@ def _check_once(files: Sequence[Path]) -> None:
 
 
 def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: list[Rows]) -> None:
+    refuse_stream(path)
     if not path.exists():
         name, _, number = str(path).rpartition("@")  # other commands take PATH@ROUND
         hint = (

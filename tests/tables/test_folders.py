@@ -1,8 +1,10 @@
 """Directories of rows: shards, splits, and data sets that ``datasets`` really saved."""
 
+import gzip
 import json
 import os
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +13,7 @@ import pytest
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import parquet
 from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.folders import folder_of, open_rows
 
 
 def shard(path, *values):
@@ -152,9 +154,37 @@ def test_columns_that_are_null_in_one_shard_take_the_others_type(tmp_path):
 
 
 def test_a_folder_without_rows_says_what_is_read(tmp_path):
-    (tmp_path / "rows.csv").write_text("a,b")
-    with pytest.raises(TableError, match=r"no rows in it; expected files that end in \.parquet, \.jsonl"):
+    (tmp_path / "rows.txt").write_text("a,b")
+    with pytest.raises(TableError, match=r"no rows in it; expected files that end in \.parquet, \.jsonl, .*\.json, or"):
         open_rows(tmp_path)
+
+
+def test_formats_of_a_folder(tmp_path):
+    (tmp_path / "about.json").write_text('{"name": "clicks"}')
+    (tmp_path / "train-1.csv.gz").write_bytes(gzip.compress(b"n\n2\n"))
+    (tmp_path / "train-0.csv").write_text("n\n1\n")
+    table = open_rows(tmp_path)
+    assert (values(table), table.split) == (["1", "2"], "train")
+    (tmp_path / "train-0.jsonl.gz").write_bytes(gzip.compress(b'{"n": 3}\n'))
+    shard(tmp_path / "train-1.jsonl", 4)
+    table = open_rows(tmp_path)
+    assert (values(table), table.split) == ([3, 4], "train")
+    assert next(iter(table.batches())).place(0) == "row 0 (line 1 of train-0.jsonl.gz)"
+
+
+def test_a_folder_of_json_files(tmp_path):
+    for name in ("desktop", "mobile"):
+        (tmp_path / f"screens_{name}.json").write_text('[{"n": 1}]')
+    assert values(open_rows(tmp_path, "screens_mobile")) == [1]
+    with pytest.raises(TableError, match=r"name one: --split screens_desktop or screens_mobile$"):
+        open_rows(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_stream_has_no_splits_and_data_beside_it_lie_here(name):
+    with pytest.raises(TableError, match=f"^{name}: is one file, which has no splits; leave --split train out$"):
+        open_rows(name, "train")
+    assert folder_of(Path(name)) == Path()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.terminal import printable
 from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.rollouts import Reason
+from grounding_rewards.tables.files import stem_of
 
 Evaluations = Sequence[tuple[str, Evaluation]]
 
@@ -27,9 +28,9 @@ def evaluations(files: Evaluations, *, label_free: bool = False) -> None:
     console = layout.console()
     paths = [Path(path) for path, _ in files]
     counts = [each for _, each in files]
-    rows = [[name, *_figures(each)] for name, each in _named([path.stem for path in paths], paths, counts)]
+    rows = [[name, *_figures(each)] for name, each in _named(list(map(stem_of, paths)), paths, counts)]
     console.print(layout.table(["file", *heads], rows=rows, figures=heads, wide=True))
-    parts = _named(_differing([path.stem for path in paths]), paths, counts)
+    parts = _named(_differing(list(map(stem_of, paths))), paths, counts)
     console.print(_reasons(parts))
     if any(each.refusals and each.refusals.targets for each in counts):
         console.print(_refusals(parts))

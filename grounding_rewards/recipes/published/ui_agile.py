@@ -152,6 +152,8 @@ def _exploits(shape: str, weight: float, form: Thought | None, extra: float) -> 
 def read_native(value: Any) -> dict[str, Any] | None:
     """The source's solution, alone or beside its parameter; other actions than clicks have a box or zeros."""
     parameter = None
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return None  # JSON of the solution beside its parameter, which is read first, or the parameter would be lost
     if isinstance(value, dict) and "solution" in value and set(value) <= {"solution", "parameter"}:
         value, parameter = value["solution"], value.get("parameter")
     solution = read_solution(value)

@@ -1,0 +1,132 @@
+"""Bytes of files of rows: as they are, compressed, or of a stream, which is copied because rows are read twice."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from grounding_rewards.errors import TableError
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+"""Compressions by their suffix."""
+
+_STEP = 1 << 20
+_STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/self/fd)/([0-9]{1,9})", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Bytes that can be read any number of times.
+
+    Attributes:
+        path: what errors call it.
+        copy: the temporary file that holds a stream, removed with this object; None where ``path`` is the file itself.
+        compression: "gzip" or "zstd"; None for neither.
+    """
+
+    path: Path
+    copy: Path | None = None
+    compression: str | None = None
+
+    @property
+    def file(self) -> Path:
+        """The file to read."""
+        return self.copy or self.path
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[IO[bytes], Callable[[], float]]]:
+        """Open it; yield the bytes behind any compression, and a function that returns the share read, 0 to 1."""
+        length = max(self.file.stat().st_size, 1)
+        with self.file.open("rb") as raw:
+            stream: Any = raw if self.compression is None else io.BufferedReader(_Unpacked(self, raw))
+            yield stream, lambda: min(raw.tell() / length, 1.0)
+
+    def begins(self, text: bytes) -> bool:
+        """Return True where the file begins with a text."""
+        with self.file.open("rb") as raw:
+            return raw.read(len(text)) == text
+
+
+class _Unpacked(io.RawIOBase):
+    """Bytes behind a compression; what cannot be unpacked is an error that says how far it went."""
+
+    def __init__(self, source: Source, raw: IO[bytes]) -> None:
+        import pyarrow as pa  # JSON lines that are not compressed do without
+
+        self._source, self._done = source, 0
+        self._stream = pa.input_stream(raw, compression=source.compression)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        try:
+            piece = self._stream.read(len(buffer))
+        except OSError as error:
+            kind = self._source.compression
+            raise TableError(
+                f"{self._source.path}: cannot be unpacked as {kind} beyond byte {self._done} of its content ({error}); "
+                "it is cut off or broken: copy it again"
+            ) from None
+        self._done += len(piece)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def is_stream(path: Path) -> bool:
+    """Return True for the names of standard input, and of what a shell passes by ``<(...)``.
+
+    >>> is_stream(Path("-")), is_stream(Path("/dev/fd/63")), is_stream(Path("rows.jsonl"))
+    (True, True, False)
+    """
+    return str(path) in _STDIN or _DESCRIPTOR.fullmatch(str(path)) is not None
+
+
+def copied(path: Path) -> Source:
+    """Copy a stream to a temporary file, which goes when the source does, or else at the end of the program.
+
+    Raises:
+        TableError: it cannot be read, or not be copied.
+    """
+    handle, name = tempfile.mkstemp(prefix="grounding-rewards-")  # which nobody else may read
+    source = Source(path, Path(name))
+    weakref.finalize(source, os.unlink, name)
+    try:
+        with os.fdopen(handle, "wb") as file, _reading(path) as stream:
+            while piece := stream.read(_STEP):
+                file.write(piece)
+    except OSError as error:
+        raise TableError(
+            f"{path}: cannot be copied to {name} ({error.strerror or error}); TMPDIR names another folder"
+        ) from None
+    return source
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[IO[bytes]]:
+    """Open a stream by its number: a FIFO that is opened by name waits for whoever writes to it."""
+    if str(path) in _STDIN:
+        stream = getattr(sys.stdin, "buffer", None)
+        if stream is None:
+            raise TableError(f"{path}: standard input is closed; name a file")
+        yield stream
+        return
+    number = _DESCRIPTOR.fullmatch(str(path))
+    try:
+        own = os.dup(int(number[1]) if number else -1)
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror}); name a file, - or <(...)") from None
+    with os.fdopen(own, "rb") as file:
+        yield file
