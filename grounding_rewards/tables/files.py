@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING, Any
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, Writer, no_collision
+from grounding_rewards.tables.contents import COMPRESSIONS, Contents, copied, is_stream
 from grounding_rewards.tables.csv_files import CsvTable
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.json_arrays import JsonArrayTable
 from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
-from grounding_rewards.tables.sources import COMPRESSIONS, Source, copied, is_stream
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.inferred_schema import Inferred
@@ -63,7 +63,7 @@ also with .gz or .zst, or in .parquet
             raise TableError(
                 f"{path}: is no regular file, and rows are read more than once; write them to a file first"
             )
-        source = Source(path, compression=compression)
+        source = Contents(path, compression=compression)
     if not source.file.stat().st_size:
         raise NoRowsError(f"{path}: is empty")
     table = _opened(path, source, suffix, tolerant=tolerant)
@@ -72,7 +72,7 @@ also with .gz or .zst, or in .parquet
     return table
 
 
-def _opened(path: Path, source: Source, suffix: str, *, tolerant: bool) -> Table:
+def _opened(path: Path, source: Contents, suffix: str, *, tolerant: bool) -> Table:
     if suffix in PARQUET:
         from grounding_rewards.tables.parquet import ParquetTable  # pyarrow, which JSON does without
 

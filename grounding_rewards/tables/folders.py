@@ -13,10 +13,10 @@ from typing import Any
 
 from grounding_rewards.errors import DataPathError, TableError, near
 from grounding_rewards.tables.base import Batch, NoRowsError, Table
+from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.data_paths import inside, inside_file, regular_files
 from grounding_rewards.tables.files import CSV, JSON, JSON_LINES, PARQUET, open_table, schema_of, stem_of, suffix_of
 from grounding_rewards.tables.manifests import check_finished
-from grounding_rewards.tables.sources import is_stream
 from grounding_rewards.tables.without_columns import with_features
 
 # -00000-of-00002, _3 or .0, and the 16 hexadecimal digits of older files of the Hugging Face hub

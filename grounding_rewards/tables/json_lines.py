@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
-from grounding_rewards.tables.sources import Source
+from grounding_rewards.tables.contents import Contents
 from grounding_rewards.targets.unique_keys import unique_keys
 
 Read = tuple[dict[str, Any], int, int | None, str]
@@ -32,8 +32,8 @@ class JsonLinesTable:
     texts = False
     """True where all values are texts."""
 
-    def __init__(self, path: Path, source: Source | None = None, *, tolerant: bool = False) -> None:
-        self.path, self.source, self.tolerant = path, source or Source(path), tolerant
+    def __init__(self, path: Path, source: Contents | None = None, *, tolerant: bool = False) -> None:
+        self.path, self.source, self.tolerant = path, source or Contents(path), tolerant
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, suffix_of
-from grounding_rewards.tables.sources import is_stream
 
 UNFINISHED = ".unfinished"
 """Folder of a run's shards until all are there, in the directory that they will make; see ``shards``."""

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
-from grounding_rewards.tables.sources import Source
+from grounding_rewards.tables.contents import Contents
 
 # Without a buffer size Arrow reads a whole column of a row group at once: in many files, all of the images.
 _READ_BYTES = 1 << 20
@@ -31,8 +31,8 @@ _TYPES = {float: pa.float64(), str: pa.string()}
 class ParquetTable:
     """A Parquet file."""
 
-    def __init__(self, path: Path, source: Source | None = None) -> None:
-        self.path, self.source = path, source or Source(path)
+    def __init__(self, path: Path, source: Contents | None = None) -> None:
+        self.path, self.source = path, source or Contents(path)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/self/fd)/([0-9]{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Contents:
     """Bytes that can be read any number of times.
 
     Attributes:
@@ -60,7 +60,7 @@ class Source:
 class _Unpacked(io.RawIOBase):
     """Bytes behind a compression; what cannot be unpacked is an error that says how far it went."""
 
-    def __init__(self, source: Source, raw: IO[bytes]) -> None:
+    def __init__(self, source: Contents, raw: IO[bytes]) -> None:
         import pyarrow as pa  # JSON lines that are not compressed do without
 
         self._source, self._done = source, 0
@@ -94,14 +94,14 @@ def is_stream(path: Path) -> bool:
     return str(path) in _STDIN or _DESCRIPTOR.fullmatch(str(path)) is not None
 
 
-def copied(path: Path) -> Source:
+def copied(path: Path) -> Contents:
     """Copy a stream to a temporary file, which goes when the source does, or else at the end of the program.
 
     Raises:
         TableError: it cannot be read, or not be copied.
     """
     handle, name = tempfile.mkstemp(prefix="grounding-rewards-")  # which nobody else may read
-    source = Source(path, Path(name))
+    source = Contents(path, Path(name))
     weakref.finalize(source, os.unlink, name)
     try:
         with os.fdopen(handle, "wb") as file, _reading(path) as stream:

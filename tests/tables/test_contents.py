@@ -13,7 +13,7 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
-from grounding_rewards.tables.sources import Source
+from grounding_rewards.tables.contents import Contents
 from tests.tables.written import FORMATS, parquet, write, zstd
 
 ROWS = [{"sample_id": f"s{number}", "response": f"({number}, {number * number})"} for number in range(3000)]
@@ -35,7 +35,7 @@ def test_progress_counts_compressed_bytes(tmp_path, suffix):
     assert done == sorted(done)
     assert done[-1] == 1.0
     assert all(0 < each <= 1 for each in done)
-    with Source(path, compression="gzip" if "g" in path.suffix.lower() else "zstd").opened() as (stream, share):
+    with Contents(path, compression="gzip" if "g" in path.suffix.lower() else "zstd").opened() as (stream, share):
         assert share() == 0.0
         stream.read(10)
         assert 0 < share() <= 1
