@@ -103,3 +103,13 @@ def test_every_text_comes_back(tmp_path_factory, rows):
         csv.writer(file).writerows([("sample_id", "response", "more"), *rows])
     read = [tuple(row.values()) for batch in open_table(path).batches() for row in batch.rows]
     assert read == [(name or None, response, more or None) for name, response, more in rows]
+
+
+def test_a_long_cell_is_read_and_the_limit_of_the_process_stays(lines):
+    limit, text = csv.field_size_limit(), "a" * 200_000
+    (batch,) = open_table(lines(f"response,id\n{text},1\n", "long.csv")).batches()
+    assert batch.rows == [{"response": text, "id": "1"}]
+    assert csv.field_size_limit() == limit
+    with pytest.raises(TableError, match="line 3: got 1 cells; expected 2"):
+        list(open_table(lines(f"response,id\n{text},1\nb\n", "ragged.csv")).batches())
+    assert csv.field_size_limit() == limit
