@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
 from grounding_rewards.errors import RecipeError, SpaceError, near, short_repr
 from grounding_rewards.parsing import Dialect
+from grounding_rewards.parsing.dialects.refusal_words import with_refusal_words
 from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
@@ -103,11 +104,14 @@ def by_edges(*box: float) -> Any:
     return frozen(dict(zip(_EDGES, box, strict=True)))
 
 
-def dialect_named(name: str) -> Dialect:
+def dialect_named(name: str, refusal_words: Any = None) -> Dialect:
     """A dialect by name, built in or from a plugin; or by ``module:attr`` or ``/path/file.py:attr``.
 
+    ``refusal_words`` are further phrases that it is to read as a refusal.
+
     Raises:
-        RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike.
+        RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike, or a phrase
+            cannot be one.
     """
     known: Mapping[str, Dialect] = registry().parsers
     if not isinstance(name, str) or (name not in known and not names_code(name)):
@@ -122,7 +126,7 @@ def dialect_named(name: str) -> Dialect:
             check_patterns(dialect)
         except RecipeError as error:
             raise RecipeError(f"option dialect: {name}{origin(dialect)}: {error}") from error
-    return cast(Dialect, dialect)
+    return with_refusal_words(cast(Dialect, dialect), refusal_words)
 
 
 def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from grounding_rewards.combine import best, weighted
@@ -44,6 +44,7 @@ def action(
     target_scroll: Convention = "content",
     duration_tolerance: float | None = 0.0,
     dialect: str = "auto_action",
+    refusal_words: Iterable[str] | str | None = None,
 ) -> Recipe:
     """Match, type and format of any action: targets are places, actions, both, lists of them (any will do) or refusals.
 
@@ -92,6 +93,8 @@ def action(
         dialect: how answers are written; the name of a built-in or a plugin's dialect that shares the vocabulary, or
             your own by ``module:attr`` or ``/path/file.py:attr``. ``"auto_action"`` reads many forms. A dialect with
             words of its own, which would be compared with those of the vocabulary, is an error.
+        refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
+            "common" stands for those that models often use, such as "The element is not visible.".
 
     Returns:
         A recipe with parts ``match``, ``kind``, ``refusal``, ``type`` (the larger of the two), ``outcome`` and
@@ -118,7 +121,7 @@ def action(
     loosened = _loosened(text, text_threshold, down, dialect, example)
     return Recipe(
         name="action",
-        dialect=in_vocabulary(dialect_named(dialect), "action"),
+        dialect=in_vocabulary(dialect_named(dialect, refusal_words), "action"),
         reward=weighted(outcome=(1.0 - form, outcome), format=(form, Format())),
         success=match,
         space=inside,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from grounding_rewards.actions import CLICKS
@@ -21,6 +22,7 @@ def click(
     point_radius: float | None = None,
     point_share: float | None = None,
     dialect: str = "auto",
+    refusal_words: Iterable[str] | str | None = None,
 ) -> Recipe:
     """Hit and format, aware of refusals; ``grounding-rewards eval`` counts its ``acc``.
 
@@ -40,6 +42,8 @@ def click(
             (keyword_call, click_call), corner_tuples, bare_tuple, nested_list, corner_lists and bare_list in this
             order, and ``answers`` counts within the first that matches; (-1, -1) and (-100, -100), however they are
             written, are refusals. Your own dialect goes by ``module:attr`` or ``/path/file.py:attr``.
+        refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
+            "common" stands for those that models often use, such as "The element is not visible.".
 
     Returns:
         A recipe with parts ``hit``, ``refusal``, ``outcome`` (the larger of the two) and ``format``, 0 <= total <= 1,
@@ -64,7 +68,7 @@ def click(
     blind = Exploit("blind-format", "any parsed answer earns the format weight", weight, elsewhere)
     return Recipe(
         name="click",
-        dialect=dialect_named(dialect),
+        dialect=dialect_named(dialect, refusal_words),
         reward=weighted(outcome=(1.0 - weight, outcome), format=(weight, Format())),
         success=outcome,
         space=inside,

@@ -40,6 +40,7 @@ def composite(
     success: str | Mapping[str, Any] | None = None,
     space: CoordSpace | str = CoordSpace.PIXEL,
     dialect: str | None = None,
+    refusal_words: Iterable[str] | str | None = None,
     accepts: Iterable[str] | None = None,
     label_free: bool = False,
 ) -> Recipe:
@@ -70,6 +71,8 @@ def composite(
         dialect: how answers are written, as in ``click``; default ``"auto"``, or ``"auto_action"`` where a part judges
             actions, which asks for a dialect that shares the vocabulary of ``actions.ACTIONS``; only ``action_type``
             with other ``names`` does not.
+        refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
+            "common" stands for those that models often use, such as "The element is not visible.".
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
             three; point where a ``hit`` or ``action_match`` has a reach around points, refusal where a part is
             ``correct_refusal``, ``refusal_match`` or ``action_match``, action where a part judges actions.
@@ -116,7 +119,7 @@ def composite(
     each = [leaf for term in terms.values() for leaf in nested(term)]
     acc = _success(success, terms, each, label_free)
     dialect = dialect or ("auto_action" if _judges_actions(each) else "auto")
-    built_dialect = dialect_named(dialect)
+    built_dialect = dialect_named(dialect, refusal_words)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in nested(term):
             # Of a term made of others these count instead, but for SameAction, which compares names itself.
