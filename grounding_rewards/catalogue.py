@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.coords.resizing import PIPELINES, RESIZING, Resizing
-from grounding_rewards.coords.spaces import MODELS, as_space
+from grounding_rewards.coords.spaces import MODELS, CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plugins.frozen import frozen
@@ -24,8 +24,40 @@ from grounding_rewards.plugins.loading import absolute, current, in_full, load, 
 from grounding_rewards.plugins.registry import left_out, makes_callables, origin, registry
 from grounding_rewards.scoring import ACTION, Recipe
 
-SHARED = ("response_space", "target_space", "answers", "thinking", "action_names", *RESIZING)
-"""Options that every recipe takes."""
+_BOUND = "whole numbers from 1"
+
+SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "response_space": (", ".join(CoordSpace), "the space that the model answers in."),
+        "target_space": (", ".join(CoordSpace), "the space of targets that name none."),
+        "answers": (
+            ", ".join(get_args(Answers)),
+            "the answer that counts where a response holds several: none of them (`only`), the first, the last, all.",
+        ),
+        "thinking": (
+            ", ".join(get_args(Thinking)),
+            "the part that is read: behind the last `</think>` (`closed`); the same, and unfinished without one, since "
+            "the prompt opens the thinking (`open`); or everything (`read`).",
+        ),
+        "action_names": (
+            "a list of texts",
+            "names of your own for actions in targets, beside those of the vocabulary and of the source.",
+        ),
+        "model": (
+            ", ".join(PIPELINES),
+            "the model, after its trainer's resizing where it has one: the size of the image that it saw is then "
+            "computed from `image_size`, and its `response_space` holds, unless that is set, too.",
+        ),
+        "min_pixels": (
+            _BOUND,
+            "least size of the image after the first resizing, as the launch sets it, beside `model`.",
+        ),
+        "max_pixels": (_BOUND, "largest size of the same."),
+        "processor_min_pixels": (_BOUND, "least size of the image after the model's processor, beside `model`."),
+        "processor_max_pixels": (_BOUND, "largest size of the same."),
+    }
+)
+"""Options that every recipe takes: values and meaning of each."""
 
 _FIELDS = frozenset(SHARED) - frozenset(RESIZING)
 
@@ -51,12 +83,8 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
             function of keyword-only options that returns one; or a mapping with ``name`` and options, as
             ``Recipe.to_dict`` returns. The recipe keeps paths in full, as those among its options, so that it can be
             built anywhere.
-        options: the recipe's own, and for every recipe ``response_space``, ``target_space``, ``answers`` ("only",
-            "first", "last", "all"), ``thinking`` ("closed", "open", "read") and, where it judges actions,
-            ``action_names``, names of one's own that actions in targets have beside those of ``actions.NAMES``.
-            ``model``, such as "qwen2_5_vl", sets the response space, unless ``response_space`` does, and makes the size
-            of the image that the model saw from the original's, within the bounds that ``min_pixels``, ``max_pixels``,
-            ``processor_min_pixels`` and ``processor_max_pixels`` say: see ``coords.resizing``.
+        options: the recipe's own, and those that every recipe takes: see ``SHARED``. ``action_names`` are for recipes
+            that judge actions.
 
     Raises:
         RecipeError: the name or an option is unknown, or a value does not fit.
@@ -78,7 +106,7 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
         options = {**fields, **options}
     if not isinstance(name, str):
         raise _unknown(name)
-    build, own = _build(name), own_options(name)
+    build, own = builder(name), own_options(name)
     options = in_full(frozen(options))
     for option, value in options.items():
         if not isinstance(value, Hashable):
@@ -148,7 +176,7 @@ def own_options(name: str) -> dict[str, Any]:
     >>> own_options("gelato")
     {'format_weight': 0.0}
     """
-    build = _build(name)
+    build = builder(name)
     try:
         parameters = inspect.signature(build).parameters
     except (TypeError, ValueError):  # some functions written in C do not say what they take
@@ -172,14 +200,18 @@ def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> 
     >>> shown_with("click")
     {'response_space': 'pixel'}
     """
-    needed = dict(getattr(_build(name), "shown_with", {}))
+    needed = dict(getattr(builder(name), "shown_with", {}))
     if options.get("model") is not None:
         needed.pop("response_space", None)  # the model's name implies it
     return {**needed, **options}
 
 
-def _build(name: str) -> Callable[..., Any]:
-    """Return the function that builds a recipe of this name."""
+def builder(name: str) -> Callable[..., Any]:
+    """Return the function that builds a recipe of this name.
+
+    Raises:
+        RecipeError: the name is unknown.
+    """
     known: Mapping[str, Callable[..., Any]] = registry().recipes
     if name in known:
         return known[name]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from grounding_rewards import catalogue
 from grounding_rewards.combine import parts_of
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.labels import acc_made_by, made_by, plain
+from grounding_rewards.explain.labels import acc_made_by, arguments_of, made_by, plain
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import ACTION, Example, Recipe
 from grounding_rewards.targets.requirements import Requirements
@@ -35,7 +37,7 @@ def recipe(name: str, options: Mapping[str, Any]) -> Facts:
 
 def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
     """Describe a recipe that was built with these options; its example is scored here and now."""
-    source = built.source
+    source, about = built.source, about_options(name)
     return {
         **_summary(built, options),
         "formula": built.formula,
@@ -48,7 +50,8 @@ def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
         "accepts": sorted(built.accepts),
         "native": built.native.description if built.native else None,
         "actions": _actions(built),
-        "options": _options(name, built, options),
+        "options": (defaults := _options(name, built, options)),
+        "about_options": {key: about[key] for key in defaults},
         "repository": source.repository,
         "commit": source.commit,
         "files": list(source.files),
@@ -118,6 +121,43 @@ def _options(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
     idle = set() if ACTION in bare.accepts else {"action_names"}  # no names to change there
     shared = {key: catalogue.shared_option(bare, key) for key in catalogue.SHARED if key not in {*own, *idle}}
     return {key: plain(value) for key, value in {**own, **shared}.items()}
+
+
+def about_options(name: str) -> dict[str, dict[str, str]]:
+    """Describe each option that a recipe takes: its values and its meaning; "" where its function states none."""
+    build = catalogue.builder(name)
+    meanings, kinds = arguments_of(build), _annotations(build)
+    about = dict(catalogue.SHARED)
+    for key in catalogue.own_options(name):
+        values, meaning = about.get(key, ("", ""))
+        about[key] = (_values(kinds.get(key)) or values, meanings.get(key) or meaning)
+    return {key: {"values": values, "meaning": meaning.replace("``", "`")} for key, (values, meaning) in about.items()}
+
+
+def _annotations(build: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(build)
+    except Exception:  # a plugin's function may name what only a type checker imports
+        return {}
+
+
+_VALUES = {bool: "true, false", int: "whole numbers", float: "numbers", str: "text"}
+
+
+def _values(kind: Any) -> str:
+    """Return the values of an annotation in words; "" where that says nothing."""
+    kinds = list(get_args(kind)) if get_origin(kind) in (Union, UnionType) else [kind]
+    if CoordSpace in kinds:
+        return ", ".join(CoordSpace)
+    words = [", ".join(map(str, get_args(each))) if get_origin(each) is Literal else _value(each) for each in kinds]
+    return " or ".join(dict.fromkeys(filter(None, words)))
+
+
+def _value(kind: Any) -> str:
+    origin = get_origin(kind)
+    if origin is not None and issubclass(origin, Mapping):
+        return "an object"
+    return "a list of texts" if origin is not None else _VALUES.get(kind, "")
 
 
 def _scored(built: Recipe, example: Example) -> Facts:

@@ -131,17 +131,27 @@ def _terms(term: Verifier) -> tuple[tuple[str, Any], ...]:
     return (*term.terms, ("otherwise", term.otherwise)) if isinstance(term, SameAction) else ()
 
 
+def arguments_of(thing: Any) -> dict[str, str]:
+    """Return the description of each argument, by its name, from the docstring's ``Args`` section.
+
+    >>> from grounding_rewards.verifiers import Hit
+    >>> arguments_of(Hit)["point_radius"][:24]
+    'reach around a target th'
+    """
+    return {name: " ".join(says.split()) for name, says in _ARGUMENT.findall(inspect.getdoc(thing) or "")}
+
+
 def _arguments(term: Verifier) -> list[str]:
     """Describe each argument that is not a default, from the docstring, and those values that are cut elsewhere."""
     if not is_dataclass(term) or is_combination(term):
         return []
-    described = dict(_ARGUMENT.findall(inspect.getdoc(type(term)) or ""))
+    described = arguments_of(type(term))
     lines = []
     for field in fields(term):
         value = getattr(term, field.name)
         if not field.init or not field.repr or value == field.default:
             continue
-        line, whole = " ".join(described.get(field.name, "").replace("``", "").split()), _whole(value)
+        line, whole = described.get(field.name, "").replace("``", ""), _whole(value)
         if line or _short(value) != whole:
             lines.append(f"{field.name} = {whole}" + (f": {line}" if line else ""))
     return lines

@@ -44,7 +44,7 @@ def action(
     target_scroll: Convention = "content",
     duration_tolerance: float | None = 0.0,
     dialect: str = "auto_action",
-    refusal_words: Iterable[str] | str | None = None,
+    refusal_words: str | Iterable[str] | None = None,
 ) -> Recipe:
     """Match, type and format of any action: targets are places, actions, both, lists of them (any will do) or refusals.
 
@@ -74,8 +74,8 @@ def action(
 
     Args:
         response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
-        format_weight: w, 0 to 1.
-        type_weight: t, 0 to 1: the share of the rest that the right type alone earns.
+        format_weight: w, the weight of format, 0 to 1.
+        type_weight: t, 0 to 1; the share of the rest that the right type alone earns.
         point_radius: reach in pixels around places and ends of drags that are only a point; without a reach such
             places are an error, and such ends must be met exactly.
         point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that

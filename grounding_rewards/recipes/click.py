@@ -22,7 +22,7 @@ def click(
     point_radius: float | None = None,
     point_share: float | None = None,
     dialect: str = "auto",
-    refusal_words: Iterable[str] | str | None = None,
+    refusal_words: str | Iterable[str] | None = None,
 ) -> Recipe:
     """Hit and format, aware of refusals; ``grounding-rewards eval`` counts its ``acc``.
 
@@ -32,7 +32,7 @@ def click(
 
     Args:
         response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
-        format_weight: w, 0 to 1.
+        format_weight: w, the weight of format, 0 to 1.
         point_radius: reach in pixels around targets that are only a point; without a reach such targets are an error.
         point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, as UI-S1's 0.04; in place
             of ``point_radius``. The size of the image must then be known.

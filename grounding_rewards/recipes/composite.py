@@ -40,7 +40,7 @@ def composite(
     success: str | Mapping[str, Any] | None = None,
     space: CoordSpace | str = CoordSpace.PIXEL,
     dialect: str | None = None,
-    refusal_words: Iterable[str] | str | None = None,
+    refusal_words: str | Iterable[str] | None = None,
     accepts: Iterable[str] | None = None,
     label_free: bool = False,
 ) -> Recipe:

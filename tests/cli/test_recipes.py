@@ -46,18 +46,23 @@ Parts
   format    0 to 1  Format()
 
 Options
-  option                default      here
-  ───────────────────────────────────────
-  format_weight         0.0          0.1
-  response_space        thousandths
-  target_space          unit
-  answers               only
-  thinking              read
-  model                 -
-  min_pixels            -
-  max_pixels            -
-  processor_min_pixels  -
-  processor_max_pixels  -
+  option                default      here  meaning
+  ──────────────────────────────────────────────────────────────────────────────
+  format_weight         0.0          0.1   w, the weight of format, 0 to 1
+  response_space        thousandths        the space that the model answers in
+  target_space          unit               the space of targets that name none
+  answers               only               the answer that counts where a
+                                           response holds several
+  thinking              read               the part that is read
+  model                 -                  the model, after its trainer's
+                                           resizing where it has one
+  min_pixels            -                  least size of the image after the
+                                           first resizing, as the launch sets
+                                           it, beside model
+  max_pixels            -                  largest size of the same
+  processor_min_pixels  -                  least size of the image after the
+                                           model's processor, beside model
+  processor_max_pixels  -                  largest size of the same
 
 Departs from the source
   not-text        A response that is neither a string nor None is a TypeError;
@@ -174,6 +179,13 @@ def test_one_recipe_as_json(run):
     deviations = found.pop("deviations")
     assert [each["name"] for each in deviations] == [each.name for each in gr.recipe("gta1").deviations]
     assert all(each["why"] for each in deviations)
+    about = found.pop("about_options")
+    assert list(about) == list(found["options"])
+    assert about["answers"] == {
+        "values": "only, first, last, all",
+        "meaning": "the answer that counts where a response holds several: none of them (`only`), the first, "
+        "the last, all.",
+    }
     assert found == {
         **SUMMARY,
         "formula": "total = (1 - format_weight) · hit + format_weight · format",
@@ -319,18 +331,23 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
         "  hit   0 to 1  Hit(point_radius=3)",
         "",
         "Options",
-        "  option                default  here",
-        "  ───────────────────────────────────",
+        "  option                default  here  meaning",
+        "  ──────────────────────────────────────────────────────────────────────────────",
         "  radius                -        3",
-        "  answers               last",
-        "  response_space        pixel",
-        "  target_space          pixel",
-        "  thinking              closed",
-        "  model                 -",
-        "  min_pixels            -",
-        "  max_pixels            -",
-        "  processor_min_pixels  -",
-        "  processor_max_pixels  -",
+        "  answers               last           the answer that counts where a response",
+        "                                       holds several",
+        "  response_space        pixel          the space that the model answers in",
+        "  target_space          pixel          the space of targets that name none",
+        "  thinking              closed         the part that is read",
+        "  model                 -              the model, after its trainer's resizing",
+        "                                       where it has one",
+        "  min_pixels            -              least size of the image after the first",
+        "                                       resizing, as the launch sets it, beside",
+        "                                       model",
+        "  max_pixels            -              largest size of the same",
+        "  processor_min_pixels  -              least size of the image after the model's",
+        "                                       processor, beside model",
+        "  processor_max_pixels  -              largest size of the same",
         "",
         "Known exploits",
         "  spray  0.5: many points [b]are[/b] enough",

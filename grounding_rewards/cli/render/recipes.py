@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ def one(recipe: Facts) -> None:
         "": layout.facts(_about(recipe)),
         "Parts": layout.table(["part", "range", "made by"], ["part", "range"], parts),
         "Actions in targets": layout.table(["field", "says", "example"], ["field"], actions),
-        "Options": layout.table(["option", "default", "here"], ["option", "default"], _options(recipe)),
+        "Options": layout.table(["option", "default", "here", "meaning"], ["option", "default"], _options(recipe)),
         "Departs from the source": layout.facts([(each["name"], each["why"]) for each in recipe["deviations"]]),
         "Known exploits": layout.facts(
             (each["name"], f"{each['payoff']:.4g}: {each['what']}") for each in recipe["exploits"]
@@ -83,11 +84,20 @@ def _about(recipe: Facts) -> list[tuple[str, str]]:
 
 
 def _options(recipe: Facts) -> list[list[str]]:
-    values = recipe["with"]
+    values, about = recipe["with"], recipe["about_options"]
     return [
-        [name, "-" if default is None else as_written(default), as_written(values[name]) if name in values else ""]
+        [
+            name,
+            "-" if default is None else as_written(default),
+            as_written(values[name]) if name in values else "",
+            _first_sentence(about[name]["meaning"]),
+        ]
         for name, default in recipe["options"].items()
     ]
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"[.:;]\s", text, maxsplit=1)[0].rstrip(".:;").replace("`", "")
 
 
 def _example(example: Facts) -> list[tuple[str, str]]:

@@ -38,7 +38,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
     is not in pixels can be, is measured as if that were 1000 x 1000.
 
     Args:
-        format_weight: w, 0 to 1; the source's is 0.3 where it uses the schema at all.
+        format_weight: w, the weight of format, 0 to 1; the source's is 0.3 where it uses the schema at all.
 
     Returns:
         A recipe with parts ``type`` (-1 to 1), ``args`` (-1.65 to 1) and ``schema``; ``acc`` is 1 where the keys are

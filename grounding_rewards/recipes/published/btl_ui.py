@@ -69,9 +69,9 @@ def btl_ui(
 
     Args:
         response_space: the space that the model answers in; the source reads pixels of the resized image.
-        format_weight: f, from 0; the source trains with 0.1.
-        blink_weight: b, from 0; the source trains with 0.3.
-        link_weight: l, from 0; the source trains with 0.6.
+        format_weight: f, the weight of format, from 0; the source trains with 0.1.
+        blink_weight: b, the weight of blink, from 0; the source trains with 0.3.
+        link_weight: l, the weight of link, from 0; the source trains with 0.6.
 
     Returns:
         A recipe with parts ``format``, ``blink`` and ``link`` (the source's ``accuracy``), 0 <= total <= f + b + l.

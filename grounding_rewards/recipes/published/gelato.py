@@ -23,7 +23,7 @@ def gelato(*, format_weight: float = 0.0) -> Recipe:
     format = 1 where the whole response is one integer tuple. A hit is worth 0.5 (corner) to 1 (centre).
 
     Args:
-        format_weight: w, 0 to 1; the source's configs use 0.
+        format_weight: w, the weight of format, 0 to 1; the source's configs use 0.
 
     Returns:
         A recipe with parts ``distance`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.
@@ -37,7 +37,7 @@ def gelato_pixel(*, format_weight: float = 0.0) -> Recipe:
     """Gelato's reward for UI-TARS-1.5: as ``gelato``, but answers and targets in pixels of the image the model saw.
 
     Args:
-        format_weight: w, 0 to 1; the source's configs use 0.
+        format_weight: w, the weight of format, 0 to 1; the source's configs use 0.
 
     Returns:
         A recipe with parts ``distance`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.

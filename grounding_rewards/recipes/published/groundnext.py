@@ -36,7 +36,7 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
     Args:
         response_space: the space that the model answers in; the source hands over the size of the very image in whose
             pixels both answers and targets are.
-        format_weight: w, 0 to 1; the source trains with 0.
+        format_weight: w, the weight of format, 0 to 1; the source trains with 0.
 
     Returns:
         A recipe with parts ``norm_distance``, ``clipped`` and ``format``, -1 <= total <= 1; ``acc`` is 1 inside the

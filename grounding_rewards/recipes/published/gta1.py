@@ -29,7 +29,7 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
     ``<think>...</think><answer>(x,y)</answer>`` with integers; GTA1 defines it and trains without it.
 
     Args:
-        format_weight: w, 0 to 1; the source trains with 0.
+        format_weight: w, the weight of format, 0 to 1; the source trains with 0.
 
     Returns:
         A recipe with parts ``hit`` and ``format``, 0 <= total <= 1; ``acc`` is the hit.

@@ -24,8 +24,8 @@ def gui_g1(*, iou_weight: float = 0.25, box_weight: float = 0.125) -> Recipe:
     0. The first dict counts, and in it the first four numbers.
 
     Args:
-        iou_weight: v, from 0; the source trains with 0.25.
-        box_weight: w, from 0; the source trains with 0.125.
+        iou_weight: v, the weight of the overlap, from 0; the source trains with 0.25.
+        box_weight: w, the weight of the size of the box, from 0; the source trains with 0.125.
 
     Returns:
         A recipe with parts ``hit``, ``iou`` and ``box``, 0 <= total <= 1 + v + w; ``acc`` is the hit. It needs the

@@ -32,7 +32,7 @@ def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
 
     Args:
         alpha: σ as a share of a box's sides, above 0; the source uses 0.5.
-        format_weight: w, from 0; the source trains with 1.
+        format_weight: w, the weight of format, from 0; the source trains with 1.
 
     Returns:
         A recipe with parts ``point``, ``coverage`` and ``format``, 0 <= total <= 2 + w; ``acc`` is the hit of the

@@ -70,7 +70,7 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
     a click may have a place, which nobody looks at; one without a text takes its direction for it.
 
     Args:
-        format_weight: w, 0 to 1; the source trains with 0.2.
+        format_weight: w, the weight of format, 0 to 1; the source trains with 0.2.
 
     Returns:
         A recipe with parts ``matched`` and ``format``, 0 <= total <= 1; ``acc`` is ``matched``.

@@ -29,7 +29,7 @@ def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
     Args:
         no_think: no thinking is asked for, and the list may stand anywhere. Where the prompt opens the thinking, so
             that the response does not, set this and ``thinking="open"``.
-        format_weight: w, from 0; the source trains with 1.
+        format_weight: w, the weight of format, from 0; the source trains with 1.
 
     Returns:
         A recipe with parts ``format`` and ``exploration``, -1 <= total <= 1 + w. ``acc`` is 1 where the first point is

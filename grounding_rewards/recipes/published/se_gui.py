@@ -26,7 +26,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
     corner of the image. format = 1 where a call holds two whole numbers as ``[x, y]``.
 
     Args:
-        format_weight: w, from 0; the source trains with 0.5.
+        format_weight: w, the weight of format, from 0; the source trains with 0.5.
 
     Returns:
         A recipe with parts ``hit``, ``nearness``, ``point`` and ``format``, 0 <= total <= 2 + w; ``acc`` is the hit.

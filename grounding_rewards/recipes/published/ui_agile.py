@@ -18,7 +18,7 @@ from grounding_rewards.recipes.published._ui_agile_parts import BINARY, DONE, NA
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
-from grounding_rewards.verifiers.distance import SHAPES
+from grounding_rewards.verifiers.distance import SHAPES, Shape
 
 _PAPER = "UI-AGILE: Advancing GUI Agents with Effective Reinforcement Learning and Precise Inference-Time Grounding"
 Thought = Literal["simple", "plain", "dast"]
@@ -32,7 +32,7 @@ _OTHER = "<answer>[{{'action': '{}' ,'coordinate': [0, 0, 0, 0] }}]</answer>"
 
 def ui_agile(
     *,
-    shape: str = "gaussian",
+    shape: Shape | Literal["binary"] = "gaussian",
     overlap: Kind = "iou",
     format_weight: float = 1.0,
     thinking_length: Thought | None = None,
@@ -57,11 +57,11 @@ def ui_agile(
             centre) is worth 1. The source's values for gaussian and binary are known; the other shapes have only their
             names from it.
         overlap: what counts twice of an answered box: iou, or diou or ciou, from 0.
-        format_weight: w, from 0; the source trains with 1.
+        format_weight: w, the weight of format, from 0; the source trains with 1.
         thinking_length: the form of ``ThinkingLength`` that is added; or ``"dast"``, which adds v · ``DastLength`` of
             the whole response among its group in its place, right where the other terms add up to more than 2; None
             adds none.
-        length_weight: v, from 0; of use with ``thinking_length``.
+        length_weight: v, the weight of the thinking, from 0; of use with ``thinking_length``.
 
     Returns:
         A recipe with parts ``action``, ``grounding``, ``format`` and ``parameter``, with ``thinking_length`` also

@@ -55,7 +55,7 @@ def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
         form: which of the source's files. ``"main"``: the first coordinate in the answer counts. ``"dast"``: the last
             one behind a ``{``, on whatever line. ``"nothink"``: the same, and format = 1 where the response is
             ``<answer>...</answer>`` alone.
-        format_weight: w, from 0; the source trains with 1.
+        format_weight: w, the weight of format, from 0; the source trains with 1.
 
     Returns:
         A recipe with parts ``action``, ``coord`` and ``format``, 0 <= total <= 2 + w; ``acc`` is ``coord``. It needs
@@ -71,7 +71,7 @@ def ui_r1_e(*, format_weight: float = 1.0) -> Recipe:
     """UI-R1-E's rewards: as ``ui-r1`` with ``form="nothink"``, for answers without thinking.
 
     Args:
-        format_weight: w, from 0; the source trains with 1.
+        format_weight: w, the weight of format, from 0; the source trains with 1.
 
     Returns:
         A recipe with parts ``action``, ``coord`` and ``format``, 0 <= total <= 2 + w; ``acc`` is ``coord``.

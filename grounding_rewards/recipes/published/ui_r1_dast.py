@@ -28,7 +28,8 @@ def ui_r1_dast(*, format_weight: float = 1.0) -> Recipe:
     length, in tokens where ``token_lengths`` gives them, else in characters.
 
     Args:
-        format_weight: w, from 0; the source trains with 1. All three points are asked for, whatever it is.
+        format_weight: w, the weight of format, from 0; the source trains with 1. All three points are asked for,
+            whatever it is.
 
     Returns:
         A recipe with parts ``action``, ``coord``, ``format`` and ``length``, -1 <= total <= 3 + w; ``acc`` is

@@ -55,7 +55,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
     swipe that goes nowhere, a text, button or place that is missing.
 
     Args:
-        format_weight: w, 0 to 1; the source trains with 0.1.
+        format_weight: w, the weight of format, 0 to 1; the source trains with 0.1.
         returns: give each step the discounted sum of its total and those of the steps that follow it in its rollout, up
             to the first that does not match: the part ``step_return``, of ``StepReturn``. Every target then needs its
             ``trajectory`` and ``step``, and all steps of a trajectory are scored in one batch.

@@ -29,7 +29,7 @@ def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
 
     Args:
         version: 1.0 or 1.5.
-        format_weight: w, 0 to 1.
+        format_weight: w, the weight of format, 0 to 1.
 
     Returns:
         A recipe with parts ``hit`` and ``format``, for 1.5 also ``refusal`` and ``outcome``, 0 <= total <= 1; ``acc``
