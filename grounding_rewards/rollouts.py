@@ -133,6 +133,18 @@ class Rollouts:
         return self.targets.model_image_sizes
 
 
+COLUMNS: Mapping[str, str] = {
+    "total": "the reward",
+    "acc": "full success, 1 or 0",
+    "valid": "1, or 0 where the target could not be used; total, acc and parts are then null",
+    "x": "the point answered, or the centre of the box, in the recipe's space; null without one",
+    "y": "the same",
+    "reason": "the name of the `Reason`",
+    "dialect": "the form in which the answer was written; null where none was read",
+}
+"""Columns of ``Scores.columns`` and their meaning. The recipe's parts stand between ``valid`` and ``x``."""
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Scores of n rollouts; every float finite.
@@ -174,10 +186,9 @@ class Scores:
         return map(row._make, zip(*columns.values(), strict=True))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return what ``grounding-rewards score`` writes of n rows, by name.
+        """Return what ``grounding-rewards score`` writes of n rows, by name: see ``COLUMNS``.
 
-        Names are total, acc, valid, the parts, x and y (the point answered, in the recipe's space), reason and dialect
-        (texts). A row whose target could not be used has None as total, acc and parts.
+        A row whose target could not be used has None as total, acc and parts.
         """
         usable, xy = self.valid == 1, self.predictions.xy
         dialects = np.array([*self.predictions.dialects, None], dtype=np.object_)  # None at -1

@@ -18,7 +18,7 @@ from grounding_rewards.explain.labels import first_line
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.registry import BUILT_IN, KINDS, LOAD, Offer, Registry, collect
-from grounding_rewards.testing.formats import ANSWER_FORMATS
+from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
 
 Facts = dict[str, Any]
 
@@ -98,11 +98,17 @@ def _description(thing: Any) -> str:
 
 
 def _example(dialect: Dialect) -> str:
-    """Return the shortest answer of published models that the dialect reads, a click if there is one."""
-    texts = sorted((form.right for form in ANSWER_FORMATS), key=len)
+    form = format_of(dialect)
+    return "" if form is None else " ".join(form.right.split())
+
+
+def format_of(dialect: Dialect) -> AnswerFormat | None:
+    """Return the shortest format of published models that a dialect reads, one of a click if there is one."""
+    forms = sorted(ANSWER_FORMATS, key=lambda form: len(form.right))
+    texts = [form.right for form in forms]
     read = [parsing.parse(texts, dialect, space=PIXEL, answers="first", thinking=how) for how in ("closed", "read")]
     clicks = [~np.isnan(predictions.xy[:, 0]) & (predictions.xy[:, 0] > 0) for predictions in read]
     for good in (*clicks, *(predictions.parsed for predictions in read)):
         for row in np.flatnonzero(good)[:1]:
-            return " ".join(texts[row].split())
-    return ""
+            return forms[row]
+    return None

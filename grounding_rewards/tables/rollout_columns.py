@@ -35,29 +35,31 @@ COLUMNS: Mapping[str, Any] = {
     "train_step": pa.int64(),
     "token_length": pa.int64(),
 }
-"""Columns of every rollout table, in order; parts come after them, as float64.
+"""Columns of every rollout table, in order; parts come after them, as float64."""
 
-==================  ================================================================================================
-column              what it says; null where nobody knows
-==================  ================================================================================================
-``sample_id``       the sample: the target's ``id``, or a name made from its content
-``round``           the pool's round
-``rollout``         a number that no other row of the table has
-``recipe``          the recipe's name
-``response``        the model's text
-``total``, ``acc``  the reward and full success; null where the rollout was not scored
-``reason``          the name of its ``Reason``
-``x_unit``          the point answered, in shares of the image, with ``y_unit``
-``target``          the truth as JSON
-``image_size``      width and height in pixels; ``model_image_size`` of the image that the model saw
-``source``          the data set
-``temperature``     of sampling
-``policy``          which weights answered
-``trajectory``      the trajectory, with ``step``, the place in it
-``train_step``      the trainer's own step
-``token_length``    tokens in the response
-==================  ================================================================================================
-"""
+MEANINGS: Mapping[str, str] = {
+    "sample_id": "the sample: the target's `id`, or a name made from its content",
+    "round": "the pool's round",
+    "rollout": "a number that no other row of the table has",
+    "recipe": "the recipe's name",
+    "response": "the model's text",
+    "total": "the reward; null where the rollout was not scored",
+    "acc": "full success, 1 or 0; null where the rollout was not scored",
+    "reason": "the name of its `Reason`",
+    "x_unit": "the point answered, as a share of the image's width",
+    "y_unit": "the same of its height",
+    "target": "the target as JSON",
+    "image_size": "width and height of the original image, in pixels",
+    "model_image_size": "width and height of the image that the model saw",
+    "source": "the data set",
+    "temperature": "the temperature of sampling",
+    "policy": "the weights that answered",
+    "trajectory": "the trajectory that the sample is a step of",
+    "step": "the place in the trajectory",
+    "train_step": "the trainer's own step",
+    "token_length": "tokens in the response",
+}
+"""Meaning of each column; null where nobody knows."""
 
 
 PLACES = 6

@@ -95,6 +95,9 @@ ANSWER_FORMATS = tuple(AnswerFormat(*row) for row in (
     ("refusal", "refusal", "refusal refusal"),
     ("refusal as a point", "[-1,-1]", "[-1,-1"),
     ("refusal as a word", "None", "There are none."),
+    ("refusal in JSON", '{"point_2d": null}', '{"point_2d": nul}'),
+    ("navigation call", "<think>top</think><action>Click(box=(512, 384))</action><conclusion>It opens.</conclusion>",
+     "<think>top</think><action>Click(box=(512, 384)</action>"),
     ("computer call", '{"type":"click","x":512,"y":384}', '{"type":"click","x":512,"y":"384px"}'),
     ("computer drag", '{"type":"drag","path":[{"x":5,"y":6},{"x":512,"y":384}]}', '{"type":"drag","path":[]}'),
 ))  # fmt: skip
