@@ -50,11 +50,11 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "min_pixels": (
             _BOUND,
-            "least size of the image after the first resizing, as the launch sets it, beside `model`.",
+            "least size of the image after the first resizing, beside `model`.",
         ),
-        "max_pixels": (_BOUND, "largest size of the same."),
+        "max_pixels": (_BOUND, "largest size of the image after the first resizing, beside `model`."),
         "processor_min_pixels": (_BOUND, "least size of the image after the model's processor, beside `model`."),
-        "processor_max_pixels": (_BOUND, "largest size of the same."),
+        "processor_max_pixels": (_BOUND, "largest size of the image after the model's processor, beside `model`."),
     }
 )
 """Options that every recipe takes: values and meaning of each."""

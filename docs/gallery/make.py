@@ -1,4 +1,7 @@
-"""Write docs/recipes.md and docs/pictures/: every recipe, with a picture of its totals. `make docs` runs it."""
+"""Write docs/recipes.md and docs/pictures/, every recipe with a picture of its totals, and docs/reference/.
+
+`make docs` runs it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from docs.gallery import reference, screens
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
 from grounding_rewards import catalogue
@@ -43,6 +47,15 @@ def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
     (out / "recipes.md").write_text(text(drawn), "utf-8")
 
 
+def make_reference(out: Path) -> None:
+    """Write the generated pages of the reference, and its pictures."""
+    (out / "pictures").mkdir(parents=True, exist_ok=True)
+    for name, figure in screens.pictures().items():
+        _save(figure, out, name)
+    for name, page_text in reference.pages().items():
+        (out / name).write_text(page_text, "utf-8")
+
+
 def shown(name: str, cells: int = CELLS) -> Shown:
     """Describe and draw a recipe, with about so many cells in its picture."""
     options = catalogue.shown_with(name)
@@ -70,3 +83,4 @@ def _save(figure: Figure, out: Path, name: str) -> None:
 
 if __name__ == "__main__":
     make(DOCS, catalogue.list_recipes())
+    make_reference(DOCS / "reference")

@@ -23,13 +23,18 @@ def page(recipes: Sequence[Facts], left_out: Sequence[str]) -> str:
         recipes: the facts of each recipe.
         left_out: recipes that are not in the picture of all of them.
     """
-    environment = Environment(  # Markdown: `plain`, `code` and `fenced` escape
+    return environment().get_template("page.md.jinja").render(recipes=recipes, left_out=left_out)
+
+
+def environment() -> Environment:
+    """Return the templates' environment, with the filters of all pages."""
+    made = Environment(  # Markdown: `plain`, `code` and `fenced` escape
         loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
     )  # fmt: skip
-    filters = (bounds_of, code, fenced, inputs, needs, paper, plain, scores, settings, space)
-    environment.filters |= {each.__name__: each for each in filters}
-    return environment.get_template("page.md.jinja").render(recipes=recipes, left_out=left_out)
+    filters = (bounds_of, cell, code, fenced, inputs, needs, paper, plain, scores, settings, space)
+    made.filters |= {each.__name__: each for each in filters}
+    return made
 
 
 def space(facts: Facts) -> str:
@@ -74,6 +79,15 @@ def code(text: str) -> str:
     text, ticks = " ".join(text.split()), _ticks(text)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def cell(text: str) -> str:
+    r"""Return text for a cell of a table, in which a bar ends the cell.
+
+    >>> print(cell(code("a|b")))
+    `a\|b`
+    """
+    return text.replace("|", r"\|")
 
 
 def fenced(text: str) -> str:

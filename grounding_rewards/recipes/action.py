@@ -78,7 +78,7 @@ def action(
         type_weight: t, 0 to 1; the share of the rest that the right type alone earns.
         point_radius: reach in pixels around places and ends of drags that are only a point; without a reach such
             places are an error, and such ends must be met exactly.
-        point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that
+        point_share: reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that
             AndroidControl is judged by; in place of ``point_radius``. The size of the image must then be known.
         enlarge: boxes, circles and polygons count as so many times their size, such as UI-S1's 1.2.
         text: how texts are compared: exact, f1 (of their words), contains (either the other) or ratio (difflib's).
@@ -88,7 +88,7 @@ def action(
         scroll: ``"all"`` asks of a scroll what its target has; ``"direction"`` for nothing but the direction.
         response_scroll: ``"content"`` where a scroll down in a response shows what is further down, ``"finger"`` where
             it is the way that the finger goes, as that of a swipe always is.
-        target_scroll: the same of targets.
+        target_scroll: the same as ``response_scroll``, of targets.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
         dialect: how answers are written; the name of a built-in or a plugin's dialect that shares the vocabulary, or
             your own by ``module:attr`` or ``/path/file.py:attr``. ``"auto_action"`` reads many forms. A dialect with

@@ -34,7 +34,7 @@ def click(
         response_space: the space that the model answers in. No default: a wrong guess scores 0 in silence.
         format_weight: w, the weight of format, 0 to 1.
         point_radius: reach in pixels around targets that are only a point; without a reach such targets are an error.
-        point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, as UI-S1's 0.04; in place
+        point_share: reach as a share of the screen, ||(dx / width, dy / height)||, as UI-S1's 0.04; in place
             of ``point_radius``. The size of the image must then be known.
         dialect: how answers are written; the name of a built-in or a plugin's dialect. ``"auto"`` tries refusals,
             calls that name themselves (ui_tars, pyautogui), JSON (tool_call, json_2d, json_coordinate, json_compact,

@@ -59,7 +59,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         returns: give each step the discounted sum of its total and those of the steps that follow it in its rollout, up
             to the first that does not match: the part ``step_return``, of ``StepReturn``. Every target then needs its
             ``trajectory`` and ``step``, and all steps of a trajectory are scored in one batch.
-        gamma: the discount of that sum, from 0 to below 1.
+        gamma: the discount of the sum that ``returns`` asks for, from 0 to below 1.
 
     Returns:
         A recipe with parts ``format``, ``kind`` (0.5, 0.1 or 0), ``match``, ``share`` (1 / num_steps), ``step_reward``,

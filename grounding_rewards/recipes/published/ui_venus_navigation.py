@@ -51,7 +51,7 @@ def ui_venus_navigation(
         scroll_weight: β, the weight of places and direction of scrolls and drags, from 0.
         content_weight: γ, the weight of texts, from 0.
         near: the distance below which coordinates are right, as a share of the screen.
-        far: the distance below which they are half right, and ends of a scroll right.
+        far: the distance below which coordinates are half right, and ends of a scroll right.
         least_f1: the F1 from which on a text is right, above 0 to 1.
 
     Returns:

@@ -1,0 +1,154 @@
+"""The generated pages of docs/reference/: options, answers and tables, as the code has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from docs.gallery.page import code, environment
+from grounding_rewards import catalogue
+from grounding_rewards.catalogue import recipe
+from grounding_rewards.cli.plugins import format_of
+from grounding_rewards.cli.render.values import as_written
+from grounding_rewards.coords.spaces import PIXEL
+from grounding_rewards.explain import describe
+from grounding_rewards.explain.case import MEANINGS as MEANINGS_OF_REASONS
+from grounding_rewards.parsing import AUTO, AUTO_ACTION, Dialect, parse
+from grounding_rewards.parsing.dialects import refusal_words
+from grounding_rewards.plugins.registry import collect
+from grounding_rewards.rollouts import COLUMNS as SCORES
+from grounding_rewards.rollouts import PARSED, Predictions, Reason
+from grounding_rewards.tables import rollout_columns
+from grounding_rewards.testing.formats import ANSWER_FORMATS
+
+Facts = dict[str, Any]
+
+TARGET: Mapping[str, Any] = {"bbox": [10, 10, 30, 20], "image_size": [100, 100]}
+SEVERAL = ", ".join(f"({x}, 15)" for x in range(257))
+RESPONSES: Mapping[Reason, tuple[str, str | None]] = {
+    Reason.OK: ("(20, 15)", "(20, 15)"),
+    Reason.EMPTY: ("nothing", None),
+    Reason.NO_ANSWER: ("The button is at the top.", "The button is at the top."),
+    Reason.SEVERAL_ANSWERS: ("(20, 15) or (40, 15)", "(20, 15) or (40, 15)"),
+    Reason.TOO_MANY: ("257 places", SEVERAL),
+    Reason.MALFORMED: ("(20, 15", "(20, 15"),
+    Reason.OUT_OF_IMAGE: ("(120, 15)", "(120, 15)"),
+    Reason.REFUSED: ("refusal", "refusal"),
+    Reason.UNFINISHED: ("<think>It is at (20, 15)", "<think>It is at (20, 15)"),
+    Reason.BAD_TARGET: ("(20, 15)", "(20, 15)"),
+    Reason.UNKNOWN_ACTION: ("Action: jump(point='(20,15)')", "Action: jump(point='(20,15)')"),
+}
+"""By reason: a response that gives it, in words and as it is."""
+
+_TYPES = {
+    "string": "text",
+    "int64": "whole number",
+    "double": "number",
+    "list<item: double>": "two numbers",
+}
+_HOW = ("closed", "read")
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page, by the name of its file."""
+    return {
+        f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts())
+        for name, facts in (("options", options), ("answers", answers), ("table", table))
+    }
+
+
+def options() -> Facts:
+    """Return the options that every recipe takes, and those of some with the recipes that take them."""
+    own: dict[str, dict[tuple[str, str, str], list[str]]] = {}
+    for name in collect([]).recipes:
+        about = describe.about_options(name)
+        for option, default in catalogue.own_options(name).items():
+            key = about[option]["values"], _default(default), about[option]["meaning"]
+            own.setdefault(option, {}).setdefault(key, []).append(name)
+    return {"shared": catalogue.SHARED, "own": dict(sorted(own.items()))}
+
+
+def _default(default: Any) -> str:
+    return "none" if default is None else code(as_written(default))
+
+
+def answers() -> Facts:
+    """Return each dialect with an answer that it reads and one that it does not, refusal words, and the reasons."""
+    known: Mapping[str, Dialect] = collect([]).parsers
+    return {
+        "dialects": {name: _dialect(dialect) for name, dialect in known.items() if name not in ("auto", "auto_action")},
+        "auto": AUTO.names,
+        "auto_action": AUTO_ACTION.names,
+        "words": refusal_words,
+        "reasons": [_reason(reason) for reason in Reason],
+    }
+
+
+def _dialect(dialect: Dialect) -> Facts:
+    form = format_of(dialect)
+    assert form is not None, dialect.name
+    broken, reason = _slip(dialect, form.broken)
+    right, words = one_line(form.right), read(dialect, form.right)
+    return {"right": right, "read": words, "broken": one_line(broken), "reason": reason.name}
+
+
+def _slip(dialect: Dialect, first: str) -> tuple[str, Reason]:
+    """Return a text that a dialect does not read, and the reason: a malformed one if there is one, ``first`` first."""
+    texts = [first, *sorted([each.broken for each in ANSWER_FORMATS], key=len)]
+    unread = [text for text in texts if read(dialect, text) is None]
+    reasons = [Reason(code) for code in parse(unread, dialect, space=PIXEL, answers="first").reason]
+    return next(
+        (pair for pair in zip(unread, reasons, strict=True) if pair[1] is Reason.MALFORMED), (unread[0], reasons[0])
+    )
+
+
+def one_line(text: str) -> str:
+    r"""Return a text whose line breaks are written as ``\n``."""
+    return text.replace("\n", r"\n")
+
+
+def read(dialect: Dialect, text: str) -> str | None:
+    """Return what a dialect reads in a text, in words; None for nothing."""
+    for thinking in _HOW:
+        predictions = parse([text], dialect, space=PIXEL, answers="first", thinking=thinking)  # type: ignore[arg-type]
+        if Reason(predictions.reason[0]) in PARSED:
+            return in_words(predictions)
+    return None
+
+
+def in_words(read: Predictions) -> str:
+    """Return the one answer of predictions in words, such as ``click (512, 384)``."""
+    if read.reason[0] == Reason.REFUSED:
+        return "refusal"
+    box, point = read.box[0].tolist(), read.xy[0].tolist()
+    place = "" if point[0] != point[0] else _numbers(point) if box[0] != box[0] else f"box {_numbers(box)}"
+    arguments = read.arguments.by_row(1)[0]
+    return " ".join(filter(None, (read.actions[0], place, *[f"{key} {value}" for key, value in arguments.items()])))
+
+
+def _numbers(numbers: list[float]) -> str:
+    return f"({', '.join(f'{number:g}' for number in numbers)})"
+
+
+def _reason(reason: Reason) -> Facts:
+    """Score the example of a reason; nothing but that reason is right."""
+    words, response = RESPONSES[reason]
+    judge = recipe("action" if reason is Reason.UNKNOWN_ACTION else "click", response_space="pixel")
+    target = {"bbox": [10, 10]} if reason is Reason.BAD_TARGET else TARGET
+    scores = judge.score([response], [target], bad_target="abstain")
+    assert Reason(scores.reason[0]) is reason, reason
+    return {
+        "name": reason.name,
+        "meaning": MEANINGS_OF_REASONS[reason],
+        "words": words if words in ("nothing", "257 places") else code(words),
+        "total": f"{scores.total[0]:.3g}",
+        "parsed": "yes" if reason in PARSED else "no",
+    }
+
+
+def table() -> Facts:
+    """Return the columns of rollout tables and of scores."""
+    columns = {
+        name: (_TYPES[str(kind)], rollout_columns.MEANINGS[name]) for name, kind in rollout_columns.COLUMNS.items()
+    }
+    return {"columns": columns, "scores": SCORES}
