@@ -30,7 +30,7 @@ LAB = "/data/lab"
 INSTALLED = ("grounding-rewards plugins",)
 """Commands that test_plugin_distribution.py runs where the plugin is installed."""
 
-PAGES = sorted(page for page in DOCS.glob("*.md") if "\n```" in page.read_text("utf-8"))
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "\n```" in page.read_text("utf-8"))
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -124,15 +124,19 @@ def test_every_block_gives_what_it_shows(page: Path, reader: Reader) -> None:
         getattr(reader, language)(block)
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path) -> None:
-    text = page.read_text("utf-8")
-    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
-    places = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
-    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", text):
-        file, _, place = link.partition("#")
-        assert (page.parent / file).exists(), link
-        assert file or place in places, link
+    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf-8")):
+        name, _, place = link.partition("#")
+        file = page.parent / name if name else page
+        assert file.exists(), link
+        assert not place or place in places(file), link
+
+
+def places(page: Path) -> set[str]:
+    """The names by which links find a page's titles."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
 
 
 def test_contributing_names_what_there_is() -> None:

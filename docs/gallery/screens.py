@@ -115,7 +115,11 @@ def _screen(axes: Axes, width: float, height: float) -> None:
     """Draw a window with a bar, a list at the left and lines of text; y goes down."""
     axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
     axes.tick_params(labelsize=8, colors="0.3")
-    boxes = [(0, 0, 1, 1, _WINDOW), (0, 0, 1, 0.09, _BAR), (0, 0.09, 0.22, 0.91, _BLANK)]
+    boxes: list[tuple[float, float, float, float, str]] = [
+        (0, 0, 1, 1, _WINDOW),
+        (0, 0, 1, 0.09, _BAR),
+        (0, 0.09, 0.22, 0.91, _BLANK),
+    ]
     boxes += [(0.03, 0.16 + 0.1 * row, 0.15, 0.035, _TEXT) for row in range(7)]
     boxes += [(0.27, 0.16 + 0.1 * row, 0.62 - 0.05 * (row % 3), 0.03, _BLANK) for row in range(8)]
     for x, y, w, h, colour in boxes:

@@ -109,6 +109,6 @@ def format_of(dialect: Dialect) -> AnswerFormat | None:
     read = [parsing.parse(texts, dialect, space=PIXEL, answers="first", thinking=how) for how in ("closed", "read")]
     clicks = [~np.isnan(predictions.xy[:, 0]) & (predictions.xy[:, 0] > 0) for predictions in read]
     for good in (*clicks, *(predictions.parsed for predictions in read)):
-        for row in np.flatnonzero(good)[:1]:
-            return forms[row]
+        if good.any():
+            return forms[int(good.argmax())]
     return None

@@ -57,12 +57,13 @@ Options
   model                 -                  the model, after its trainer's
                                            resizing where it has one
   min_pixels            -                  least size of the image after the
-                                           first resizing, as the launch sets
-                                           it, beside model
-  max_pixels            -                  largest size of the same
+                                           first resizing, beside model
+  max_pixels            -                  largest size of the image after the
+                                           first resizing, beside model
   processor_min_pixels  -                  least size of the image after the
                                            model's processor, beside model
-  processor_max_pixels  -                  largest size of the same
+  processor_max_pixels  -                  largest size of the image after the
+                                           model's processor, beside model
 
 Departs from the source
   not-text        A response that is neither a string nor None is a TypeError;
@@ -342,12 +343,13 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
         "  model                 -              the model, after its trainer's resizing",
         "                                       where it has one",
         "  min_pixels            -              least size of the image after the first",
-        "                                       resizing, as the launch sets it, beside",
-        "                                       model",
-        "  max_pixels            -              largest size of the same",
+        "                                       resizing, beside model",
+        "  max_pixels            -              largest size of the image after the first",
+        "                                       resizing, beside model",
         "  processor_min_pixels  -              least size of the image after the model's",
         "                                       processor, beside model",
-        "  processor_max_pixels  -              largest size of the same",
+        "  processor_max_pixels  -              largest size of the image after the",
+        "                                       model's processor, beside model",
         "",
         "Known exploits",
         "  spray  0.5: many points [b]are[/b] enough",
