@@ -12,6 +12,7 @@ from grounding_rewards.parsing.dialects.refusal_words import with_refusal_words
 from grounding_rewards.parsing.patterns import check_patterns
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.rollouts import Reason
+from grounding_rewards.testing import check_recipe
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from tests.cases import cases
 from tests.parsing.test_linear import costs_less
@@ -156,6 +157,12 @@ def test_composite_takes_them():
         parts={"hit": 0.5, "correct_refusal": 0.5},
     )  # fmt: skip
     assert reward.score(["not found", "(15, 15)"], [NOTHING, BOX]).total.tolist() == [0.5, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["click", "action"])
+def test_no_response_raises(name):
+    check_recipe(gr.recipe(name, response_space="pixel", refusal_words=["common", "[0, 0]", "nichts da"]))
 
 
 PIECES = st.sampled_from(
