@@ -15,7 +15,6 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, compare, explain
@@ -23,6 +22,7 @@ from grounding_rewards.explain.case import Size
 from grounding_rewards.explain.rows import row_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
 from grounding_rewards.targets.findings import described, findings
 
 _ROW, _PICTURE = "A row of a file", "A picture"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.converting import Layout, Reading, Sample, Survey, TargetReader, Wording, find_columns, read_rows
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.layout import IMAGES
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
 from grounding_rewards.converting.result import (  # fmt: skip
@@ -25,6 +24,7 @@ from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.files import PARQUET, schema_of, stem_of
 from grounding_rewards.tables.folders import folder_of, open_rows
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns

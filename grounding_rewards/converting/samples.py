@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.converting.columns import ColumnNames, value_at
-from grounding_rewards.converting.image_files import Image, ImageInfo, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.base import number
+from grounding_rewards.tables.columns import ColumnNames, value_at
+from grounding_rewards.tables.image_files import Image, ImageInfo, read_images
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.targets.findings import Finding, inverted_boxes
 from grounding_rewards.targets.target import Target

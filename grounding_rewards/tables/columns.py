@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from grounding_rewards.converting.image_files import looks_like_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables.base import number
+from grounding_rewards.tables.image_files import looks_like_images
 
 NONE = "none"
 """Value of an option for no column."""

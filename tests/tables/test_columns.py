@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from grounding_rewards.converting.columns import ColumnNames, find_columns, value_at
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.tables.columns import ColumnNames, find_columns, value_at
 
 
 def row(*names):
