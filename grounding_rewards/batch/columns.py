@@ -30,10 +30,9 @@ class Columns:
     token_length: str = ""
     image: str = ""
 
-    @property
-    def known(self) -> bool:
-        """True where no column is to be found any more."""
-        return all(vars(self).values())
+    def another(self, field: str) -> str:
+        """Return the end of an error about what a column holds: the flag that names another, if it was named so."""
+        return "" if getattr(self, field) == getattr(OWN, field) else f"; --{role(field)}-column names another"
 
     def over(self, others: Mapping[str, str]) -> Columns:
         """Return these names, and others in place of those that are to be found."""
@@ -118,8 +117,8 @@ def _first_rows(table: Table, named: Columns, there: frozenset[str]) -> Sequence
     """Return a row of nulls in every column, and the first rows where a guess, a field or a layout depends on them."""
     empty: dict[str, Any] = dict.fromkeys(table.columns)
     by_role = {role(field): name for field, name in vars(named).items() if field != "image"}
-    names = [each for name, column in by_role.items() for each in ([column] if column else GUESSED[name])]
-    read = {*columns_read(name for name in names if name not in there)}
+    named_fields = [column for column in by_role.values() if column and column not in there]
+    read = {*columns_read([*named_fields, *(each for name in by_role if not by_role[name] for each in GUESSED[name])])}
     if not named.target:
         read.update(*(layout.fields for layout in LAYOUTS if layout.fields <= there))
     if not there & read:

@@ -133,7 +133,7 @@ SCREENSPOT = Layout(
 )  # fmt: skip
 SCREENSPOT_HUB = Layout(
     "ScreenSpot on the Hugging Face hub", _SCREENSPOT | {"file_name"}, "bbox", BoxFormat.XYXY, CoordSpace.UNIT,
-    fits=_within_unit,
+    {"image": "image"}, fits=_within_unit,
 )  # fmt: skip
 SCREENSPOT_PRO = Layout(
     "ScreenSpot-Pro", frozenset(("img_filename", "bbox", "img_size", "ui_type")), "bbox", BoxFormat.XYXY,
@@ -145,5 +145,5 @@ OSWORLD_G = Layout(
     more=", or a polygon's corners, or a refusal, as box_type says",
 )  # fmt: skip
 
-LAYOUTS = (SCREENSPOT, SCREENSPOT_HUB, SCREENSPOT_PRO, OSWORLD_G)
-"""Layouts, in the order in which they are tried."""
+LAYOUTS = (SCREENSPOT_PRO, SCREENSPOT, SCREENSPOT_HUB, OSWORLD_G)
+"""Layouts, in the order in which they are tried: copies of ScreenSpot-v2 in the form of Pro keep some of its fields."""

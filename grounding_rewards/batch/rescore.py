@@ -47,6 +47,9 @@ _HELD_BYTES = 1 << 26
 _JUDGED = ["sample_id", "target", "image_size", "model_image_size"]
 """Columns that findings are made of."""
 
+_NAMED = ("response", "target", "image_size", "model_image_size", "id", "token_length")
+"""Columns that the manifest names; several names where files differ."""
+
 SHARD_BATCHES = 8
 """Batches of a file in one shard. A run that goes on after a kill does its unfinished shard again."""
 
@@ -152,7 +155,7 @@ class _Rescorer:
         tables: list[Table] = [each.table if hasattr(each, "table") else LoggedTable(each) for each in rows]
         scorers = [self.scorer.of(table) for table in tables]
         states = [state_of(table) for table in tables]  # before content is read, because the files may grow meanwhile
-        identity = self._identity()
+        identity = self._identity([each.columns for each in scorers])
         with open_run(out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite) as run:
             if run is None:
                 manifest = read_manifest(out / MANIFEST)
@@ -205,7 +208,7 @@ class _Rescorer:
             yield batch
             self.advance(_READING + (1 - _READING) * done)
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self, columns: Sequence[Columns]) -> dict[str, Any]:
         """Return what a directory is made of: only one with the same identity is kept, or gone on with."""
         scorer = self.scorer
         config = scorer.recipe.to_dict()
@@ -214,8 +217,8 @@ class _Rescorer:
             "recipe": config,
             "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(config)],
             "plugins": plugins_named(config),
-            "columns": {name: column for name, column in vars(scorer.columns).items() if column},
-            "image_root": scorer.image_files and scorer.image_files.root,
+            "columns": {name: ", ".join(dict.fromkeys(getattr(each, name) for each in columns)) for name in _NAMED},
+            "image_root": (scorer.image_files and scorer.image_files.root) or None,
             "bad_target": str(scorer.bad_target),
             "box_format": scorer.box_format and str(scorer.box_format),
             "inputs": self.rollouts.inputs(),

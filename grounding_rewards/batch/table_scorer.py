@@ -189,7 +189,8 @@ class TableScorer:
             if text is not None and not isinstance(text, str):
                 came = f"{type(text).__name__} {text!r:.60}"
                 raise TableError(
-                    f"{table.path}, {batch.place(row)}: {self.columns.response}: got {came}; expected a string or null"
+                    f"{table.path}, {batch.place(row)}: {self.columns.response}: got {came}; expected a string or "
+                    f"null{self.columns.another('response')}"
                 )
         return responses
 
@@ -244,8 +245,10 @@ class TableScorer:
             size = read_size(value)
             if size is None and value is not None and self.bad_target == "raise":
                 came = f"{value!r:.60}"
+                field = "image_size" if name == self.columns.image_size else "model_image_size"
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {name}: got {came}; expected [width, height] or null"
+                    f"{self.columns.another(field)}"
                 )
             sizes.append(size)
         return sizes if any(sizes) else None
