@@ -117,7 +117,7 @@ def _first_rows(table: Table, named: Columns, there: frozenset[str]) -> Sequence
     """Return a row of nulls in every column, and the first rows where a guess, a field or a layout depends on them."""
     empty: dict[str, Any] = dict.fromkeys(table.columns)
     by_role = {role(field): name for field, name in vars(named).items() if field != "image"}
-    named_fields = [column for column in by_role.values() if column and column not in there]
+    named_fields = [column for column in vars(named).values() if column and column not in there]
     read = {*columns_read([*named_fields, *(each for name in by_role if not by_role[name] for each in GUESSED[name])])}
     if not named.target:
         read.update(*(layout.fields for layout in LAYOUTS if layout.fields <= there))

@@ -43,7 +43,7 @@ def evaluate_files(
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """
     scorer = TableScorer(
-        catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, images, on_note=terminal.note,
+        catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, images, on_note=terminal.note_once(),
         on_warning=terminal.warn,
     )  # fmt: skip
     fields = list(dict.fromkeys(by or ()))

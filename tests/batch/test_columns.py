@@ -8,12 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import OWN, Columns, find
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
+from grounding_rewards.tables.columns import GUESSED
 from tests.cli.command import write_rows
 
 BOX = {"bbox": [90, 40, 110, 60]}
@@ -162,6 +165,22 @@ def test_a_guessed_name_stands_in_for_that_of_the_target_alone(tmp_path):
     scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns()).of(table)
     (batch,) = scorer.batches(table, whole=False)
     assert scorer.samples(table, batch, scorer.read_targets(scorer.targets(batch))) == ["a", "a", "a", "9"]
+
+
+ROLES = {"response": GUESSED["response"], "target": GUESSED["target"][2:], "image_size": GUESSED["image-size"][:2]}
+XY = st.integers(0, 99)
+
+
+@given(st.lists(st.tuples(XY, XY, XY, XY), min_size=1, max_size=9), st.data())
+def test_rows_score_alike_whatever_their_columns_are_called(tmp_path_factory, numbers, data):
+    folder = tmp_path_factory.mktemp("rows")
+    rows = [
+        {"response": f"({10 * x}, {10 * y})", "target": {"bbox": [a, b, a + 9, b + 9]}, "image_size": [120, 110]}
+        for x, y, a, b in numbers
+    ]
+    names = {own: data.draw(st.sampled_from(others)) for own, others in ROLES.items()}
+    renamed = [{names[own]: value for own, value in row.items()} for row in rows]
+    assert score(folder, *renamed).total.tolist() == score(folder, *rows).total.tolist()
 
 
 def test_a_column_of_bare_polygons_or_points_is_named_after_them(tmp_path):

@@ -276,6 +276,40 @@ def test_two_candidates_are_a_question(run, tmp_path):
     assert run.error("pool", "score", source, "--recipe", "gelato", *out) == message
 
 
+def test_several_files_have_a_note_once(run, spots):
+    assert run("eval", spots, spots, "--response-space", "pixel").err == SPOTTED + GUESS
+    out = spots.parent / "out"
+    other = write_rows(spots.parent / "other.jsonl", {**SPOT, "prediction": "(1, 1)", "img_filename": "other.png"})
+    words = ("--recipe", "click", "--response-space", "pixel", "--out", out, "--json")
+    assert run("pool", "score", spots, other, *words).err == SPOTTED + GUESS
+
+
+def test_fields_of_a_column_name_an_image_and_a_size(run, spots):
+    rows = [{"answer": json.loads(line)["prediction"], **SPOT, "about": {"shot": "pc_1.png", "wh": [1000, 500]}}
+            for line in spots.read_text().splitlines()]  # fmt: skip
+    rows = [{**row, "img_filename": None} for row in rows]
+    words = (write_rows(spots, *rows), *THOUSANDTHS, "--response-column", "answer")
+    assert evaluated(run, *words, "--image-column", "about.shot")[0]["columns"]["image"] == "about.shot"
+    assert evaluated(run, *words, "--image-size-column", "about.wh")[0]["correct"] == 2
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_field_of_a_column_is_scored_by_pool_score(run, tmp_path, suffix):
+    row = {"reward_model": {"ground_truth": '{"bbox": [90, 40, 110, 60]}'}, "pred": "(500, 500)", "width": 200}
+    row |= {"height": 100, "extra_info": {"id": 7}}
+    source = tmp_path / f"in.{suffix}"
+    if suffix == "jsonl":
+        write_rows(source, row)
+    else:
+        pq.write_table(pa.Table.from_pylist([row]), source)
+    out = tmp_path / "out"
+    assert run("pool", "score", source, "--recipe", "click", *THOUSANDTHS, "--out", out).code == 0
+    (done,) = pq.read_table(out).to_pylist()
+    assert (done["acc"], done["sample_id"], done["image_size"]) == (1.0, "7", [200.0, 100.0])
+    assert done["target"] == '{"bbox": [90, 40, 110, 60]}'
+    assert (done["width"], done["extra_info"]) == (200, {"id": 7})
+
+
 def test_help_names_what_is_guessed(run):
     text = " ".join(run("eval", "--help").out.replace("│", " ").split())
     assert "--image-root" in text

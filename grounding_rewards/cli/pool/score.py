@@ -49,7 +49,7 @@ def score_rollouts(
             paths, built, out, columns=columns, bad_target=bad_target, box_format=box_format, image_files=images,
             overwrite=overwrite, advance=advance, note=notes.append, warn=warnings.append,
         )  # fmt: skip
-    for text in notes:
+    for text in dict.fromkeys(notes):
         terminal.note(text)
     for text in warnings:
         terminal.warn(text)
