@@ -78,22 +78,17 @@ def find(table: Table, columns: Columns, *, label_free: bool = False) -> FoundCo
     Raises:
         TableError: a column is missing, or there are two for one thing; names the option to set.
     """
-    fields = vars(columns)
-    for field, name in fields.items():
-        if name not in ("", NONE) and not {".", ","} & {*name}:
-            require_column(table, name, f"--{role(field)}-column")
     there = frozenset(table.columns)
-    named = columns.over({field: name for field, name in vars(OWN).items() if name in there})
-    if label_free:
-        named = named.over({"target": NONE})
+    named = _named(table, columns, label_free=label_free)
     rows = _first_rows(table, named, there)
     layout = None if named.target else layout_of(rows, there)
     if layout is not None:
-        named = named.over({"target": layout.target})
-        named = named.over({field: name for field, name in layout.columns.items() if name in there})
+        own = {field: name for field, name in layout.columns.items() if name in there}
+        named = named.over({"target": layout.target, **own})
     asked = {role(field): name or None for field, name in vars(named).items() if field != "image"}
+    taken = there.intersection(vars(named).values())  # a column named for one thing is no guess for another
     try:
-        chosen, guesses, remarks = find_columns(rows, asked)
+        chosen, guesses, remarks = find_columns(rows, asked, dropped=taken)
         if named.image:
             find_columns(rows, {"image": named.image})
     except TableError as error:
@@ -102,8 +97,19 @@ def find(table: Table, columns: Columns, *, label_free: bool = False) -> FoundCo
     image, no_image = (named.image, "") if named.image else _image(rows)
     notes = [f"{name}: column {column}, by its name; --{name}-column names another" for name, column in guesses.items()]
     notes += [text for text in remarks if text.partition(":")[0] not in guesses]
-    known = Columns(**{field: chosen.get(role(field), "") for field in fields}).over({"image": image}).over(vars(OWN))
+    fields = {name.replace("-", "_"): column for name, column in chosen.items()}
+    refused = {field: name for field, name in vars(columns).items() if name == NONE}
+    known = Columns(**fields, image=image).over(refused).over(vars(OWN))
     return FoundColumns(known, layout, frozenset(name.replace("-", "_") for name in guesses), tuple(notes), no_image)
+
+
+def _named(table: Table, columns: Columns, *, label_free: bool) -> Columns:
+    """Return the columns with those of their own names, which are taken before any guess."""
+    for field, name in vars(columns).items():
+        if name not in ("", NONE) and not {".", ","} & {*name}:
+            require_column(table, name, f"--{role(field)}-column")
+    named = columns.over({field: name for field, name in vars(OWN).items() if name in table.columns})
+    return named.over({"target": NONE}) if label_free else named
 
 
 def has(table: Table, name: str) -> bool:

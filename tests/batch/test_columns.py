@@ -49,6 +49,11 @@ def test_what_a_flag_names_wins_silently(tmp_path):
     assert (got.notes, got.guessed) == ((), frozenset())
 
 
+def test_a_column_that_is_named_for_one_thing_is_no_guess_for_another(tmp_path):
+    got = found(tmp_path, {"answer": "(1, 2)", "bbox": [1, 2, 3, 4]}, response="answer")
+    assert (got.columns.response, got.columns.target) == ("answer", "bbox")
+
+
 def test_fields_and_pairs_are_guessed(tmp_path):
     row = {"pred": "(1, 2)", "reward_model": {"ground_truth": BOX}, "extra_info": {"id": "q"}, "width": 4, "height": 5}
     columns = found(tmp_path, row).columns
@@ -115,7 +120,11 @@ def test_a_column_of_something_else_is_no_guess_and_said_where_nothing_else_fits
 
 def test_none_prevents_a_guess(tmp_path):
     got = found(tmp_path, {**ROW, "id": 7, "resolution": [3, 4]}, id="none", image_size="none")
-    assert (got.columns.id, got.columns.image_size, got.notes) == ("sample_id", "image_size", ())
+    assert (got.columns.id, got.columns.image_size, got.notes) == ("none", "none", ())
+    size = {**ROW, "response": "(500, 500)", "image_size": [2000, 1000]}
+    size["target"] = {**BOX, "image_size": [200, 100]}
+    assert score(tmp_path, size).acc.tolist() == [0.0]
+    assert score(tmp_path, size, columns=Columns(image_size="none")).acc.tolist() == [1.0]
 
 
 def test_a_recipe_without_targets_asks_for_none(tmp_path):
@@ -141,9 +150,9 @@ def test_rows_without_guesses_are_read_once(tmp_path, monkeypatch):
     assert find(table, Columns()).columns == OWN
 
 
-def score(tmp_path: Path, *rows: dict[str, Any], recipe: str = "click", **settings: Any) -> gr.Scores:
+def score(tmp_path: Path, *rows: dict[str, Any], columns: Columns | None = None) -> gr.Scores:
     table = open_table(write_rows(tmp_path / "in.jsonl", *rows))
-    scorer = TableScorer(gr.recipe(recipe, response_space="thousandths"), Columns(), **settings).of(table)
+    scorer = TableScorer(gr.recipe("click", response_space="thousandths"), columns or Columns()).of(table)
     (batch,) = scorer.batches(table, whole=False)
     return scorer.score(table, batch).scores
 
