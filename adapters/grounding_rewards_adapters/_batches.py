@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.score_rows import Inputs, ScoredBatch, Sizes
-from grounding_rewards.converting.image_files import ImageFiles
+from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards_adapters import _bridge, _groups
 from grounding_rewards_adapters._completions import response_text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from grounding_rewards.converting.image_files import Image, ImageFiles
 from grounding_rewards.coords.image_header import image_size, orientation
 from grounding_rewards.errors import PictureError
+from grounding_rewards.tables.image_files import Image, ImageFiles
 
 _FILES = ImageFiles()
 

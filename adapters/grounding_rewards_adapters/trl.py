@@ -9,7 +9,7 @@ from typing import Any
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Affine, Clip, Weighted, is_combination
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.verifiers.base import Verifier
 from grounding_rewards_adapters import _batches, _scorers, _settings
 from grounding_rewards_adapters._scoring import Scorer

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from grounding_rewards.batch.table_scorer import Columns
+from grounding_rewards.batch.columns import OWN, Columns, has
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note, Table
+from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_table import RolloutTable
 from grounding_rewards.tables.sample_ids import name_of
@@ -21,7 +22,7 @@ _KEY = ("sample_id", "round", "rollout")
 
 
 def left_out(
-    rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Columns, note: Note, warn: Note
+    rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Sequence[Columns], note: Note, warn: Note
 ) -> set[str]:
     """Return columns that are not written again: earlier scores, and what is called otherwise from now on."""
     known = {name for table in tables for name in table.columns}
@@ -36,7 +37,8 @@ def left_out(
             f"{', '.join(f'{name!r:.80}' for name in stay[:3])}; a name in a file is never loaded as code, so the "
             "columns of their parts are unknown and stay as they are"
         )
-    renamed = {name for role, name in vars(columns).items() if name != getattr(Columns(), role)}
+    own = vars(OWN).items()
+    renamed = {getattr(each, role) for each in columns for role, name in own if role != "image"} - {*vars(OWN).values()}
     return {*gone, *recipe.parts, *renamed, "correct"}
 
 
@@ -57,11 +59,12 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
     return parts, unknown
 
 
-def check_once(rollouts: RolloutTable, tables: Sequence[Table], named: str) -> None:
+def check_once(rollouts: RolloutTable, tables: Sequence[Table], columns: Sequence[Columns]) -> None:
     """Check that no rollout is there twice, as far as files name and number them."""
-    numbered = [table for table in tables if {named, "rollout"} <= {*table.columns}]
+    named = zip(tables, (each.id for each in columns), strict=True)
+    numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
     if numbered:
-        RolloutTable(rollouts.paths, rollouts.files, [], [_Keys(numbered, named)]).check_once()
+        RolloutTable(rollouts.paths, rollouts.files, [], [_Keys(numbered)]).check_once()
 
 
 class _Keys:
@@ -69,16 +72,17 @@ class _Keys:
 
     columns = _KEY
 
-    def __init__(self, tables: Sequence[Table], named: str) -> None:
-        self.tables, self.own = tables, (named, "round", "rollout")
+    def __init__(self, tables: Sequence[tuple[Table, str]]) -> None:
+        self.tables = tables  # each with the column of names
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All rows; see ``Rows``."""
         schema = pa.schema([(name, COLUMNS[name]) for name in _KEY])
         yield pa.RecordBatch.from_pylist([], schema=schema)
-        for table in self.tables:
-            for batch in table.batches(self.own, whole=False):
-                names, rounds, numbers = (batch.column(name) for name in self.own)
+        for table, named in self.tables:
+            own = (named, "round", "rollout")
+            for batch in table.batches(columns_read(own), whole=False):
+                names, rounds, numbers = (batch.column(name) for name in own)
                 values = ([name_of(name) for name in names], rounds, numbers)
                 arrays = [arrow(each, field.type) for each, field in zip(values, schema, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema).select(list(columns))

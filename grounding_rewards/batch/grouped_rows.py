@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from grounding_rewards.batch.columns import OWN, FoundColumns
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
-from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.rollout_columns import COLUMNS
@@ -42,7 +42,7 @@ class _Row(Batch):
 
 
 def files_of_groups(
-    folder: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]
+    folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> list[Path]:
     """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
@@ -53,10 +53,10 @@ def files_of_groups(
     complete.parent.mkdir(exist_ok=True)
     with atomic_files() as outputs, ExitStack() as stack:
         outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all anew
-        writers = [stack.enter_context(pq.ParquetWriter(outputs.open(file), scorer.schema)) for file in files]
+        writers = [stack.enter_context(pq.ParquetWriter(outputs.open(file), scorers[0].schema)) for file in files]
         held: list[list[Any]] = [[] for _ in writers]
         size = 0
-        for number, rows in _scattered(scorer, sources, columns, count):
+        for number, rows in _scattered(scorers, sources, columns, count):
             held[number].append(rows)
             size += rows.nbytes
             if size > _HELD_BYTES:
@@ -71,25 +71,26 @@ def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFi
     names = ", ".join(str(source.table.path) for source in sources[:3])
     shown = SimpleNamespace(path=names, columns=scorer.schema.names)  # stands for the table in errors
     # Columns have the names of a rollout table by now, whatever they were called in the files.
-    scorer = replace(scorer, scorer=replace(scorer.scorer, columns=Columns()))
+    plain = replace(scorer.scorer, columns=OWN, found=FoundColumns(OWN), box_format=None, images=None)
+    scorer = replace(scorer, scorer=plain)
     with file.open("rb") as opened:
         table = pq.read_table(opened, schema=scorer.schema)
     if not len(table):  # whose groups all went elsewhere
         return pa.RecordBatch.from_pylist([], schema=scorer.schema)
     table = table.sort_by([(name, "ascending") for name in (*_GROUP, "rollout")]).combine_chunks()
     (whole,) = table.to_batches()
-    needed = [name for name in whole.schema.names if name in {*columns, *vars(Columns()).values()}]
+    needed = [name for name in whole.schema.names if name in {*columns, *vars(OWN).values()}]
     return scorer.scored(shown, _Row(0, whole.select(needed).to_pylist(), whole, 1.0), whole, _groups(whole))
 
 
 def _scattered(
-    scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str], count: int
+    scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str], count: int
 ) -> Iterator[tuple[int, Any]]:
     """Yield all rows, each with the number of its group's file."""
-    for place, source in enumerate(sources):
+    for place, (source, scorer) in enumerate(zip(sources, scorers, strict=True)):
         for batch in source.batches(columns):
             scorer.scorer.responses(source.table, batch)  # which are texts of some kind from here on
-            rows = scorer.unscored(source, place, batch)
+            rows = scorer.unscored(source, place, batch, alone=False)
             # Not hash(), which differs between processes: a run that goes on finds the groups in the same files.
             hashes = [blake2b(repr(group).encode(), digest_size=8).digest() for group in _groups(rows)]
             numbers = [int.from_bytes(each) % count for each in hashes]

@@ -17,16 +17,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
+from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.earlier_scores import check_once, left_out
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
-from grounding_rewards.batch.table_scorer import Columns, TableScorer
+from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
+from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.manifests import digest, read_manifest
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
@@ -44,6 +46,9 @@ _HELD_BYTES = 1 << 26
 
 _JUDGED = ["sample_id", "target", "image_size", "model_image_size"]
 """Columns that findings are made of."""
+
+_NAMED = ("response", "target", "image_size", "model_image_size", "id", "token_length")
+"""Columns that the manifest names; several names where files differ."""
 
 SHARD_BATCHES = 8
 """Batches of a file in one shard. A run that goes on after a kill does its unfinished shard again."""
@@ -77,6 +82,7 @@ def rescore(
     columns: Columns = _BY_DEFAULT,
     bad_target: str = "raise",
     box_format: str | None = None,
+    image_files: ImageFiles | None = None,
     overwrite: bool = False,
     advance: Advance = lambda done: None,
     note: Note = lambda text: None,
@@ -93,9 +99,10 @@ def rescore(
         rollouts: rows with responses and targets, or the files that hold them.
         recipe: the recipe, built by ``grounding_rewards.recipe``, so that the manifest can hold its name and options.
         out: the directory.
-        columns: names of the columns of the rollouts.
+        columns: names of the columns of the rollouts; those without one are found in each file.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
         box_format: how boxes of targets are written, as of ``Targets.from_list``; the directory has them as xyxy.
+        image_files: reads sizes that rows lack and conversions need from their images; None reads none.
         overwrite: replace a directory, or an unfinished run, that was made of something else.
         advance: takes the share that is done, 0 to 1.
         note: takes remarks on what becomes of columns.
@@ -122,7 +129,9 @@ def rescore(
             "score a file of whole attempts with `grounding-rewards score`"
         )
     table = rollouts if isinstance(rollouts, RolloutTable) else open_rollouts(rollouts)
-    scorer = TableScorer(recipe, columns, bad_target, as_box_format(box_format), warn)
+    scorer = TableScorer(
+        recipe, columns, bad_target, as_box_format(box_format), image_files, on_note=note, on_warning=warn
+    )
     done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
     for text in done.manifest.get("warnings", ()):
         warn(text)
@@ -144,43 +153,49 @@ class _Rescorer:
                 raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
         rows: tuple[Any, ...] = (*self.rollouts.parquet, *self.rollouts.rows)
         tables: list[Table] = [each.table if hasattr(each, "table") else LoggedTable(each) for each in rows]
-        for table in tables:
-            self.scorer.columns.check(table, label_free=self.scorer.recipe.label_free)
+        scorers = [self.scorer.of(table) for table in tables]
         states = [state_of(table) for table in tables]  # before content is read, because the files may grow meanwhile
-        identity = self._identity()
+        identity = self._identity([each.columns for each in scorers])
         with open_run(out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite) as run:
             if run is None:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
-            check_once(self.rollouts, tables, self.scorer.columns.id)
-            warned = list[str]()
-            return self._make(run, self._sources(tables, states, warned.append), warned)
+            columns, warned = [each.columns for each in scorers], list[str]()
+            check_once(self.rollouts, tables, columns)
+            return self._make(run, self._sources(tables, columns, states, warned.append), scorers, warned)
 
-    def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[RolloutFile]:
+    def _sources(
+        self, tables: Sequence[Table], columns: Sequence[Columns], states: Sequence[tuple[int, int]], warn: Note
+    ) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
-        scorer, sources = self.scorer, list[RolloutFile]()
-        gone = left_out(self.rollouts, tables, scorer.recipe, scorer.columns, self.note, warn)
+        sources = list[RolloutFile]()
+        gone = left_out(self.rollouts, tables, self.scorer.recipe, columns, self.note, warn)
         for table, state in zip(tables, states, strict=True):
             sources.append(RolloutFile.of(table, gone, state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 
-    def _make(self, run: Run, sources: Sequence[RolloutFile], warned: Sequence[str]) -> Rescored:
+    def _make(
+        self, run: Run, sources: Sequence[RolloutFile], readers: Sequence[TableScorer], warned: Sequence[str]
+    ) -> Rescored:
         """Write the shards that are not there yet, and the manifest."""
         recipe, names, made = self.scorer.recipe, list[str](), 0
         # Rollouts without numbers are numbered from file << 32. Beside files that have numbers, files count from 1, so
         # that the numbers do not meet.
         numbered = any("rollout" in each.table.columns for each in sources)
-        scorer = RolloutScorer(self.scorer, _schema(sources, recipe), first=int(numbered and len(sources) > 1))
-        columns = frozenset(vars(self.scorer.columns).values())  # needed as Python values, not as Arrow
+        schema, first = _schema(sources, recipe), int(numbered and len(sources) > 1)
+        scorers = [RolloutScorer(each, schema, first) for each in readers]
+        # Needed as Python values, not as Arrow.
+        pairs = zip(readers, sources, strict=True)
+        columns = frozenset(name for each, source in pairs for name in each.reads(source.table))
         if recipe.reads_extras:
             columns = frozenset(name for source in sources for name in source.table.columns)
         shards = _by_group if "groups" in recipe.needs else _by_file
-        for number, batches in enumerate(shards(run.folder, scorer, sources, columns)):
+        for number, batches in enumerate(shards(run.folder, scorers, sources, columns)):
             names.append(f"{PREFIX}{number:06d}.parquet")
             if names[-1] not in run:
                 with run.write(names[-1]) as file:
-                    _write(file, scorer.schema, self._advanced(batches))
+                    _write(file, schema, self._advanced(batches))
                     for source in sources:
                         source.check()  # before the shard gets its name: rows of a file that has changed are never kept
                 made += 1
@@ -193,7 +208,7 @@ class _Rescorer:
             yield batch
             self.advance(_READING + (1 - _READING) * done)
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self, columns: Sequence[Columns]) -> dict[str, Any]:
         """Return what a directory is made of: only one with the same identity is kept, or gone on with."""
         scorer = self.scorer
         config = scorer.recipe.to_dict()
@@ -202,7 +217,8 @@ class _Rescorer:
             "recipe": config,
             "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(config)],
             "plugins": plugins_named(config),
-            "columns": dict(vars(scorer.columns)),
+            "columns": {name: ", ".join(dict.fromkeys(getattr(each, name) for each in columns)) for name in _NAMED},
+            "image_root": (scorer.image_files and scorer.image_files.root) or None,
             "bad_target": str(scorer.bad_target),
             "box_format": scorer.box_format and str(scorer.box_format),
             "inputs": self.rollouts.inputs(),
@@ -214,12 +230,12 @@ Shard = Iterator[tuple[Any, float]]
 
 
 def _by_file(
-    folder: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]
+    folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> Iterator[Shard]:
     """Yield the shards of rows that are scored one by one: batches that follow each other in a file."""
 
     def scored(place: int, batches: Iterable[tuple[int, Batch]]) -> Shard:
-        source = sources[place]
+        source, scorer = sources[place], scorers[place]
         for _, batch in batches:
             rows = scorer.scored(source.table, batch, scorer.unscored(source, place, batch))
             yield rows, (place + batch.done) / len(sources)
@@ -232,13 +248,13 @@ def _by_file(
 
 
 def _by_group(
-    folder: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile], columns: Collection[str]
+    folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> Iterator[Shard]:
     """Yield the shards of rows that are compared with each other."""
-    files = files_of_groups(folder, scorer, sources, columns)
+    files = files_of_groups(folder, scorers, sources, columns)
     for number, file in enumerate(files, 1):
         # A generator, so that a shard that is there already is not scored again.
-        yield ((scored_groups(each, scorer, sources, columns), number / len(files)) for each in [file])
+        yield ((scored_groups(each, scorers[0], sources, columns), number / len(files)) for each in [file])
 
 
 def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:

@@ -41,8 +41,11 @@ class RolloutScorer:
     schema: Any
     first: int = 0
 
-    def unscored(self, source: RolloutFile, place: int, batch: Batch) -> Any:
-        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there."""
+    def unscored(self, source: RolloutFile, place: int, batch: Batch, *, alone: bool = True) -> Any:
+        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.
+
+        ``alone`` is False where its rows are scored elsewhere, with others: then sizes of images are there, too.
+        """
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
         sizes = self.scorer.bad_target == "abstain"
@@ -56,8 +59,13 @@ class RolloutScorer:
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
-        if self.scorer.box_format not in (None, BoxFormat.XYXY):
+        found = self.scorer.found
+        if self.scorer.box_format not in (None, BoxFormat.XYXY) or (found and found.layout):
             arrays["target"] = self._as_xyxy(batch, arrays["target"])
+        if (found and "image_size" in found.guessed) or (self.scorer.images is not None and not alone):
+            known = self.scorer.needed_sizes(source.table, batch)
+            written = [None] * len(batch) if known is None else [size and [*size] for size in known]
+            arrays["image_size"] = pa.array(written, arrays["image_size"].type)
         if not arrays["source"].null_count < len(batch):
             arrays["source"] = source.column(batch, "data_source", pa.string())  # verl's name of it
         arrays["rollout"] = self._numbers(source, place, batch, arrays["rollout"])
@@ -87,7 +95,7 @@ class RolloutScorer:
 
     def _as_xyxy(self, batch: Batch, written: Any) -> Any:
         """Return targets with boxes as x1 y1 x2 y2, which is what readers of a rollout table take them for."""
-        values = [_cell(batch, row, self.scorer.columns.target) for row in range(len(batch))]
+        values = self.scorer.targets(batch)
         native, box_format = self.scorer.recipe.native, self.scorer.box_format
         read = Targets.from_list(values, native=native, bad_target="abstain", box_format=box_format)
         texts = [
@@ -106,10 +114,8 @@ class RolloutScorer:
     def _names(self, source: RolloutFile, batch: Batch) -> Any:
         """The names of samples: as they came, else their target's id, else made of what rows say."""
         column = self.scorer.columns.id
-        if isinstance(batch.whole, list):
+        if isinstance(batch.whole, list) or column not in batch.whole.schema.names:
             values = batch.column(column)
-        elif column not in batch.whole.schema.names:
-            values = [None] * len(batch)
         elif pa.types.is_string(batch.whole.column(column).type) and not batch.whole.column(column).null_count:
             return batch.whole.column(column)
         else:
@@ -122,7 +128,8 @@ class RolloutScorer:
                     "a text or a whole number, or null"
                 )
         unnamed = [row for row, name in enumerate(names) if name is None]
-        targets = [_cell(batch, row, self.scorer.columns.target) for row in unnamed]
+        every = self.scorer.targets(batch) if unnamed else []
+        targets = [every[row] for row in unnamed]
         read = self.scorer.read_targets(targets).rows if unnamed else ()
         for row, target, known in zip(unnamed, targets, read, strict=True):
             own = None if known is None or known.id is None else str(known.id)

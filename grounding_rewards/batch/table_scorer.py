@@ -9,45 +9,36 @@ from typing import Any, get_args
 
 import numpy as np
 
-from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, score_rows
+from grounding_rewards.batch.columns import Columns, FoundColumns, find, has
+from grounding_rewards.batch.image_sizes import RowImages
+from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
 from grounding_rewards.coords.image_sizes import read_size
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import Note, joined, require_column
+from grounding_rewards.tables.base import Note, joined, require_column, value_at
+from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.folders import folder_of
+from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.findings import Finding, findings
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Names of a table's columns: each attribute stands for what the column of that name holds."""
-
-    response: str = "response"
-    target: str = "target"
-    image_size: str = "image_size"
-    model_image_size: str = "model_image_size"
-    id: str = "sample_id"
-    token_length: str = "token_length"
-
-    def check(self, table: Table, *, label_free: bool = False) -> None:
-        """Check that the table has the columns that every score needs, and those with names other than the default."""
-        needed = ("response",) if label_free else ("response", "target")
-        for role, default in vars(Columns()).items():
-            name = getattr(self, role)
-            if role in needed or name != default:
-                require_column(table, name, f"--{role.replace('_', '-')}-column")
+from grounding_rewards.targets.read import PLACES
 
 
 @dataclass(frozen=True)
 class TableScorer:
     """Score batches of a table; errors name the file and the row.
 
+    Columns without names are found in each table: ``of`` returns the scorer of one table.
     ``box_format`` says how boxes are written, as of ``Targets.from_list``.
-    ``on_warning`` takes what looks wrong with rows, ``on_findings`` the findings about targets, batch by batch.
+    ``image_files`` reads sizes that rows lack and conversions need from the images that rows name, by default in the
+    folder of the table; None reads no images.
+    ``on_note`` takes which columns were guessed, ``on_warning`` what looks wrong with rows, ``on_findings`` what is
+    suspected of targets, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither "raise" nor "abstain".
@@ -57,12 +48,47 @@ class TableScorer:
     columns: Columns
     bad_target: str = "raise"
     box_format: BoxFormat | None = None
+    image_files: ImageFiles | None = None
+    found: FoundColumns | None = None
+    images: RowImages | None = field(default=None, repr=False)
+    on_note: Note = field(default=lambda text: None, repr=False, compare=False)
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
     on_findings: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
             raise RecipeError(f"bad_target: got {self.bad_target!r:.60}; expected one of {', '.join(choices)}")
+
+    def of(self, table: Table) -> TableScorer:
+        """Return the scorer of one table, which knows its columns.
+
+        Raises:
+            TableError: a column is missing, or there are two for one thing; names the option to set.
+        """
+        if self.found is not None:
+            return self
+        found = find(table, self.columns, label_free=self.recipe.label_free)
+        layout, box_format, files = found.layout, self.box_format, self.image_files
+        for text in (*([layout.note(box_format, self._named_space)] if layout else ()), *found.notes):
+            self.on_note(text)
+        if layout is not None:
+            box_format = box_format or layout.box_format
+        if files is not None:
+            files = replace(files, root=files.root or str(folder_of(table.path).absolute()))
+        images = None if files is None else RowImages(files, found.columns.image, self.on_note, found.no_image)
+        return replace(self, columns=found.columns, found=found, box_format=box_format, images=images)
+
+    @property
+    def _named_space(self) -> CoordSpace | None:
+        """The space of targets that an option names."""
+        return self.recipe.target_space if "target_space" in dict(self.recipe.options) else None
+
+    def used(self, table: Table) -> dict[str, str]:
+        """Return the columns that are read of a table, by role, for JSON."""
+        names = {name: column for name, column in vars(self.columns).items() if has(table, column)}
+        if self.images is None or not self.images.read:
+            names.pop("image", None)
+        return names
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
         """Return the table's batches with the columns that scoring needs, and the columns ``by``.
@@ -72,16 +98,37 @@ class TableScorer:
         Raises:
             TableError: a column is missing.
         """
-        self.columns.check(table, label_free=self.recipe.label_free)
+        if self.found is None:
+            return self.of(table).batches(table, by=by, whole=whole)
         for name in by:
             require_column(table, name, "--by")
-        if "groups" in self.recipe.needs and self.columns.target not in table.columns:
+        if "groups" in self.recipe.needs and not has(table, self.columns.target):
             require_column(table, self.columns.id, "--id-column")
-        columns = None if self.recipe.reads_extras else [*vars(self.columns).values(), *by]
+        columns = None if self.recipe.reads_extras else [*self.reads(table), *by]
         if not self.recipe.needs & {"groups", "trajectories"}:
             return table.batches(columns, whole=whole)
         # A directory has a batch a file at least, and a row is to be compared with those of other files, too.
         return iter([joined(table.batches(columns, whole=whole, size=np.iinfo(np.int32).max))])
+
+    def reads(self, table: Table) -> tuple[str, ...]:
+        """Return the columns of a table that scoring reads."""
+        layout = self.found.layout if self.found else None
+        names = {**vars(self.columns), **({} if self._reads_images(table) else {"image": ""})}
+        return columns_read([*names.values(), *(sorted(layout.reads) if layout else ())])
+
+    def _reads_images(self, table: Table) -> bool:
+        """Return True where images may be needed; their bytes are not read for the few rows that lack a size."""
+        layout = self.found.layout if self.found else None
+        targets = self._named_space or (layout.space if layout else self.recipe.target_space)
+        one = len({self.recipe.space, self.recipe.response_space, targets}) == 1 and "screen" not in self.recipe.needs
+        if self.images is None or one:
+            return False
+        schema, top = schema_of(table), self.columns.image.partition(".")[0]
+        if schema is None or top not in schema.names or not has(table, self.columns.image_size):
+            return True
+        from grounding_rewards.tables.parquet import holds_bytes  # pyarrow, which JSON does without
+
+        return not holds_bytes(schema.field(top).type)
 
     def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
         """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample.
@@ -90,26 +137,46 @@ class TableScorer:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
                 compared, or a target cannot be used under ``"raise"``; names the file and the row.
         """
-        reads_extras = self.recipe.reads_extras
+        if self.found is None:
+            return self.of(table).score(table, batch, groups=groups)
+        reads_extras, targets = self.recipe.reads_extras, self.targets(batch)
         inputs = Inputs(
             self.responses(table, batch),
-            batch.column(self.columns.target),
+            targets,
             # Rows of JSON may have keys that the first batch, which names the columns, lacks.
             extras={name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
             if reads_extras
             else None,
-            image_sizes=self.sizes(table, batch, self.columns.image_size),
+            image_sizes=self.image_sizes(table, batch, targets),
             model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
             token_lengths=self.lengths(table, batch) if reads_extras else None,
             box_format=self.box_format,
         )
         scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
+        errors, why = scored.scores.errors, dict[int, str]()
+        if errors and self.images is not None:
+            sizes, why = self.images.filled(batch, inputs.image_sizes, errors, self.recipe)
+            if sizes != inputs.image_sizes:
+                again = replace(inputs, image_sizes=sizes, groups=scored.rollouts.groups)
+                scored = score_rows(self.recipe, again, "abstain")
         if self.bad_target == "raise" and scored.scores.errors:
-            raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
+            row, error = next(iter(scored.scores.errors.items()))
+            raise self._bad_target(table, batch, row, error, why.get(row, ""))
         if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe, partly=True)):
             self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
         return scored
+
+    def targets(self, batch: Batch) -> list[Any]:
+        """Return the targets of a batch; of a layout in the wire form, or the error of a row without one."""
+        if self.found is not None and self.found.layout is not None:
+            layout = self.found.layout
+            space = None if self._named_space else layout.space  # a space in the target would go before the option
+            return [layout.wire(row, space) for row in batch.rows]
+        values, place = batch.column(self.columns.target), self.columns.target.rpartition(".")[2]
+        if place in PLACES and self.recipe.native is None:  # a column polygon of bare lists
+            return [{place: value} if isinstance(value, list) else value for value in values]
+        return values
 
     def read_targets(self, targets: Sequence[Any]) -> Targets:
         """Read targets as ``score`` does; those that cannot be read abstain."""
@@ -122,7 +189,8 @@ class TableScorer:
             if text is not None and not isinstance(text, str):
                 came = f"{type(text).__name__} {text!r:.60}"
                 raise TableError(
-                    f"{table.path}, {batch.place(row)}: {self.columns.response}: got {came}; expected a string or null"
+                    f"{table.path}, {batch.place(row)}: {self.columns.response}: got {came}; expected a string or "
+                    f"null{self.columns.another('response')}"
                 )
         return responses
 
@@ -132,8 +200,11 @@ class TableScorer:
         A row without either whose target cannot be read is a sample of its own.
         """
         names: list[Hashable] = []
+        stands_in = self.found is not None and "id" in self.found.guessed
         for row, sample in enumerate(batch.column(self.columns.id)):
             target = targets.rows[row]
+            if stands_in and target is not None and target.id is not None:
+                sample = target.id
             if sample is None:
                 sample = targets.errors[row].sample if target is None else target.id
                 if target is None and sample == row:  # the error has only the row's number to name it by
@@ -174,17 +245,43 @@ class TableScorer:
             size = read_size(value)
             if size is None and value is not None and self.bad_target == "raise":
                 came = f"{value!r:.60}"
+                field = "image_size" if name == self.columns.image_size else "model_image_size"
                 raise TableError(
                     f"{table.path}, {batch.place(row)}: {name}: got {came}; expected [width, height] or null"
+                    f"{self.columns.another(field)}"
                 )
             sizes.append(size)
         return sizes if any(sizes) else None
 
-    def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
+    def image_sizes(self, table: Table, batch: Batch, targets: Sequence[Any]) -> Sizes | None:
+        """Return the column of image sizes, or None where no row has one; of a guess only what targets do not say."""
+        sizes = self.sizes(table, batch, self.columns.image_size)
+        if sizes is None or self.found is None or "image_size" not in self.found.guessed:
+            return sizes
+        own = self.read_targets(targets).rows
+        return [None if target and target.image_size else size for target, size in zip(own, sizes, strict=True)]
+
+    def needed_sizes(self, table: Table, batch: Batch) -> Sizes | None:
+        """Return the image sizes of a batch as ``score`` knows them: of the column, where they are needed of images."""
+        targets = self.targets(batch)
+        sizes = self.image_sizes(table, batch, targets)
+        if self.images is None:
+            return sizes
+        model_sizes, rows = self.sizes(table, batch, self.columns.model_image_size), len(batch)
+        ready = self.recipe.prepare(
+            [None] * rows, self.read_targets(targets), image_sizes=sizes, model_image_sizes=model_sizes,
+            groups=range(rows), bad_target="abstain",
+        )  # fmt: skip
+        return self.images.filled(batch, sizes, ready.targets.errors, self.recipe)[0]
+
+    def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError, no_image: str) -> TableError:
         """Return the error of one row's target, with the place of that row in the file."""
-        name = batch.rows[row].get(self.columns.id)
+        name = value_at(batch.rows[row], self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))
-        size = getattr(self.columns, error.field, None) if error.field.endswith("image_size") else None
-        absent = size is not None and size not in table.columns
-        hint = f"; the file has no column {size!r} (--{error.field.replace('_', '-')}-column)" if absent else ""
-        return TableError(f"{table.path}, {batch.place(row)}: {named}{hint}")
+        hints = [str(named)]
+        if self.found is not None and self.found.layout is not None:
+            hints.append(f"rows were read as in {self.found.layout.name}; --target-column names another target")
+        hints += [no_image] if no_image else []
+        if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
+            hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column)")
+        return TableError(f"{table.path}, {batch.place(row)}: {'; '.join(hints)}")

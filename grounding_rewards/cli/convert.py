@@ -12,13 +12,13 @@ import typer
 from grounding_rewards.catalogue import recipe as build
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting import LAYOUTS, TargetReader, Wording
-from grounding_rewards.converting.columns import GUESSED
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS
 from grounding_rewards.converting.result import Converted, NotConvertedError
 from grounding_rewards.converting.run import Converter
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS
 
 
 class Trainer(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,27 +31,34 @@ def evaluate_files(
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
+    images: options.SizedImages,
     split: options.RowsSplit = None,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
     Prints a row a file, the responses by reason, the refusals if any are asked for, and a table for every --by field.
 
+    Columns that no option names are guessed by their names, and layouts of benchmarks are recognised; stderr says so.
+
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """
-    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, on_warning=terminal.warn)
+    scorer = TableScorer(
+        catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, images, on_note=terminal.note_once(),
+        on_warning=terminal.warn,
+    )  # fmt: skip
     fields = list(dict.fromkeys(by or ()))
-    evaluations, warned = [], list[list[str]]()
+    evaluations, further = [], list[dict[str, Any]]()
     for file in files:
         known = len(terminal.warnings())
-        evaluations.append((str(file), _evaluate(file, split, scorer, fields)))
-        warned.append(terminal.warnings()[known:])
+        evaluation, read = _evaluate(file, split, scorer, fields)
+        evaluations.append((str(file), evaluation))
+        further.append({"columns": read, "warnings": terminal.warnings()[known:]})
     if as_json:
         own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
         terminal.print_json(
             [
-                {"file": file, **own, **each.to_dict(), "warnings": texts}
-                for (file, each), texts in zip(evaluations, warned, strict=True)
+                {"file": file, **own, **each.to_dict(), **more}
+                for (file, each), more in zip(evaluations, further, strict=True)
             ]
         )
     else:
@@ -60,11 +67,12 @@ def evaluate_files(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str]) -> Evaluation:
+def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str]) -> tuple[Evaluation, dict[str, str]]:
+    """Evaluate a file; return its columns beside the result."""
     table = open_rows(file, split)
     parts, noticed = list[Evaluation](), list[Finding]()
     wrong: TargetError | None = None
-    scorer = replace(scorer, on_findings=noticed.extend)
+    scorer = replace(scorer, on_findings=noticed.extend).of(table)
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scored = scorer.score(table, batch)
@@ -79,4 +87,4 @@ def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str])
         terminal.warn(f"{file}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
-    return evaluation
+    return evaluation, scorer.used(table)

@@ -12,10 +12,10 @@ import numpy as np
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.table_scorer import Columns, TableScorer
+from grounding_rewards.batch.columns import Columns
+from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain import Case, compare, explain
@@ -23,6 +23,8 @@ from grounding_rewards.explain.case import Size
 from grounding_rewards.explain.rows import row_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.targets.findings import described, findings
 
 _ROW, _PICTURE = "A row of a file", "A picture"
@@ -60,13 +62,12 @@ def explain_score(
     image: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The screenshot to draw it over.", rich_help_panel=_PICTURE)
     ] = None,
-    max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
-    max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
     file: Annotated[Path | None, typer.Option(metavar="FILE", help=options.ROWS, rich_help_panel=_ROW)] = None,
     row: Annotated[
         int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
     ] = None,
     columns: options.FileColumns,
+    images: options.SizedImages,
     split: options.RowsSplit = None,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
@@ -83,29 +84,31 @@ def explain_score(
     _check(response, file, row, beside, columns)
     if split is not None and file is None:
         raise RecipeError("--split: got it without --file and --row, the row of a directory")
+    if images.root and file is None:
+        raise RecipeError("--image-root: got it without --file and --row, the row whose image has a size")
     _check_picture(plot, image)
     if response is None and file is None:
         chosen = catalogue.shown_with(name, chosen)
     recipe = catalogue.recipe(name, **chosen)
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
-        case = row_of(
-            file,
-            row or 0,
-            [TableScorer(each, columns, box_format=box_format, on_warning=terminal.warn) for each in (recipe, *others)],
-            split,
-        )
+        table = open_rows(file, split)
+        scorer = TableScorer(
+            recipe, columns, box_format=box_format, image_files=images, on_note=terminal.note,
+            on_warning=terminal.warn,
+        ).of(table)  # fmt: skip
+        columns = scorer.columns
+        case = row_of(table, row or 0, [replace(scorer, recipe=each) for each in (recipe, *others)])
     elif response is not None:
         case = replace(_case(recipe, response, target, group or (), sizes), box_format=box_format)
     elif recipe.example is not None:
         case = Case.of(recipe.example)
     else:
         raise RecipeError(f"{recipe.name} has no example: give --response and --target, or --file and --row")
-    files = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
     # (h, w), in shades of grey
-    shot = None if image is None else np.asarray(files.decode(Image(str(image.absolute()))).convert("L"))
+    shot = None if image is None else np.asarray(_decoded(images, image).convert("L"))
     sized = case if shot is None else _sized(recipe, case, shot.shape, str(image))
-    origins = _origins(columns if file is not None else None, sizes, case)
+    origins = _origins({} if file is None else scorer.used(table), sizes, case)
     if sized is not case:
         origins["pixel"] = f"the size of {image}"
     gone: BrokenPipeError | None = None
@@ -123,6 +126,11 @@ def explain_score(
             terminal.note(note)
     if gone is not None:
         raise gone
+
+
+def _decoded(files: ImageFiles, image: Path) -> Any:
+    """Decode the screenshot, wherever the images of rows lie."""
+    return replace(files, root="", hint="").decode(Image(str(image.absolute())))
 
 
 def _case(
@@ -201,12 +209,15 @@ def _others(first: str, names: str | None, chosen: Mapping[str, Any]) -> tuple[l
     return others, left_out
 
 
-def _origins(columns: Columns | None, sizes: Mapping[str, str | None], case: Case) -> dict[str, str]:
-    """Return where the sizes come from that do not stand in the target, by space."""
+def _origins(columns: Mapping[str, str], sizes: Mapping[str, str | None], case: Case) -> dict[str, str]:
+    """Return where the sizes come from that do not stand in the target, by space; ``columns`` are those of the file."""
     origins = {}
     for space, name in _SIZES.items():
-        if columns is not None and getattr(case, f"{name}s") is not None:
-            origins[space] = f"column {getattr(columns, name)} of the file"
+        if columns and getattr(case, f"{name}s") is not None:
+            image = name == "image_size" and "image" in columns
+            origins[space] = (
+                f"the image in column {columns['image']}" if image else f"column {columns[name]} of the file"
+            )
         elif sizes[name] is not None:
             origins[space] = _flag(name)
     return origins

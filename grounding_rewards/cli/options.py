@@ -11,11 +11,13 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.batch.table_scorer import Columns
+from grounding_rewards.batch.columns import Columns
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.unique_keys import unique_keys
 
@@ -159,29 +161,48 @@ def _recipe_options(
     )  # fmt: skip
 
 
-def _column(text: str) -> Any:
-    return typer.Option(help=text, rich_help_panel="Columns of the file")
+def _column(role: str, text: str) -> Any:
+    """Build the option that names a column; its help lists the names that are taken without it."""
+    names = " ".join(GUESSED[role])
+    return typer.Option(metavar="NAME", help=f"{text} By name: {names}.", rich_help_panel="Columns of the file")
 
 
 def _columns(
-    response_column: Annotated[str, _column("The model's response.")] = "response",
-    target_column: Annotated[str, _column("The target: the right answer.")] = "target",
-    image_size_column: Annotated[str, _column("Width and height of the original image, where needed.")] = "image_size",
+    response_column: Annotated[str | None, _column("response", "The model's response.")] = None,
+    target_column: Annotated[str | None, _column("target", "The target: the right answer.")] = None,
+    image_size_column: Annotated[
+        str | None,
+        _column("image-size", "Width and height of the original image, where needed: one column, or two as `W,H`."),
+    ] = None,
     model_image_size_column: Annotated[
-        str, _column("Width and height of the image that the model saw, where needed.")
-    ] = "model_image_size",
-    id_column: Annotated[str, _column("The sample's name, for groups and errors; else its target's id.")] = "sample_id",
+        str | None, _column("model-image-size", "Width and height of the image that the model saw, where needed.")
+    ] = None,
+    id_column: Annotated[
+        str | None, _column("id", "The sample's name, for groups and errors; else its target's id.")
+    ] = None,
     token_length_column: Annotated[
-        str, _column("The response's length in tokens, for rewards of length.")
-    ] = "token_length",
+        str | None, _column("token-length", "The response's length in tokens, for rewards of length.")
+    ] = None,
+    image_column: Annotated[str | None, _column("image", "The image, read for a size that a row lacks.")] = None,
 ) -> Columns:
     return Columns(
-        response_column, target_column, image_size_column, model_image_size_column, id_column, token_length_column
-    )
+        response_column or "", target_column or "", image_size_column or "", model_image_size_column or "",
+        id_column or "", token_length_column or "", image_column or "",
+    )  # fmt: skip
+
+
+def _image_files(
+    image_root: ImageRoot = None,
+    max_image_bytes: MaxImageBytes = MAX_IMAGE_BYTES,
+    max_image_pixels: MaxImagePixels = MAX_IMAGE_PIXELS,
+) -> ImageFiles:
+    root = "" if image_root is None else str(image_root.absolute())
+    return ImageFiles(root, max_image_bytes, max_image_pixels, "; name the folder of relative paths by --image-root")
 
 
 RecipeOptions = Annotated[dict[str, Any], _recipe_options]
 FileColumns = Annotated[Columns, _columns]
+SizedImages = Annotated[ImageFiles, _image_files]
 """Several options as one argument: ``application.strict`` calls the function for it."""
 
 

@@ -37,6 +37,7 @@ def score(
     prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
     columns: options.FileColumns,
+    images: options.SizedImages,
     split: options.RowsSplit = None,
 ) -> None:
     """Score every row of a file with a recipe, and write the rows with their scores.
@@ -44,11 +45,15 @@ def score(
     New columns: total, acc, valid, the recipe's parts, reason, x and y (the point that was read, in the recipe's
     space) and dialect; of a recipe that judges actions also action_name and arguments, what was read as JSON, with
     ends of drags in the recipe's space. A row whose target cannot be used has no scores. All other columns stay as
-    they are.
+    they are. Columns that no option names are guessed by their names, and layouts of benchmarks are recognised; stderr
+    says so.
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
-    scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, on_warning=terminal.warn)
+    scorer = TableScorer(
+        catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, images, on_note=terminal.note,
+        on_warning=terminal.warn,
+    )  # fmt: skip
     summary = _write(file, split, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
@@ -62,7 +67,7 @@ def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix
     table = open_rows(file, split)
     parts: list[Evaluation] = []
     total, notes, noticed = 0.0, list[str](), list[Finding]()
-    scorer = replace(scorer, on_findings=noticed.extend)
+    scorer = replace(scorer, on_findings=noticed.extend).of(table)
     wrong: TargetError | None = None
     with (
         terminal.progress(f"scoring {file.name}") as advance,
@@ -83,7 +88,8 @@ def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix
         terminal.warn(f"the first of the rows that are not valid: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
-    return _summary(file, out, scorer.recipe, merge(parts), total)
+    summary = _summary(file, out, scorer.recipe, merge(parts), total)
+    return {**summary, "columns": scorer.used(table)}
 
 
 def _new(recipe: Recipe, prefix: str) -> dict[str, type]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from grounding_rewards.errors import printable as printable
@@ -34,6 +35,11 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
 def note(text: str) -> None:
     """Print a remark on stderr."""
     sys.stderr.write(f"note: {printable(text)}\n")
+
+
+def note_once() -> Callable[[str], None]:
+    """Return what prints remarks, each of them once, however many files they are about."""
+    return cache(note)
 
 
 def warn(text: str) -> None:

@@ -8,16 +8,14 @@
 """
 
 from grounding_rewards.converting import easyr1, trl, verl
-from grounding_rewards.converting.columns import ChosenColumns, ColumnNames, Survey, find_columns
 from grounding_rewards.converting.layout import Layout
 from grounding_rewards.converting.prompts import Wording
-from grounding_rewards.converting.samples import Reading, ReadRows, Sample, read_rows
+from grounding_rewards.converting.samples import ColumnNames, Reading, ReadRows, Sample, read_rows
 from grounding_rewards.converting.targets import TargetReader
 
 LAYOUTS = {layout.name: layout for layout in (verl.LAYOUT, trl.LAYOUT, easyr1.LAYOUT)}
 """Trainers by name."""
 
 __all__ = [
-    "LAYOUTS", "ChosenColumns", "ColumnNames", "Layout", "ReadRows", "Reading", "Sample", "Survey", "TargetReader",
-    "Wording", "find_columns", "read_rows",
+    "LAYOUTS", "ColumnNames", "Layout", "ReadRows", "Reading", "Sample", "TargetReader", "Wording", "read_rows",
 ]  # fmt: skip

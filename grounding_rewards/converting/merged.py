@@ -9,12 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from grounding_rewards.converting import Layout, Reading
-from grounding_rewards.converting.columns import value_at
 from grounding_rewards.converting.layout import IMAGES, MESSAGES, over
 from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
-from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.base import Note, value_at
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.inferred_schema import Inferred
 from grounding_rewards.tables.parquet import refuse_bytes

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.converting import Layout, Reading, Sample, Survey, TargetReader, Wording, find_columns, read_rows
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.converting import ColumnNames, Layout, Reading, Sample, TargetReader, Wording, read_rows
 from grounding_rewards.converting.layout import IMAGES
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
 from grounding_rewards.converting.result import (  # fmt: skip
@@ -23,8 +22,10 @@ from grounding_rewards.converting.result import (  # fmt: skip
 from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
+from grounding_rewards.tables.columns import Survey, find_columns
 from grounding_rewards.tables.files import PARQUET, schema_of, stem_of
 from grounding_rewards.tables.folders import folder_of, open_rows
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns
@@ -137,9 +138,9 @@ class Converter:
                 hint = near(name, survey.names) or "."
                 raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(survey.names)}")
         named = dict(self.columns) if self.source is None else {**self.columns, "source": ""}
-        columns, guesses, remarks = find_columns(
-            survey.rows(), named, optional={"target"} if self.label_free else (), dropped=self.dropped
-        )
+        needed = ("instruction",) if self.label_free else ("target", "instruction")
+        chosen, guesses, remarks = find_columns(survey.rows(), named, needed=needed, dropped=self.dropped)
+        columns = ColumnNames(**{role.replace("-", "_"): column for role, column in chosen.items()})
         target_reader = self.target_reader(columns.target)
         # A file's name need not be UTF-8; a text of a row must be.
         unnamed = stem_of(file).encode("utf-8", "backslashreplace").decode()

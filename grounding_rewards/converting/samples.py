@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.converting.columns import ColumnNames, value_at
-from grounding_rewards.converting.image_files import Image, ImageInfo, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
-from grounding_rewards.tables.base import number
+from grounding_rewards.tables.base import value_at
+from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.image_files import Image, ImageInfo, read_images
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.targets.findings import Finding, inverted_boxes
 from grounding_rewards.targets.target import Target
@@ -26,6 +26,32 @@ Size = tuple[float, float]
 Look = Callable[[Image], ImageInfo | None]
 _LARGEST_ID = 2**63 - 1
 _SHOWN = 5  # samples with the name of an earlier one
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """Names of columns; None for an absent one. ``a.b`` is the field b of the column a.
+
+    Attributes:
+        target: targets.
+        instruction: instructions, texts or conversations.
+        image: images, or lists of images.
+        image_size: width and height in one column, or in two with a comma between them.
+        id: names of samples.
+        source: names of data sets.
+    """
+
+    instruction: str
+    target: str | None = None
+    image: str | None = None
+    image_size: str | None = None
+    id: str | None = None
+    source: str | None = None
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Return the columns to read."""
+        return columns_read(vars(self).values())
 
 
 @dataclass(frozen=True)
@@ -173,7 +199,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
 
 def _size(row: Mapping[str, Any], reading: Reading, target: Target, info: ImageInfo | None) -> Size | None:
     """Return the size by columns or the target, which must agree, else that of the image itself."""
-    columns, stated = ",".join(reading.columns.image_size), _size_of(row, reading.columns)
+    columns, stated = reading.columns.image_size, _size_of(row, reading.columns)
     if stated and target.image_size and stated != target.image_size:
         raise ConvertError(f"image size: the target says {list(target.image_size)}, the column {list(stated)}")
     if info is None:
@@ -188,16 +214,14 @@ def _size(row: Mapping[str, Any], reading: Reading, target: Target, info: ImageI
 
 
 def _size_of(row: Mapping[str, Any], columns: ColumnNames) -> Size | None:
-    values = [value_at(row, name) for name in columns.image_size]
-    if all(value is None for value in values):
+    came = value_at(row, columns.image_size)
+    if came is None:
         return None
-    came = values[0] if len(values) == 1 else list(map(number, values))
     stated = read_size(came)
     if stated is None:
-        names = ",".join(columns.image_size)
         raise ConvertError(
-            f"image size ({names}): got {came!r:.80}; expected [width, height]; --image-size-column names another, or "
-            "none"
+            f"image size ({columns.image_size}): got {came!r:.80}; expected [width, height]; --image-size-column names "
+            "another, or none"
         )
     return stated
 

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import some
-from grounding_rewards.tables.folders import open_rows
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.table_scorer import TableScorer
 
 
-def row_of(file: Path, row: int, scorers: Sequence[TableScorer], split: str | None = None) -> Case:
+def row_of(table: Table, row: int, scorers: Sequence[TableScorer]) -> Case:
     """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
 
     Args:
-        file: a file or a directory of rows, as ``open_rows`` reads it.
+        table: the table.
         row: counted from 0.
-        scorers: the recipes that judge it, all with the same columns; the table has the first one's form of targets.
-        split: of a directory.
+        scorers: scorers of this table with the recipes that judge the row, all with the same columns; the table has the
+            first one's form of targets.
 
     Raises:
         TableError: there is no such row or column, a response is no text, or a size cannot be read.
     """
-    table, rows = open_rows(file, split), 0
-    scorers[0].columns.check(table, label_free=scorers[0].recipe.label_free)
+    rows = 0
     grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
     # Its batches hold all rows that the others need, too.
     widest = grouped or next((scorer for scorer in scorers if "trajectories" in scorer.recipe.needs), scorers[0])
@@ -38,7 +35,7 @@ def row_of(file: Path, row: int, scorers: Sequence[TableScorer], split: str | No
         rows = batch.start + len(batch)
         if batch.start <= row < rows:
             return _case(table, scorers, grouped, batch, row - batch.start, further=further)
-    raise TableError(f"{file}: --row: got {row}; expected one from 0 to {rows - 1}")
+    raise TableError(f"{table.path}: --row: got {row}; expected one from 0 to {rows - 1}")
 
 
 def _case(
@@ -51,7 +48,7 @@ def _case(
     further: bool,
 ) -> Case:
     scorer, chosen, groups = scorers[0], {index}, None
-    targets = batch.column(scorer.columns.target)
+    targets = scorer.targets(batch)
     if any(each.recipe.needs & {"groups", "trajectories"} for each in scorers):
         read = scorer.read_targets(targets)
         if grouped is not None:
@@ -61,8 +58,8 @@ def _case(
             chosen |= _same([row and row.trajectory for row in read.rows], index)
     indices = sorted(chosen)
     alone = [some(batch, [place]) for place in indices]  # one by one: a bad row of another sample is no error here
-    names = scorer.columns.image_size, scorer.columns.model_image_size
-    sizes = [[scorer.sizes(table, one, name) for one in alone] for name in names]
+    sizes = [[scorer.needed_sizes(table, one) for one in alone]]
+    sizes.append([scorer.sizes(table, one, scorer.columns.model_image_size) for one in alone])
     known = [tuple(size[0] if size else None for size in column) for column in sizes]
     lengths = [length[0] for length in (scorer.lengths(table, one) for one in alone) if length] if further else []
     return Case(

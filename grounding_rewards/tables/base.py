@@ -56,7 +56,9 @@ class Batch:
         return len(self.rows)
 
     def column(self, name: str) -> list[Any]:
-        """One column's values, None where a row lacks it."""
+        """Return one column's values, None where a row lacks it; ``a.b`` and ``a,b`` are as of ``value_at``."""
+        if "." in name or "," in name:
+            return [value_at(row, name) for row in self.rows]
         return [row.get(name) for row in self.rows]
 
     def numbers(self, name: str) -> list[Any]:
@@ -141,6 +143,24 @@ def number(value: Any) -> Any:
     except (ValueError, RecursionError):
         return value
     return plain if isinstance(plain, int | float) else value
+
+
+def value_at(row: Mapping[str, Any], name: str | None) -> Any:
+    """Return a row's value in a column, in a field of one, or in two columns; None without it.
+
+    >>> value_at({"reward_model": {"ground_truth": [1, 2, 3, 4]}}, "reward_model.ground_truth")
+    [1, 2, 3, 4]
+    >>> value_at({"width": "640", "height": 480}, "width,height")
+    [640, 480]
+    """
+    if name is None or name in row:
+        return None if name is None else row[name]
+    if "," in name:
+        values = [number(value_at(row, part)) for part in name.split(",")]
+        return None if all(value is None for value in values) else values
+    top, _, rest = name.partition(".")
+    inner = row.get(top)
+    return value_at(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
 class Table(Protocol):

@@ -10,9 +10,10 @@ from itertools import chain
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.json_lines import JsonLinesTable, Read
 
-_RESPONSES = frozenset({"response", "responses", "prediction", "pred", "output", "completion", "model_response"})
+_RESPONSES = frozenset(GUESSED["response"])
 """Columns where an empty cell is an empty text. Elsewhere it is null: no size, no id, no verdict."""
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _LARGEST = (1 << 31) - 1

@@ -112,8 +112,8 @@ class RolloutFile:
         whole: Any = batch.whole
         if isinstance(whole, list):
             values = batch.column(name) if kind == pa.string() else batch.numbers(name)
-        elif name not in whole.schema.names:
-            return pa.nulls(len(batch), kind)
+        elif name not in whole.schema.names:  # nor is there anything in it, but for fields of other columns
+            values = batch.column(name)
         elif whole.column(name).type.equals(kind):
             return whole.column(name)
         else:

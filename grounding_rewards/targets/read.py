@@ -64,7 +64,8 @@ def read_target(
     """Read one target.
 
     Args:
-        value: the wire form as a mapping or JSON string, or a bare value in the ``native`` form.
+        value: the wire form as a mapping or JSON string, or a bare value in the ``native`` form; a ``TargetError`` is
+            raised under this row's number.
         row: names the sample in errors where the target has no ``id``.
         native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
         space: the space of a target that does not name one.
@@ -96,6 +97,8 @@ def read_with_form(
     box_format: BoxFormat | None = None,
 ) -> tuple[Target, bool]:
     """Read one target as ``read_target`` does; return True beside it where it was in the ``native`` form."""
+    if isinstance(value, TargetError):  # of a row of which no target can be made
+        raise value.named(row)
     if label_free and (value is None or (isinstance(value, str) and not value.lstrip().startswith(("{", "[")))):
         return Target(space=space), False
     try:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.batch.table_scorer import Columns
+from grounding_rewards.batch.columns import Columns
 from grounding_rewards.errors import PoolError
 from tests.batch.made import gelato, rollouts, votes
 from tests.cli.command import names, write_rows

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import rescore
-from grounding_rewards.batch.table_scorer import Columns
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch.table_scorer import Columns, TableScorer
+from grounding_rewards.batch.columns import Columns
+from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
 from grounding_rewards.targets.findings import Finding

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import read_rows
+from tests.cli.command import read_rows, write_rows
 
 FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"
 CORRECT = {
@@ -55,6 +55,42 @@ def test_score_gives_each_published_verdict(run, name, tmp_path):
     rows = read_rows(out)
     assert len(rows) == CORRECT[name][1]
     assert [row["acc"] for row in rows] == [float(row["published_correct"]) for row in rows]
+
+
+def as_pro(row):
+    """Return a row as ScreenSpot-Pro has it, with an answer."""
+    names = {"sample_id": "id", "image": "img_filename", "image_size": "img_size", "response": "prediction"}
+    return {"bbox": row["target"]["bbox"], **{names.get(name, name): value for name, value in row.items()}}
+
+
+def as_osworld(row):
+    """Return a row as OSWorld-G has it, with an answer."""
+    x1, y1, x2, y2 = row["target"].get("bbox", (0, 0, 0, 0))
+    kind = next(kind for kind in ("bbox", "polygon", "refusal") if kind in row["target"])
+    numbers = row["target"]["polygon"] if kind == "polygon" else [x1, y1, x2 - x1, y2 - y1]
+    names = {"sample_id": "id", "image": "image_path", "response": "output"}
+    return {
+        "box_type": kind, "box_coordinates": numbers,
+        **{names.get(name, name): value for name, value in row.items()},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("screenspot-pro-gta1-7b-2507.jsonl", as_pro),
+        ("osworld-g-gelato-30b-refusal.jsonl", as_osworld),
+        ("osworld-g-gta1-7b-2507.jsonl", as_osworld),
+    ],
+)
+def test_rows_in_the_benchmarks_own_layout_have_the_same_verdicts(run, name, layout, tmp_path):
+    rows = [layout(row) for row in read_rows(FOLDER / name)]
+    for row in rows:
+        del row["target"]
+    result = run("eval", write_rows(tmp_path / name, *rows), "--response-space", space(name), "--json")
+    found = json.loads(result.out)[0]
+    assert (found["correct"], found["n"]) == CORRECT[name]
+    assert result.err.startswith(f"note: rows as in {'ScreenSpot-Pro' if layout is as_pro else 'OSWorld-G'}: ")
 
 
 def test_false_clicks_where_the_model_should_refuse(run):

@@ -76,6 +76,7 @@ def test_summary_as_json(run, source, tmp_path):
         "file": str(source), "out": str(out), "recipe": {"name": "gelato", "format_weight": 0.5},
         "rows": 2, "valid": 2, "mean_total": 0.5, "hit_rate": 0.5, "parse_rate": 0.5,
         "reasons": {"OK": 1, "NO_ANSWER": 1}, "warnings": [],
+        "columns": {"response": "response", "target": "target", "id": "sample_id"},
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ WIRE = '{"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id":
 
 
 def sample(row=ROW, wording=None):
-    columns = ColumnNames("ask", "box", "img", ("size",), "id", "from")
+    columns = ColumnNames("ask", "box", "img", "size", "id", "from")
     reading = Reading(columns, TargetReader(space=CoordSpace.PIXEL), wording or Wording(), split="train")
     found = read_rows([row], reading, 7)
     assert not found.problems

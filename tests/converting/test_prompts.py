@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from grounding_rewards.converting.image_files import Image, read_images
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.tables.image_files import Image, read_images
 
 PLAIN = Wording()
 IMAGE_BLOCK = {"type": "image", "text": None}

@@ -6,13 +6,13 @@ import pytest
 
 from grounding_rewards import recipe
 from grounding_rewards.converting import ColumnNames, Reading, TargetReader, Wording, read_rows
-from grounding_rewards.converting.image_files import ImageInfo
 from grounding_rewards.converting.targets import NO_SPACE
 from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.tables.image_files import ImageInfo
 from grounding_rewards.tables.sample_ids import sample_id
 
 PIXEL = TargetReader(space=CoordSpace.PIXEL)
-COLUMNS = ColumnNames("ask", "box", image_size=("w", "h"), id="id")
+COLUMNS = ColumnNames("ask", "box", image_size="w,h", id="id")
 ROW = {"ask": "Save", "box": [1, 2, 3, 4], "w": 640, "h": 480, "id": "a"}
 
 
@@ -73,7 +73,7 @@ def test_what_wording_says_is_no_content_of_the_sample():
     assert wire["id"] == one(row)[1]["id"]
 
 
-WITH_IMAGE = ColumnNames("ask", "box", "img", ("w", "h"), "id")
+WITH_IMAGE = ColumnNames("ask", "box", "img", "w,h", "id")
 SIZES = {"a.png": ImageInfo((32.0, 18.0), turned=True), "b.png": ImageInfo((640.0, 480.0))}
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 
 _HINT = "; name the folder of relative paths by --image-root"
 

@@ -28,6 +28,7 @@ def score_rollouts(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
     columns: options.FileColumns,
+    images: options.SizedImages,
 ) -> None:
     """Score rollouts, or score them anew, into a rollout table.
 
@@ -45,10 +46,10 @@ def score_rollouts(
     notes, warnings = list[str](), list[str]()
     with terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(
-            paths, built, out, columns=columns, bad_target=bad_target, box_format=box_format, overwrite=overwrite,
-            advance=advance, note=notes.append, warn=warnings.append,
+            paths, built, out, columns=columns, bad_target=bad_target, box_format=box_format, image_files=images,
+            overwrite=overwrite, advance=advance, note=notes.append, warn=warnings.append,
         )  # fmt: skip
-    for text in notes:
+    for text in dict.fromkeys(notes):
         terminal.note(text)
     for text in warnings:
         terminal.warn(text)

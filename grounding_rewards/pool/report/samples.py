@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import RecordedName
-from grounding_rewards.converting.image_files import Image, ImageFiles, read_images
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
 from grounding_rewards.pool.report.inputs import Options
@@ -24,6 +23,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import outlines
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.sample_ids import sample_names
 

@@ -1,20 +1,23 @@
-"""Find the columns of a data set: named by options, else by the names that data sets use."""
+"""Find the columns of a table: named by options, else by the names that data sets use."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from grounding_rewards.converting.image_files import looks_like_images
 from grounding_rewards.coords.image_sizes import read_size
-from grounding_rewards.errors import ConvertError, near
-from grounding_rewards.tables.base import number
+from grounding_rewards.errors import TableError, near
+from grounding_rewards.tables.base import number, value_at
+from grounding_rewards.tables.image_files import looks_like_images
 
 NONE = "none"
 """Value of an option for no column."""
 
-_NAMES: dict[str, tuple[str, ...]] = {
+GUESSED: dict[str, tuple[str, ...]] = {
+    "response": (
+        "response", "responses", "prediction", "pred", "predict", "output", "completion", "generation",
+        "generated_text", "model_response", "model_output", "raw_response", "raw_output",
+    ),
     "target": (
         "target", "reward_model.ground_truth", "ground_truth", "answer", "solution", "bbox", "box", "gt_bbox",
         "bounding_box", "normalized_bbox", "polygon",
@@ -24,53 +27,28 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "images", "image", "image_path", "img_path", "img_filename", "file_name", "screenshot", "screenshot_path",
         "img",
     ),
-    "image-size": ("image_size", "img_size", "extra_info.image_size", "resolution"),
+    "image-size": (
+        "image_size", "img_size", "extra_info.image_size", "resolution", "width,height", "image_width,image_height",
+        "img_width,img_height",
+    ),
+    "model-image-size": ("model_image_size",),
     "id": ("sample_id", "id", "extra_info.id"),
+    "token-length": ("token_length",),
     "source": ("data_source", "source"),
 }  # fmt: skip
-_SIDES = (("width", "height"), ("image_width", "image_height"), ("img_width", "img_height"))
-_ONE_ONLY = ("target", "instruction", "image")
+"""Names of columns that are taken without an option, by role, in order of preference; the first is the role's own."""
+
+_ONE_ONLY = ("response", "target", "instruction", "image")
 _WHAT = {
     "target": "the target",
     "instruction": "the instruction, a text or a conversation",
 }
 
 
-GUESSED = {role: (*names, *(f"{a},{b}" for a, b in _SIDES if role == "image-size")) for role, names in _NAMES.items()}
-"""Names of columns that are taken without an option, by role, in order of preference."""
-
-
-@dataclass(frozen=True)
-class ColumnNames:
-    """Names of columns; None for an absent one. ``a.b`` is the field b of the column a.
-
-    Attributes:
-        target: targets.
-        instruction: instructions, texts or conversations.
-        image: images, or lists of images.
-        image_size: one column of width and height, or two; empty for none.
-        id: names of samples.
-        source: names of data sets.
-    """
-
-    instruction: str
-    target: str | None = None
-    image: str | None = None
-    image_size: tuple[str, ...] = ()
-    id: str | None = None
-    source: str | None = None
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        """Return the columns to read, without fields in them."""
-        names = (self.target, self.instruction, self.image, *self.image_size, self.id, self.source)
-        return tuple(dict.fromkeys(_top(name) for name in names if name))
-
-
 class ChosenColumns(NamedTuple):
-    """Columns, those that were guessed from their names, by role, and notes."""
+    """Columns by role, those of them that were guessed from their names, and notes."""
 
-    columns: ColumnNames
+    columns: dict[str, str]
     guesses: dict[str, str]
     notes: list[str]
 
@@ -79,32 +57,32 @@ def find_columns(
     rows: Sequence[Mapping[str, Any]],
     named: Mapping[str, str | None],
     *,
-    optional: Collection[str] = (),
+    needed: Collection[str] = (),
     dropped: Collection[str] = (),
 ) -> ChosenColumns:
     """Find the columns.
 
     Args:
         rows: some rows with all columns, and values of all kinds.
-        named: columns by role, as options name them; None to guess, "none" or "" for no column. An image's size may be
-            two columns with a comma between them.
-        optional: target, instruction or both, where they may be absent.
+        named: columns by role, as options name them; None to guess, "none" or "" for no column. ``a.b`` is the field b
+            of the column a, ``a,b`` are two columns with a width and a height.
+        needed: target, instruction or both, where they must be there.
         dropped: columns that are never guessed.
 
     Returns:
-        The columns, and those that were guessed.
+        The columns of the roles in ``named``, and those that were guessed.
 
     Raises:
-        ConvertError: a column is missing or ambiguous; names the option to set.
+        TableError: a column is missing or ambiguous; names the option to set.
 
-    >>> find_columns([{"bbox": [1, 2, 3, 4], "query": "Save", "width": 640, "height": 480}], {}).guesses
+    >>> rows = [{"bbox": [1, 2, 3, 4], "query": "Save", "width": 640, "height": 480}]
+    >>> find_columns(rows, dict.fromkeys(["target", "instruction", "image-size"])).guesses
     {'target': 'bbox', 'instruction': 'query', 'image-size': 'width,height'}
     """
     there = _available(rows)
     offered = [name for name in there if _top(name) not in dropped]
     columns, guesses, notes = dict[str, str](), dict[str, str](), list[str]()
-    for role in _NAMES:
-        column = named.get(role)
+    for role, column in named.items():
         if column is None:
             guessed, remarks = _guess(role, offered, rows)
             notes += remarks
@@ -113,28 +91,22 @@ def find_columns(
         elif column in there or column not in ("", NONE):  # a column may be called none
             _check(column, role, there)
             columns[role] = column
-    for role, what in _WHAT.items():
-        if role not in columns and role not in optional:
-            raise ConvertError(f"which column holds {what}? Give --{role}-column; there are: {', '.join(there)}")
-    if "image" not in columns and named.get("image") is None:
+    for role in needed:
+        if role not in columns:
+            raise TableError(f"which column holds {_WHAT[role]}? Give --{role}-column; there are: {', '.join(there)}")
+    if "image" not in columns and "image" in named and named["image"] is None:
         notes += _images(offered, rows)
-    size = columns.pop("image-size", "")
-    # A column's own name may have a comma in it.
-    sides = (size,) if size in there else tuple(size.split(",")) if size else ()
-    return ChosenColumns(ColumnNames(columns.pop("instruction", ""), image_size=sides, **columns), guesses, notes)
+    return ChosenColumns(columns, guesses, notes)
 
 
-def value_at(row: Mapping[str, Any], name: str | None) -> Any:
-    """Return a row's value in a column, or in a field of one; None without it.
+def columns_read(names: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the columns to read for these names: all that a name may stand for.
 
-    >>> value_at({"reward_model": {"ground_truth": [1, 2, 3, 4]}}, "reward_model.ground_truth")
-    [1, 2, 3, 4]
+    >>> columns_read(["target", "extra_info.id", "width,height", None])
+    ('target', 'extra_info.id', 'extra_info', 'width,height', 'width', 'height')
     """
-    if name is None or name in row:
-        return None if name is None else row[name]
-    top, _, rest = name.partition(".")
-    inner = row.get(top)
-    return value_at(inner, rest) if rest and isinstance(inner, Mapping) else None
+    every = (each for name in names if name for each in (name, *map(_top, name.split(","))))
+    return tuple(dict.fromkeys(every))
 
 
 def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
@@ -152,7 +124,7 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
     """Guess a column by its name and values, and note those whose values do not fit."""
     fitting, notes = list[str](), list[str]()
     for name in GUESSED[role]:
-        parts = [name] if name in _NAMES[role] else name.split(",")
+        parts = name.split(",")
         if not all(part in there for part in parts):
             continue
         unfit = next(
@@ -163,7 +135,7 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
         else:
             notes.append(f"{role}: not column {name}, which holds {unfit!r:.60}; --{role}-column names one")
     if role in _ONE_ONLY and len(fitting) > 1:
-        raise ConvertError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column")
+        raise TableError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column")
     return (fitting[0] if fitting else None), notes
 
 
@@ -173,7 +145,7 @@ def _fits(role: str, value: Any, parts: int) -> bool:
         return True
     if role == "id":
         return isinstance(value, str | int) and not isinstance(value, bool)
-    if role == "source":
+    if role in ("source", "response"):
         return isinstance(value, str)
     if role == "image-size":
         # Of two columns each is checked alone, as the side of a square.
@@ -197,7 +169,7 @@ def _check(named: str, role: str, there: Collection[str]) -> None:
     for name in parts:
         if name not in there:
             hint = near(name, there) or "."
-            raise ConvertError(f"no column {name!r} (--{role}-column){hint} There are: {', '.join(there) or 'none'}")
+            raise TableError(f"no column {name!r} (--{role}-column){hint} There are: {', '.join(there) or 'none'}")
 
 
 def _top(name: str) -> str:

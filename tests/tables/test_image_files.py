@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from grounding_rewards.converting.image_files import (
+from grounding_rewards.errors import ConvertError, PictureError
+from grounding_rewards.tables.image_files import (
     MAX_IMAGE_BYTES,
     MAX_IMAGE_PIXELS,
     Image,
@@ -22,7 +23,6 @@ from grounding_rewards.converting.image_files import (
     ImageInfo,
     read_images,
 )
-from grounding_rewards.errors import ConvertError, PictureError
 from tests.coords.test_image_header import ALL, JPEG, PNG, exif, turned_jpeg
 from tests.image_sources import python
 
@@ -249,8 +249,8 @@ def test_a_fifo_that_takes_the_place_of_an_image_just_before_it_is_opened(tmp_pa
     os.mkfifo(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(PNG)
     code = (
-        "import os; from grounding_rewards.converting.image_files import ImageFiles\n"
-        "from grounding_rewards.converting.image_files import Image; regular = os.stat('b.png')\n"
+        "import os; from grounding_rewards.tables.image_files import ImageFiles\n"
+        "from grounding_rewards.tables.image_files import Image; regular = os.stat('b.png')\n"
         "os.stat = lambda *path, **more: regular\n"
         "ImageFiles().look(Image('a.png'), turning=False)"
     )

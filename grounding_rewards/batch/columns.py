@@ -1,0 +1,153 @@
+"""Columns of a table that scoring reads: named by options, else by their own names, a benchmark's layout or a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grounding_rewards.batch.layouts import LAYOUTS, Layout, layout_of
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import Table, require_column
+from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns
+
+_SOME = 64
+"""Number of rows from which columns are guessed."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of a table's columns: each attribute stands for what the column holds; "" for one that is to be found.
+
+    ``a.b`` is the field b of the column a, ``a,b`` are two columns with a width and a height, "none" is no column.
+    """
+
+    response: str = ""
+    target: str = ""
+    image_size: str = ""
+    model_image_size: str = ""
+    id: str = ""
+    token_length: str = ""
+    image: str = ""
+
+    def another(self, field: str) -> str:
+        """Return the end of an error about what a column holds: the flag that names another, if it was named so."""
+        return "" if getattr(self, field) == getattr(OWN, field) else f"; --{role(field)}-column names another"
+
+    def over(self, others: Mapping[str, str]) -> Columns:
+        """Return these names, and others in place of those that are to be found."""
+        return Columns(**{field: name or others.get(field, "") for field, name in vars(self).items()})
+
+
+def role(field: str) -> str:
+    """Return the role of an attribute of ``Columns``, as options name it."""
+    return field.replace("_", "-")
+
+
+OWN = Columns(**{field: GUESSED[role(field)][0] for field in vars(Columns())})
+"""Names that are taken without a word: those of a rollout table, mostly."""
+
+
+@dataclass(frozen=True)
+class FoundColumns:
+    """Columns of one table.
+
+    Attributes:
+        columns: a name for each; its own where the table has none.
+        layout: the benchmark's layout that says where targets are.
+        guessed: attributes of ``columns`` that were guessed: what targets say themselves goes before them.
+        notes: a line for each guess, and for the layout.
+        no_image: why no column of images is known.
+    """
+
+    columns: Columns
+    layout: Layout | None = None
+    guessed: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    no_image: str = ""
+
+
+def find(table: Table, columns: Columns, *, label_free: bool = False) -> FoundColumns:
+    """Find the columns of a table that have no name yet.
+
+    Args:
+        table: rows; the first of them decide.
+        columns: those that options name.
+        label_free: whether no target is needed.
+
+    Raises:
+        TableError: a column is missing, or there are two for one thing; names the option to set.
+    """
+    there = frozenset(table.columns)
+    named = _named(table, columns, label_free=label_free)
+    rows = _first_rows(table, named, there)
+    layout = None if named.target else layout_of(rows, there)
+    if layout is not None:
+        own = {field: name for field, name in layout.columns.items() if name in there}
+        named = named.over({"target": layout.target, **own})
+    asked = {role(field): name or None for field, name in vars(named).items() if field != "image"}
+    taken = there.intersection(vars(named).values())  # a column named for one thing is no guess for another
+    try:
+        chosen, guesses, remarks = find_columns(rows, asked, dropped=taken)
+        if named.image:
+            find_columns(rows, {"image": named.image})
+    except TableError as error:
+        raise TableError(f"{table.path}: {error}") from None
+    _check_needed(table, ("response",) if label_free else ("response", "target"), chosen, remarks)
+    image, no_image = (named.image, "") if named.image else _image(rows)
+    notes = [f"{name}: column {column}, by its name; --{name}-column names another" for name, column in guesses.items()]
+    notes += [text for text in remarks if text.partition(":")[0] not in guesses]
+    fields = {name.replace("-", "_"): column for name, column in chosen.items()}
+    refused = {field: name for field, name in vars(columns).items() if name == NONE}
+    known = Columns(**fields, image=image).over(refused).over(vars(OWN))
+    return FoundColumns(known, layout, frozenset(name.replace("-", "_") for name in guesses), tuple(notes), no_image)
+
+
+def _named(table: Table, columns: Columns, *, label_free: bool) -> Columns:
+    """Return the columns with those of their own names, which are taken before any guess."""
+    for field, name in vars(columns).items():
+        if name not in ("", NONE) and not {".", ","} & {*name}:
+            require_column(table, name, f"--{role(field)}-column")
+    named = columns.over({field: name for field, name in vars(OWN).items() if name in table.columns})
+    return named.over({"target": NONE}) if label_free else named
+
+
+def has(table: Table, name: str) -> bool:
+    """Return True where a table has a column, or those in which ``a.b`` or ``a,b`` stand."""
+    return name in table.columns or (
+        bool({".", ","} & {*name}) and all(part.partition(".")[0] in table.columns for part in name.split(","))
+    )
+
+
+def _first_rows(table: Table, named: Columns, there: frozenset[str]) -> Sequence[Mapping[str, Any]]:
+    """Return a row of nulls in every column, and the first rows where a guess, a field or a layout depends on them."""
+    empty: dict[str, Any] = dict.fromkeys(table.columns)
+    by_role = {role(field): name for field, name in vars(named).items() if field != "image"}
+    named_fields = [column for column in vars(named).values() if column and column not in there]
+    read = {*columns_read([*named_fields, *(each for name in by_role if not by_role[name] for each in GUESSED[name])])}
+    if not named.target:
+        read.update(*(layout.fields for layout in LAYOUTS if layout.fields <= there))
+    if not there & read:
+        return [empty]
+    first = next(iter(table.batches([*read], whole=False, size=_SOME)), None)
+    return [empty, *(first.rows if first is not None else ())]
+
+
+def _check_needed(table: Table, needed: Sequence[str], chosen: Mapping[str, str], remarks: Sequence[str]) -> None:
+    """Check that the columns are there without which nothing can be scored."""
+    for name in needed:
+        if chosen.get(name) is None:
+            try:
+                require_column(table, name, f"--{name}-column")
+            except TableError as error:
+                why = [text for text in remarks if text.startswith(name)]
+                raise TableError("; ".join([str(error), *why])) from None
+
+
+def _image(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the column of images, "" where none is known, and why: most scores do without."""
+    try:
+        chosen, _, remarks = find_columns(rows, {"image": None})
+    except TableError as error:
+        return "", str(error)
+    return chosen.get("image", ""), "; ".join(remarks) or "no column of a usual name holds images (--image-column)"

@@ -1,0 +1,149 @@
+"""Layouts in which benchmarks write their annotations, recognised by their fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import MISSING, TargetError
+from grounding_rewards.targets.box_format import FOUR, BoxFormat
+
+Row = Mapping[str, Any]
+
+_FEW = 8
+"""So many boxes with x2 > x1 and y2 > y1 are no x y w h: elements are smaller than their distance from the corner."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Layout of a benchmark's rows.
+
+    Attributes:
+        name: what notes call it.
+        fields: columns by which it is recognised.
+        target: the column of places.
+        box_format: how it writes boxes.
+        space: the space of its places.
+        columns: further columns, by attribute of ``batch.columns.Columns``.
+        place: makes a target's place of a row.
+        fits: False where the first rows show that it is another layout with the same fields.
+        more: further words of the note.
+    """
+
+    name: str
+    fields: frozenset[str]
+    target: str
+    box_format: BoxFormat
+    space: CoordSpace
+    columns: Mapping[str, str] = field(default_factory=dict)
+    place: Callable[[Row], dict[str, Any]] = lambda row: {"bbox": _numbers(row, "bbox")}
+    fits: Callable[[Sequence[Row]], bool] = lambda rows: True
+    more: str = ""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the columns of which a target is made."""
+        return self.fields & {self.target, "box_type"}
+
+    def wire(self, row: Row, space: CoordSpace | None) -> dict[str, Any] | TargetError:
+        """Return the wire form of a row's target, ``space`` None for one that says none; the error where it has none.
+
+        >>> OSWORLD_G.wire({"box_type": "refusal", "box_coordinates": [0, 0, 0, 0]}, CoordSpace.PIXEL)
+        {'refusal': True}
+        """
+        try:
+            place = self.place(row)
+        except TargetError as error:
+            return error
+        return place if space is None or "refusal" in place else {**place, "space": str(space)}
+
+    def note(self, box_format: BoxFormat | None, space: CoordSpace | None) -> str:
+        """Return the note that says what the layout means; ``box_format`` and ``space`` as far as options name them."""
+        boxes = FOUR[box_format or self.box_format].removeprefix("4 numbers ")
+        where = _SPACES.get(space or self.space, f"the space {space or self.space}")
+        flag = "" if box_format else "; --box-format names another"
+        return f"rows as in {self.name}: {self.target} is {boxes} in {where}{self.more}{flag}"
+
+
+_SPACES = {CoordSpace.PIXEL: "pixels", CoordSpace.UNIT: "shares of the image, 0 to 1"}
+
+
+def layout_of(rows: Sequence[Row], columns: Collection[str]) -> Layout | None:
+    """Return the layout that rows with these columns have; None for one that is not known.
+
+    >>> columns = ["img_filename", "bbox", "instruction", "data_type", "data_source"]
+    >>> layout_of([{"bbox": [700, 60, 40, 30]}], columns).name
+    'ScreenSpot'
+    """
+    return next((each for each in LAYOUTS if each.fields <= {*columns} and each.fits(rows)), None)
+
+
+def _numbers(row: Row, name: str) -> Any:
+    """Return a field of numbers, also those that the text of a CSV file holds."""
+    value = row.get(name)
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):  # the error of the target shows the text
+            value = json.loads(value)
+    if not isinstance(value, list):
+        raise TargetError(0, name, MISSING if value is None else value, "a list of numbers")
+    return value
+
+
+def _boxes(rows: Sequence[Row]) -> list[list[float]]:
+    """Return the boxes of rows that can be read: four numbers."""
+    boxes = []
+    for row in rows:
+        try:
+            box = _numbers(row, "bbox")
+        except TargetError:
+            continue
+        if len(box) == 4 and all(type(each) in (int, float) for each in box):
+            boxes.append(box)
+    return boxes
+
+
+def _corner_and_size(rows: Sequence[Row]) -> bool:
+    boxes = _boxes(rows)
+    return len(boxes) < _FEW or not all(box[2] > box[0] and box[3] > box[1] for box in boxes)
+
+
+def _within_unit(rows: Sequence[Row]) -> bool:
+    boxes = _boxes(rows)
+    return bool(boxes) and all(0 <= each <= 1 for box in boxes for each in box)
+
+
+def _osworld_place(row: Row) -> dict[str, Any]:
+    kind = row.get("box_type")
+    if kind == "refusal":
+        return {"refusal": True}
+    if kind not in ("bbox", "polygon"):
+        raise TargetError(0, "box_type", MISSING if kind is None else kind, "bbox, polygon or refusal")
+    return {kind: _numbers(row, "box_coordinates")}
+
+
+_SCREENSPOT = frozenset(("bbox", "data_type", "data_source"))
+
+SCREENSPOT = Layout(
+    "ScreenSpot", _SCREENSPOT | {"img_filename"}, "bbox", BoxFormat.XYWH, CoordSpace.PIXEL,
+    {"image": "img_filename"}, fits=_corner_and_size,
+)  # fmt: skip
+SCREENSPOT_HUB = Layout(
+    "ScreenSpot on the Hugging Face hub", _SCREENSPOT | {"file_name"}, "bbox", BoxFormat.XYXY, CoordSpace.UNIT,
+    {"image": "image"}, fits=_within_unit,
+)  # fmt: skip
+SCREENSPOT_PRO = Layout(
+    "ScreenSpot-Pro", frozenset(("img_filename", "bbox", "img_size", "ui_type")), "bbox", BoxFormat.XYXY,
+    CoordSpace.PIXEL, {"image": "img_filename", "image_size": "img_size", "id": "id"},
+)  # fmt: skip
+OSWORLD_G = Layout(
+    "OSWorld-G", frozenset(("box_type", "box_coordinates")), "box_coordinates", BoxFormat.XYWH, CoordSpace.PIXEL,
+    {"image": "image_path", "id": "id"}, place=_osworld_place,
+    more=", or a polygon's corners, or a refusal, as box_type says",
+)  # fmt: skip
+
+LAYOUTS = (SCREENSPOT_PRO, SCREENSPOT, SCREENSPOT_HUB, OSWORLD_G)
+"""Layouts, in the order in which they are tried: copies of ScreenSpot-v2 in the form of Pro keep some of its fields."""
