@@ -11,10 +11,10 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
-from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import TargetError
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables import Table
 from grounding_rewards.targets.findings import Finding, described
 
 
@@ -32,26 +32,32 @@ def evaluate_files(
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
     split: options.RowsSplit = None,
+    join: joining.Joining,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
     Prints a row a file, the responses by reason, the refusals if any are asked for, and a table for every --by field.
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
+
+    Answers in another file: `grounding-rewards eval annotations.json --predictions answers.jsonl --id sample_id`
     """
+    join.check(files)
     scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, on_warning=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
-    evaluations, warned = [], list[list[str]]()
+    evaluations, warned, joined = [], list[list[str]](), []
     for file in files:
         known = len(terminal.warnings())
-        evaluations.append((str(file), _evaluate(file, split, scorer, fields)))
+        table, own = join.open(file, split, columns)
+        evaluations.append((str(file), _evaluate(table, replace(scorer, columns=own), fields)))
+        joined.append(joining.counts(table))
         warned.append(terminal.warnings()[known:])
     if as_json:
-        own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
+        config = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
         terminal.print_json(
             [
-                {"file": file, **own, **each.to_dict(), "warnings": texts}
-                for (file, each), texts in zip(evaluations, warned, strict=True)
+                {"file": file, **config, **counts, **each.to_dict(), "warnings": texts}
+                for (file, each), counts, texts in zip(evaluations, joined, warned, strict=True)
             ]
         )
     else:
@@ -60,12 +66,11 @@ def evaluate_files(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str]) -> Evaluation:
-    table = open_rows(file, split)
+def _evaluate(table: Table, scorer: TableScorer, by: list[str]) -> Evaluation:
     parts, noticed = list[Evaluation](), list[Finding]()
     wrong: TargetError | None = None
     scorer = replace(scorer, on_findings=noticed.extend)
-    with terminal.progress(f"scoring {file.name}") as advance:
+    with terminal.progress(f"scoring {table.path.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scored = scorer.score(table, batch)
             scores = scored.scores
@@ -76,7 +81,7 @@ def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str])
             advance(batch.done)
     evaluation = merge(parts)
     if wrong is not None:
-        terminal.warn(f"{file}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
+        terminal.warn(f"{table.path}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
     return evaluation

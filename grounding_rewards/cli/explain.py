@@ -13,7 +13,7 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
-from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
 from grounding_rewards.coords.image_sizes import read_size
@@ -68,6 +68,7 @@ def explain_score(
     ] = None,
     columns: options.FileColumns,
     split: options.RowsSplit = None,
+    join: joining.Joining,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -83,17 +84,18 @@ def explain_score(
     _check(response, file, row, beside, columns)
     if split is not None and file is None:
         raise RecipeError("--split: got it without --file and --row, the row of a directory")
+    join.check([] if file is None else [file])
     _check_picture(plot, image)
     if response is None and file is None:
         chosen = catalogue.shown_with(name, chosen)
     recipe = catalogue.recipe(name, **chosen)
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
+        table, columns = join.open(file, split, columns)
         case = row_of(
-            file,
+            table,
             row or 0,
             [TableScorer(each, columns, box_format=box_format, on_warning=terminal.warn) for each in (recipe, *others)],
-            split,
         )
     elif response is not None:
         case = replace(_case(recipe, response, target, group or (), sizes), box_format=box_format)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from grounding_rewards.batch.table_scorer import TableScorer
 
 
-def row_of(file: Path, row: int, scorers: Sequence[TableScorer], split: str | None = None) -> Case:
+def row_of(file: Path | Table, row: int, scorers: Sequence[TableScorer], split: str | None = None) -> Case:
     """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
 
     Args:
-        file: a file or a directory of rows, as ``open_rows`` reads it.
+        file: a file or a directory of rows, as ``open_rows`` reads it, or its table.
         row: counted from 0.
         scorers: the recipes that judge it, all with the same columns; the table has the first one's form of targets.
         split: of a directory.
@@ -28,7 +28,7 @@ def row_of(file: Path, row: int, scorers: Sequence[TableScorer], split: str | No
     Raises:
         TableError: there is no such row or column, a response is no text, or a size cannot be read.
     """
-    table, rows = open_rows(file, split), 0
+    table, rows = open_rows(file, split) if isinstance(file, Path) else file, 0
     scorers[0].columns.check(table, label_free=scorers[0].recipe.label_free)
     grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
     # Its batches hold all rows that the others need, too.
@@ -38,7 +38,7 @@ def row_of(file: Path, row: int, scorers: Sequence[TableScorer], split: str | No
         rows = batch.start + len(batch)
         if batch.start <= row < rows:
             return _case(table, scorers, grouped, batch, row - batch.start, further=further)
-    raise TableError(f"{file}: --row: got {row}; expected one from 0 to {rows - 1}")
+    raise TableError(f"{table.path}: --row: got {row}; expected one from 0 to {rows - 1}")
 
 
 def _case(
