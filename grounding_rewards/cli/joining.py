@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from grounding_rewards.tables.base import require_column
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.matched import PREDICTED, MatchedTable, matched
+
+if TYPE_CHECKING:
+    from grounding_rewards.tables.rollout_table import RolloutTable
 
 _DEFAULT = Columns()
 
@@ -43,29 +46,27 @@ class Join:
         if is_stream(self.predictions) and is_stream(files[0]):
             raise RecipeError("--predictions: both files are standard input; write one of them to a file")
 
-    def open(
-        self, file: Path, split: str | None, columns: Columns, *, unanswered: bool = True
-    ) -> tuple[Table, Columns]:
+    def open(self, file: Path, split: str | None, columns: Columns) -> tuple[Table, Columns]:
         """Open a file of rows, with its predictions; return it, and the columns, with the sample's name from the id."""
         if self.predictions is None:
             return open_rows(file, split), columns
-        # A split that the annotations, one file, do not have is that of the predictions.
-        theirs = split if self.predictions.is_dir() and not file.is_dir() else None
-        annotations = open_rows(file, None if theirs else split)
-        predictions = open_rows(self.predictions, theirs)
-        if columns.response != _DEFAULT.response:
-            require_column(predictions, columns.response, "--response-column")
-        own = {columns.response, columns.model_image_size, columns.token_length}
-        predicted = (PREDICTED | own) - {columns.target, columns.image_size}
-        table = matched(
-            annotations, predictions, self.id, predicted=predicted, unanswered=unanswered, note=terminal.note,
-            warn=terminal.warn,
-        )  # fmt: skip
-        return table, replace(columns, id=table.id) if columns.id == _DEFAULT.id else columns
+        table = _matched(self, self.predictions, file, split, columns)
+        return table, _named(columns, table)
+
+
+def rollouts(join: Join, paths: Sequence[Path], columns: Columns) -> tuple[RolloutTable | Sequence[Path], Columns]:
+    """Return rollouts: the files of them, or the one file of annotations with its predictions; and the columns."""
+    if join.predictions is None:
+        return paths, columns
+    from grounding_rewards.tables.matched_rollouts import MatchedRollouts  # duckdb, which other commands do without
+
+    table = _matched(join, join.predictions, paths[0], None, columns, unanswered=False)
+    written(table)
+    return MatchedRollouts(table), _named(columns, table)
 
 
 def written(table: Table) -> None:
-    """Say which columns of joined rows are not written."""
+    """Print which columns of joined rows are not written."""
     if isinstance(table, MatchedTable) and table.left_out:
         terminal.note(f"columns that hold bytes, such as images, are not written: {', '.join(table.left_out)}")
 
@@ -73,6 +74,25 @@ def written(table: Table) -> None:
 def counts(table: Table) -> dict[str, Any]:
     """Return the counts of a join, for JSON; nothing for one file."""
     return {"joined": asdict(table.counts)} if isinstance(table, MatchedTable) else {}
+
+
+def _matched(
+    join: Join, answers: Path, file: Path, split: str | None, columns: Columns, *, unanswered: bool = True
+) -> MatchedTable:
+    # A split that the annotations, one file, cannot have is that of the predictions.
+    theirs = split if answers.is_dir() and not file.is_dir() else None
+    annotations, predictions = open_rows(file, None if theirs else split), open_rows(answers, theirs)
+    if columns.response != _DEFAULT.response:
+        require_column(predictions, columns.response, "--response-column")
+    own = {columns.response, columns.model_image_size, columns.token_length}
+    return matched(
+        annotations, predictions, join.id, predicted=(PREDICTED | own) - {columns.target, columns.image_size},
+        unanswered=unanswered, note=terminal.note, warn=terminal.warn,
+    )  # fmt: skip
+
+
+def _named(columns: Columns, table: MatchedTable) -> Columns:
+    return replace(columns, id=table.id) if columns.id == _DEFAULT.id else columns
 
 
 _PANEL = "Answers in another file"

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import some
-from grounding_rewards.tables.folders import open_rows
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.table_scorer import TableScorer
 
 
-def row_of(file: Path | Table, row: int, scorers: Sequence[TableScorer], split: str | None = None) -> Case:
+def row_of(table: Table, row: int, scorers: Sequence[TableScorer]) -> Case:
     """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
 
     Args:
-        file: a file or a directory of rows, as ``open_rows`` reads it, or its table.
+        table: rows, such as those of ``open_rows``.
         row: counted from 0.
         scorers: the recipes that judge it, all with the same columns; the table has the first one's form of targets.
-        split: of a directory.
 
     Raises:
         TableError: there is no such row or column, a response is no text, or a size cannot be read.
     """
-    table, rows = open_rows(file, split) if isinstance(file, Path) else file, 0
+    rows = 0
     scorers[0].columns.check(table, label_free=scorers[0].recipe.label_free)
     grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
     # Its batches hold all rows that the others need, too.
