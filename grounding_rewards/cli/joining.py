@@ -16,6 +16,7 @@ from grounding_rewards.tables import Table
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.manifests import refuse_stream
 from grounding_rewards.tables.matched import PREDICTED, MatchedTable, matched
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def rollouts(join: Join, paths: Sequence[Path], columns: Columns) -> tuple[Rollo
         return paths, columns
     from grounding_rewards.tables.matched_rollouts import MatchedRollouts  # duckdb, which other commands do without
 
+    for path in (paths[0], join.predictions):
+        refuse_stream(path)
     table = _matched(join, join.predictions, paths[0], None, columns, unanswered=False)
     written(table)
     return MatchedRollouts(table), _named(columns, table)
