@@ -14,7 +14,7 @@ from grounding_rewards.cli import terminal
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.base import require_column
-from grounding_rewards.tables.contents import is_stream
+from grounding_rewards.tables.contents import STDIN
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.manifests import refuse_stream
 from grounding_rewards.tables.matched import PREDICTED, MatchedTable, matched
@@ -44,7 +44,7 @@ class Join:
             return
         if len(files) != 1:
             raise RecipeError(f"--predictions: got it with {len(files)} files; expected one file, its annotations")
-        if is_stream(self.predictions) and is_stream(files[0]):
+        if {str(self.predictions), str(files[0])} <= {*STDIN}:
             raise RecipeError("--predictions: both files are standard input; write one of them to a file")
 
     def open(self, file: Path, split: str | None, columns: Columns) -> tuple[Table, Columns]:

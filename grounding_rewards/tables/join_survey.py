@@ -67,20 +67,7 @@ def survey(annotations: Table, predictions: Table, ids: IdColumns, predicted: Co
     samples = _samples(annotations, ids.annotations, images, note, texts=texts)
     ours = dict.fromkeys(name for sample in samples.values() for name in sample.row)
     compared = [name for name in ours if name not in {*predicted, *ids.predictions, *images}]
-    theirs, differing = dict.fromkeys(predictions.columns), set[str]()
-    count, strays = 0, list[Key | None]()
-    for batch in predictions.batches([*ids.predictions, *compared], whole=False):
-        count += len(batch)
-        for row, key in zip(batch.rows, keys_of(predictions, batch, ids.predictions, texts=texts), strict=True):
-            theirs |= dict.fromkeys(row) if not row.keys() <= theirs.keys() else {}
-            sample = None if key is None else samples.get(key)
-            if sample is None:
-                strays.append(key)
-                continue
-            sample.predicted = True
-            for name in compared:
-                if name in row and name not in differing and _differ(sample.row.get(name), row[name], texts=texts):
-                    differing.add(name)
+    theirs, differing, count, strays = _compared(predictions, ids.predictions, compared, samples, texts=texts)
     if len(strays) == count:
         raise _no_match(annotations, predictions, ids, samples, strays)
     gone = {name for name in ours if name in predicted and (name in theirs or name == "response")}
@@ -120,6 +107,33 @@ def _samples(
     if twice:
         note(f"{table.path}: {twice} of {len(samples) + twice} rows repeat another one in every column, and count once")
     return samples
+
+
+def _compared(
+    table: Table, ids: Sequence[str], columns: Sequence[str], samples: Mapping[Key, Sample], *, texts: bool
+) -> tuple[dict[str, None], set[str], int, list[Key | None]]:
+    """Mark the samples that predictions name.
+
+    Returns:
+        Columns of predictions, those of ``columns`` that differ from annotations, the number of rows, and the ids of
+        those that name no sample.
+    """
+    theirs, differing = dict.fromkeys(table.columns), set[str]()
+    count, strays = 0, list[Key | None]()
+    for batch in table.batches([*ids, *columns], whole=False):
+        count += len(batch)
+        for row, key in zip(batch.rows, keys_of(table, batch, ids, texts=texts), strict=True):
+            if not row.keys() <= theirs.keys():  # each row of JSON may bring keys of its own
+                theirs |= dict.fromkeys(row)
+            if key is None or key not in samples:
+                strays.append(key)
+                continue
+            sample = samples[key]
+            sample.predicted = True
+            for name in columns:
+                if name in row and name not in differing and _differ(sample.row.get(name), row[name], texts=texts):
+                    differing.add(name)
+    return theirs, differing, count, strays
 
 
 def _names(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -93,6 +94,15 @@ def test_one_side_may_be_standard_input(run, files, monkeypatch, stream):
     names = ["-" if place == stream else file for place, file in enumerate(files)]
     figures = evaluated(run, *names)
     assert (figures["joined"], figures["correct"], figures["file"]) == (COUNTS, 1, str(names[0]))
+
+
+def test_both_sides_may_be_what_a_shell_passes(run, files):
+    handles = [os.open(file, os.O_RDONLY) for file in files]
+    try:
+        assert evaluated(run, *(f"/dev/fd/{handle}" for handle in handles))["joined"] == COUNTS
+    finally:
+        for handle in handles:
+            os.close(handle)
 
 
 def test_score_writes_the_joined_rows(run, files, tmp_path):

@@ -161,6 +161,9 @@ class TestErrors:
         text = self.error(join, [{"id": 7}], [{"id": "7"}])
         assert "id is '7' here, id is 7 there; digits are texts in one of them and numbers in the other: write" in text
 
+    def test_predictions_without_any_id(self, join):
+        assert "id is null here, id is 'a' there" in self.error(join, [{"id": "a"}], [{"id": None, "response": ""}])
+
     def test_two_samples_of_one_id(self, join, tmp_path):
         text = self.error(join, [{"id": "a"}, {"id": "b"}, {"id": "a", "kind": 1}], [{"id": "a"}])
         assert text == (
