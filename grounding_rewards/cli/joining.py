@@ -87,9 +87,9 @@ def _matched(
     annotations, predictions = open_rows(file, None if theirs else split), open_rows(answers, theirs)
     if columns.response != _DEFAULT.response:
         require_column(predictions, columns.response, "--response-column")
-    own = {columns.response, columns.model_image_size, columns.token_length}
+    predicted = PREDICTED | {columns.response, columns.model_image_size, columns.token_length}
     return matched(
-        annotations, predictions, join.id, predicted=(PREDICTED | own) - {columns.target, columns.image_size},
+        annotations, predictions, join.id, predicted=predicted - {columns.target, columns.image_size},
         unanswered=unanswered, note=terminal.note, warn=terminal.warn,
     )  # fmt: skip
 

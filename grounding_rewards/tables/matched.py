@@ -14,9 +14,10 @@ from grounding_rewards.tables.join_ids import IdColumns, examples, id_columns, k
 from grounding_rewards.tables.join_survey import MADE, Sample, Survey, survey
 
 PREDICTED = frozenset({
-    "response", "responses", "prediction", "predictions", "pred", "output", "completion", "model_response",
-    "raw_response", "generated_text", "model_output", "model_image_size", "token_length", "round", "rollout", "recipe",
-    "total", "acc", "correct", "reason", "x_unit", "y_unit", "temperature", "policy", "train_step",
+    "response", "responses", "prediction", "predictions", "pred", "predict", "output", "completion", "generation",
+    "model_response", "model_output", "raw_response", "raw_output", "generated_text", "model_image_size",
+    "token_length", "round", "rollout", "recipe", "total", "acc", "correct", "reason", "x_unit", "y_unit",
+    "temperature", "policy", "train_step",
 })  # fmt: skip
 """Columns that say something of a prediction: where both tables have one, it is that of the predictions."""
 
