@@ -144,11 +144,11 @@ def test_score_leaves_bytes_out_with_a_note(run, files, tmp_path, recipe, suffix
 
 def test_rewards_of_groups_compare_the_answers_of_a_sample(run, tmp_path):
     samples = [{"key": name, "target": None} for name in "ab"]
-    said = [("b", "(1, 2)"), ("a", "(10, 10)"), ("b", "?"), ("a", "(10, 10)"), ("a", "(900, 900)")]
-    answers = [{"question": key, "response": text} for key, text in said]
+    texts = [("b", "(1, 2)"), ("a", "(10, 10)"), ("b", "?"), ("a", "(10, 10)"), ("a", "(900, 900)")]
+    answers = [{"question": key, "response": text} for key, text in texts]
     files = write_rows(tmp_path / "samples.jsonl", *samples), write_rows(tmp_path / "answers.jsonl", *answers)
     merged = write_rows(
-        tmp_path / "merged.jsonl", *[{"key": key, "response": text, "target": None} for key, text in said]
+        tmp_path / "merged.jsonl", *[{"key": key, "response": text, "target": None} for key, text in texts]
     )
     words = ("--recipe", "gui-rcpo", *CLICK, "--out", tmp_path / "out.jsonl")
     assert run("score", *files[:1], "--predictions", files[1], "--id", "key=question", *words).code == 0
