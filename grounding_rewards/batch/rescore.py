@@ -222,6 +222,7 @@ class _Rescorer:
             "bad_target": str(scorer.bad_target),
             "box_format": scorer.box_format and str(scorer.box_format),
             "inputs": self.rollouts.inputs(),
+            **self.rollouts.identity,
         }
 
 

@@ -11,10 +11,10 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
-from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import TargetError
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables import Table
 from grounding_rewards.targets.findings import Finding, described
 
 
@@ -33,6 +33,7 @@ def evaluate_files(
     columns: options.FileColumns,
     images: options.SizedImages,
     split: options.RowsSplit = None,
+    join: joining.Joining,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -41,7 +42,10 @@ def evaluate_files(
     Columns that no option names are guessed by their names, and layouts of benchmarks are recognised; stderr says so.
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
+
+    Answers in another file: `grounding-rewards eval annotations.json --predictions answers.jsonl --id sample_id`
     """
+    join.check(files)
     scorer = TableScorer(
         catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, images, on_note=terminal.note_once(),
         on_warning=terminal.warn,
@@ -50,9 +54,10 @@ def evaluate_files(
     evaluations, further = [], list[dict[str, Any]]()
     for file in files:
         known = len(terminal.warnings())
-        evaluation, read = _evaluate(file, split, scorer, fields)
+        table, named = join.open(file, split, columns)
+        evaluation, read = _evaluate(table, replace(scorer, columns=named), fields)
         evaluations.append((str(file), evaluation))
-        further.append({"columns": read, "warnings": terminal.warnings()[known:]})
+        further.append({"columns": read, **joining.counts(table), "warnings": terminal.warnings()[known:]})
     if as_json:
         own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
         terminal.print_json(
@@ -67,13 +72,12 @@ def evaluate_files(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str]) -> tuple[Evaluation, dict[str, str]]:
+def _evaluate(table: Table, scorer: TableScorer, by: list[str]) -> tuple[Evaluation, dict[str, str]]:
     """Evaluate a file; return its columns beside the result."""
-    table = open_rows(file, split)
     parts, noticed = list[Evaluation](), list[Finding]()
     wrong: TargetError | None = None
     scorer = replace(scorer, on_findings=noticed.extend).of(table)
-    with terminal.progress(f"scoring {file.name}") as advance:
+    with terminal.progress(f"scoring {table.path.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scored = scorer.score(table, batch)
             scores = scored.scores
@@ -84,7 +88,7 @@ def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str])
             advance(batch.done)
     evaluation = merge(parts)
     if wrong is not None:
-        terminal.warn(f"{file}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
+        terminal.warn(f"{table.path}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
     return evaluation, scorer.used(table)

@@ -14,7 +14,7 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import RecipeError, TargetError
@@ -23,7 +23,6 @@ from grounding_rewards.explain.case import Size
 from grounding_rewards.explain.rows import row_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.targets.findings import described, findings
 
@@ -69,6 +68,7 @@ def explain_score(
     columns: options.FileColumns,
     images: options.SizedImages,
     split: options.RowsSplit = None,
+    join: joining.Joining,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -84,6 +84,7 @@ def explain_score(
     _check(response, file, row, beside, columns)
     if split is not None and file is None:
         raise RecipeError("--split: got it without --file and --row, the row of a directory")
+    join.check([] if file is None else [file])
     if images.root and file is None:
         raise RecipeError("--image-root: got it without --file and --row, the row whose image has a size")
     _check_picture(plot, image)
@@ -92,7 +93,7 @@ def explain_score(
     recipe = catalogue.recipe(name, **chosen)
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
-        table = open_rows(file, split)
+        table, columns = join.open(file, split, columns)
         scorer = TableScorer(
             recipe, columns, box_format=box_format, image_files=images, on_note=terminal.note,
             on_warning=terminal.warn,

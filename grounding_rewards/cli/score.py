@@ -13,13 +13,12 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
-from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.errors import TargetError
 from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
-from grounding_rewards.tables import write_table
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables import Table, write_table
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.targets.findings import Finding, described
 
@@ -39,6 +38,7 @@ def score(
     columns: options.FileColumns,
     images: options.SizedImages,
     split: options.RowsSplit = None,
+    join: joining.Joining,
 ) -> None:
     """Score every row of a file with a recipe, and write the rows with their scores.
 
@@ -50,11 +50,15 @@ def score(
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
+    join.check([file])
+    built = catalogue.recipe(recipe, **chosen)
+    table, columns = join.open(file, split, columns)
+    joining.written(table)
     scorer = TableScorer(
-        catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, images, on_note=terminal.note,
+        built, columns, bad_target, box_format, images, on_note=terminal.note,
         on_warning=terminal.warn,
     )  # fmt: skip
-    summary = _write(file, split, out, scorer, prefix)
+    summary = _write(table, out, scorer, prefix)
     if as_json:
         terminal.print_json(summary)
     else:
@@ -63,14 +67,13 @@ def score(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
-    table = open_rows(file, split)
+def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     parts: list[Evaluation] = []
     total, notes, noticed = 0.0, list[str](), list[Finding]()
     scorer = replace(scorer, on_findings=noticed.extend).of(table)
     wrong: TargetError | None = None
     with (
-        terminal.progress(f"scoring {file.name}") as advance,
+        terminal.progress(f"scoring {table.path.name}") as advance,
         write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
     ):
         for batch in scorer.batches(table, whole=True):
@@ -88,7 +91,7 @@ def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix
         terminal.warn(f"the first of the rows that are not valid: {wrong}")
     for text in described(noticed):
         terminal.warn(text)
-    summary = _summary(file, out, scorer.recipe, merge(parts), total)
+    summary = _summary(table, out, scorer.recipe, merge(parts), total)
     return {**summary, "columns": scorer.used(table)}
 
 
@@ -107,12 +110,13 @@ def _acts(predictions: Predictions) -> dict[str, Sequence[Any]]:
     }
 
 
-def _summary(file: Path, out: Path, recipe: Recipe, evaluation: Evaluation, total: float) -> dict[str, Any]:
+def _summary(table: Table, out: Path, recipe: Recipe, evaluation: Evaluation, total: float) -> dict[str, Any]:
     return {
-        "file": str(file),
+        "file": str(table.path),
         "out": str(out),
         "recipe": recipe.to_dict(),
         **options.marked(recipe),
+        **joining.counts(table),
         "rows": evaluation.n + evaluation.not_valid,
         "valid": evaluation.n,
         "mean_total": total / evaluation.n if evaluation.n else None,

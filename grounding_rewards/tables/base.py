@@ -124,8 +124,9 @@ def joined(batches: Iterable[Batch]) -> Batch:
     if len(parts) == 1:
         return parts[0]
     rows = [row for part in parts for row in part.rows]
-    whole: Any = rows
-    if not isinstance(parts[0].whole, list):
+    if isinstance(parts[0].whole, list):
+        whole: Any = [row for part in parts for row in part.whole]
+    else:
         import pyarrow as pa  # which made these batches
 
         (whole,) = pa.Table.from_batches([part.whole for part in parts]).combine_chunks().to_batches()

@@ -20,7 +20,9 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Compressions by their suffix."""
 
 _STEP = 1 << 20
-_STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+STDIN = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+"""Names of standard input."""
+
 _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/self/fd)/([0-9]{1,9})", re.ASCII)
 
 
@@ -91,7 +93,7 @@ def is_stream(path: Path) -> bool:
     >>> is_stream(Path("-")), is_stream(Path("/dev/fd/63")), is_stream(Path("rows.jsonl"))
     (True, True, False)
     """
-    return str(path) in _STDIN or _DESCRIPTOR.fullmatch(str(path)) is not None
+    return str(path) in STDIN or _DESCRIPTOR.fullmatch(str(path)) is not None
 
 
 def copied(path: Path) -> Contents:
@@ -117,7 +119,7 @@ def copied(path: Path) -> Contents:
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
     """Open a stream by its number: a FIFO that is opened by name waits for whoever writes to it."""
-    if str(path) in _STDIN:
+    if str(path) in STDIN:
         stream = getattr(sys.stdin, "buffer", None)
         if stream is None:
             raise TableError(f"{path}: standard input is closed; name a file")

@@ -145,8 +145,9 @@ def write_table(
         OSError: the file cannot be written.
     """
     path = Path(path)
-    check_output(path, [like.path])
-    if path.exists() and like.path.exists() and path.samefile(like.path):
+    inputs = getattr(like, "inputs", (like.path,))
+    check_output(path, inputs)
+    if path.exists() and any(each.exists() and path.samefile(each) for each in inputs):
         raise TableError(f"{path}: is the input itself; write to another file")
     with (
         atomic_file(path) as file,
@@ -186,7 +187,7 @@ def table_writer(
         from grounding_rewards.tables.parquet import ParquetWriter
 
         if schema is None:
-            inferred = inferred or Inferred.of((batch.rows for batch in like.batches()), note)
+            inferred = inferred or Inferred.of((batch.whole for batch in like.batches()), note)
             writer = inferring_writer(file, like.path, inferred, new, metadata)
         else:
             writer = ParquetWriter(file, like.path, schema, new)

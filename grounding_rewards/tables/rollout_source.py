@@ -170,7 +170,7 @@ def _as_text(value: Any) -> Any:
 
 def state_of(table: Table) -> tuple[int, int]:
     """Return the length of a table's files, and when they were last written to: equal where the table is the same."""
-    files = table.log.files if isinstance(table, LoggedTable) else (table.path,)
+    files = table.log.files if isinstance(table, LoggedTable) else getattr(table, "files", (table.path,))
     states = [os.stat(file) for file in files]
     return sum(each.st_size for each in states), max(each.st_mtime_ns for each in states)
 

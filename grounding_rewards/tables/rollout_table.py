@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -56,7 +57,12 @@ class Rows(Protocol):
 
 
 class RolloutTable:
-    """Rollouts of one or more files, a row a rollout: those of Parquet, and rows of other files and logs."""
+    """Rollouts of one or more files, a row a rollout: those of Parquet, and rows of other files and logs.
+
+    ``identity`` holds what manifests say of them beside their files.
+    """
+
+    identity: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(
         self, paths: Sequence[Path], files: Sequence[Path], parquet: Sequence[ParquetRollouts], rows: Sequence[Rows]

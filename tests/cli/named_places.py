@@ -54,6 +54,7 @@ CASES = {
         Case(("score", "PLACE", *SCORE[2:], "--json"), "rows.jsonl", ".jsonl"),
         Case(("score", "PLACE", *SCORE[2:]), "rows.parquet", ".parquet"),
     ],
+    ("score", "predictions"): [Case((*SCORE, "--predictions", "PLACE"), "rows.parquet", ".parquet")],
     ("score", "out"): [
         Case((*SCORE[:-1], "PLACE", "--json"), None, ".jsonl"),
         Case((*SCORE[:-1], "PLACE"), None, ".parquet"),
@@ -72,6 +73,10 @@ CASES = {
         Case(("eval", "PLACE", *GELATO), "rows.jsonl", ".jsonl"),
         Case(("eval", "PLACE", *GELATO, "--json"), "rows.parquet", ".parquet"),
     ],
+    ("eval", "predictions"): [
+        Case(("eval", "rows.jsonl", *GELATO, "--predictions", "PLACE"), "rows.jsonl", ".jsonl"),
+        Case(("eval", "rows.jsonl", *GELATO, "--predictions", "PLACE", "--json"), "folder of rows"),
+    ],
     ("eval", "recipe"): [Case(("eval", "rows.jsonl", "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
     ("explain", "name"): [Case(("explain", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],
     ("explain", "compare_with"): [
@@ -81,6 +86,7 @@ CASES = {
         Case((*EXPLAINED[:3], "PLACE", *EXPLAINED[4:]), "rows.jsonl", ".jsonl"),
         Case((*EXPLAINED[:3], "PLACE", *EXPLAINED[4:], "--json"), "rows.parquet", ".parquet"),
     ],
+    ("explain", "predictions"): [Case((*EXPLAINED, "--predictions", "PLACE"), "rows.jsonl", ".jsonl")],
     ("explain", "plot"): [
         Case(("explain", "gelato", "--plot", "PLACE"), None, ".svg"),
         Case(("explain", "gelato", "--json", "--plot", "PLACE"), None, ".png"),
@@ -110,6 +116,10 @@ CASES = {
         Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:], "--json"), "rows.jsonl", ".jsonl"),
         Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:]), "rows.parquet", ".parquet"),
         Case((*POOL_SCORE[:2], "PLACE", *POOL_SCORE[3:]), "dumps"),
+    ],
+    ("pool score", "predictions"): [
+        Case((*POOL_SCORE, "--predictions", "PLACE", "--json"), "rows.jsonl", ".jsonl"),
+        Case((*POOL_SCORE, "--predictions", "PLACE"), "rows.parquet", ".parquet"),
     ],
     ("pool score", "out"): [Case((*POOL_SCORE[:-1], "PLACE", "--json"), None)],
     ("pool score", "recipe"): [
@@ -196,6 +206,6 @@ CASES = {
 NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
-    "rule", "model",
+    "rule", "model", "id",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.pool.report.wording import percent
 
 
@@ -28,6 +28,7 @@ def score_rollouts(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
     columns: options.FileColumns,
+    join: joining.Joining,
     images: options.SizedImages,
 ) -> None:
     """Score rollouts, or score them anew, into a rollout table.
@@ -36,17 +37,20 @@ def score_rollouts(
     older table that it was, or not at all. Rows keep their columns; total, acc, reason, x_unit, y_unit, recipe and the
     recipe's parts are new, and those of other recipes are left out. Rows without a response are not scored, and have no
     acc. Rows without a name or a number get one. Rewards that compare the rollouts of a sample find them wherever they
-    stand, a round and a train_step at a time. With --box-format DIR has the targets with boxes as xyxy.
+    stand, a round and a train_step at a time. With --box-format DIR has the targets with boxes as xyxy. With
+    --predictions ROLLOUTS is one file of annotations, and those without an answer are left out.
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
     from grounding_rewards.batch.rescore import rescore
 
+    join.check(paths)
     built = catalogue.recipe(recipe, **chosen)
+    rollouts, columns = joining.rollouts(join, paths, columns)
     notes, warnings = list[str](), list[str]()
     with terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(
-            paths, built, out, columns=columns, bad_target=bad_target, box_format=box_format, image_files=images,
+            rollouts, built, out, columns=columns, bad_target=bad_target, box_format=box_format, image_files=images,
             overwrite=overwrite, advance=advance, note=notes.append, warn=warnings.append,
         )  # fmt: skip
     for text in dict.fromkeys(notes):
@@ -54,7 +58,7 @@ def score_rollouts(
     for text in warnings:
         terminal.warn(text)
     pieces = {"made": done.made, "found": done.found}
-    summary = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": warnings}
+    summary = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": terminal.warnings()}
     if as_json:
         terminal.print_json({name: value for name, value in summary.items() if name not in ("outputs", "complete")})
         return

@@ -1,0 +1,131 @@
+"""The options ``--predictions`` and ``--id``: annotations in one file, the answers to them in another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grounding_rewards.batch.columns import Columns, has
+from grounding_rewards.cli import terminal
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.tables import Table
+from grounding_rewards.tables.base import require_column
+from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.contents import STDIN
+from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.manifests import refuse_stream
+from grounding_rewards.tables.matched import PREDICTED, MatchedTable, matched
+
+if TYPE_CHECKING:
+    from grounding_rewards.tables.rollout_table import RolloutTable
+
+_DEFAULT = Columns()
+
+
+@dataclass(frozen=True)
+class Join:
+    """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named."""
+
+    predictions: Path | None = None
+    id: str | None = None
+
+    def check(self, files: Sequence[Path]) -> None:
+        """Check that predictions are joined to the one file they belong to.
+
+        Raises:
+            RecipeError: there are several files, none, or no predictions, or both are standard input.
+        """
+        if self.predictions is None:
+            if self.id is not None:
+                raise RecipeError("--id: got it without --predictions, the answers that it joins to the annotations")
+            return
+        if len(files) != 1:
+            raise RecipeError(f"--predictions: got it with {len(files)} files; expected one file, its annotations")
+        if {str(self.predictions), str(files[0])} <= {*STDIN}:
+            raise RecipeError("--predictions: both files are standard input; write one of them to a file")
+
+    def open(self, file: Path, split: str | None, columns: Columns) -> tuple[Table, Columns]:
+        """Open a file of rows, with its predictions; return it, and the columns, with the sample's name from the id."""
+        if self.predictions is None:
+            return open_rows(file, split), columns
+        table = _matched(self, self.predictions, file, split, columns)
+        return table, _named(columns, table)
+
+
+def rollouts(join: Join, paths: Sequence[Path], columns: Columns) -> tuple[RolloutTable | Sequence[Path], Columns]:
+    """Return rollouts: the files of them, or the one file of annotations with its predictions; and the columns."""
+    if join.predictions is None:
+        return paths, columns
+    from grounding_rewards.tables.matched_rollouts import MatchedRollouts  # duckdb, which other commands do without
+
+    for path in (paths[0], join.predictions):
+        refuse_stream(path)
+    table = _matched(join, join.predictions, paths[0], None, columns, unanswered=False)
+    written(table)
+    return MatchedRollouts(table), _named(columns, table)
+
+
+def written(table: Table) -> None:
+    """Print which columns of joined rows are not written."""
+    if isinstance(table, MatchedTable) and table.left_out:
+        terminal.note(f"columns that hold bytes, such as images, are not written: {', '.join(table.left_out)}")
+
+
+def counts(table: Table) -> dict[str, Any]:
+    """Return the counts of a join, for JSON; nothing for one file."""
+    return {"joined": asdict(table.counts)} if isinstance(table, MatchedTable) else {}
+
+
+def _matched(
+    join: Join, answers: Path, file: Path, split: str | None, columns: Columns, *, unanswered: bool = True
+) -> MatchedTable:
+    # A split that the annotations, one file, cannot have is that of the predictions.
+    theirs = split if answers.is_dir() and not file.is_dir() else None
+    annotations, predictions = open_rows(file, None if theirs else split), open_rows(answers, theirs)
+    if columns.response and not has(predictions, columns.response):
+        require_column(predictions, columns.response, "--response-column")
+    own = columns_read([columns.response, columns.model_image_size, columns.token_length])
+    predicted = PREDICTED | {*own}
+    return matched(
+        annotations, predictions, join.id, predicted=predicted - {columns.target, columns.image_size},
+        unanswered=unanswered, note=terminal.note, warn=terminal.warn,
+    )  # fmt: skip
+
+
+def _named(columns: Columns, table: MatchedTable) -> Columns:
+    return replace(columns, id=table.id) if columns.id == _DEFAULT.id else columns
+
+
+_PANEL = "Answers in another file"
+
+
+def _join(
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="ANSWERS",
+            help="The model's answers, where FILE has annotations alone: a file or directory as FILE may be. A row for "
+            "each answer, then one for each sample without any, which counts as wrong.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar="COLUMN",
+            help="The column of both that names the sample; A,B for several, A=B where the answers call A B. "
+            "Default: sample_id, else id. 7 and '7' differ, but for CSV files.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+) -> Join:
+    return Join(predictions, id)
+
+
+Joining = Annotated[Join, _join]
+"""Both options as one argument; see ``options.FileColumns``."""

@@ -1,0 +1,327 @@
+"""Annotations and predictions joined by the id of samples: order, counts, columns of both, ids."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding_rewards.coords.image_header import ENOUGH
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables import open_table
+from grounding_rewards.tables.matched import JoinCounts, matched
+from tests.tables.written import FORMATS
+
+SAMPLES = [{"sample_id": name, "kind": kind} for name, kind in (("a", "icon"), ("b", "text"), ("c", "icon"))]
+ANSWERS = [{"sample_id": name, "response": text} for name, text in (("c", "1"), ("a", "2"), ("x", "3"), ("c", "4"))]
+
+
+@pytest.fixture
+def join(tmp_path):
+    """Join rows, written in formats."""
+
+    def joining(samples, answers, id=None, formats=("jsonl", "jsonl"), **options):
+        files = []
+        for name, rows, suffix in zip(("samples", "answers"), (samples, answers), formats, strict=True):
+            files.append(tmp_path / f"{name}.{suffix}")
+            files[-1].write_bytes(FORMATS[suffix](rows))
+        return matched(*map(open_table, files), id, **options)
+
+    return joining
+
+
+def rows_of(table, **options):
+    return [row for batch in table.batches(**options) for row in batch.rows]
+
+
+def messages(join, *args, **options):
+    """The notes and the warnings of a join."""
+    notes, warnings = [], []
+    join(*args, note=notes.append, warn=warnings.append, **options)
+    return notes, warnings
+
+
+JOINED = [
+    {"sample_id": "c", "kind": "icon", "response": "1"},
+    {"sample_id": "a", "kind": "icon", "response": "2"},
+    {"sample_id": "c", "kind": "icon", "response": "4"},
+    {"sample_id": "b", "kind": "text", "response": None},
+]
+
+
+@pytest.mark.parametrize("first", FORMATS)
+@pytest.mark.parametrize("second", ["parquet", "jsonl", "json", "csv", "jsonl.gz"])
+def test_a_row_a_prediction_in_their_order_then_samples_without_any(join, first, second):
+    table = join(SAMPLES, ANSWERS, formats=(first, second))
+    assert rows_of(table) == rows_of(table, size=2) == JOINED
+    assert table.counts == JoinCounts(annotations=3, predictions=4, without_prediction=1, without_annotation=1)
+    assert (table.columns, table.id) == (("sample_id", "kind", "response"), "sample_id")
+    assert [batch.start for batch in table.batches(size=1)] == [0, 1, 2, 3]
+    assert [row["response"] for row in rows_of(table, columns=["response"], whole=False)] == ["1", "2", "4", None]
+
+
+def test_samples_without_a_prediction_can_be_left_out(join):
+    table = join(SAMPLES, ANSWERS, unanswered=False)
+    assert rows_of(table) == JOINED[:3]
+    assert messages(join, SAMPLES, ANSWERS, unanswered=False)[1][0].endswith("such as 'b': they are left out")
+
+
+def test_what_has_no_other_half_is_counted_with_the_first_ids(join, tmp_path):
+    samples = [{"id": n} for n in range(9)]
+    answers = [{"id": n, "response": ""} for n in (0, "x", None, float("nan"), 7, 11)]
+    notes, warnings = messages(join, samples, answers)
+    assert notes == ["predictions are joined by column id; --id names another"]
+    assert warnings == [
+        "7 of 9 samples have no prediction, such as 1, 2, 3: they count as wrong",
+        f"4 of 6 predictions belong to no sample of {tmp_path / 'samples.jsonl'}, such as 'x', null, null: they are "
+        "left out",
+    ]
+
+
+def test_places_name_both_files_and_rows(join, tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    (first, *_), (last,) = join(SAMPLES, ANSWERS).batches(size=3), list(join(SAMPLES, ANSWERS).batches(size=3))[-1:]
+    assert first.place(0) == f"row 2 (line 3), with {answers}, row 0 (line 1)"
+    assert first.place(1) == f"row 0 (line 1), with {answers}, row 1 (line 2)"
+    assert last.place(0) == "row 1 (line 2), without a prediction"
+
+
+class TestIds:
+    def test_of_several_columns(self, join):
+        samples = [
+            {"file": file, "text": text, "n": n} for n, (file, text) in enumerate((("1.png", "x"), ("1.png", "y")))
+        ]
+        answers = [{"file": "1.png", "text": text, "response": text} for text in "yx"]
+        table = join(samples, answers, "file,text")
+        assert [(row["n"], row["response"]) for row in rows_of(table)] == [(1, "y"), (0, "x")]
+        assert [row["sample_id"] for row in rows_of(table)] == ['["1.png", "y"]', '["1.png", "x"]']
+        assert table.id == "sample_id"
+
+    def test_of_several_columns_leave_sample_id_as_it_is(self, join):
+        samples = [{"sample_id": "s", "file": "1.png", "text": "x"}]
+        table = join(samples, [{"file": "1.png", "text": "x", "response": ""}], "file,text")
+        assert (rows_of(table)[0]["sample_id"], table.id) == ("s", "sample_id")
+
+    def test_with_two_names(self, join):
+        answers = [{"question": each["sample_id"], "response": each["response"], "kind": "icon"} for each in ANSWERS]
+        table = join(SAMPLES, answers, "sample_id=question")
+        assert rows_of(table) == JOINED
+        assert "question" not in table.columns
+
+    def test_with_two_names_of_which_both_have_one(self, join):
+        samples, answers = [{"id": 1, "key": "k"}], [{"id": "k", "key": 5, "response": "r"}]
+        (row,) = rows_of(join(samples, answers, "key=id"))
+        assert row == {"id": 1, "key": "k", "pred.key": 5, "response": "r"}
+
+    def test_of_two_names_each_in_a_composite(self, join):
+        (row,) = rows_of(join([{"a": 1, "b": 2, "c": 3}], [{"x": 1, "b": 2, "response": ""}], "a=x,b"))
+        assert row == {"a": 1, "b": 2, "c": 3, "sample_id": "[1, 2]", "response": ""}
+
+    def test_a_column_may_have_a_comma_in_its_name(self, join):
+        assert len(rows_of(join([{"a,b": 1}], [{"a,b": 1, "response": ""}], "a,b"))) == 1
+
+    @pytest.mark.parametrize(("one", "other"), [(7, 7.0), (7.0, 7), (10**17, 10**17), ("é", "é")])
+    def test_equal(self, join, one, other):
+        assert join([{"id": one}], [{"id": other}]).counts.without_prediction == 0
+
+    @pytest.mark.parametrize(("one", "other"), [(7, "7"), ("7", 7), ("07", "7"), ("a", "A"), ("a", "a ")])
+    def test_unequal(self, join, one, other):
+        with pytest.raises(TableError, match="no row names a sample"):
+            join([{"id": one}], [{"id": other}])
+
+    @pytest.mark.parametrize("formats", [("csv", "jsonl"), ("jsonl", "csv"), ("csv", "parquet"), ("csv", "csv")])
+    def test_numbers_are_their_digits_beside_csv(self, join, formats):
+        table = join([{"id": 7, "n": 1}, {"id": 8, "n": 2}], [{"id": 8, "response": "512"}], formats=formats)
+        assert (table.counts.without_prediction, rows_of(table)[0]["response"]) == (1, "512")
+
+    def test_sample_id_goes_before_id(self, join):
+        table = join([{"id": 1, "sample_id": "a"}], [{"id": 2, "sample_id": "a"}])
+        assert rows_of(table) == [{"id": 1, "sample_id": "a", "pred.id": 2}]
+
+
+class TestErrors:
+    def error(self, join, *args, **options):
+        with pytest.raises(TableError) as caught:
+            join(*args, **options)
+        return str(caught.value)
+
+    def test_no_id_in_common(self, join, tmp_path):
+        text = self.error(join, [{"id": "a"}], [{"id": "b", "response": ""}])
+        assert text == (
+            f"{tmp_path / 'answers.jsonl'}: no row names a sample of {tmp_path / 'samples.jsonl'}: id is 'b' here, id "
+            "is 'a' there; name the columns that hold the same in both by --id"
+        )
+
+    def test_no_id_in_common_but_for_the_type(self, join):
+        text = self.error(join, [{"id": 7}], [{"id": "7"}])
+        assert "id is '7' here, id is 7 there; digits are texts in one of them and numbers in the other: write" in text
+
+    def test_predictions_without_any_id(self, join):
+        assert "id is null here, id is 'a' there" in self.error(join, [{"id": "a"}], [{"id": None, "response": ""}])
+
+    def test_two_samples_of_one_id(self, join, tmp_path):
+        text = self.error(join, [{"id": "a"}, {"id": "b"}, {"id": "a", "kind": 1}], [{"id": "a"}])
+        assert text == (
+            f"{tmp_path / 'samples.jsonl'}, row 2 (line 3): id: 'a' is in row 0 (line 1), too, and the rows differ; "
+            "expected one row a sample: remove one, or tell them apart by several columns: --id COLUMN,COLUMN"
+        )
+
+    @pytest.mark.parametrize("bad", [None, float("nan")])
+    def test_a_sample_without_an_id(self, join, bad, tmp_path):
+        text = self.error(join, [{"id": "a"}, {"id": bad}], [{"id": "a"}])
+        assert (
+            text == f"{tmp_path / 'samples.jsonl'}, row 1 (line 2): id: got null; expected the id of the sample (--id)"
+        )
+
+    def test_a_sample_without_a_part_of_its_id(self, join):
+        text = self.error(join, [{"a": 1, "b": None}], [{"a": 1, "b": 2}], "a,b")
+        assert "row 0 (line 1): a, b: got null" in text
+
+    @pytest.mark.parametrize("bad", [True, 0.5, ["a"], {"a": 1}])
+    def test_what_is_no_id(self, join, bad, tmp_path):
+        expected = f"row 1 (line 2): id: got {bad!r}; expected the id of a sample (--id), a text or a whole number"
+        assert (
+            self.error(join, [{"id": "a"}, {"id": bad}], [{"id": "a"}]) == f"{tmp_path / 'samples.jsonl'}, {expected}"
+        )
+        assert (
+            self.error(join, [{"id": "a"}], [{"id": "a"}, {"id": bad}]) == f"{tmp_path / 'answers.jsonl'}, {expected}"
+        )
+
+    def test_no_id_named(self, join):
+        text = self.error(join, [{"file": 1, "text": "", "n": 1}], [{"file": 1, "text": "", "response": ""}])
+        assert text.endswith(
+            "both have neither sample_id nor id, but file, text; name what holds the id of samples, such as --id file "
+            "or --id file,text"
+        )
+
+    def test_nothing_in_common(self, join):
+        text = self.error(join, [{"key": 1}], [{"question": 1, "response": ""}])
+        assert text.endswith(
+            "have no column in common (key; question, response); name the id of samples by --id ANNOTATIONS=PREDICTIONS"
+        )
+
+    @pytest.mark.parametrize("id", ["", "a,", "a=", "=a", ",", "="])
+    def test_a_malformed_option(self, join, id):
+        text = self.error(join, [{"a": 1}], [{"a": 1}], id)
+        expected = "expected COLUMN, COLUMN,COLUMN or ANNOTATIONS=PREDICTIONS, names of columns"
+        assert text == f"--id: got {id!r}; {expected}"
+
+    def test_a_column_that_is_not_there(self, join, tmp_path):
+        assert self.error(join, SAMPLES, ANSWERS, "kind") == (
+            f"{tmp_path / 'answers.jsonl'}: no column 'kind' (--id). It has: sample_id, response"
+        )
+        assert "samples.jsonl: no column 'sampleid' (--id); did you mean 'sample_id'?" in self.error(
+            join, SAMPLES, ANSWERS, "sampleid"
+        )
+
+
+class TestColumns:
+    def test_equal_in_both_are_one(self, join):
+        samples = [{"id": 1, "size": [4, 3], "at": {"x": 1.0, "y": None}, "kind": "a"}]
+        answers = [{"id": 1, "size": [4, 3], "at": {"x": 1}, "kind": None, "response": "r"}]
+        assert messages(join, samples, answers, "id") == ([], [])
+        assert rows_of(join(samples, answers)) == [{**samples[0], "response": "r"}]
+
+    def test_that_differ_anywhere_have_two_names(self, join, tmp_path):
+        samples = [{"id": 1, "size": [4, 3]}, {"id": 2, "size": [9, 9]}]
+        answers = [{"id": 1, "size": [4, 3], "pred.size": 0}, {"id": 2, "size": [1, 1]}]
+        table = join(samples, answers)
+        assert rows_of(table) == [
+            {"id": 1, "size": [4, 3], "pred.pred.size": [4, 3], "pred.size": 0},
+            {"id": 2, "size": [9, 9], "pred.pred.size": [1, 1]},
+        ]
+        assert messages(join, samples, answers, "id")[0] == [
+            f"columns of {tmp_path / 'answers.jsonl'} that differ from those of {tmp_path / 'samples.jsonl'} are "
+            "renamed: size as pred.pred.size"
+        ]
+
+    def test_that_are_the_predictions_own(self, join):
+        samples = [{"id": 1, "pred": "old", "token_length": 9}, {"id": 2, "pred": "old", "token_length": 9}]
+        table = join(samples, [{"id": 1, "pred": "new"}, {"id": 1, "pred": None, "token_length": 3}])
+        assert rows_of(table) == [
+            {"id": 1, "pred": "new"},
+            {"id": 1, "pred": None, "token_length": 3},
+            {"id": 2, "pred": None, "token_length": None},
+        ]
+
+    def test_that_the_caller_calls_the_predictions_own(self, join):
+        samples, answers = [{"id": 1, "output": "target"}], [{"id": 1, "output": "text"}]
+        table = join(samples, answers, predicted=["response"])
+        assert rows_of(table) == [{"id": 1, "output": "target", "pred.output": "text"}]
+
+    def test_responses_are_never_those_of_annotations(self, join, tmp_path):
+        samples, answers = [{"id": 1, "response": "old"}, {"id": 2}], [{"id": 1, "answer": "new"}]
+        assert rows_of(join(samples, answers)) == [{"id": 1, "answer": "new"}, {"id": 2, "answer": None}]
+        assert messages(join, samples, answers, "id")[0] == [
+            f"column response of {tmp_path / 'samples.jsonl'} is left out: responses are those of "
+            f"{tmp_path / 'answers.jsonl'}"
+        ]
+
+    def test_numbers_in_a_csv_file_are_equal_to_numbers(self, join):
+        rows = [{"id": 1, "size": [4, 3], "n": 5, "response": "r"}]
+        table = join([{"id": 1, "size": [4, 3], "n": 5}], rows, formats=("jsonl", "csv"))
+        assert rows_of(table) == rows
+
+    def test_repeated_samples_count_once(self, join, tmp_path):
+        samples = [SAMPLES[0], SAMPLES[1], SAMPLES[0], SAMPLES[0]]
+        table = join(samples, ANSWERS)
+        assert table.counts.annotations == 2
+        assert messages(join, samples, ANSWERS)[0] == [
+            f"{tmp_path / 'samples.jsonl'}: 2 of 4 rows repeat another one in every column, and count once"
+        ]
+
+    @pytest.mark.parametrize("head", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x07\x80\0\0\x04\x38", b"nothing known"])
+    def test_images_are_held_by_their_beginning_and_not_written(self, join, head):
+        samples = [{"id": 1, "image": {"bytes": head + bytes(1 << 20), "path": "1.png"}}]
+        table = join(samples, [{"id": 1, "response": "r", "crop": b"x"}], formats=("parquet", "parquet"))
+        (batch,) = table.batches()
+        assert batch.rows[0]["image"]["bytes"][:24] == head[:24].ljust(24, b"\0")
+        assert len(batch.rows[0]["image"]["bytes"]) == (4096 if head[0] == 0x89 else ENOUGH)
+        assert batch.whole == [{"id": 1, "response": "r"}]
+        assert table.left_out == ("crop", "image")
+
+
+def test_dates_and_decimals_of_parquet(tmp_path):
+    from datetime import date
+
+    files = [tmp_path / "samples.parquet", tmp_path / "answers.parquet"]
+    for file, day in zip(files, (date(2026, 1, 1), date(2026, 1, 2)), strict=True):
+        pq.write_table(pa.table({"id": [1], "day": [day], "same": [date(2026, 1, 1)]}), file)
+    (row,) = rows_of(matched(*map(open_table, files)))
+    assert row == {"id": 1, "day": date(2026, 1, 1), "pred.day": date(2026, 1, 2), "same": date(2026, 1, 1)}
+
+
+IDS = st.integers(0, 6)
+
+
+@given(st.lists(IDS, unique=True, min_size=1), st.lists(IDS, min_size=1), st.integers(1, 4))
+def test_joined_rows_are_those_of_a_nested_loop(tmp_path_factory, samples, answers, size):
+    folder = tmp_path_factory.mktemp("join")
+    lines = {
+        "samples": [{"id": n, "a": -n} for n in samples],
+        "answers": [{"id": n, "r": k} for k, n in enumerate(answers)],
+    }
+    for name, rows in lines.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tables = [open_table(folder / f"{name}.jsonl") for name in lines]
+    if not {*samples} & {*answers}:
+        with pytest.raises(TableError, match="no row names a sample"):
+            matched(*tables)
+        return
+    table = matched(*tables)
+    both = [{**one, **other} for other in lines["answers"] for one in lines["samples"] if one["id"] == other["id"]]
+    left = [{**one, "r": None} for one in lines["samples"] if one["id"] not in answers]
+    assert rows_of(table) == rows_of(table, size=size) == both + left
+    assert table.counts == JoinCounts(len(samples), len(answers), len(left), len(answers) - len(both))
+
+
+def test_a_table_can_be_a_stream(tmp_path, monkeypatch):
+    (tmp_path / "samples.jsonl").write_text('{"id": 1, "kind": "icon"}')
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"id": 1, "response": "r"}')))
+    table = matched(open_table(tmp_path / "samples.jsonl"), open_table("-"))
+    assert rows_of(table) == rows_of(table) == [{"id": 1, "kind": "icon", "response": "r"}]
