@@ -154,18 +154,27 @@ class TableScorer:
             box_format=self.box_format,
         )
         scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
-        errors, why = scored.scores.errors, dict[int, str]()
-        if errors and self.images is not None:
-            sizes, why = self.images.filled(batch, inputs.image_sizes, errors, self.recipe)
-            if sizes != inputs.image_sizes:
-                again = replace(inputs, image_sizes=sizes, groups=scored.rollouts.groups)
-                scored = score_rows(self.recipe, again, "abstain")
+        if scored.scores.errors and self.images is not None:
+            scored = self._sized(self.images, batch, inputs, scored)
         if self.bad_target == "raise" and scored.scores.errors:
-            row, error = next(iter(scored.scores.errors.items()))
-            raise self._bad_target(table, batch, row, error, why.get(row, ""))
+            raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
         if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe, partly=True)):
             self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
         return scored
+
+    def _sized(self, images: RowImages, batch: Batch, inputs: Inputs, scored: RecipeSlice) -> RecipeSlice:
+        """Return the scores with sizes of images where rows lack them; errors say why there are none."""
+        sizes, why = images.filled(batch, inputs.image_sizes, scored.scores.errors, self.recipe)
+        if sizes != inputs.image_sizes:
+            again = replace(inputs, image_sizes=sizes, groups=scored.rollouts.groups)
+            scored = score_rows(self.recipe, again, "abstain")
+        errors = {
+            row: TargetError(error.sample, error.field, error.came, f"{error.expected}; {why[row]}")
+            if row in why
+            else error
+            for row, error in scored.scores.errors.items()
+        }
+        return replace(scored, scores=replace(scored.scores, errors=errors))
 
     def targets(self, batch: Batch) -> list[Any]:
         """Return the targets of a batch; of a layout in the wire form, or the error of a row without one."""
@@ -274,14 +283,13 @@ class TableScorer:
         )  # fmt: skip
         return self.images.filled(batch, sizes, ready.targets.errors, self.recipe)[0]
 
-    def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError, no_image: str) -> TableError:
+    def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
         """Return the error of one row's target, with the place of that row in the file."""
         name = value_at(batch.rows[row], self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))
         hints = [str(named)]
         if self.found is not None and self.found.layout is not None:
             hints.append(f"rows were read as in {self.found.layout.name}; --target-column names another target")
-        hints += [no_image] if no_image else []
         if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
             hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column)")
         return TableError(f"{table.path}, {batch.place(row)}: {'; '.join(hints)}")

@@ -40,6 +40,7 @@ def evaluate_files(
     Prints a row a file, the responses by reason, the refusals if any are asked for, and a table for every --by field.
 
     Columns that no option names are guessed by their names, and layouts of benchmarks are recognised; stderr says so.
+    `a.b` names a field of a column, `none` prevents a guess.
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
 

@@ -98,7 +98,8 @@ def test_a_missing_image_is_a_missing_size_that_names_the_flags(run, spots, imag
     )
     assert why.format(folder=spots.parent) in message
     assert message.endswith("; the file has no column 'image_size' (--image-size-column)")
-    entry, _ = evaluated(run, spots, *THOUSANDTHS, "--bad-target", "abstain")
+    entry, err = evaluated(run, spots, *THOUSANDTHS, "--bad-target", "abstain")
+    assert why.format(folder=spots.parent) in err.splitlines()[-1]
     assert (entry["n"], entry["correct"], entry["not_valid"]) == (4, 2, 1)
 
 
