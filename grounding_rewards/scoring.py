@@ -23,7 +23,7 @@ from grounding_rewards.parsing.parse import Thinking, parse_texts, read_response
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.findings import described, findings
+from grounding_rewards.targets.suspects import described, findings
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.base import Verifier, reads_of
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid

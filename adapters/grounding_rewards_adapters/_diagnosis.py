@@ -13,7 +13,7 @@ from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.scoring import ACTION
-from grounding_rewards.targets.findings import Finding, described, findings, merged
+from grounding_rewards.targets.suspects import Finding, described, findings, merged
 from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards_adapters._settings import Named, Trainer
 

@@ -34,7 +34,7 @@ from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, st
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
 from grounding_rewards.targets.box_format import as_box_format
-from grounding_rewards.targets.findings import Finding, described, findings
+from grounding_rewards.targets.suspects import Finding, described, findings
 
 MANIFEST = "_score.manifest.json"
 """Readers of a directory of Parquet pass over names that begin with an underscore."""

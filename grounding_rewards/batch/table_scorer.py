@@ -19,7 +19,7 @@ from grounding_rewards.tables.base import Note, joined, require_column
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.findings import Finding, findings
+from grounding_rewards.targets.suspects import Finding, findings
 
 
 @dataclass(frozen=True)

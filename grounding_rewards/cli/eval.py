@@ -15,7 +15,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import TargetError
 from grounding_rewards.tables.folders import open_rows
-from grounding_rewards.targets.findings import Finding, described
+from grounding_rewards.targets.suspects import Finding, described
 
 
 def evaluate_files(

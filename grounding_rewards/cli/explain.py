@@ -23,7 +23,7 @@ from grounding_rewards.explain.case import Size
 from grounding_rewards.explain.rows import row_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.targets.findings import described, findings
+from grounding_rewards.targets.suspects import described, findings
 
 _ROW, _PICTURE = "A row of a file", "A picture"
 _SIZES = {"pixel": "image_size", "model_pixel": "model_image_size"}

@@ -21,7 +21,7 @@ from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import write_table
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.targets.findings import Finding, described
+from grounding_rewards.targets.suspects import Finding, described
 
 
 def score(

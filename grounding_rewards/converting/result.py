@@ -13,7 +13,7 @@ from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.targets.findings import Finding, described
+from grounding_rewards.targets.suspects import Finding, described
 
 LISTED = 20
 SOURCE = "data_source"

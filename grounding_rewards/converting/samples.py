@@ -18,7 +18,7 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.base import number
 from grounding_rewards.tables.sample_ids import sample_id
-from grounding_rewards.targets.findings import Finding, inverted_boxes
+from grounding_rewards.targets.suspects import Finding, inverted_boxes
 from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.write import plain_numbers, to_wire
 

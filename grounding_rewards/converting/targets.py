@@ -12,9 +12,9 @@ from grounding_rewards.errors import MISSING, ConvertError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.findings import Finding, findings
 from grounding_rewards.targets.read import PLACES, read_target, read_with_form
 from grounding_rewards.targets.requirements import Requirements, violations
+from grounding_rewards.targets.suspects import Finding, findings
 from grounding_rewards.targets.target import NativeForm, Target
 from grounding_rewards.targets.write import to_wire
 

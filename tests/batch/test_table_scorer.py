@@ -11,7 +11,7 @@ import grounding_rewards as gr
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
-from grounding_rewards.targets.findings import Finding
+from grounding_rewards.targets.suspects import Finding
 from tests.cli.command import write_rows
 
 BOX = {"bbox": [10, 10, 30, 20]}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.targets.box_format import as_box_format
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.findings import described, findings, merged
+from grounding_rewards.targets.suspects import described, findings, merged
 
 CLICK = gr.recipe("click", response_space="pixel")
 GELATO = gr.recipe("gelato")

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.targets.findings import Finding, described, findings, merged
+from grounding_rewards.targets.suspects import Finding, described, findings, merged
 
 ACTION = gr.recipe("action", response_space="pixel")
 SIZE = [1000, 800]
