@@ -13,7 +13,7 @@ from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.scoring import ACTION
-from grounding_rewards.targets.suspects import Finding, described, findings, merged
+from grounding_rewards.targets.suspects import SuspectTargets, described, merged, suspect_targets
 from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards_adapters._settings import Named, Trainer
 
@@ -37,7 +37,7 @@ class Diagnosis:
     _examples: dict[gr.Reason, str] = field(default_factory=dict)
     _asked: Counter[str] = field(default_factory=Counter)
     _taken: set[str] = field(default_factory=set)
-    _findings: list[Finding] = field(default_factory=list)
+    _findings: list[SuspectTargets] = field(default_factory=list)
 
     def add(self, scored: RecipeSlice) -> str | None:
         """Look at scored rows; the line where these made them enough, else None."""
@@ -49,7 +49,9 @@ class Diagnosis:
         rows = min(room, len(scored.scores))
         self._sizes.append([nowhere(rows, 2) if sizes is None else sizes[:rows] for sizes in scored.sizes])
         self._count(scored, rows)
-        self._findings = merged([*self._findings, *findings(scored.rollouts.targets, self.recipe, rows, partly=True)])
+        self._findings = merged(
+            [*self._findings, *suspect_targets(scored.rollouts.targets, self.recipe, rows, partly=True)]
+        )
         if len(self._responses) < ROWS:
             return None
         line = self._line()

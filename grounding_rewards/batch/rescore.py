@@ -34,7 +34,7 @@ from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, st
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
 from grounding_rewards.targets.box_format import as_box_format
-from grounding_rewards.targets.suspects import Finding, described, findings
+from grounding_rewards.targets.suspects import SuspectTargets, described, suspect_targets
 
 MANIFEST = "_score.manifest.json"
 """Readers of a directory of Parquet pass over names that begin with an underscore."""
@@ -267,7 +267,7 @@ def _summary(folder: Path, names: Sequence[str], scorer: TableScorer, warned: Se
     recipe = scorer.recipe
     rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
     reasons: Counter[str | None] = Counter()
-    noticed = list[Finding]()
+    noticed = list[SuspectTargets]()
     parsed_reasons = pa.array([reason.name for reason in PARSED])
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
@@ -292,7 +292,7 @@ def _summary(folder: Path, names: Sequence[str], scorer: TableScorer, warned: Se
     }  # fmt: skip
 
 
-def _findings(rows: Any, scorer: TableScorer) -> list[Finding]:
+def _findings(rows: Any, scorer: TableScorer) -> list[SuspectTargets]:
     """Return the findings about the targets of some scored rows."""
     recipe = scorer.recipe
     names, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED)
@@ -302,5 +302,5 @@ def _findings(rows: Any, scorer: TableScorer) -> list[Finding]:
         [None] * len(targets), read, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
         bad_target="abstain",
     )  # fmt: skip
-    several = findings(rollouts.targets, recipe, partly=True)
+    several = suspect_targets(rollouts.targets, recipe, partly=True)
     return [replace(each, first=f"sample {names[each.row]!r:.80}") for each in several]

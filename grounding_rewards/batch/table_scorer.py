@@ -19,7 +19,7 @@ from grounding_rewards.tables.base import Note, joined, require_column
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.suspects import Finding, findings
+from grounding_rewards.targets.suspects import SuspectTargets, suspect_targets
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TableScorer:
     bad_target: str = "raise"
     box_format: BoxFormat | None = None
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
-    on_findings: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
+    on_findings: Callable[[list[SuspectTargets]], None] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -107,7 +107,7 @@ class TableScorer:
         scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
         if self.bad_target == "raise" and scored.scores.errors:
             raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
-        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe, partly=True)):
+        if self.on_findings and (wrong := suspect_targets(scored.rollouts.targets, self.recipe, partly=True)):
             self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
         return scored
 

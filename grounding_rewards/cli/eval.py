@@ -15,7 +15,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import TargetError
 from grounding_rewards.tables.folders import open_rows
-from grounding_rewards.targets.suspects import Finding, described
+from grounding_rewards.targets.suspects import SuspectTargets, described
 
 
 def evaluate_files(
@@ -62,7 +62,7 @@ def evaluate_files(
 
 def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str]) -> Evaluation:
     table = open_rows(file, split)
-    parts, noticed = list[Evaluation](), list[Finding]()
+    parts, noticed = list[Evaluation](), list[SuspectTargets]()
     wrong: TargetError | None = None
     scorer = replace(scorer, on_findings=noticed.extend)
     with terminal.progress(f"scoring {file.name}") as advance:

@@ -21,7 +21,7 @@ from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import write_table
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.targets.suspects import Finding, described
+from grounding_rewards.targets.suspects import SuspectTargets, described
 
 
 def score(
@@ -61,7 +61,7 @@ def score(
 def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     table = open_rows(file, split)
     parts: list[Evaluation] = []
-    total, notes, noticed = 0.0, list[str](), list[Finding]()
+    total, notes, noticed = 0.0, list[str](), list[SuspectTargets]()
     scorer = replace(scorer, on_findings=noticed.extend)
     wrong: TargetError | None = None
     with (

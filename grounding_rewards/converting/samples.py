@@ -18,7 +18,7 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.tables.base import number
 from grounding_rewards.tables.sample_ids import sample_id
-from grounding_rewards.targets.suspects import Finding, inverted_boxes
+from grounding_rewards.targets.suspects import SuspectTargets, inverted_boxes
 from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.write import plain_numbers, to_wire
 
@@ -95,12 +95,12 @@ class ReadRows:
     Attributes:
         samples: a sample a row, or None.
         problems: the problem of each row without a sample, by its place.
-        findings: suspicious targets.
+        suspects: suspicious targets.
     """
 
     samples: tuple[Sample | None, ...]
     problems: Mapping[int, str]
-    findings: Sequence[Finding] = ()
+    suspects: Sequence[SuspectTargets] = ()
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> ReadRows:
@@ -142,7 +142,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
-    noticed = [replace(finding, row=good[finding.row][0]) for finding in noticed]
+    noticed = [replace(each, row=good[each.row][0]) for each in noticed]
     noticed += inverted_boxes(errors, reading.target_reader.recipe)
     return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
 

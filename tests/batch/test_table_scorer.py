@@ -11,7 +11,7 @@ import grounding_rewards as gr
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
-from grounding_rewards.targets.suspects import Finding
+from grounding_rewards.targets.suspects import SuspectTargets
 from tests.cli.command import write_rows
 
 BOX = {"bbox": [10, 10, 30, 20]}
@@ -30,7 +30,7 @@ def voting() -> gr.Recipe:
 
 
 def test_a_finding_names_the_row_where_it_is_and_not_the_first(tmp_path: Path) -> None:
-    found: list[Finding] = []
+    found: list[SuspectTargets] = []
     rows = [{"response": "(20, 15)", "target": {**BOX, "action": name}} for name in ("click", "click", "clik")]
     recipe = gr.recipe("action", response_space="pixel")
     score(tmp_path / "in.jsonl", recipe, *rows, on_findings=found.extend)
