@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
 
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, score_rows
+from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, TableError, TargetError
@@ -19,7 +20,6 @@ from grounding_rewards.tables.base import Note, joined, require_column
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.suspects import SuspectTargets, suspect_targets
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TableScorer:
     """Score batches of a table; errors name the file and the row.
 
     ``box_format`` says how boxes are written, as of ``Targets.from_list``.
-    ``on_warning`` takes what looks wrong with rows, ``on_findings`` the findings about targets, batch by batch.
+    ``on_warning`` takes what looks wrong with rows, ``diagnosis`` counts what was scored, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither "raise" nor "abstain".
@@ -58,7 +58,7 @@ class TableScorer:
     bad_target: str = "raise"
     box_format: BoxFormat | None = None
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
-    on_findings: Callable[[list[SuspectTargets]], None] | None = field(default=None, repr=False, compare=False)
+    diagnosis: Diagnosis | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -107,8 +107,8 @@ class TableScorer:
         scored = score_rows(self.recipe, inputs, "abstain")  # under "raise", too: the error below names the file
         if self.bad_target == "raise" and scored.scores.errors:
             raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
-        if self.on_findings and (wrong := suspect_targets(scored.rollouts.targets, self.recipe, partly=True)):
-            self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
+        if self.diagnosis is not None:
+            self.diagnosis.add(scored, place=lambda row: f"{table.path}, {batch.place(row)}")
         return scored
 
     def read_targets(self, targets: Sequence[Any]) -> Targets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
-from grounding_rewards.errors import TargetError
 from grounding_rewards.tables.folders import open_rows
-from grounding_rewards.targets.suspects import SuspectTargets, described
 
 
 def evaluate_files(
@@ -41,17 +39,18 @@ def evaluate_files(
     """
     scorer = TableScorer(catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, on_warning=terminal.warn)
     fields = list(dict.fromkeys(by or ()))
-    evaluations, warned = [], list[list[str]]()
+    evaluations, noticed = [], list[dict[str, Any]]()
     for file in files:
-        known = len(terminal.warnings())
-        evaluations.append((str(file), _evaluate(file, split, scorer, fields)))
-        warned.append(terminal.warnings()[known:])
+        known, diagnosis = len(terminal.warnings()), options.diagnosis(scorer)
+        evaluations.append((str(file), _evaluate(file, split, replace(scorer, diagnosis=diagnosis), fields)))
+        findings = terminal.report(diagnosis.findings(), str(file) if len(files) > 1 else "")
+        noticed.append({"warnings": terminal.warnings()[known:], "findings": findings})
     if as_json:
         own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
         terminal.print_json(
             [
-                {"file": file, **own, **each.to_dict(), "warnings": texts}
-                for (file, each), texts in zip(evaluations, warned, strict=True)
+                {"file": file, **own, **each.to_dict(), **more}
+                for (file, each), more in zip(evaluations, noticed, strict=True)
             ]
         )
     else:
@@ -62,21 +61,11 @@ def evaluate_files(
 
 def _evaluate(file: Path, split: str | None, scorer: TableScorer, by: list[str]) -> Evaluation:
     table = open_rows(file, split)
-    parts, noticed = list[Evaluation](), list[SuspectTargets]()
-    wrong: TargetError | None = None
-    scorer = replace(scorer, on_findings=noticed.extend)
+    parts = list[Evaluation]()
     with terminal.progress(f"scoring {file.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scored = scorer.score(table, batch)
-            scores = scored.scores
-            wrong = wrong or next(iter(scores.errors.values()), None)
-            parts.append(
-                evaluate(scores, refusals=scored.rollouts.targets.refusal, by={name: batch.column(name) for name in by})
-            )
+            fields = {name: batch.column(name) for name in by}
+            parts.append(evaluate(scored.scores, refusals=scored.rollouts.targets.refusal, by=fields))
             advance(batch.done)
-    evaluation = merge(parts)
-    if wrong is not None:
-        terminal.warn(f"{file}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
-    for text in described(noticed):
-        terminal.warn(text)
-    return evaluation
+    return merge(parts)

@@ -14,14 +14,12 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.errors import TargetError
 from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import write_table
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.targets.suspects import SuspectTargets, described
 
 
 def score(
@@ -61,9 +59,8 @@ def score(
 def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     table = open_rows(file, split)
     parts: list[Evaluation] = []
-    total, notes, noticed = 0.0, list[str](), list[SuspectTargets]()
-    scorer = replace(scorer, on_findings=noticed.extend)
-    wrong: TargetError | None = None
+    total, notes, diagnosis = 0.0, list[str](), options.diagnosis(scorer)
+    scorer = replace(scorer, diagnosis=diagnosis)
     with (
         terminal.progress(f"scoring {file.name}") as advance,
         write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
@@ -74,16 +71,12 @@ def _write(file: Path, split: str | None, out: Path, scorer: TableScorer, prefix
             columns = scores.columns() | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
             writer.write(batch, {prefix + name: values for name, values in columns.items()})
             parts.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
-            wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)
     for text in notes:
         terminal.note(text)
-    if wrong is not None:
-        terminal.warn(f"the first of the rows that are not valid: {wrong}")
-    for text in described(noticed):
-        terminal.warn(text)
-    return _summary(file, out, scorer.recipe, merge(parts), total)
+    findings = terminal.report(diagnosis.findings())
+    return {**_summary(file, out, scorer.recipe, merge(parts), total), "findings": findings}
 
 
 def _new(recipe: Recipe, prefix: str) -> dict[str, type]:

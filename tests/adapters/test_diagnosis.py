@@ -14,6 +14,7 @@ from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
 BOX = {"bbox": [10, 10, 30, 20], "image_size": [2000, 1000]}
+KWARGS = "worker.reward.reward_function_kwargs"
 CLICK = {"recipe": "click", "response_space": "pixel"}
 
 
@@ -126,7 +127,9 @@ def test_it_shows_an_answer_that_would_be_read(caplog: pytest.LogCaptureFixture)
     easyr1.compute_score(rows(["The button is at (250, 250)."] * 256, unit), recipe="gelato")
     assert lines(caplog) == [
         "gelato: of the first 256 responses none were read and none right; MALFORMED in 256, such as "
-        "'The button is at (250, 250).'; gelato reads answers such as '(200, 150)'"
+        "'The button is at (250, 250).'; 0 of 256 responses were read as bare_tuple_whole, such as '(200, 150)'; 256 "
+        f"of the others are read by bare_tuple; set {KWARGS}.recipe to click and {KWARGS}.response_space to thousandths "
+        f"and {KWARGS}.target_space to unit; it also needs image_size"
     ]
 
 
@@ -134,8 +137,8 @@ def test_it_doubts_the_bounds_where_answers_in_resized_pixels_miss(caplog: pytes
     truth = {"bbox": [100, 100, 110, 110], "image_size": [3840, 2160]}
     easyr1.compute_score(rows(["(900, 600)"] * 256, truth), recipe="click", model="qwen2_5_vl")
     assert lines(caplog) == [
-        "click: of the first 256 responses 100 % were read and none right; answers are in pixels of the resized image: "
-        "compare the bounds that are set here with the launch's own"
+        "click: of the first 256 responses 100 % were read and none right; answers are in pixels of the resized image, "
+        "and most of them miss; compare the bounds that are set here with the launch's own"
     ]
 
 

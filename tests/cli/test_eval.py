@@ -34,6 +34,7 @@ def test_json_is_a_list_with_an_entry_a_file(run, files):
         "file": str(files[0]),
         "recipe": {"name": "click", "response_space": "pixel"},
         "warnings": [],
+        "findings": [],
         "n": 4,
         "correct": 2,
         "accuracy": 0.5,
