@@ -71,7 +71,7 @@ def test_each_confusion_of_response_spaces_is_found_and_nothing_else(declared, t
         assert fit.better is None
         assert 50 <= fit.hits <= 80
     else:
-        assert (fit.better.role, fit.better.space) == ("response_space", truth)
+        assert (fit.better.role, fit.better.value) == ("response_space", truth)
         assert 50 <= fit.better.hits <= 80
 
 
@@ -130,7 +130,7 @@ def test_targets_that_were_read_before_are_not_doubted():
     world = World(samples=64)
     recipe = click("pixel")
     fit = world.fit(recipe, world.said(world.clicks(0.8), THOUSANDTHS), recipe.read_targets(world.targets(PIXEL)))
-    assert fit.better.space == THOUSANDTHS
+    assert fit.better.value == THOUSANDTHS
     assert {found.role for found in fit.hypotheses} == {"response_space"}
 
 
@@ -138,21 +138,21 @@ def test_nothing_is_said_of_model_pixels_without_their_sizes():
     world = World(samples=64)
     responses = world.said(world.clicks(0.8), MODEL)
     fit = fit_spaces(click("pixel"), responses, world.targets(PIXEL), image_sizes=world.screens)
-    assert MODEL not in {found.space for found in fit.hypotheses}
+    assert MODEL not in {found.value for found in fit.hypotheses}
     assert fit.better is None
     inside = [
         {"bbox": box, "image_size": size.tolist(), "model_image_size": seen.tolist()}
         for box, size, seen in zip(world.targets(PIXEL), world.screens, world.seen, strict=True)
     ]
-    assert fit_spaces(click("pixel"), responses, inside).better.space == MODEL
+    assert fit_spaces(click("pixel"), responses, inside).better.value == MODEL
 
 
 def test_spaces_of_a_fixed_extent_need_no_sizes():
     world = World(samples=64)
     responses = world.said(world.clicks(0.8), THOUSANDTHS)
     fit = fit_spaces(gr.recipe("gelato", response_space="unit"), responses, world.targets(UNIT))
-    assert fit.better.space == THOUSANDTHS
-    assert {str(found.space) for found in fit.hypotheses if found.role == "response_space"} == {"thousandths"}
+    assert fit.better.value == THOUSANDTHS
+    assert {str(found.value) for found in fit.hypotheses if found.role == "response_space"} == {"thousandths"}
 
 
 @pytest.mark.parametrize("kind", ["anywhere", "one place", "just misses", "always short"])
@@ -181,7 +181,7 @@ def test_the_rollouts_of_one_sample_count_once():
     # 256 rows, but 8 samples: 8 tosses of a fair coin are no proof.
     few, many = World(samples=8, per_sample=32), World(samples=32, per_sample=8)
     assert few.fit(click("pixel"), few.said(few.clicks(1.0), THOUSANDTHS)).better is None
-    assert many.fit(click("pixel"), many.said(many.clicks(1.0), THOUSANDTHS)).better.space == THOUSANDTHS
+    assert many.fit(click("pixel"), many.said(many.clicks(1.0), THOUSANDTHS)).better.value == THOUSANDTHS
 
 
 def test_x_and_y_that_changed_places_are_no_matter_of_space():
@@ -200,7 +200,7 @@ def test_unusable_targets_count_for_nothing():
     responses = world.said(world.clicks(1.0), THOUSANDTHS)
     targets = [box if row % 2 else ["no box"] for row, box in enumerate(world.targets(PIXEL))]
     fit = world.fit(click("pixel"), responses, targets)
-    assert (fit.better.space, fit.better.hits, fit.rows) == (THOUSANDTHS, 32, 32)
+    assert (fit.better.value, fit.better.hits, fit.rows) == (THOUSANDTHS, 32, 32)
     nothing = world.fit(click("pixel"), responses, [None] * 64)
     assert (nothing.better, nothing.rows, nothing.hits) == (None, 0, 0)
 
@@ -209,7 +209,7 @@ def test_other_parts_of_the_reward_are_left_out():
     world = World(samples=64)
     responses = world.said(world.clicks(1.0), THOUSANDTHS)
     recipe = replace(click("pixel"), reward=verifier(lambda rollouts: 1 / 0, low=0.0, high=1.0))
-    assert world.fit(recipe, responses).better.space == THOUSANDTHS
+    assert world.fit(recipe, responses).better.value == THOUSANDTHS
 
 
 @pytest.mark.parametrize(
