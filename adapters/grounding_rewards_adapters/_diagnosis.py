@@ -10,7 +10,7 @@ import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.checks import diagnosis
 from grounding_rewards.checks.finding import Code
-from grounding_rewards.checks.naming import BOX_FORMAT, Naming, in_python
+from grounding_rewards.checks.naming import BOX_FORMAT, Naming, in_python, without
 from grounding_rewards_adapters._settings import Named, Trainer
 
 ROWS = 256
@@ -28,7 +28,7 @@ class Diagnosis:
     trainer: Trainer
     named: Named | None
     finished: bool = False
-    _first: diagnosis.Diagnosis = field(init=False)
+    _first: diagnosis.Diagnosis = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._first = diagnosis.Diagnosis(self.recipe, Naming(self._use, "the responses of the rollouts"))
@@ -47,12 +47,14 @@ class Diagnosis:
 
     def _use(self, settings: Mapping[str, Any]) -> str:
         """Return how a launch makes settings."""
-        options = {name: value for name, value in settings.items() if name != BOX_FORMAT}
+        options = {name: value for name, value in settings.items() if name != BOX_FORMAT and value is not None}
+        if "model" in options:
+            options["model"] = options["model"].rpartition("+")[2]  # a trainer adds its own way of resizing
         requests = [f"convert the data with --box-format {settings[BOX_FORMAT]}"] if BOX_FORMAT in settings else []
         if options:
             set_ = in_python(options) if self.named is None else f"set {self.named.set(self.trainer, options)}"
             requests.insert(0, set_)
-        return " and ".join(requests)
+        return f"{' and '.join(requests)}{without(settings)}"
 
     def _line(self) -> str:
         first = self._first

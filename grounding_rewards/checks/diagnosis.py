@@ -6,6 +6,7 @@ spread over them: other dialects for unread responses, other spaces, and actions
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
 from grounding_rewards.checks.naming import BOX_FORMAT, PYTHON, Naming
-from grounding_rewards.checks.other_readings import Reading, other_reading, prepared
+from grounding_rewards.checks.other_readings import Reading, other_reading, prepared, takes
 from grounding_rewards.checks.row_sample import Row, RowSample
+from grounding_rewards.checks.space_fit import fit_spaces
 from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.errors import TargetError
 from grounding_rewards.rollouts import PARSED, Reason
@@ -35,11 +37,14 @@ Place = Callable[[int], str]
 _FEW = 3
 """So many rows of a kind may be chance."""
 
-_UNREAD, _REFUSED, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.01, 0.25
+_SOME, _REFUSED, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.01, 0.25
 """Shares of rows: unread and refused ones above these, and hits below, are findings."""
 
 _ENOUGH = 50
 """Rows that are read, and could be right."""
+
+_UNREAD = [reason for reason in Reason if reason not in (*PARSED, Reason.EMPTY, Reason.BAD_TARGET)]
+"""Reasons under which a text was not read."""
 
 _FINE = (Reason.OK, Reason.REFUSED, Reason.BAD_TARGET)
 
@@ -74,6 +79,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
     _bad_target: str = ""
     _suspects: list[SuspectTargets] = field(default_factory=list)
     _to_refuse: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
+    _unrefused: str = ""  # the first unread response to a target that asks for a refusal
     _wrong_refusals: int = 0
     _sample: RowSample = field(default_factory=RowSample)
 
@@ -94,7 +100,8 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if scored.scores.errors and not self._bad_target:
             self._bad_target = _named(*next(iter(scored.scores.errors.items())), place)
         if not self.recipe.label_free:
-            self._look_at_targets(scored.rollouts.targets, reason, scored.scores.acc, place)
+            self._look_at_targets(scored.rollouts.targets, reason, place)
+            self._look_at_refusals(scored, reason)
         self.rows += count
 
     def _keep_first(self, reason: NDArray[np.int8], responses: Sequence[str | None]) -> None:
@@ -105,16 +112,22 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
                 _, known = self._first.setdefault(kind, (responses[rows[0]] or "", []))
                 known += [self.rows + row for row in rows[: FIRST_ROWS - len(known)]]
 
-    def _look_at_targets(
-        self, targets: Targets, reason: NDArray[np.int8], acc: NDArray[np.float64], place: Place | None
-    ) -> None:
-        count = len(reason)
-        if noticed := suspect_targets(targets, self.recipe, count, partly=True):
+    def _look_at_targets(self, targets: Targets, reason: NDArray[np.int8], place: Place | None) -> None:
+        if noticed := suspect_targets(targets, self.recipe, len(reason), partly=True):
             named = [each if place is None else replace(each, first=place(each.row)) for each in noticed]
             self._suspects = merged([*self._suspects, *(replace(each, row=self.rows + each.row) for each in named)])
-        to_refuse = targets.refusal[:count] if targets.has_actions_or_refusals else np.zeros(count, dtype=np.bool_)
-        self._to_refuse += np.bincount(reason[to_refuse], minlength=len(Reason))
-        self._wrong_refusals += int(np.count_nonzero(~to_refuse & (reason == Reason.REFUSED) & ~(acc[:count] > 0)))
+
+    def _look_at_refusals(self, scored: RecipeSlice, reason: NDArray[np.int8]) -> None:
+        targets, refused = scored.rollouts.targets, reason == Reason.REFUSED
+        wrong = refused & ~(scored.scores.acc[: len(reason)] > 0)
+        if targets.has_actions_or_refusals:
+            to_refuse = targets.refusal[: len(reason)]
+            self._to_refuse += np.bincount(reason[to_refuse], minlength=len(Reason))
+            unread = np.flatnonzero(to_refuse & np.isin(reason, _UNREAD))
+            if len(unread) and not self._unrefused:
+                self._unrefused = scored.inputs.responses[int(unread[0])] or ""
+            wrong &= ~to_refuse
+        self._wrong_refusals += int(np.count_nonzero(wrong))
 
     @property
     def valid(self) -> int:
@@ -158,7 +171,10 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
             return []
         have = f"{count:,} rows have targets" if count > 1 else "1 row has a target"
         first = self._bad_target and f", the first: {self._bad_target}"
-        message, fix = f"{have} that cannot be used{first}", "such rows count in no figure"
+        message, fix = (
+            f"{have} that cannot be used{first}",
+            "such rows count in no figure: correct them or leave them out",
+        )
         return [self._finding(Code.BAD_TARGET, Severity.WARNING, count, message, fix, [Reason.BAD_TARGET])]
 
     def _empty(self) -> list[Finding]:
@@ -169,23 +185,22 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         return [self._finding(Code.EMPTY_RESPONSES, Severity.WARNING, count, message, fix, [Reason.EMPTY])]
 
     def _unread(self, sample: Sequence[Row]) -> list[Finding]:
-        kinds = [reason for reason in Reason if reason not in (*PARSED, Reason.EMPTY, Reason.BAD_TARGET)]
-        count = int(self._outcomes[kinds].sum())
-        if count < _FEW or count < _UNREAD * self.valid:
+        count = int(self._outcomes[_UNREAD].sum())
+        if count < _FEW or count < _SOME * self.valid:
             return []
-        rows = [row for row in sample if row.reason in kinds]
-        numbers = any(any(letter in "0123456789" for letter in row.response or "") for row in rows)
+        rows = [row for row in sample if row.reason in _UNREAD]
+        numbers = any(re.search("[0-9]", row.response or "") for row in rows)
         other = other_reading(self.recipe, rows, self.box_format) if numbers else None
         example = self.recipe.example and f", such as {_shortened(self.recipe.example.response)}"
         was = f"{self.parsed:,} of {self.valid:,} responses were read as {self.recipe.dialect.name}{example or ''}"
         if other is not None:
             tried = "the others" if len(rows) == count else f"{len(rows)} others that were tried"
             message = f"{was}; {other.count} of {tried} are read {other.how}"
-            return [self._finding(Code.UNREAD, Severity.WARNING, count, message, self._use(other, sample), kinds)]
+            return [self._finding(Code.UNREAD, Severity.WARNING, count, message, self._use(other, sample), _UNREAD)]
         if 2 * count <= self.valid:
             return []
         message = f"{was}{'' if numbers else ', and none of the others holds a number'}: {self.commonest()}"
-        return [self._finding(Code.UNREAD, Severity.WARNING, count, message, f"check {self.naming.responses}", kinds)]
+        return [self._finding(Code.UNREAD, Severity.WARNING, count, message, f"check {self.naming.responses}", _UNREAD)]
 
     def _use(self, other: Reading, sample: Sequence[Row]) -> str:
         """Return how to read responses otherwise, with the space that then fits."""
@@ -196,20 +211,14 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
 
     def _fit(self, recipe: Recipe, sample: Sequence[Row]) -> tuple[Mapping[str, Any], str]:
         """Return the setting of places that fits clearly better than a recipe's own, if there is one, and why."""
-        from grounding_rewards.checks.space_fit import fit_spaces
-
         sizes = np.array([row.sizes for row in sample]).reshape(-1, 2, 2)
-        targets: Any = [row.target for row in sample]
-        if self.box_format is not None:
-            targets = Targets.from_list(
-                targets, native=recipe.native, bad_target="abstain", label_free=recipe.label_free,
-                box_format=self.box_format,
-            )  # fmt: skip
         fit = fit_spaces(
-            recipe, [row.response for row in sample], targets,
-            image_sizes=sizes[:, 0], model_image_sizes=sizes[:, 1],
+            recipe, [row.response for row in sample], [row.target for row in sample],
+            image_sizes=sizes[:, 0], model_image_sizes=sizes[:, 1], box_format=self.box_format,
         )  # fmt: skip
-        return ({}, "") if fit.better is None else ({fit.better.role: str(fit.better.space)}, str(fit))
+        if fit.better is None:
+            return {}, ""
+        return {fit.better.role: fit.better.value, **dict(fit.better.also)}, str(fit)
 
     def _space(self, sample: Sequence[Row]) -> list[Finding]:
         if not self.parsed:
@@ -233,14 +242,15 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         ]
 
     def _refusals(self) -> list[Finding]:
-        to_refuse = int(self._to_refuse.sum() - self._to_refuse[Reason.BAD_TARGET])
+        """Return what is wrong with refusals: none was read, or too many are."""
         findings = []
+        to_refuse = int(self._to_refuse.sum() - self._to_refuse[Reason.BAD_TARGET])
         if to_refuse >= _FEW and not self._to_refuse[Reason.REFUSED]:
-            unread = to_refuse - int(self._to_refuse[list(PARSED)].sum())
-            severity = Severity.WARNING if 2 * unread > to_refuse else Severity.NOTE
-            message = f"{to_refuse:,} targets ask for a refusal, and none of their responses is one"
-            fix = "refusals may be written in words that the recipe does not read" if unread else ""
-            findings.append(self._finding(Code.REFUSALS, severity, to_refuse, message, fix))
+            unread = 2 * int(self._to_refuse[_UNREAD].sum()) > to_refuse
+            such = f", but for example {_shortened(self._unrefused)}" if unread else ""
+            message = f"{to_refuse:,} targets ask for a refusal, and no response to them is read as one{such}"
+            severity = Severity.WARNING if unread else Severity.NOTE
+            findings.append(self._finding(Code.REFUSALS, severity, to_refuse, message, self._refusal_words(unread)))
         count, others = self._wrong_refusals, self.valid - to_refuse
         if count >= _FEW and count > _REFUSED * others:
             example = _shortened(self._first[Reason.REFUSED][0])
@@ -248,6 +258,14 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
             fix = "check the images and the instructions"
             findings.append(self._finding(Code.REFUSALS, Severity.WARNING, count, message, fix, [Reason.REFUSED]))
         return findings
+
+    def _refusal_words(self, unread: bool) -> str:
+        """Return the fix of refusals that are not read."""
+        if not unread:
+            return ""
+        if takes(self.recipe, "refusal_words"):
+            return f"if that is a refusal: {self.naming.use({'refusal_words': [self._unrefused[:80]]})}"
+        return f"{self.recipe.name} reads no such words as a refusal"
 
     def _never_done(self, sample: Sequence[Row]) -> list[Finding]:
         """Return the actions that targets ask for and no response takes."""
@@ -284,7 +302,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
             return []
         none = f"only {self.hits:,}" if self.hits else "none"
         message = f"{none} of {self.parsed:,} responses that were read {'are' if self.hits > 1 else 'is'} right"
-        fix = f"no other space fits better: check the targets, the sizes of the images and {self.naming.responses}"
+        fix = f"check the targets and their space, the sizes of the images and {self.naming.responses}"
         return [self._finding(Code.NO_HITS, Severity.WARNING, self.parsed - self.hits, message, fix)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from grounding_rewards.coords.resizing import RESIZING
@@ -20,7 +21,7 @@ class Naming:
     """Names of what users set.
 
     Attributes:
-        use: makes a request of settings: "recipe", "box_format", and options of the recipe.
+        use: makes a request of settings: "recipe", "box_format", and options of the recipe; None is to leave one out.
         responses: where responses come from.
     """
 
@@ -36,7 +37,7 @@ def in_python(settings: Mapping[str, Any]) -> str:
     """
     options = dict(settings)
     name, box_format = options.pop("recipe", None), options.pop(BOX_FORMAT, None)
-    words = [f"{option}={_plain(value)!r}" for option, value in options.items()]
+    words = [f"{option}={_plain(value)!r}" for option, value in options.items() if value is not None]
     requests = []
     if name is not None:
         requests.append(f"build recipe({', '.join([repr(name), *words])})")
@@ -44,7 +45,7 @@ def in_python(settings: Mapping[str, Any]) -> str:
         requests.append(f"build it with {', '.join(words)}")
     if box_format is not None:
         requests.append(f"read the targets with box_format={str(box_format)!r}")
-    return " and ".join(requests)
+    return f"{' and '.join(requests)}{without(options)}"
 
 
 def as_flags(settings: Mapping[str, Any]) -> str:
@@ -54,10 +55,21 @@ def as_flags(settings: Mapping[str, Any]) -> str:
     'use --recipe click --response-space unit --option target_space=pixel'
     """
     words = [
-        f"--{name.replace('_', '-')} {value}" if name in _FLAGS else f"--option {name}={_text(value)}"
+        f"--{name.replace('_', '-')} {value}" if name in _FLAGS else f"--option {quote(f'{name}={_text(value)}')}"
         for name, value in settings.items()
+        if value is not None
     ]
-    return f"use {' '.join(words)}"
+    return f"use {' '.join(words)}{without(settings)}"
+
+
+def without(settings: Mapping[str, Any]) -> str:
+    """Return the end of a request that says which settings to leave out; "" for none.
+
+    >>> without({"model": "qwen3_vl", "max_pixels": None})
+    ', without max_pixels'
+    """
+    gone = [name for name, value in settings.items() if value is None]
+    return f", without {', '.join(gone)}" if gone else ""
 
 
 def _plain(value: Any) -> Any:

@@ -102,14 +102,18 @@ def _policies(unfit: Recipe) -> Iterator[Reading]:
 
 def _dialects(unfit: Recipe) -> Iterator[Reading]:
     """Yield the recipe with other dialects, the general ones first, where it has an option for them."""
-    try:
-        known = own_options(unfit.name)
-    except GroundingRewardsError:  # it was built by hand
-        return
     names = [name for name in registry().parsers if name not in _GENERAL]
-    for name in (*_GENERAL, *names) if "dialect" in known else ():
+    for name in (*_GENERAL, *names) if takes(unfit, "dialect") else ():
         if (built := _built(unfit.name, {**dict(unfit.options), "dialect": name})) is not None:
             yield Reading(built, {"dialect": name}, "", 0)
+
+
+def takes(built: Recipe, option: str) -> bool:
+    """Return True where a recipe has an option of its own."""
+    try:
+        return option in own_options(built.name)
+    except GroundingRewardsError:  # it was built by hand
+        return False
 
 
 def _recipes(unfit: Recipe) -> Iterator[Reading]:

@@ -13,8 +13,8 @@ from grounding_rewards.rollouts import Reason
 if TYPE_CHECKING:
     from grounding_rewards.batch.score_rows import RecipeSlice
 
-SIZE = 320
-"""Rows that are kept at most: some more than the adapters look at."""
+SIZE = 512
+"""Rows that are kept at most."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: its multiples spread evenly, and have no period
 
