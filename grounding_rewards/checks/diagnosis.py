@@ -221,7 +221,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         return {fit.better.role: fit.better.value, **dict(fit.better.also)}, str(fit)
 
     def _space(self, sample: Sequence[Row]) -> list[Finding]:
-        if not self.parsed:
+        if not self.parsed and self.valid == self.rows:  # rows without a usable target may have been read
             return []
         better, why = self._fit(self.recipe, sample)
         if not better:
