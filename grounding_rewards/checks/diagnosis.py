@@ -40,6 +40,9 @@ _FEW = 3
 _SOME, _REFUSED, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.01, 0.25
 """Shares of rows: unread and refused ones above these, and hits below, are findings."""
 
+_TEXT = 1 << 22
+"""Characters that other dialects are tried on."""
+
 _ENOUGH = 50
 """Rows that are read, and could be right."""
 
@@ -189,6 +192,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if count < _FEW or count < _SOME * self.valid:
             return []
         rows = [row for row in sample if row.reason in _UNREAD]
+        rows = rows[: 1 + int(np.searchsorted(np.cumsum([len(row.response or "") for row in rows]), _TEXT))]
         numbers = any(re.search("[0-9]", row.response or "") for row in rows)
         other = other_reading(self.recipe, rows, self.box_format) if numbers else None
         example = self.recipe.example and f", such as {_shortened(self.recipe.example.response)}"

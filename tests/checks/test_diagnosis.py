@@ -284,7 +284,7 @@ def test_batches_change_nothing(answers: list[str | None], data: st.DataObject) 
 
 
 def test_no_response_raises() -> None:
-    hostile = hostile_responses()
+    hostile = hostile_responses(length=4096)
     for name in ("click", "action", "gelato"):
         recipe = gr.recipe(name, **({} if name == "gelato" else {"response_space": "pixel"}))
         for finding in diagnosed(recipe, hostile, [{**BOX, "space": "pixel"}] * len(hostile)):
