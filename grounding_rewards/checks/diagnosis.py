@@ -54,7 +54,7 @@ _FINE = (Reason.OK, Reason.REFUSED, Reason.BAD_TARGET)
 
 @dataclass(eq=False)
 class Diagnosis:
-    """What rows that one recipe scored show.
+    """Findings about rows that one recipe scored.
 
     Attributes:
         recipe: the recipe.
@@ -158,8 +158,9 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         rows = self._sample.rows
         unread = self._empty() or self._unread(rows)
         space = self._space(rows)
-        several = [*self._bad_targets(), *unread, *space, *self._suspicious(space), *self._refusals()]
-        return [*several, *self._never_done(rows), *([] if unread or space else self._misses())]
+        several = [*self._bad_targets(), *unread, *space, *self._suspicious(space), *self._never_done(rows)]
+        # Where answers are not read at all, refusals are not either, and nothing hits.
+        return [*several, *([] if unread else self._refusals()), *([] if unread or space else self._misses())]
 
     def _finding(
         self, code: Code, severity: Severity, count: int, message: str, fix: str, reasons: Sequence[Reason] = ()

@@ -90,7 +90,7 @@ class SuspectTargets:
 
     @property
     def message(self) -> str:
-        """What looks wrong."""
+        """The evidence, with the count and the first target."""
         if self.others:
             also = self.recipe and f", also to recipe {self.recipe}"
             return f"{self.others:,} further names of actions are unknown{also}, in {_targets(self.count)}"
@@ -106,7 +106,7 @@ class SuspectTargets:
 
     @property
     def fix(self) -> str:
-        """What to do about it; "" for nothing beside what the others say."""
+        """The request to fix it; "" where those of the other names say enough."""
         if self.others:
             return ""
         if self.action:

@@ -312,7 +312,7 @@ FILES = sorted(DATA.glob("*.jsonl")) if DATA.is_dir() else []
 
 
 @pytest.mark.skipif(not FILES, reason="published responses are not here: expected in ../shared/data/model_responses")
-def test_real_answers_are_silent_in_their_space_and_told_apart_in_others() -> None:
+def test_real_answers_are_silent_in_their_space_alone() -> None:
     for file in FILES:
         rows = [json.loads(line) for line in file.read_text().splitlines()]
         answers = [row["response"] for row in rows]
