@@ -122,9 +122,13 @@ class Diagnosis:
             return [
                 "answers are in pixels of the resized image: compare the bounds that are set here with the launch's own"
             ]
+        if fit.better.role == "box_format":
+            return [str(fit), f"write them as x1 y1 x2 y2: convert them with --box-format {fit.better.value}"]
+        settings = [(fit.better.role, fit.better.value.rpartition("+")[2]), *fit.better.also]  # trainers go by the model
         if self.named is None:
-            return [str(fit), f"build it with {fit.better.role}={str(fit.better.space)!r}"]
-        return [str(fit), f"set {self.named.set(self.trainer, fit.better.role, fit.better.space)}"]
+            return [str(fit), f"build it with {', '.join(f'{name}={value!r}' for name, value in settings)}"]
+        named = (self.named.set(self.trainer, name, value or "null") for name, value in settings)
+        return [str(fit), f"set {' and '.join(named)}"]
 
 
 def _shortened(text: str) -> str:

@@ -27,7 +27,8 @@ Also = tuple[tuple[str, str | None], ...]
 
 LEVEL = 0.001  # of a thousand right settings one may be doubted, were every model as bad as chance
 _ROWS = 512
-_PAIRINGS = 8
+_LEAST_HITS = 0.05  # of the rows: where hardly an answer hits, something else is wrong
+_PAIRINGS = 8  # neighbours with which a row changes its point, for a mean that varies little
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +155,17 @@ class Comparison:
 
     def prefers(self, other: Outcome, declared: Outcome, level: float) -> bool:
         """True where the other outcome is clearly better, and nothing else explains it."""
-        if not other.hits.any() or not self.clear(other, declared, level):
-            return False
-        if other.trial.role == "box_format" and other.landing.outside.sum() > declared.landing.outside.sum():
+        if other.hits.sum() < _LEAST_HITS * other.valid.sum() or not self.clear(other, declared, level):
             return False
         nearer, farther = self.nearer(other, declared)
+        return nearer > farther and self._plausible(other, declared) and self._beyond_pairing(other, declared, level)
+
+    def _plausible(self, other: Outcome, declared: Outcome) -> bool:
+        """True where boxes of another format leave the screen no oftener, and other hypotheses have no fewer hits."""
+        if other.trial.role == "box_format":  # of which a wrong one may have large boxes, that all answers hit
+            return bool(other.landing.outside.sum() <= declared.landing.outside.sum())
         more, fewer = self._votes(other.hits.astype(np.float64) - declared.hits)
-        return nearer > farther and sign_test(fewer, more) >= LEVEL and self._beyond_pairing(other, declared, level)
+        return sign_test(fewer, more) >= LEVEL
 
     def nearer(self, other: Outcome, declared: Outcome) -> tuple[int, int]:
         """Count the distinct targets whose rows land nearer in the other outcome, and farther away."""

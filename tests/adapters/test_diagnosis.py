@@ -60,7 +60,7 @@ def test_it_says_which_space_fits_better_and_what_to_set(caplog: pytest.LogCaptu
     easyr1.compute_score(inputs, recipe="click", response_space="thousandths")
     (line,) = lines(caplog)
     assert line.startswith("click: of the first 256 responses 100 % were read and none right")
-    assert "responses fit pixel better (256 of 256 hit) than the declared thousandths (0)" in line
+    assert "answers fit pixel better (100 % hit against 0 % as declared)" in line
     assert line.endswith("; set worker.reward.reward_function_kwargs.response_space to pixel")
 
 
