@@ -79,9 +79,10 @@ class Rows:
         if len(targets) != count:
             raise RecipeError(f"{recipe.name}: got {count} responses and {len(targets)} targets; expected one for each")
         picked = np.unique(np.linspace(0, count - 1, min(count, _ROWS)).round().astype(np.int64))
-        as_written, written = True, targets
-        if isinstance(targets, Targets):
-            as_written, written = False, [row and to_wire(row) for row in targets.rows]
+        as_written = not isinstance(targets, Targets)
+        raw = [(targets if as_written else targets.rows)[row] for row in picked.tolist()]
+        if not as_written:
+            raw = [row and to_wire(row) for row in raw]
             image_sizes = targets.known_image_sizes if image_sizes is None else image_sizes
             model_image_sizes = targets.known_model_image_sizes if model_image_sizes is None else model_image_sizes
 
@@ -91,7 +92,7 @@ class Rows:
         return cls(
             recipe,
             responses=[responses[row] for row in picked.tolist()],
-            raw=[written[row] for row in picked.tolist()],
+            raw=raw,
             as_written=as_written,
             image_sizes=some("image_sizes", image_sizes),
             model_image_sizes=some("model_image_sizes", model_image_sizes),
