@@ -50,10 +50,11 @@ class Diagnosis:
         options = {name: value for name, value in settings.items() if name != BOX_FORMAT and value is not None}
         if "model" in options:
             options["model"] = options["model"].rpartition("+")[2]  # a trainer adds its own way of resizing
-        requests = [f"convert the data with --box-format {settings[BOX_FORMAT]}"] if BOX_FORMAT in settings else []
+        requests = []
         if options:
-            set_ = in_python(options) if self.named is None else f"set {self.named.set(self.trainer, options)}"
-            requests.insert(0, set_)
+            requests += [in_python(options) if self.named is None else f"set {self.named.set(self.trainer, options)}"]
+        if BOX_FORMAT in settings:
+            requests += [f"write them as x1 y1 x2 y2: convert them with --box-format {settings[BOX_FORMAT]}"]
         return f"{' and '.join(requests)}{without(settings)}"
 
     def _line(self) -> str:

@@ -49,7 +49,7 @@ class Landing:
         targets, regions = rollouts.targets, rollouts.targets.regions
         screens = extents(rollouts.predictions.space, targets.image_sizes, targets.model_image_sizes)
         largest = np.abs(regions.box[usable[regions.row]]).max(initial=1.0)
-        known: NDArray[np.bool_] = ~np.isnan(screens).any(axis=1)
+        known = ~np.isnan(screens.sum(axis=1))
         screens = np.where(known[:, None], screens, largest)
         box = regions.box / np.tile(screens[regions.row], 2)
         outside = ~usable

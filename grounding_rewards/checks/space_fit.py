@@ -9,23 +9,26 @@ The same rows are read as declared and under each *hypothesis*, one other value 
   set. Tried where responses are in ``model_pixel``, or in ``pixel`` with no ``model``, and only where rows do not say
   their ``model_image_size``.
 
-Each row has a log-likelihood of landing near its target (``landing.log_likelihoods``), and gains what that grows by
-under a hypothesis. Unlike hits it tells spaces apart that differ by one in a hundred. A hypothesis is better where all
-of these hold, with h the number of hypotheses that differ:
+Each row has a log-likelihood of landing near the centre of its target, with distances in shares of the target's sides
+(``landing.Landing``), and gains what that grows by under a hypothesis. Unlike hits it tells spaces apart that differ by
+one in a hundred. With h the number of hypotheses that differ, one is better where all of these hold:
 
-- its gains are larger than chance at 0.001 / h (``landing.chance``), over *distinct targets*: it takes 10 at least, 14
-  with 10 hypotheses;
-- so are its gains less those of each response with the targets of other rows, the mean of three rearrangements. A
-  model that always clicks one place gains nothing;
-- it has hits (``Scores.acc`` of the recipe's ``success``), and clearly more distinct targets with fewer hits than as
-  declared there are not (sign test at 0.001).
+- its gains, averaged over the rollouts of each *distinct target*, are larger than chance at 0.001 / h
+  (``landing.chance``), which takes 10 targets, or 13 with six hypotheses, and their sum is at least log(h / 0.001);
+- so are its gains less those with the points of eight other rows on screens of like sizes. A model that always clicks
+  one place gains nothing;
+- it brings the points of more distinct targets nearer to the centre than farther away. A model that always narrowly
+  misses also lands now and then where it should under a wrong setting;
+- it hits (``Scores.acc`` of the recipe's ``success``) in 5 % of the rows, and not on clearly fewer distinct targets
+  than as declared (sign test at 0.001). In place of the latter a box format, for wrong ones make boxes large and easily
+  hit, has no more rows than as declared with a box that reaches outside the screen.
 
 Rows whose target is unusable under a hypothesis, and rows without a point, are like misses.
 
-``better`` is the one of the largest likelihood, of equal ones that of the responses: where responses and targets share
-a space other than the declared one, either can fit. ``rivals`` has those that are not clearly worse.
+``better`` is the likeliest of them; ``rivals`` are not clearly less likely. Where responses and targets share a space
+other than the declared one, either hypothesis can fit: then ``better`` is that of the responses.
 
-At most 512 rows are looked at, spread evenly, so that the time does not grow with their number.
+At most 512 rows are looked at, spread evenly, so that a million take no longer: a fraction of a second.
 """
 
 from __future__ import annotations
@@ -79,7 +82,7 @@ class SpaceFit:
     Attributes:
         declared: the space declared for responses.
         declared_target: the space declared for targets that name none.
-        rows: number of rows looked at with a usable target, as declared or under a hypothesis.
+        rows: number of rows, of those looked at, with a usable target, as declared or under a hypothesis.
         hits: number of hits among them as declared.
         hypotheses: the hypotheses that the known sizes allow to judge.
         better: the hypothesis that is better, if there is one.
@@ -103,7 +106,7 @@ class SpaceFit:
             return f"no other space was tried: {self.why}"
         if self.better is None:
             return f"nothing fits clearly better than what is declared ({self.hits} of {self.rows} hit)"
-        close = abs(self.better.hits - self.hits) < _CLOSE * self.rows
+        close = self.better.hits - self.hits < _CLOSE * self.rows
         fit, declared = (f"{100 * hits / self.rows:.{int(close)}f} %" for hits in (self.better.hits, self.hits))
         nearer = f"; nearer to {self.nearer[0]} targets and farther from {self.nearer[1]}" if close else ""
         also = "".join(f"; or else {rival}" for rival in self.rivals)
@@ -145,12 +148,11 @@ def fit_spaces(
     >>> print(fit_spaces(recipe("click", response_space="pixel"), answers, boxes, image_sizes=[1920, 1080]))
     answers fit thousandths better (100 % hit against 0 % as declared)
     """
-    unfit = SpaceFit(recipe.response_space, recipe.target_space)
+    unfit, written = SpaceFit(recipe.response_space, recipe.target_space), as_box_format(box_format)
     judge = replace(recipe, reward=recipe.success)  # shaped rewards may need further columns
     if why := _unfit(judge):
         return replace(unfit, why=why)
     rows = Rows.picked(judge, responses, targets, image_sizes, model_image_sizes)
-    written = as_box_format(box_format)
     declared = rows.outcome(Trial("response_space", judge.response_space, judge, rows.targets(written)))
     if declared is None:
         return replace(unfit, why="its success needs more than responses, targets and sizes")
@@ -159,7 +161,6 @@ def fit_spaces(
     # Bonferroni: each hypothesis under which points land elsewhere is one more chance to be wrong.
     level = LEVEL / max(1, len({compare.likelihood(other) for other in others}))
     clear = [other for other in others if compare.prefers(other, declared, level)]
-    clear.sort(key=lambda other: -compare.likelihood(other))  # stable: of equal ones responses stay first
     fit = replace(
         unfit,
         rows=int(np.logical_or.reduce([other.valid for other in (declared, *others)]).sum()),
@@ -168,13 +169,22 @@ def fit_spaces(
     )
     if not clear:
         return fit
-    best, *rest = clear
+    best, rivals = _ranked(clear, compare)
     return replace(
         fit,
         better=_hypothesis(best),
-        rivals=tuple(_hypothesis(other) for other in rest if not compare.clear(best, other, LEVEL)),
+        rivals=tuple(map(_hypothesis, rivals)),
         nearer=compare.nearer(best, declared),
     )
+
+
+def _ranked(clear: Sequence[Outcome], compare: Comparison) -> tuple[Outcome, list[Outcome]]:
+    """Return the likeliest outcome and those that are not clearly worse."""
+    best = max(clear, key=compare.likelihood)
+    alike = [other for other in clear if other is best or not compare.clear(best, other, LEVEL)]
+    if best.trial.role == "target_space":  # where both share another space, their likelihoods differ by roundings alone
+        best = next((other for other in alike if other.trial.role == "response_space"), best)
+    return best, [other for other in alike if other is not best]
 
 
 def _hypothesis(outcome: Outcome) -> Hypothesis:

@@ -27,7 +27,8 @@ Also = tuple[tuple[str, str | None], ...]
 
 LEVEL = 0.001  # of a thousand right settings one may be doubted, were every model as bad as chance
 _ROWS = 512
-_PAIRINGS = 8
+_LEAST_HITS = 0.05  # of the rows: where hardly an answer hits, something else is wrong
+_PAIRINGS = 8  # neighbours with which a row changes its point, for a mean that varies little
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +79,10 @@ class Rows:
         if len(targets) != count:
             raise RecipeError(f"{recipe.name}: got {count} responses and {len(targets)} targets; expected one for each")
         picked = np.unique(np.linspace(0, count - 1, min(count, _ROWS)).round().astype(np.int64))
-        as_written, written = True, targets
-        if isinstance(targets, Targets):
-            as_written, written = False, [row and to_wire(row) for row in targets.rows]
+        as_written = not isinstance(targets, Targets)
+        raw = [(targets if as_written else targets.rows)[row] for row in picked.tolist()]
+        if not as_written:
+            raw = [row and to_wire(row) for row in raw]
             image_sizes = targets.known_image_sizes if image_sizes is None else image_sizes
             model_image_sizes = targets.known_model_image_sizes if model_image_sizes is None else model_image_sizes
 
@@ -90,7 +92,7 @@ class Rows:
         return cls(
             recipe,
             responses=[responses[row] for row in picked.tolist()],
-            raw=[written[row] for row in picked.tolist()],
+            raw=raw,
             as_written=as_written,
             image_sizes=some("image_sizes", image_sizes),
             model_image_sizes=some("model_image_sizes", model_image_sizes),
@@ -154,13 +156,17 @@ class Comparison:
 
     def prefers(self, other: Outcome, declared: Outcome, level: float) -> bool:
         """True where the other outcome is clearly better, and nothing else explains it."""
-        if not other.hits.any() or not self.clear(other, declared, level):
-            return False
-        if other.trial.role == "box_format" and other.landing.outside.sum() > declared.landing.outside.sum():
+        if other.hits.sum() < _LEAST_HITS * other.valid.sum() or not self.clear(other, declared, level):
             return False
         nearer, farther = self.nearer(other, declared)
+        return nearer > farther and self._plausible(other, declared) and self._beyond_pairing(other, declared, level)
+
+    def _plausible(self, other: Outcome, declared: Outcome) -> bool:
+        """True where boxes of another format leave the screen no oftener, and other hypotheses have no fewer hits."""
+        if other.trial.role == "box_format":  # of which a wrong one may have large boxes, that all answers hit
+            return bool(other.landing.outside.sum() <= declared.landing.outside.sum())
         more, fewer = self._votes(other.hits.astype(np.float64) - declared.hits)
-        return nearer > farther and sign_test(fewer, more) >= LEVEL and self._beyond_pairing(other, declared, level)
+        return sign_test(fewer, more) >= LEVEL
 
     def nearer(self, other: Outcome, declared: Outcome) -> tuple[int, int]:
         """Count the distinct targets whose rows land nearer in the other outcome, and farther away."""
