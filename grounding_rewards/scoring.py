@@ -23,7 +23,7 @@ from grounding_rewards.parsing.parse import Thinking, parse_texts, read_response
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.findings import described, findings
+from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.base import Verifier, reads_of
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
@@ -192,7 +192,7 @@ class Recipe:
         ``box_format`` is as of ``Targets.from_list``.
 
         Warns:
-            TargetWarning: some look wrong (``findings``), unless ``warn`` is False.
+            TargetWarning: some look wrong (``suspect_targets``), unless ``warn`` is False.
         """
         if isinstance(targets, Targets):
             return targets.unlabelled() if self.label_free else targets
@@ -242,7 +242,7 @@ class Recipe:
             VerifierError: a verifier returned something other than n numbers within its bounds.
 
         Warns:
-            TargetWarning: some targets look wrong (``findings``); of prepared targets each line comes once.
+            TargetWarning: some targets look wrong (``suspect_targets``); of prepared targets each line comes once.
 
         >>> from grounding_rewards import recipe
         >>> recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2).total.round(6)
@@ -357,7 +357,7 @@ class Recipe:
 
 def _warn(targets: Targets, recipe: Recipe) -> None:
     """Warn of targets that look wrong, at the line that calls the caller."""
-    for text in described(findings(targets, recipe)):
+    for text in described(suspect_targets(targets, recipe)):
         if text not in targets._warned:
             targets._warned.add(text)
             warnings.warn(text, TargetWarning, stacklevel=3)

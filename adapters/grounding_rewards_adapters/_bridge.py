@@ -114,7 +114,7 @@ def remedy(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Na
     if error.field == "space" or "target_space" in error.expected:
         if named is None:
             return f"; build the recipe with target_space={_one_of(CoordSpace)}"
-        return f"; set {named.set(trainer, 'target_space', _one_of(CoordSpace))}"
+        return f"; set {named.set(trainer, {'target_space': _one_of(CoordSpace)})}"
     if error.came is not MISSING:
         return ""
     if error.field == "image_size" or (error.field == "model_image_size" and recipe.resizing is not None):

@@ -66,11 +66,14 @@ class Named:
     key: str = ""
     alone: str = ""
 
-    def set(self, trainer: Trainer, option: str, value: Any) -> str:
-        """Return the way in which a launch sets an option of that recipe, for errors."""
+    def set(self, trainer: Trainer, settings: Mapping[str, Any]) -> str:
+        """Return the way in which a launch sets options of that recipe, or names another "recipe", for errors."""
+        options = dict(settings)
         if self.alone:
-            return trainer.set(self.key, f"{{name: {self.alone}, {option}: {value}}}")
-        return trainer.set(self.key + option, value)
+            pairs = {"name": options.pop("recipe", self.alone), **options}
+            return trainer.set(self.key, f"{{{', '.join(f'{name}: {value}' for name, value in pairs.items())}}}")
+        own_name = {"recipe": "name"} if self.key else {}
+        return " and ".join(trainer.set(self.key + own_name.get(name, name), value) for name, value in options.items())
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, get_args
@@ -12,6 +12,7 @@ import numpy as np
 from grounding_rewards.batch.columns import Columns, FoundColumns, find, has
 from grounding_rewards.batch.image_sizes import RowImages
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
+from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.errors import RecipeError, TableError, TargetError
@@ -25,7 +26,6 @@ from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.findings import Finding, findings
 from grounding_rewards.targets.read import PLACES
 
 
@@ -37,8 +37,8 @@ class TableScorer:
     ``box_format`` says how boxes are written, as of ``Targets.from_list``.
     ``image_files`` reads sizes that rows lack and conversions need from the images that rows name, by default in the
     folder of the table; None reads no images.
-    ``on_note`` takes which columns were guessed, ``on_warning`` what looks wrong with rows, ``on_findings`` what is
-    suspected of targets, batch by batch.
+    ``on_note`` takes which columns were guessed, ``on_warning`` what looks wrong with rows, ``diagnosis`` counts what
+    was scored, batch by batch.
 
     Raises:
         RecipeError: ``bad_target`` is neither "raise" nor "abstain".
@@ -53,7 +53,7 @@ class TableScorer:
     images: RowImages | None = field(default=None, repr=False)
     on_note: Note = field(default=lambda text: None, repr=False, compare=False)
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
-    on_findings: Callable[[list[Finding]], None] | None = field(default=None, repr=False, compare=False)
+    diagnosis: Diagnosis | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.bad_target not in (choices := get_args(BadTarget)):
@@ -158,8 +158,8 @@ class TableScorer:
             scored = self._sized(self.images, batch, inputs, scored)
         if self.bad_target == "raise" and scored.scores.errors:
             raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
-        if self.on_findings and (wrong := findings(scored.rollouts.targets, self.recipe, partly=True)):
-            self.on_findings([replace(each, first=f"{table.path}, {batch.place(each.row)}") for each in wrong])
+        if self.diagnosis is not None:
+            self.diagnosis.add(scored, place=lambda row: f"{table.path}, {batch.place(row)}")
         return scored
 
     def _sized(self, images: RowImages, batch: Batch, inputs: Inputs, scored: RecipeSlice) -> RecipeSlice:

@@ -1,67 +1,78 @@
-"""Detect a wrong coordinate space: score the same rows with responses or targets in other spaces.
+"""Detect a wrong setting: a coordinate space, a box format or the size a model saw that answers fit better.
 
-The same rows are scored as declared and then under each *hypothesis*: the responses in another space, or the targets
-that name none in another. A hypothesis is better where all of these hold:
+The same rows are read as declared and under each *hypothesis*, one other value for one setting:
 
-- it has at least twice the hits (``Scores.acc``) of the declared spaces;
-- it has at least twice the hits expected by chance: those of each response against the targets of other rows, the
-  mean of three rearrangements. A model that always clicks one place gains nothing;
-- P(X >= wins) < 0.001 / h for X ~ Binomial(wins + losses, 1/2), with h the number of hypotheses, and wins and losses
-  the numbers of *distinct targets* whose rows have more and fewer hits than as declared. The rollouts of one sample
-  count once, for they are correlated. It takes 10 wins at least, 13 with six hypotheses;
-- it does not bring the points of clearly more distinct targets (the same test, at 0.001) farther from the centre of
-  the place. A model that always narrowly misses also hits now and then under a space in which it misses by far.
+- ``response_space``: responses in another space;
+- ``target_space``: targets that name none in another space;
+- ``box_format``: boxes of targets written in another format. A recipe's own form of targets ignores it;
+- ``model``: images resized by another pipeline with its own bounds, or by the recipe's without the bounds that were
+  set. Tried where responses are in ``model_pixel``, or in ``pixel`` with no ``model``, and only where rows do not say
+  their ``model_image_size``.
 
-Rows whose target is unusable under a space are no hits under it. Only the recipe's ``success`` counts.
+Each row has a log-likelihood of landing near the centre of its target, with distances in shares of the target's sides
+(``landing.Landing``), and gains what that grows by under a hypothesis. Unlike hits it tells spaces apart that differ by
+one in a hundred. With h the number of hypotheses that differ, one is better where all of these hold:
 
-Where responses and targets share a space other than the declared one, either hypothesis can fit: then ``better`` is
-the one with most hits, of equal ones that of the responses, and ``rivals`` has the other.
+- its gains, averaged over the rollouts of each *distinct target*, are larger than chance at 0.001 / h
+  (``landing.chance``), which takes 10 targets, or 13 with six hypotheses, and their sum is at least log(h / 0.001);
+- so are its gains less those with the points of eight other rows on screens of like sizes. A model that always clicks
+  one place gains nothing;
+- it brings the points of more distinct targets nearer to the centre than farther away. A model that always narrowly
+  misses also lands now and then where it should under a wrong setting;
+- it hits (``Scores.acc`` of the recipe's ``success``) in 5 % of the rows, and not on clearly fewer distinct targets
+  than as declared (sign test at 0.001). In place of the latter a box format, for wrong ones make boxes large and easily
+  hit, has no more rows than as declared with a box that reaches outside the screen.
+
+Rows whose target is unusable under a hypothesis, and rows without a point, are like misses.
+
+``better`` is the likeliest of them; ``rivals`` are not clearly less likely. Where responses and targets share a space
+other than the declared one, either hypothesis can fit: then ``better`` is that of the responses.
+
+At most 512 rows are looked at, spread evenly, so that a million take no longer: a fraction of a second.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.spaces import SPACES, CoordSpace
-from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.checks.trials import LEVEL, Also, Comparison, Outcome, Role, Rows, Trial, trials
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
-from grounding_rewards.stats.intervals import sign_test
-from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.box_format import as_box_format
 
-Role = Literal["response_space", "target_space"]
-
-_LEVEL = 0.001
-_TIMES = 2
-_SHIFTS = (0.25, 0.5, 0.75)  # in shares of the rows
+_CLOSE = 0.1  # shares of hits this close are shown with a decimal
 _PLACES = {BBOX, POLYGON, CIRCLE, POINT}
-_WHOSE = {"response_space": "responses", "target_space": "targets"}
+_FITS = {
+    "response_space": "answers fit {}",
+    "target_space": "targets fit {}",
+    "box_format": "boxes fit {}",
+    "model": "answers fit images resized as by {}",
+}
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Another value for one option, and its hits.
+    """Another value for one setting, and its hits.
 
     Attributes:
-        role: the option.
-        space: another value for it.
+        role: the setting.
+        value: another value for it.
         hits: number of hits with it.
+        also: settings that must change with it, with their values; None for a bound that must go.
     """
 
     role: Role
-    space: CoordSpace
+    value: str
     hits: int
+    also: Also = ()
 
     def __str__(self) -> str:
-        return f"{_WHOSE[self.role]} fit {self.space}"
+        without = " and ".join(name for name, value in self.also if value is None)
+        return _FITS[self.role].format(self.value) + (f" without {without}" if without else "")
 
 
 @dataclass(frozen=True)
@@ -71,11 +82,12 @@ class SpaceFit:
     Attributes:
         declared: the space declared for responses.
         declared_target: the space declared for targets that name none.
-        rows: number of rows with a usable target, as declared or under a hypothesis.
-        hits: number of hits as declared.
+        rows: number of rows, of those looked at, with a usable target, as declared or under a hypothesis.
+        hits: number of hits among them as declared.
         hypotheses: the hypotheses that the known sizes allow to judge.
         better: the hypothesis that is better, if there is one.
-        rivals: others that are better than what is declared, with at least half the hits of ``better``.
+        rivals: others that are better than what is declared, and not clearly worse than ``better``.
+        nearer: numbers of distinct targets whose responses land nearer under ``better``, and farther away.
         why: the reason for no hypothesis; "" where there are some.
     """
 
@@ -86,17 +98,19 @@ class SpaceFit:
     hypotheses: tuple[Hypothesis, ...] = ()
     better: Hypothesis | None = None
     rivals: tuple[Hypothesis, ...] = ()
+    nearer: tuple[int, int] = (0, 0)
     why: str = ""
 
     def __str__(self) -> str:
         if self.why:
             return f"no other space was tried: {self.why}"
         if self.better is None:
-            return f"no space fits clearly better than the declared ones ({self.hits} of {self.rows} hit)"
-        declared = self.declared if self.better.role == "response_space" else self.declared_target
-        also = "".join(f"; or else {rival} ({rival.hits})" for rival in self.rivals)
-        counts = f"({self.better.hits} of {self.rows} hit)"
-        return f"{self.better} better {counts} than the declared {declared} ({self.hits}){also}"
+            return f"nothing fits clearly better than what is declared ({self.hits} of {self.rows} hit)"
+        close = self.better.hits - self.hits < _CLOSE * self.rows
+        fit, declared = (f"{100 * hits / self.rows:.{int(close)}f} %" for hits in (self.better.hits, self.hits))
+        nearer = f"; nearer to {self.nearer[0]} targets and farther from {self.nearer[1]}" if close else ""
+        also = "".join(f"; or else {rival}" for rival in self.rivals)
+        return f"{self.better} better ({fit} hit against {declared} as declared{nearer}){also}"
 
 
 def fit_spaces(
@@ -106,16 +120,19 @@ def fit_spaces(
     *,
     image_sizes: Any = None,
     model_image_sizes: Any = None,
+    box_format: str | None = None,
 ) -> SpaceFit:
-    """Look for a space that responses or targets fit clearly better than the declared one, by the rule above.
+    """Look for a setting that responses and targets fit clearly better than the declared one, by the rule above.
 
     Args:
         recipe: the recipe, with the declared spaces.
         responses: n texts, as of ``Recipe.score``.
-        targets: n targets. Unusable ones do not count. ``Targets`` that were read with a space are tried in no other.
+        targets: n targets. Unusable ones do not count. ``Targets`` were read in a format and perhaps with a space, and
+            are tried in no other.
         image_sizes: as of ``Recipe.score``.
-        model_image_sizes: as of ``Recipe.score``. Without them, and none in the targets, ``model_pixel`` is not tried,
-            unless it is the space of the targets.
+        model_image_sizes: as of ``Recipe.score``. Without them, none in the targets and no ``model`` of the recipe,
+            ``model_pixel`` is tried only with the sizes that models make of images.
+        box_format: the format in which targets write boxes, as declared; as of ``Targets.from_list``.
 
     Returns:
         The result. Nothing is tried for recipes that judge no places, compare nothing with targets, or whose success
@@ -123,41 +140,67 @@ def fit_spaces(
 
     Raises:
         TypeError: a response is neither a string nor None.
-        RecipeError: lengths differ.
+        RecipeError: lengths differ, or there is no such box format.
 
     >>> from grounding_rewards import recipe
-    >>> boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400) for y in (90, 290, 490, 690)]
+    >>> boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400, 500) for y in (90, 290, 490, 690)]
     >>> answers = [f"({(x1 + 20) / 1.92:.0f}, {(y1 + 15) / 1.08:.0f})" for x1, y1, *_ in boxes]  # thousandths
     >>> print(fit_spaces(recipe("click", response_space="pixel"), answers, boxes, image_sizes=[1920, 1080]))
-    responses fit thousandths better (12 of 12 hit) than the declared pixel (0)
+    answers fit thousandths better (100 % hit against 0 % as declared)
     """
-    judge = replace(recipe, reward=recipe.success)  # shaped rewards also favour near misses
-    sizes = {"image_sizes": image_sizes, "model_image_sizes": model_image_sizes}
-    rows = _Rows(responses, _read(judge, targets), sizes)
-    unfit = SpaceFit(recipe.response_space, recipe.target_space)
+    unfit, written = SpaceFit(recipe.response_space, recipe.target_space), as_box_format(box_format)
+    judge = replace(recipe, reward=recipe.success)  # shaped rewards may need further columns
     if why := _unfit(judge):
         return replace(unfit, why=why)
-    declared = rows.outcome(judge)
+    rows = Rows.picked(judge, responses, targets, image_sizes, model_image_sizes)
+    declared = rows.outcome(Trial("response_space", judge.response_space, judge, rows.targets(written)))
     if declared is None:
         return replace(unfit, why="its success needs more than responses, targets and sizes")
-    outcomes = map(rows.outcome, _others(judge, rows.targets))
-    others = [outcome for outcome in outcomes if outcome and outcome.valid.any()]
-    level = _LEVEL / max(1, len(others))  # Bonferroni: each hypothesis is one more chance to be wrong
-    clear = [
-        other
-        for other in others
-        if rows.prefer(other, declared, level) and other.hits.sum() >= _TIMES * rows.by_chance(other.recipe)
-    ]
-    # Stable: of equal hits those of responses stay first.
-    better = [_hypothesis(other, judge) for other in sorted(clear, key=lambda other: -other.hits.sum())]
-    return replace(
+    others = _distinct(map(rows.outcome, trials(rows, declared.trial.targets, written)))
+    compare = Comparison.of(rows, others, declared)
+    # Bonferroni: each hypothesis under which points land elsewhere is one more chance to be wrong.
+    level = LEVEL / max(1, len({compare.likelihood(other) for other in others}))
+    clear = [other for other in others if compare.prefers(other, declared, level)]
+    fit = replace(
         unfit,
         rows=int(np.logical_or.reduce([other.valid for other in (declared, *others)]).sum()),
         hits=int(declared.hits.sum()),
-        hypotheses=tuple(_hypothesis(other, judge) for other in others),
-        better=better[0] if better else None,
-        rivals=tuple(rival for rival in better[1:] if _TIMES * rival.hits >= better[0].hits),
+        hypotheses=tuple(map(_hypothesis, others)),
     )
+    if not clear:
+        return fit
+    best, rivals = _ranked(clear, compare)
+    return replace(
+        fit,
+        better=_hypothesis(best),
+        rivals=tuple(map(_hypothesis, rivals)),
+        nearer=compare.nearer(best, declared),
+    )
+
+
+def _ranked(clear: Sequence[Outcome], compare: Comparison) -> tuple[Outcome, list[Outcome]]:
+    """Return the likeliest outcome and those that are not clearly worse."""
+    best = max(clear, key=compare.likelihood)
+    alike = [other for other in clear if other is best or not compare.clear(best, other, LEVEL)]
+    if best.trial.role == "target_space":  # where both share another space, their likelihoods differ by roundings alone
+        best = next((other for other in alike if other.trial.role == "response_space"), best)
+    return best, [other for other in alike if other is not best]
+
+
+def _hypothesis(outcome: Outcome) -> Hypothesis:
+    trial = outcome.trial
+    return Hypothesis(trial.role, str(trial.value), int(outcome.hits.sum()), trial.also)
+
+
+def _distinct(outcomes: Iterable[Outcome | None]) -> list[Outcome]:
+    """Return those with a usable row, and of pipelines that resize alike the first."""
+    kept: dict[Any, Outcome] = {}
+    for outcome in outcomes:
+        if outcome and outcome.valid.any():
+            trial = outcome.trial
+            alike = outcome.landing.points.tobytes() if trial.role == "model" else (trial.role, trial.value)
+            kept.setdefault(alike, outcome)
+    return list(kept.values())
 
 
 def _unfit(recipe: Recipe) -> str:
@@ -167,96 +210,3 @@ def _unfit(recipe: Recipe) -> str:
     if not recipe.accepts & _PLACES:
         return f"{recipe.name} judges no places"
     return f"success under {recipe.name} depends on other rows" if "groups" in recipe.needs else ""
-
-
-def _read(recipe: Recipe, targets: Any) -> Targets:
-    """Read targets without a space where they name none; unreadable ones are kept as unusable."""
-    if isinstance(targets, Targets):  # read with a space already, which none can take back
-        return targets
-    return Targets.from_list(targets, native=recipe.native, bad_target="abstain", label_free=recipe.label_free)
-
-
-def _others(recipe: Recipe, targets: Targets) -> list[Recipe]:
-    """Return the recipe under each hypothesis."""
-    others = [replace(recipe, response_space=space) for space in SPACES if space != recipe.response_space]
-    if None in targets.spaces:
-        others += [replace(recipe, target_space=space) for space in SPACES if space != recipe.target_space]
-    return others
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    """Result of n rows under a recipe: (n,) hits, usable targets, distances of points from places."""
-
-    recipe: Recipe
-    hits: NDArray[np.bool_]
-    valid: NDArray[np.bool_]
-    distance: Floats
-
-
-def _hypothesis(outcome: _Outcome, declared: Recipe) -> Hypothesis:
-    hits, other = int(outcome.hits.sum()), outcome.recipe
-    if other.response_space != declared.response_space:
-        return Hypothesis("response_space", other.response_space, hits)
-    return Hypothesis("target_space", other.target_space, hits)
-
-
-def _distances(rollouts: Rollouts) -> Floats:
-    """Return each point's distance to the centre of the nearest place, (n,), in the recipe's space; NaN without one."""
-    regions, nearest = rollouts.targets.regions, np.full(len(rollouts), np.nan)
-    away = rollouts.predictions.xy[regions.row] - (regions.box[:, :2] + regions.box[:, 2:]) / 2
-    np.fmin.at(nearest, regions.row, np.hypot(away[:, 0], away[:, 1]))  # NaN, of rows without a point, never wins
-    return nearest
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows to try the hypotheses on."""
-
-    responses: Sequence[str | None]
-    targets: Targets
-    sizes: Mapping[str, Any]
-
-    def outcome(self, recipe: Recipe, responses: Sequence[str | None] | None = None) -> _Outcome | None:
-        """Score the rows under a hypothesis; None where its success cannot be judged."""
-        texts = self.responses if responses is None else responses
-        rollouts = recipe.prepare(texts, self.targets, **self.sizes, bad_target="abstain")
-        try:
-            scores = recipe.evaluate(rollouts)
-        except GroundingRewardsError:  # a custom verifier may need columns that are absent here
-            return None
-        return _Outcome(recipe, scores.acc > 0, scores.valid > 0, _distances(rollouts))
-
-    @cached_property
-    def _codes(self) -> NDArray[np.int64]:
-        """Return a code for each row's target, (n,), equal for equal targets."""
-        known: dict[Any, int] = {}
-        same = [
-            (target.id, target.regions, target.image_size) if target else row  # an unreadable one is like no other
-            for row, target in enumerate(self.targets.rows)
-        ]
-        return np.array([known.setdefault(key, len(known)) for key in same], dtype=np.int64)
-
-    def prefer(self, other: _Outcome, declared: _Outcome, level: float) -> bool:
-        """True where clearly more distinct targets prefer a hypothesis to the declared spaces."""
-        if other.hits.sum() < max(1, _TIMES * declared.hits.sum()):  # cheap, and true of most: before the tests
-            return False
-        more, fewer = self._votes(other.hits.astype(np.float64) - declared.hits.astype(np.float64))
-        nearer, farther = self._votes(np.sign(np.nan_to_num(declared.distance - other.distance)))  # NaN is no vote
-        return sign_test(more, fewer) < level and sign_test(farther, nearer) >= _LEVEL
-
-    def _votes(self, votes: Floats) -> tuple[int, int]:
-        """Count the distinct targets with votes above 0 in sum, and below."""
-        sums = np.bincount(self._codes, weights=votes)
-        return int((sums > 0).sum()), int((sums < 0).sum())
-
-    def by_chance(self, recipe: Recipe) -> float:
-        """Return the mean number of hits of responses paired with other rows' targets."""
-        order = np.argsort(self._codes, kind="stable")  # rows of one target side by side
-        counts = []
-        for share in _SHIFTS:
-            source = np.empty_like(order)
-            source[order] = np.roll(order, int(len(order) * share))
-            outcome = self.outcome(recipe, [self.responses[row] for row in source.tolist()])
-            counts.append(outcome.hits.sum() if outcome else math.inf)  # never better than chance
-        return float(np.mean(counts))

@@ -13,9 +13,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.cli.render import evaluation as show
-from grounding_rewards.errors import TargetError
 from grounding_rewards.tables import Table
-from grounding_rewards.targets.findings import Finding, described
 
 
 def evaluate_files(
@@ -56,9 +54,12 @@ def evaluate_files(
     for file in files:
         known = len(terminal.warnings())
         table, named = join.open(file, split, columns)
-        evaluation, read = _evaluate(table, replace(scorer, columns=named), fields)
-        evaluations.append((str(file), evaluation))
-        further.append({"columns": read, **joining.counts(table), "warnings": terminal.warnings()[known:]})
+        own_scorer = replace(scorer, columns=named).of(table)
+        diagnosis = options.diagnosis(own_scorer)
+        evaluations.append((str(file), _evaluate(table, replace(own_scorer, diagnosis=diagnosis), fields)))
+        findings = terminal.report(diagnosis.findings(), str(file) if len(files) > 1 else "")
+        read = {"columns": own_scorer.used(table), **joining.counts(table)}
+        further.append({**read, "warnings": terminal.warnings()[known:], "findings": findings})
     if as_json:
         own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
         terminal.print_json(
@@ -73,23 +74,12 @@ def evaluate_files(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _evaluate(table: Table, scorer: TableScorer, by: list[str]) -> tuple[Evaluation, dict[str, str]]:
-    """Evaluate a file; return its columns beside the result."""
-    parts, noticed = list[Evaluation](), list[Finding]()
-    wrong: TargetError | None = None
-    scorer = replace(scorer, on_findings=noticed.extend).of(table)
+def _evaluate(table: Table, scorer: TableScorer, by: list[str]) -> Evaluation:
+    parts = list[Evaluation]()
     with terminal.progress(f"scoring {table.path.name}") as advance:
         for batch in scorer.batches(table, by=by, whole=False):
             scored = scorer.score(table, batch)
-            scores = scored.scores
-            wrong = wrong or next(iter(scores.errors.values()), None)
-            parts.append(
-                evaluate(scores, refusals=scored.rollouts.targets.refusal, by={name: batch.column(name) for name in by})
-            )
+            fields = {name: batch.column(name) for name in by}
+            parts.append(evaluate(scored.scores, refusals=scored.rollouts.targets.refusal, by=fields))
             advance(batch.done)
-    evaluation = merge(parts)
-    if wrong is not None:
-        terminal.warn(f"{table.path}: {evaluation.not_valid} rows have targets that cannot be used, the first: {wrong}")
-    for text in described(noticed):
-        terminal.warn(text)
-    return evaluation, scorer.used(table)
+    return merge(parts)

@@ -24,7 +24,7 @@ from grounding_rewards.explain.rows import row_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.image_files import Image, ImageFiles
-from grounding_rewards.targets.findings import described, findings
+from grounding_rewards.targets.suspects import described, suspect_targets
 
 _ROW, _PICTURE = "A row of a file", "A picture"
 _SIZES = {"pixel": "image_size", "model_pixel": "model_image_size"}
@@ -241,7 +241,7 @@ def _print(
     origins: Mapping[str, str],
 ) -> None:
     explanation = explain(recipe, case)
-    for text in described(findings(case.rollouts(recipe).targets, recipe)) if explanation.error is None else ():
+    for text in described(suspect_targets(case.rollouts(recipe).targets, recipe)) if explanation.error is None else ():
         terminal.warn(text)
     extents = tuple(
         replace(extent, origin=origins.get(extent.space, extent.origin)) if extent.origin.endswith(BESIDE) else extent

@@ -14,13 +14,11 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import joining, options, terminal
-from grounding_rewards.errors import TargetError
 from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import Table, write_table
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.targets.findings import Finding, described
 
 
 def score(
@@ -69,9 +67,9 @@ def score(
 
 def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     parts: list[Evaluation] = []
-    total, notes, noticed = 0.0, list[str](), list[Finding]()
-    scorer = replace(scorer, on_findings=noticed.extend).of(table)
-    wrong: TargetError | None = None
+    total, notes, scorer = 0.0, list[str](), scorer.of(table)
+    diagnosis = options.diagnosis(scorer)
+    scorer = replace(scorer, diagnosis=diagnosis)
     with (
         terminal.progress(f"scoring {table.path.name}") as advance,
         write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
@@ -82,17 +80,13 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[st
             columns = scores.columns() | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
             writer.write(batch, {prefix + name: values for name, values in columns.items()})
             parts.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
-            wrong = wrong or next(iter(scores.errors.values()), None)
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)
     for text in notes:
         terminal.note(text)
-    if wrong is not None:
-        terminal.warn(f"the first of the rows that are not valid: {wrong}")
-    for text in described(noticed):
-        terminal.warn(text)
+    findings = terminal.report(diagnosis.findings())
     summary = _summary(table, out, scorer.recipe, merge(parts), total)
-    return {**summary, "columns": scorer.used(table)}
+    return {**summary, "columns": scorer.used(table), "findings": findings}
 
 
 def _new(recipe: Recipe, prefix: str) -> dict[str, type]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
+from grounding_rewards.checks.finding import Finding, Severity
 from grounding_rewards.errors import printable as printable
 from grounding_rewards.tables.reporting import Reporting
 
@@ -47,6 +48,20 @@ def warn(text: str) -> None:
     sys.stderr.write(f"warning: {printable(text)}\n")
     if (texts := _WARNED.get()) is not None:
         texts.append(text)
+
+
+def report(findings: Iterable[Finding], file: str = "") -> list[dict[str, Any]]:
+    """Print findings, notes as notes and others as warnings, and return their plain values for JSON.
+
+    ``file`` names the file, of several, in texts that do not.
+    """
+    plain = []
+    for finding in findings:
+        text = str(finding)
+        say = note if finding.severity is Severity.NOTE else warn
+        say(text if file in text else f"{file}: {text}")
+        plain.append(finding.to_dict())
+    return plain
 
 
 @contextmanager

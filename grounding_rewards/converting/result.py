@@ -13,7 +13,7 @@ from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.targets.findings import Finding, described
+from grounding_rewards.targets.suspects import SuspectTargets, described
 
 LISTED = 20
 SOURCE = "data_source"
@@ -33,7 +33,7 @@ class Converted:
         written: number of rows written.
         problems: number, place and problem of each row that cannot be converted.
         notes: notes, without problems.
-        findings: suspicious targets.
+        suspects: suspicious targets.
         warnings: warnings.
         spaces: number of targets by space.
         without_size: number of rows whose image has no known size.
@@ -52,7 +52,7 @@ class Converted:
     written: int = 0
     problems: list[tuple[int, str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    suspects: list[SuspectTargets] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     spaces: Counter[str] = field(default_factory=Counter)
     without_size: int = 0
@@ -94,7 +94,7 @@ class Converted:
         return {**kept, "problems": problems, "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]}}
 
 
-_NOT_IN_JSON = ("findings", "relative", "repeated", "reporting")
+_NOT_IN_JSON = ("relative", "repeated", "reporting", "suspects")
 
 
 class NotConvertedError(ConvertError):
@@ -135,7 +135,7 @@ def note_samples(
     """Note and warn about the rows that were written."""
     if result.problems:
         result.warn(f"{len(result.problems)} of {result.rows} rows cannot be converted, and are left out")
-    for text in described(result.findings):
+    for text in described(result.suspects):
         result.warn(text)
     result.repeated = names.repeated()
     count, pairs = result.repeated

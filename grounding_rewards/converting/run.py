@@ -189,7 +189,7 @@ class Converter:
             rows.append({**row, IMAGES: [image.as_field() if fields else image.path for image in sample.images]})
         result.rows += len(batch)
         result.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
-        result.findings += [replace(finding, first=batch.place(finding.row)) for finding in read.findings]
+        result.suspects += [replace(each, first=batch.place(each.row)) for each in read.suspects]
         return samples, rows
 
     def _check_wiring(self, result: Converted, *, ended: bool = False) -> None:

@@ -18,7 +18,7 @@ from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageInfo, read_images
 from grounding_rewards.tables.sample_ids import sample_id
-from grounding_rewards.targets.findings import Finding, inverted_boxes
+from grounding_rewards.targets.suspects import SuspectTargets, inverted_boxes
 from grounding_rewards.targets.target import Target
 from grounding_rewards.targets.write import plain_numbers, to_wire
 
@@ -121,12 +121,12 @@ class ReadRows:
     Attributes:
         samples: a sample a row, or None.
         problems: the problem of each row without a sample, by its place.
-        findings: suspicious targets.
+        suspects: suspicious targets.
     """
 
     samples: tuple[Sample | None, ...]
     problems: Mapping[int, str]
-    findings: Sequence[Finding] = ()
+    suspects: Sequence[SuspectTargets] = ()
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> ReadRows:
@@ -168,7 +168,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
-    noticed = [replace(finding, row=good[finding.row][0]) for finding in noticed]
+    noticed = [replace(each, row=good[each.row][0]) for each in noticed]
     noticed += inverted_boxes(errors, reading.target_reader.recipe)
     return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
 

@@ -12,9 +12,9 @@ from grounding_rewards.errors import MISSING, ConvertError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.findings import Finding, findings
 from grounding_rewards.targets.read import PLACES, read_target, read_with_form
 from grounding_rewards.targets.requirements import Requirements, violations
+from grounding_rewards.targets.suspects import SuspectTargets, suspect_targets
 from grounding_rewards.targets.target import NativeForm, Target
 from grounding_rewards.targets.write import to_wire
 
@@ -76,7 +76,7 @@ class TargetReader:
 
     def check(
         self, texts: Sequence[str], targets: Sequence[Target], own_form: Collection[int] = ()
-    ) -> tuple[dict[int, str], list[Finding]]:
+    ) -> tuple[dict[int, str], list[SuspectTargets]]:
         """Return the errors of targets that could be read and written, by place in the list, and suspicious targets.
 
         ``own_form`` are the places of those that were in the recipe's own form.
@@ -87,7 +87,7 @@ class TargetReader:
         if self.label_free:
             again: Sequence[Target | None] = [read_target(text, native=self.native, label_free=True) for text in texts]
             errors: Mapping[int, TargetError] = {}
-            noticed = list[Finding]()
+            noticed = list[SuspectTargets]()
         else:
             table = Targets.from_list(texts, native=self.native, space=self.space, bad_target="abstain")
             again = table.rows
@@ -102,7 +102,7 @@ class TargetReader:
                 table, errors={**table.errors, **errors}, _ready={}, box_format=self.box_format,
                 own_form=frozenset(own_form),
             )  # fmt: skip
-            noticed = findings(checked, self.recipe, partly=True)
+            noticed = suspect_targets(checked, self.recipe, partly=True)
         problems = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
             if target.space is None and target.ends:

@@ -154,7 +154,7 @@ class Targets:
             label_free: for recipes that compare nothing with targets: they need no right answer, None will do, and
                 right answers are dropped.
             box_format: how boxes are written: ``"xyxy"`` (x1 y1 x2 y2), ``"xywh"`` or ``"cxcywh"``; a ``native`` form
-                ignores it. None is xyxy, too, but numbers that cannot be that are a finding.
+                ignores it. None is xyxy, too, but numbers that cannot be that are reported.
 
         Raises:
             TargetError: a target cannot be read and ``bad_target`` is ``"raise"``.

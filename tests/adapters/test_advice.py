@@ -78,7 +78,7 @@ def followed(options: dict[str, Any], line: str) -> dict[str, Any]:
 def test_what_is_set_as_it_says_hits(options: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     assert easyr1_hits(options) == 0.0
     (line,) = lines(caplog)
-    assert "responses fit pixel better (256 of 256 hit) than the declared thousandths (0)" in line
+    assert "answers fit pixel better (100 % hit against 0 % as declared)" in line
     assert easyr1_hits(followed(options, line)) == 256.0
 
 
@@ -100,7 +100,7 @@ def test_targets_that_cannot_be_used_as_declared_fit_by_sizes_from_outside(caplo
     assert verl_hits(texts, truths, options) == 1.0
     (line,) = lines(caplog)
     assert line.startswith("gelato: of the 1 with a usable target among the first 256 responses 100 % were read")
-    assert "targets fit pixel better (255 of 256 hit) than the declared unit (1)" in line
+    assert "targets fit pixel better (100 % hit against 0 % as declared)" in line
     assert verl_hits(texts[1:], truths[1:], followed(options, line)) == 255.0
 
 
@@ -112,7 +112,7 @@ def test_with_a_model_its_own_size_is_tried_too(caplog: pytest.LogCaptureFixture
     options = {"recipe": "click", "model": "qwen2_5_vl", **bounds, "response_space": "unit"}
     assert verl_hits(seen, BOXES, options) == 0.0
     (line,) = lines(caplog)
-    assert "responses fit model_pixel better (256 of 256 hit) than the declared unit (0)" in line
+    assert "answers fit model_pixel better (100 % hit against 0 % as declared)" in line
     assert verl_hits(seen, BOXES, followed(options, line)) == 256.0
 
 
@@ -120,7 +120,7 @@ def test_with_a_model_answers_in_another_space_than_its_own_are_found(caplog: py
     options = {"recipe": "click", "model": "qwen2_5_vl"}
     assert verl_hits(IN_THOUSANDTHS, BOXES, options) == 0.0
     (line,) = lines(caplog)
-    assert "responses fit thousandths better (256 of 256 hit) than the declared model_pixel (0)" in line
+    assert "answers fit thousandths better (100 % hit against 0 % as declared)" in line
     assert verl_hits(IN_THOUSANDTHS, BOXES, followed(options, line)) == 256.0
 
 
@@ -131,9 +131,10 @@ def test_each_recipe_is_diagnosed_by_its_own_rows(caplog: pytest.LogCaptureFixtu
     targets = [target for pair in zip([UNIT[1]] * 256, boxes, strict=True) for target in pair]
     reward(completions=texts, target=targets, source=["b", "a"] * 256)
     click, gelato = lines(caplog)
-    assert "responses fit pixel better (256 of 256 hit) than the declared thousandths (0)" in click
+    assert "answers fit pixel better (100 % hit against 0 % as declared)" in click
     assert "OUT_OF_IMAGE in 112, such as '(1020, 60)'" in click
-    assert "none were read and none right; NO_ANSWER in 256, such as 'no idea'; gelato reads" in gelato
+    assert "none were read and none right; 0 of 256 responses were read as bare_tuple_whole, such as '(2" in gelato
+    assert "none of the others holds a number: NO_ANSWER in 256, such as 'no idea'; check the responses" in gelato
 
 
 def test_an_error_inside_ends_the_diagnosis_and_no_run(

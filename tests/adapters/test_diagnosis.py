@@ -14,6 +14,7 @@ from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
 BOX = {"bbox": [10, 10, 30, 20], "image_size": [2000, 1000]}
+KWARGS = "worker.reward.reward_function_kwargs"
 CLICK = {"recipe": "click", "response_space": "pixel"}
 
 
@@ -60,8 +61,42 @@ def test_it_says_which_space_fits_better_and_what_to_set(caplog: pytest.LogCaptu
     easyr1.compute_score(inputs, recipe="click", response_space="thousandths")
     (line,) = lines(caplog)
     assert line.startswith("click: of the first 256 responses 100 % were read and none right")
-    assert "responses fit pixel better (256 of 256 hit) than the declared thousandths (0)" in line
+    assert "answers fit pixel better (100 % hit against 0 % as declared)" in line
     assert line.endswith("; set worker.reward.reward_function_kwargs.response_space to pixel")
+
+
+CORNERS = [(x, y) for x in range(60, 2500, 152) for y in range(50, 1400, 84)][:256]
+
+
+def test_it_says_which_model_fits_better_and_all_that_is_to_set(caplog: pytest.LogCaptureFixture) -> None:
+    # Images of 2550 x 1440, of which the model saw 2548 x 1428.
+    inputs = [
+        row
+        for x, y in CORNERS
+        for row in rows(
+            [f"({(x + 10) * 2548 / 2550:.0f}, {(y + 10) * 1428 / 1440:.0f})"],
+            {"bbox": [x, y, x + 20, y + 20], "image_size": [2550, 1440]},
+        )
+    ]
+    easyr1.compute_score(inputs, **CLICK)
+    (line,) = lines(caplog)
+    assert "answers fit images resized as by qwen2_5_vl better (100 % hit against 8" in line
+    assert line.endswith(
+        "; set worker.reward.reward_function_kwargs.model to qwen2_5_vl and "
+        "worker.reward.reward_function_kwargs.response_space to model_pixel"
+    )
+
+
+def test_it_says_which_box_format_fits_better_and_how_to_rewrite_boxes(caplog: pytest.LogCaptureFixture) -> None:
+    inputs = [
+        row
+        for x, y in [(20, 25), *CORNERS[1:]]  # of the first one could think that it is x1 y1 x2 y2
+        for row in rows([f"({x}, {y})"], {"bbox": [x, y, 30, 40], "image_size": [2550, 1440]})
+    ]
+    easyr1.compute_score(inputs, **CLICK)
+    (line,) = lines(caplog)
+    assert "boxes fit cxcywh better (100 % hit against 0 % as declared)" in line
+    assert line.endswith("; write them as x1 y1 x2 y2: convert them with --box-format cxcywh")
 
 
 @pytest.mark.filterwarnings("error")
@@ -126,7 +161,9 @@ def test_it_shows_an_answer_that_would_be_read(caplog: pytest.LogCaptureFixture)
     easyr1.compute_score(rows(["The button is at (250, 250)."] * 256, unit), recipe="gelato")
     assert lines(caplog) == [
         "gelato: of the first 256 responses none were read and none right; MALFORMED in 256, such as "
-        "'The button is at (250, 250).'; gelato reads answers such as '(200, 150)'"
+        "'The button is at (250, 250).'; 0 of 256 responses were read as bare_tuple_whole, such as '(200, 150)'; 256 "
+        f"of the others are read by bare_tuple; set {KWARGS}.recipe to click and {KWARGS}.response_space to "
+        f"thousandths and {KWARGS}.target_space to unit; it also needs image_size"
     ]
 
 
@@ -134,8 +171,8 @@ def test_it_doubts_the_bounds_where_answers_in_resized_pixels_miss(caplog: pytes
     truth = {"bbox": [100, 100, 110, 110], "image_size": [3840, 2160]}
     easyr1.compute_score(rows(["(900, 600)"] * 256, truth), recipe="click", model="qwen2_5_vl")
     assert lines(caplog) == [
-        "click: of the first 256 responses 100 % were read and none right; answers are in pixels of the resized image: "
-        "compare the bounds that are set here with the launch's own"
+        "click: of the first 256 responses 100 % were read and none right; answers are in pixels of the resized image, "
+        "and most of them miss; compare the bounds that are set here with the launch's own"
     ]
 
 

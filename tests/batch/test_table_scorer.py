@@ -10,9 +10,9 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
-from grounding_rewards.targets.findings import Finding
 from tests.cli.command import write_rows
 
 BOX = {"bbox": [10, 10, 30, 20]}
@@ -31,11 +31,13 @@ def voting() -> gr.Recipe:
 
 
 def test_a_finding_names_the_row_where_it_is_and_not_the_first(tmp_path: Path) -> None:
-    found: list[Finding] = []
     rows = [{"response": "(20, 15)", "target": {**BOX, "action": name}} for name in ("click", "click", "clik")]
     recipe = gr.recipe("action", response_space="pixel")
-    score(tmp_path / "in.jsonl", recipe, *rows, on_findings=found.extend)
-    assert [(each.action, each.first) for each in found] == [("clik", f"{tmp_path / 'in.jsonl'}, row 2 (line 3)")]
+    diagnosis = Diagnosis(recipe)
+    score(tmp_path / "in.jsonl", recipe, *rows, diagnosis=diagnosis)
+    (finding,) = diagnosis.findings()
+    assert (finding.code, finding.rows) == ("unknown-action", (2,))
+    assert f"(first: {tmp_path / 'in.jsonl'}, row 2 (line 3))" in finding.message
 
 
 @pytest.mark.parametrize(("names", "warned"), [(["a"], 0), (["a", "b"], 1), (["a", "a"], 0)])

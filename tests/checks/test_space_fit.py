@@ -71,7 +71,7 @@ def test_each_confusion_of_response_spaces_is_found_and_nothing_else(declared, t
         assert fit.better is None
         assert 50 <= fit.hits <= 80
     else:
-        assert (fit.better.role, fit.better.space) == ("response_space", truth)
+        assert (fit.better.role, fit.better.value) == ("response_space", truth)
         assert 50 <= fit.better.hits <= 80
 
 
@@ -86,73 +86,72 @@ def test_targets_in_another_space_are_found(truth):
 
 
 def test_the_sentence_has_the_counts():
-    boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400) for y in (90, 290, 490, 690)]
+    boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400, 500) for y in (90, 290, 490, 690)]
     in_thousandths = [f"({(x1 + 20) / 1.92:.0f}, {(y1 + 15) / 1.08:.0f})" for x1, y1, *_ in boxes]
     wrong = fit_spaces(click("pixel"), in_thousandths, boxes, image_sizes=[1920, 1080])
-    assert str(wrong) == "responses fit thousandths better (12 of 12 hit) than the declared pixel (0)"
+    assert str(wrong) == "answers fit thousandths better (100 % hit against 0 % as declared)"
     right = fit_spaces(click("thousandths"), in_thousandths, boxes, image_sizes=[1920, 1080])
-    assert str(right) == "no space fits clearly better than the declared ones (12 of 12 hit)"
-    # Boxes in pixels lie far outside of unit space: no row is judged there.
+    assert str(right) == "nothing fits clearly better than what is declared (16 of 16 hit)"
+    # Boxes in pixels lie far outside of unit space: no row is judged there. Wrong formats make boxes large, easily hit.
     assert right.hypotheses == (
         Hypothesis("response_space", PIXEL, 0),
         Hypothesis("response_space", UNIT, 0),
         Hypothesis("target_space", THOUSANDTHS, 0),
+        Hypothesis("box_format", "xywh", 16),
+        Hypothesis("box_format", "cxcywh", 16),
     )
 
 
 def test_a_target_that_fits_in_both_roles_names_the_response_space_first_and_the_other_as_a_rival():
     # Responses and targets are both in thousandths: whichever of the two was declared wrongly, all other rows agree.
-    boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400) for y in (90, 290, 490, 690)]
+    boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400, 500) for y in (90, 290, 490, 690)]
     responses = [f"({x1 + 20}, {y1 + 15})" for x1, y1, *_ in boxes]
     fit = fit_spaces(click("thousandths"), responses, boxes, image_sizes=[1920, 1080])
-    assert fit.better == Hypothesis("response_space", PIXEL, 12)
-    assert fit.rivals == (Hypothesis("target_space", THOUSANDTHS, 12),)
-    assert str(fit) == (
-        "responses fit pixel better (12 of 12 hit) than the declared thousandths (0); or else targets fit "
-        "thousandths (12)"
-    )
+    assert fit.better == Hypothesis("response_space", PIXEL, 16)
+    assert fit.rivals == (Hypothesis("target_space", THOUSANDTHS, 16),)
+    assert str(fit) == "answers fit pixel better (100 % hit against 0 % as declared); or else targets fit thousandths"
     # A target beyond 1000 decides it.
     far = fit_spaces(
         click("thousandths"), [*responses, "(1520, 515)"], [*boxes, [1500, 500, 1540, 530]], image_sizes=[1920, 1080]
     )
-    assert far.better == Hypothesis("response_space", PIXEL, 13)
-    assert far.rivals == (Hypothesis("target_space", THOUSANDTHS, 12),)
+    assert far.better == Hypothesis("response_space", PIXEL, 17)
+    assert far.rivals == (Hypothesis("target_space", THOUSANDTHS, 16),)
 
 
 def test_targets_that_name_their_space_are_not_doubted():
     world = World(samples=64)
     named = [{"bbox": box, "space": "pixel"} for box in world.targets(PIXEL)]
     fit = world.fit(click("pixel"), world.said(world.clicks(0.8), PIXEL), named)
-    assert {found.role for found in fit.hypotheses} == {"response_space"}
+    assert {each.role for each in fit.hypotheses} == {"response_space", "box_format"}
 
 
 def test_targets_that_were_read_before_are_not_doubted():
     world = World(samples=64)
     recipe = click("pixel")
     fit = world.fit(recipe, world.said(world.clicks(0.8), THOUSANDTHS), recipe.read_targets(world.targets(PIXEL)))
-    assert fit.better.space == THOUSANDTHS
-    assert {found.role for found in fit.hypotheses} == {"response_space"}
+    assert fit.better.value == THOUSANDTHS
+    assert {each.role for each in fit.hypotheses} == {"response_space"}
 
 
 def test_nothing_is_said_of_model_pixels_without_their_sizes():
     world = World(samples=64)
     responses = world.said(world.clicks(0.8), MODEL)
     fit = fit_spaces(click("pixel"), responses, world.targets(PIXEL), image_sizes=world.screens)
-    assert MODEL not in {found.space for found in fit.hypotheses}
+    assert MODEL not in {each.value for each in fit.hypotheses}
     assert fit.better is None
     inside = [
         {"bbox": box, "image_size": size.tolist(), "model_image_size": seen.tolist()}
         for box, size, seen in zip(world.targets(PIXEL), world.screens, world.seen, strict=True)
     ]
-    assert fit_spaces(click("pixel"), responses, inside).better.space == MODEL
+    assert fit_spaces(click("pixel"), responses, inside).better.value == MODEL
 
 
 def test_spaces_of_a_fixed_extent_need_no_sizes():
     world = World(samples=64)
     responses = world.said(world.clicks(0.8), THOUSANDTHS)
     fit = fit_spaces(gr.recipe("gelato", response_space="unit"), responses, world.targets(UNIT))
-    assert fit.better.space == THOUSANDTHS
-    assert {str(found.space) for found in fit.hypotheses if found.role == "response_space"} == {"thousandths"}
+    assert fit.better.value == THOUSANDTHS
+    assert {str(each.value) for each in fit.hypotheses if each.role == "response_space"} == {"thousandths"}
 
 
 @pytest.mark.parametrize("kind", ["anywhere", "one place", "just misses", "always short"])
@@ -181,7 +180,7 @@ def test_the_rollouts_of_one_sample_count_once():
     # 256 rows, but 8 samples: 8 tosses of a fair coin are no proof.
     few, many = World(samples=8, per_sample=32), World(samples=32, per_sample=8)
     assert few.fit(click("pixel"), few.said(few.clicks(1.0), THOUSANDTHS)).better is None
-    assert many.fit(click("pixel"), many.said(many.clicks(1.0), THOUSANDTHS)).better.space == THOUSANDTHS
+    assert many.fit(click("pixel"), many.said(many.clicks(1.0), THOUSANDTHS)).better.value == THOUSANDTHS
 
 
 def test_x_and_y_that_changed_places_are_no_matter_of_space():
@@ -189,10 +188,15 @@ def test_x_and_y_that_changed_places_are_no_matter_of_space():
     assert world.fit(click("pixel"), world.said(world.clicks(1.0)[:, ::-1], PIXEL)).better is None
 
 
-def test_a_pixel_space_that_is_hardly_resized_is_left_alone():
+def test_a_pixel_space_that_is_hardly_resized_is_known_and_one_that_is_not_resized_is_left_alone():
     world = World(samples=128)
-    world.seen = np.round(world.screens / 28) * 28
-    assert world.fit(click("model_pixel"), world.said(world.clicks(0.9), PIXEL)).better is None
+    world.seen = np.round(world.screens / 28) * 28  # sides differ by 1 %
+    responses = world.said(world.clicks(0.9), PIXEL)
+    fit = world.fit(click("model_pixel"), responses)
+    assert (fit.better.role, fit.better.value) == ("response_space", PIXEL)
+    assert world.fit(click("pixel"), responses).better is None
+    world.seen = world.screens
+    assert world.fit(click("model_pixel"), responses).better is None
 
 
 def test_unusable_targets_count_for_nothing():
@@ -200,7 +204,7 @@ def test_unusable_targets_count_for_nothing():
     responses = world.said(world.clicks(1.0), THOUSANDTHS)
     targets = [box if row % 2 else ["no box"] for row, box in enumerate(world.targets(PIXEL))]
     fit = world.fit(click("pixel"), responses, targets)
-    assert (fit.better.space, fit.better.hits, fit.rows) == (THOUSANDTHS, 32, 32)
+    assert (fit.better.value, fit.better.hits, fit.rows) == (THOUSANDTHS, 32, 32)
     nothing = world.fit(click("pixel"), responses, [None] * 64)
     assert (nothing.better, nothing.rows, nothing.hits) == (None, 0, 0)
 
@@ -209,7 +213,7 @@ def test_other_parts_of_the_reward_are_left_out():
     world = World(samples=64)
     responses = world.said(world.clicks(1.0), THOUSANDTHS)
     recipe = replace(click("pixel"), reward=verifier(lambda rollouts: 1 / 0, low=0.0, high=1.0))
-    assert world.fit(recipe, responses).better.space == THOUSANDTHS
+    assert world.fit(recipe, responses).better.value == THOUSANDTHS
 
 
 @pytest.mark.parametrize(

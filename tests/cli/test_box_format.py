@@ -69,7 +69,7 @@ def test_a_third_format(run, tmp_path):
 
 
 def test_one_row_without_width_is_a_warning_for_a_whole_file(run, tmp_path):
-    flat, large = row([40, 40, 40, 90], [1, 1]), [row([40, 40, 400, 300], [1, 1])] * 9000
+    flat, large = row([40, 40, 40, 90], [1, 1]), [row([40, 40, 400, 300], [50, 50])] * 9000
     source = tmp_path / "in.parquet"
     pq.write_table(pa.Table.from_pylist([flat, *large]), source)
     warning = "1 target (first: {}, row 0): bbox [40.0, 40.0, 40.0, 90.0] has no area as x1 y1 x2 y2; if boxes are"

@@ -35,6 +35,7 @@ def test_json_is_a_list_with_an_entry_a_file(run, files):
         "recipe": {"name": "click", "response_space": "pixel"},
         "warnings": [],
         "columns": {"response": "response", "target": "target", "image_size": "image_size", "id": "sample_id"},
+        "findings": [],
         "n": 4,
         "correct": 2,
         "accuracy": 0.5,

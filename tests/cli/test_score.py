@@ -75,7 +75,7 @@ def test_summary_as_json(run, source, tmp_path):
     assert json.loads(result.out) == {
         "file": str(source), "out": str(out), "recipe": {"name": "gelato", "format_weight": 0.5},
         "rows": 2, "valid": 2, "mean_total": 0.5, "hit_rate": 0.5, "parse_rate": 0.5,
-        "reasons": {"OK": 1, "NO_ANSWER": 1}, "warnings": [],
+        "reasons": {"OK": 1, "NO_ANSWER": 1}, "warnings": [], "findings": [],
         "columns": {"response": "response", "target": "target", "id": "sample_id"},
     }  # fmt: skip
 
@@ -141,7 +141,9 @@ def test_bad_targets_can_abstain(run, tmp_path):
     result = run("score", source, "--recipe", "gelato", "--bad-target", "abstain", "--out", out)
     assert result.code == 0
     note, said = result.err.splitlines()[:2]
-    assert note.startswith("warning: the first of the rows that are not valid: target of row 0, field 'bbox': got [1]")
+    assert note.startswith(
+        f"warning: 1 row has a target that cannot be used, the first: {source}, row 0 (line 1): field 'bbox': got [1]"
+    )
     assert said.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, hit rate 100.0 %")
     bad = read_rows(out)[0]
     assert (bad["valid"], bad["total"], bad["acc"], bad["reason"]) == (0.0, None, None, "BAD_TARGET")

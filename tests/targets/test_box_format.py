@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.targets.box_format import as_box_format
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.findings import described, findings, merged
+from grounding_rewards.targets.suspects import described, merged, suspect_targets
 
 CLICK = gr.recipe("click", response_space="pixel")
 GELATO = gr.recipe("gelato")
@@ -22,11 +22,13 @@ WIRE = 'write {"bbox": [x, y, w, h]} with '
 
 
 def lines(*parts, recipe=CLICK, box_format=None):
-    """Describe the findings of a file that is read in several parts."""
+    """Describe the suspect targets of a file that is read in several parts."""
     several = []
     for part in parts:
         read = recipe.read_targets(part, bad_target="abstain", warn=False, box_format=box_format)
-        several += findings(recipe.prepare([None] * len(part), read, bad_target="abstain").targets, recipe, partly=True)
+        several += suspect_targets(
+            recipe.prepare([None] * len(part), read, bad_target="abstain").targets, recipe, partly=True
+        )
     return described(several)
 
 
@@ -180,13 +182,13 @@ def test_parts_add_up_and_the_first_is_shown():
 def test_recipes_without_labels_judge_no_boxes():
     voting = gr.recipe("gui-rcpo", response_space="pixel")
     targets = voting.read_targets([[300, 40, 30, 20]], bad_target="abstain", warn=False)
-    assert findings(targets, voting) == []
+    assert suspect_targets(targets, voting) == []
 
 
-def test_findings_of_a_whole_table_have_counts():
+def test_suspects_of_a_whole_table_have_counts():
     targets = CLICK.read_targets([{"bbox": [700, 600, 800, 640], "image_size": [1000, 800]}], warn=False)
-    assert findings(targets, CLICK) == []
-    assert [each.count for each in merged(findings(targets, CLICK, partly=True))] == [0]
+    assert suspect_targets(targets, CLICK) == []
+    assert [each.count for each in merged(suspect_targets(targets, CLICK, partly=True))] == [0]
 
 
 def test_outside_of_the_image_the_declared_format_is_named():

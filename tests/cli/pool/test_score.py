@@ -51,9 +51,17 @@ def test_summary_as_json(run, tmp_path, small):
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out"
     found = json.loads(run(*SCORE, source, *GELATO, "--out", out, "--json").out)
     assert found.pop("inputs")[0]["path"] == str(source)
+    message = (
+        "2 of 6 responses were read as bare_tuple_whole, such as '(200, 150)', and none of the others holds a number: "
+        "NO_ANSWER in 4, such as 'nothing here'"
+    )
+    fix = "check column 'response' (--response-column)"
     assert found == {
         "out": str(out), "version": gr.__version__, "recipe": {"name": "gelato"}, "code": [], "plugins": {},
-        "warnings": [],
+        "warnings": [f"{message}; {fix}"],
+        "findings": [
+            {"code": "unread", "severity": "warning", "count": 4, "rows": [1, 2, 4, 5], "message": message, "fix": fix}
+        ],
         "columns": {
             "response": "response", "target": "target", "image_size": "image_size",
             "model_image_size": "model_image_size", "id": "sample_id", "token_length": "token_length",

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.targets.findings import Finding, described, findings, merged
+from grounding_rewards.targets.suspects import SuspectTargets, described, merged, suspect_targets
 
 ACTION = gr.recipe("action", response_space="pixel")
 SIZE = [1000, 800]
@@ -32,7 +32,7 @@ def test_an_unknown_name_is_one_warning_with_the_nearest_name():
 
 def test_a_name_far_from_all_others_goes_without_a_suggestion():
     assert said(ACTION, [{"action": "qqqq"}]) == [
-        "1 target (first: row 0): action 'qqqq' is no known name, nor one of recipe 'action'. Declare names of your "
+        "1 target (first: row 0): action 'qqqq' is no known name, nor one of recipe 'action'; declare names of your "
         "own: option action_names"
     ]
 
@@ -172,12 +172,14 @@ def test_rows_that_cannot_be_used_are_left_to_their_errors():
 
 def test_who_compares_nothing_with_targets_looks_at_none():
     recipe = gr.recipe("gui-rcpo", response_space="pixel")
-    assert findings(recipe.read_targets([{**BOX, "action": "clik"}]), recipe) == []
+    assert suspect_targets(recipe.read_targets([{**BOX, "action": "clik"}]), recipe) == []
 
 
-def test_findings_of_batches_add_up_and_many_names_are_cut():
-    batches = [findings(ACTION.read_targets([{"action": f"qq{row}"}] * 2, warn=False), ACTION) for row in range(8)]
+def test_suspects_of_batches_add_up_and_many_names_are_cut():
+    batches = [
+        suspect_targets(ACTION.read_targets([{"action": f"qq{row}"}] * 2, warn=False), ACTION) for row in range(8)
+    ]
     found = merged([*batches[0], *(each for batch in batches for each in batch)])
-    assert found[0] == Finding("action", 4, 0, "row 0", action="qq0")
+    assert found[0] == SuspectTargets("action", 4, 0, "row 0", action="qq0")
     assert len(found) == 8
     assert described(found)[5:] == ["3 further names of actions are unknown, also to recipe 'action', in 6 targets"]

@@ -1,4 +1,4 @@
-"""Findings: targets that a recipe can use but that look wrong. They are reported for a person to check, not refused.
+"""Suspect targets: a recipe can use them, but they look wrong. They are reported for a person to check, not refused.
 
 There are three kinds:
 
@@ -43,12 +43,12 @@ _ROUNDING = 1e-9  # a place on the border may round beyond it when converted
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One suspected error of some targets.
+class SuspectTargets:
+    """Some targets of one recipe that look wrong in the same way.
 
     Attributes:
         recipe: the recipe's name; "" where it is not known.
-        action: the unknown name, of a finding of that kind, as the next ones.
+        action: the unknown name, of a suspicion of that kind, as the next ones.
         place: the first place whose centre lies outside its image, as written.
         image: the coordinates that this image covers, and their space.
         box: the first box that has no area as x1 y1 x2 y2, or that is in the recipe's own form, as written.
@@ -56,9 +56,10 @@ class Finding:
         declared: the declared format of boxes; "" for none.
         certain: whether a box cannot be read as x1 y1 x2 y2.
         against: how many boxes cannot be x y w h.
-        count: how many targets; 0 where a finding holds nothing but what is ``against`` that of other targets.
+        count: how many targets; 0 where there is nothing but what is ``against`` that of other targets.
         row: the first of them.
         first: that target's name, for messages.
+        others: how many unknown names this stands for; 0 for its own.
         known: names of actions that the recipe knows beside the vocabulary.
     """
 
@@ -75,53 +76,71 @@ class Finding:
     declared: str = ""
     certain: bool = False
     against: int = 0
+    others: int = 0
 
     @property
     def kind(self) -> str:
-        """The kind of suspicion, and of targets the action: those of equal kinds are one finding."""
+        """The kind of suspicion, and of targets the action: those of equal kinds are one."""
         return f"action {self.action}" if self.action else "place" if self.place else "box"
 
-    def __str__(self) -> str:
+    @property
+    def code(self) -> str:
+        """The kind of suspicion: "unknown-action", "outside-image" or "box-format"."""
+        return "unknown-action" if self.action else "outside-image" if self.place else "box-format"
+
+    @property
+    def message(self) -> str:
+        """The evidence, with the count and the first target."""
+        if self.others:
+            also = self.recipe and f", also to recipe {self.recipe}"
+            return f"{self.others:,} further names of actions are unknown{also}, in {_targets(self.count)}"
         where = f"{_targets(self.count)} (first: {self.first})"
-        if self.box and self.declared:
-            return (
-                f"{where}: {self.box} is in the recipe's own form, which ignores the box format {self.declared}; write "
-                'it as {"bbox": [...]}, or leave the box format out'
-            )
-        if not self.place and not self.action:
-            say = how_to_say(own_form=self.own_form)
-            return f"{where}: {self.box} has no area as x1 y1 x2 y2; if boxes are x y w h: {say}"
+        if self.action:
+            nor_recipe = self.recipe and f", nor one of recipe {self.recipe!r}"
+            return f"{where}: action {self.action!r:.80} is no known name{nor_recipe}"
+        if self.place:
+            return f"{where}: the centre of {self.place} lies outside its image ({self.image})"
+        if self.declared:
+            return f"{where}: {self.box} is in the recipe's own form, which ignores the box format {self.declared}"
+        return f"{where}: {self.box} has no area as x1 y1 x2 y2"
+
+    @property
+    def fix(self) -> str:
+        """The request to fix it; "" where those of the other names say enough."""
+        if self.others:
+            return ""
+        if self.action:
+            hint = near(self.action, (*WRITTEN, *self.known)).removeprefix("; ")
+            return f"{hint + ' Declare' if hint else 'declare'} names of your own: option action_names"
         if self.place:
             read = self.declared and f"; boxes were read as {self.declared}"
-            return (
-                f"{where}: the centre of {self.place} lies outside its image ({self.image}); check the space and the "
-                f"size of the image, or leave the target out{read}"
-            )
-        nor_recipe = self.recipe and f", nor one of recipe {self.recipe!r}"
-        return (
-            f"{where}: action {self.action!r:.80} is no known name{nor_recipe}"
-            f"{near(self.action, (*WRITTEN, *self.known)) or '.'} Declare names of your own: option action_names"
-        )
+            return f"check the space and the size of the image, or leave the target out{read}"
+        if self.declared:
+            return 'write it as {"bbox": [...]}, or leave the box format out'
+        return f"if boxes are x y w h: {how_to_say(own_form=self.own_form)}"
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.fix}" if self.fix else self.message
 
 
-def findings(
+def suspect_targets(
     targets: Targets, recipe: Recipe | None, rows: int | None = None, *, partly: bool = False
-) -> list[Finding]:
+) -> list[SuspectTargets]:
     """Find targets that look wrong, among those that the recipe can use.
 
-    There is one finding for each unknown action name, and at most one for all places and one for all boxes.
+    There is one entry for each unknown action name, and at most one for all places and one for all boxes.
 
     Args:
         targets: n targets, read or prepared.
         recipe: the recipe that will score them; None to look at all targets, and know no names of a recipe's own.
         rows: number of rows to look at, from the first; None for all.
-        partly: whether these are a part of more targets, whose findings will be ``merged``: then a finding with a count
+        partly: whether these are a part of more targets, whose entries will be ``merged``: then one with a count
             of 0 says that boxes of this part clear those of others.
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
     >>> targets = action.read_targets(['{"bbox": [1, 2, 30, 40], "action": "clik"}'] * 3, warn=False)
-    >>> print(findings(targets, action)[0])
+    >>> print(suspect_targets(targets, action)[0])
     3 targets (first: row 0): action 'clik' is no known name, nor one of recipe 'action'; did you mean 'click'? \
 Declare names of your own: option action_names
     """
@@ -131,27 +150,27 @@ Declare names of your own: option action_names
     return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows), *_boxes(targets, recipe, rows, partly)]
 
 
-def inverted_boxes(errors: Mapping[int, TargetError], recipe: Recipe | None) -> list[Finding]:
-    """Return the finding about boxes that cannot be read as x1 y1 x2 y2, among the errors of some rows."""
+def inverted_boxes(errors: Mapping[int, TargetError], recipe: Recipe | None) -> list[SuspectTargets]:
+    """Return the boxes that cannot be read as x1 y1 x2 y2, among the errors of some rows."""
     boxes = {row: error for row, error in errors.items() if error.inverted}
     if not boxes:
         return []
     row, error = next(iter(boxes.items()))
     first = f"sample {error.sample!r}" if isinstance(error.sample, str) else f"row {row}"
     box, name = f"{error.field} {short_repr(error.came)}", "" if recipe is None else recipe.name
-    return [Finding(name, len(boxes), row, first, box=box, own_form=error.own_form, certain=True)]
+    return [SuspectTargets(name, len(boxes), row, first, box=box, own_form=error.own_form, certain=True)]
 
 
-def merged(several: Iterable[Finding]) -> list[Finding]:
-    """Merge the findings of several batches: counts add up, the first example stays."""
-    known: dict[tuple[str, str], Finding] = {}
+def merged(several: Iterable[SuspectTargets]) -> list[SuspectTargets]:
+    """Merge the suspect targets of several batches: counts add up, the first example stays."""
+    known: dict[tuple[str, str], SuspectTargets] = {}
     for each in several:
         key = each.recipe, each.kind
         known[key] = _merge(known[key], each) if key in known else each
     return list(known.values())
 
 
-def _merge(one: Finding, other: Finding) -> Finding:
+def _merge(one: SuspectTargets, other: SuspectTargets) -> SuspectTargets:
     return replace(
         one if one.count else other,
         count=one.count + other.count,
@@ -160,27 +179,29 @@ def _merge(one: Finding, other: Finding) -> Finding:
     )
 
 
-def described(several: Iterable[Finding]) -> list[str]:
-    """Return one line for each finding; unknown names beyond the ``NAMED`` commonest share one line.
+def reported(several: Iterable[SuspectTargets]) -> list[SuspectTargets]:
+    """Return what to report of several batches; unknown names beyond the ``NAMED`` commonest are one.
 
-    >>> several = [Finding("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
-    >>> described(several)[-1]
+    >>> several = [SuspectTargets("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
+    >>> str(reported(several)[-1])
     "2 further names of actions are unknown, also to recipe 'action', in 9 targets"
     """
     every = [each for each in merged(several) if each.count and (each.certain or not each.against)]
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
-    lines = [str(each) for each in names[:NAMED]]
     if rest := names[NAMED:]:
         recipes = " or ".join(repr(name) for name in sorted({each.recipe for each in rest} - {""}))
-        also = recipes and f", also to recipe {recipes}"
-        lines.append(
-            f"{len(rest):,} further names of actions are unknown{also}, in {_targets(sum(each.count for each in rest))}"
-        )
-    return lines + [str(each) for each in every if not each.action]
+        count = sum(each.count for each in rest)
+        names[NAMED:] = [replace(rest[0], recipe=recipes, count=count, others=len(rest))]
+    return names + [each for each in every if not each.action]
 
 
-def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Finding]:
-    """Return one finding for each name of an action that neither the vocabulary nor the recipe knows."""
+def described(several: Iterable[SuspectTargets]) -> list[str]:
+    """Return one line for each of ``reported``."""
+    return list(map(str, reported(several)))
+
+
+def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[SuspectTargets]:
+    """Return one entry for each name of an action that neither the vocabulary nor the recipe knows."""
     if not targets.has_actions_or_refusals or (recipe is not None and "action" not in recipe.accepts):
         return []
     known = () if recipe is None else recipe.action_names
@@ -192,11 +213,11 @@ def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[F
     for row, name in zip(targets.alternatives.row.tolist(), names, strict=True):
         if name in unknown and row < first_rows and row not in targets.errors:
             rows.setdefault(name, {})[row] = None
-    return [_finding(targets, recipe, list(own), action=name, known=known) for name, own in rows.items()]
+    return [_entry(targets, recipe, list(own), action=name, known=known) for name, own in rows.items()]
 
 
-def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Finding]:
-    """Return one finding for all places whose centre lies outside their image."""
+def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[SuspectTargets]:
+    """Return one entry for all places whose centre lies outside their image."""
     regions = targets.regions
     if not len(regions.row):
         return []
@@ -211,11 +232,11 @@ def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Fi
     rows = list(dict.fromkeys(regions.row[wrong].tolist()))  # each target once, in order
     place = wrong[0] - int(np.searchsorted(regions.row, rows[0]))
     declared = str(targets.box_format or "")
-    return [_finding(targets, recipe, rows, declared=declared, **_written(targets, rows[0], place))]
+    return [_entry(targets, recipe, rows, declared=declared, **_written(targets, rows[0], place))]
 
 
-def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: bool) -> list[Finding]:
-    """Return one finding for all boxes that cannot be what they are read as, or that clear those of other parts."""
+def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: bool) -> list[SuspectTargets]:
+    """Return one entry for all boxes that cannot be what they are read as, or that clear those of other parts."""
     declared, regions = targets.box_format, targets.regions
     if declared is BoxFormat.XYXY:
         return []
@@ -243,18 +264,18 @@ def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: boo
     ]
 
 
-def _box(targets: Targets, recipe: Recipe | None, which: Any, **further: Any) -> Finding:
-    """Return the finding about some boxes, the first of them as written."""
+def _box(targets: Targets, recipe: Recipe | None, which: Any, **further: Any) -> SuspectTargets:
+    """Return the entry of some boxes, the first of them as written."""
     rows = list(dict.fromkeys(targets.regions.row[which].tolist()))
     place = int(np.flatnonzero(which)[0]) - int(np.searchsorted(targets.regions.row, rows[0]))
     target = targets.rows[rows[0]]
     assert target is not None  # it has boxes
     box = f"bbox {list(target.regions[place].numbers)}"
-    return _finding(targets, recipe, rows, box=box, own_form=rows[0] in targets.own_form, **further)
+    return _entry(targets, recipe, rows, box=box, own_form=rows[0] in targets.own_form, **further)
 
 
 def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
-    """Return ``place`` and ``image`` of a finding: one place of a row, and its image, in the target's own space."""
+    """Return ``place`` and ``image`` of an entry: one place of a row, and its image, in the target's own space."""
     target = targets.rows[row]
     assert target is not None  # it has places
     region, space = target.regions[place], SPACES[targets.space_codes[row]]
@@ -275,11 +296,11 @@ def _reach(targets: Targets) -> Floats:
     return reach
 
 
-def _finding(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> Finding:
-    """Return the finding for these rows; ``what`` are its further attributes."""
+def _entry(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> SuspectTargets:
+    """Return the entry of these rows; ``what`` are its further attributes."""
     sample = targets.sample(rows[0])
     first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"
-    return Finding("" if recipe is None else recipe.name, len(rows), rows[0], first, **what)
+    return SuspectTargets("" if recipe is None else recipe.name, len(rows), rows[0], first, **what)
 
 
 def _targets(count: int) -> str:

@@ -1,0 +1,322 @@
+"""The diagnosis at the end of a run: what scored rows show about wrong settings, columns and data.
+
+Rows come batch by batch. Outcomes are counted over all of them; what is costly is asked of a sample of rows that is
+spread over them: other dialects for unread responses, other spaces, and actions that no response takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
+from grounding_rewards.checks.naming import BOX_FORMAT, PYTHON, Naming
+from grounding_rewards.checks.other_readings import Reading, other_reading, prepared, takes
+from grounding_rewards.checks.row_sample import Row, RowSample
+from grounding_rewards.checks.space_fit import fit_spaces
+from grounding_rewards.coords.spaces import MODEL_PIXEL
+from grounding_rewards.errors import TargetError
+from grounding_rewards.rollouts import PARSED, Reason
+from grounding_rewards.scoring import ACTION, Recipe
+from grounding_rewards.targets.box_format import BoxFormat
+from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.suspects import SuspectTargets, merged, reported, suspect_targets
+from grounding_rewards.verifiers.action import in_vocabulary
+
+if TYPE_CHECKING:
+    from grounding_rewards.batch.score_rows import RecipeSlice
+
+Place = Callable[[int], str]
+
+_FEW = 3
+"""So many rows of a kind may be chance."""
+
+_SOME, _REFUSED, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.01, 0.25
+"""Shares of rows: unread and refused ones above these, and hits below, are findings."""
+
+_TEXT = 1 << 22
+"""Characters that other dialects are tried on."""
+
+_ENOUGH = 50
+"""Rows that are read, and could be right."""
+
+_UNREAD = [reason for reason in Reason if reason not in (*PARSED, Reason.EMPTY, Reason.BAD_TARGET)]
+"""Reasons under which a text was not read."""
+
+_FINE = (Reason.OK, Reason.REFUSED, Reason.BAD_TARGET)
+
+
+@dataclass(eq=False)
+class Diagnosis:
+    """Findings about rows that one recipe scored.
+
+    Attributes:
+        recipe: the recipe.
+        naming: names of settings, for fixes.
+        box_format: how boxes of targets were declared to be written.
+        rows: number of rows so far.
+
+    >>> from grounding_rewards import recipe
+    >>> from grounding_rewards.batch.score_rows import Inputs, score_rows
+    >>> gelato = recipe("gelato")
+    >>> diagnosis = Diagnosis(gelato)
+    >>> diagnosis.add(score_rows(gelato, Inputs(["click(x=200, y=150)"] * 9, [[0.1, 0.1, 0.3, 0.2]] * 9), "raise"))
+    >>> print(*diagnosis.findings())
+    0 of 9 responses were read as bare_tuple_whole, such as '(200, 150)'; 9 of the others are read by \
+keyword_call; build recipe('click', response_space='thousandths', target_space='unit'); it also needs image_size
+    """
+
+    recipe: Recipe
+    naming: Naming = PYTHON
+    box_format: BoxFormat | None = None
+    rows: int = 0
+    _outcomes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
+    _hits: int = 0
+    _first: dict[Reason, tuple[str, list[int]]] = field(default_factory=dict)
+    _bad_target: str = ""
+    _suspects: list[SuspectTargets] = field(default_factory=list)
+    _to_refuse: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
+    _unrefused: str = ""  # the first unread response to a target that asks for a refusal
+    _wrong_refusals: int = 0
+    _sample: RowSample = field(default_factory=RowSample)
+
+    def add(self, scored: RecipeSlice, rows: int | None = None, place: Place | None = None) -> None:
+        """Count scored rows.
+
+        Args:
+            scored: rows of one batch.
+            rows: the number of rows to count, from the first; None for all.
+            place: names a row of the batch in messages; without it rows are named by their targets.
+        """
+        count = len(scored.scores) if rows is None else min(rows, len(scored.scores))
+        reason = scored.scores.reason[:count]
+        self._outcomes += np.bincount(reason, minlength=len(Reason))
+        self._hits += int(np.count_nonzero(scored.scores.acc[:count] > 0))
+        self._keep_first(reason, scored.inputs.responses)
+        self._sample.add(scored, count, self.rows)
+        if scored.scores.errors and not self._bad_target:
+            self._bad_target = _named(*next(iter(scored.scores.errors.items())), place)
+        if not self.recipe.label_free:
+            self._look_at_targets(scored.rollouts.targets, reason, place)
+            self._look_at_refusals(scored, reason)
+        self.rows += count
+
+    def _keep_first(self, reason: NDArray[np.int8], responses: Sequence[str | None]) -> None:
+        for code in np.flatnonzero(np.bincount(reason)).tolist():
+            kind = Reason(code)
+            if len(self._first.get(kind, ("", ()))[1]) < FIRST_ROWS:
+                rows = np.flatnonzero(reason == code)[:FIRST_ROWS].tolist()
+                _, known = self._first.setdefault(kind, (responses[rows[0]] or "", []))
+                known += [self.rows + row for row in rows[: FIRST_ROWS - len(known)]]
+
+    def _look_at_targets(self, targets: Targets, reason: NDArray[np.int8], place: Place | None) -> None:
+        if noticed := suspect_targets(targets, self.recipe, len(reason), partly=True):
+            named = [each if place is None else replace(each, first=place(each.row)) for each in noticed]
+            self._suspects = merged([*self._suspects, *(replace(each, row=self.rows + each.row) for each in named)])
+
+    def _look_at_refusals(self, scored: RecipeSlice, reason: NDArray[np.int8]) -> None:
+        targets, refused = scored.rollouts.targets, reason == Reason.REFUSED
+        wrong = refused & ~(scored.scores.acc[: len(reason)] > 0)
+        if targets.has_actions_or_refusals:
+            to_refuse = targets.refusal[: len(reason)]
+            self._to_refuse += np.bincount(reason[to_refuse], minlength=len(Reason))
+            unread = np.flatnonzero(to_refuse & np.isin(reason, _UNREAD))
+            if len(unread) and not self._unrefused:
+                self._unrefused = scored.inputs.responses[int(unread[0])] or ""
+            wrong &= ~to_refuse
+        self._wrong_refusals += int(np.count_nonzero(wrong))
+
+    @property
+    def valid(self) -> int:
+        """Number of rows with a usable target."""
+        return self.rows - int(self._outcomes[Reason.BAD_TARGET])
+
+    @property
+    def parsed(self) -> int:
+        """Number of rows among them whose response was read."""
+        return int(self._outcomes[list(PARSED)].sum())
+
+    @property
+    def hits(self) -> int:
+        """Number of right rows."""
+        return self._hits
+
+    def commonest(self) -> str:
+        """Return the commonest reason for which a response was not read or lies outside, with one; "" for none."""
+        wrong = [(int(self._outcomes[reason]), reason) for reason in Reason if reason not in _FINE]
+        count, reason = max(wrong, key=lambda each: each[0])
+        return f"{reason.name} in {count:,}, such as {_shortened(self._first[reason][0])}" if count else ""
+
+    def findings(self) -> list[Finding]:
+        """Return what looks wrong so far, the gravest first."""
+        rows = self._sample.rows
+        unread = self._empty() or self._unread(rows)
+        space = self._space(rows)
+        several = [*self._bad_targets(), *unread, *space, *self._suspicious(space), *self._never_done(rows)]
+        # Where answers are not read at all, refusals are not either, and nothing hits.
+        return [*several, *([] if unread else self._refusals()), *([] if unread or space else self._misses())]
+
+    def _finding(
+        self, code: Code, severity: Severity, count: int, message: str, fix: str, reasons: Sequence[Reason] = ()
+    ) -> Finding:
+        """Return a finding; its rows are the first that have one of the reasons."""
+        rows = sorted(row for reason in reasons for row in self._first.get(reason, ("", ()))[1])
+        return Finding(code, severity, count, tuple(rows[:FIRST_ROWS]), message, fix)
+
+    def _bad_targets(self) -> list[Finding]:
+        count = self.rows - self.valid
+        if not count:
+            return []
+        have = f"{count:,} rows have targets" if count > 1 else "1 row has a target"
+        first = self._bad_target and f", the first: {self._bad_target}"
+        message, fix = (
+            f"{have} that cannot be used{first}",
+            "such rows count in no figure: correct them or leave them out",
+        )
+        return [self._finding(Code.BAD_TARGET, Severity.WARNING, count, message, fix, [Reason.BAD_TARGET])]
+
+    def _empty(self) -> list[Finding]:
+        count = int(self._outcomes[Reason.EMPTY])
+        if count < _FEW or 2 * count <= self.valid:
+            return []
+        message, fix = f"{count:,} of {self.valid:,} responses are empty", f"check {self.naming.responses}"
+        return [self._finding(Code.EMPTY_RESPONSES, Severity.WARNING, count, message, fix, [Reason.EMPTY])]
+
+    def _unread(self, sample: Sequence[Row]) -> list[Finding]:
+        count = int(self._outcomes[_UNREAD].sum())
+        if count < _FEW or count < _SOME * self.valid:
+            return []
+        rows = [row for row in sample if row.reason in _UNREAD]
+        rows = rows[: 1 + int(np.searchsorted(np.cumsum([len(row.response or "") for row in rows]), _TEXT))]
+        numbers = any(re.search("[0-9]", row.response or "") for row in rows)
+        other = other_reading(self.recipe, rows, self.box_format) if numbers else None
+        example = self.recipe.example and f", such as {_shortened(self.recipe.example.response)}"
+        was = f"{self.parsed:,} of {self.valid:,} responses were read as {self.recipe.dialect.name}{example or ''}"
+        if other is not None:
+            tried = "the others" if len(rows) == count else f"{len(rows)} others that were tried"
+            message = f"{was}; {other.count} of {tried} are read {other.how}"
+            return [self._finding(Code.UNREAD, Severity.WARNING, count, message, self._use(other, sample), _UNREAD)]
+        if 2 * count <= self.valid:
+            return []
+        message = f"{was}{'' if numbers else ', and none of the others holds a number'}: {self.commonest()}"
+        return [self._finding(Code.UNREAD, Severity.WARNING, count, message, f"check {self.naming.responses}", _UNREAD)]
+
+    def _use(self, other: Reading, sample: Sequence[Row]) -> str:
+        """Return how to read responses otherwise, with the space that then fits."""
+        settings = {**other.settings, **self._fit(other.recipe, sample)[0]}
+        without = f", without the option {', '.join(other.without)}" if other.without else ""
+        lacks = f"; it also needs {other.lacks}" if other.lacks else ""
+        return f"{self.naming.use(settings)}{without}{lacks}"
+
+    def _fit(self, recipe: Recipe, sample: Sequence[Row]) -> tuple[Mapping[str, Any], str]:
+        """Return the setting of places that fits clearly better than a recipe's own, if there is one, and why."""
+        sizes = np.array([row.sizes for row in sample]).reshape(-1, 2, 2)
+        fit = fit_spaces(
+            recipe, [row.response for row in sample], [row.target for row in sample],
+            image_sizes=sizes[:, 0], model_image_sizes=sizes[:, 1], box_format=self.box_format,
+        )  # fmt: skip
+        if fit.better is None:
+            return {}, ""
+        return {fit.better.role: fit.better.value, **dict(fit.better.also)}, str(fit)
+
+    def _space(self, sample: Sequence[Row]) -> list[Finding]:
+        if not self.parsed and self.valid == self.rows:  # rows without a usable target may have been read
+            return []
+        better, why = self._fit(self.recipe, sample)
+        if not better:
+            return []
+        if len(sample) < self.rows:
+            why = f"in {len(sample)} of {self.rows:,} rows, {why}"
+        code = Code.BOX_FORMAT if BOX_FORMAT in better else Code.SPACE
+        misses = sum(row.reason in PARSED and not row.right for row in sample)
+        rows = tuple(row.number for row in sample if row.reason in PARSED and not row.right)
+        return [Finding(code, Severity.WARNING, misses, rows[:FIRST_ROWS], why, self.naming.use(better))]
+
+    def _suspicious(self, known: Sequence[Finding]) -> list[Finding]:
+        """Return the targets that look wrong, but for kinds that other findings explain better."""
+        return [
+            Finding(Code(each.code), Severity.WARNING, each.count, (each.row,), each.message, each.fix)
+            for each in reported(self._suspects)
+            if each.code not in {finding.code for finding in known}
+        ]
+
+    def _refusals(self) -> list[Finding]:
+        """Return what is wrong with refusals: none was read, or too many are."""
+        findings = []
+        to_refuse = int(self._to_refuse.sum() - self._to_refuse[Reason.BAD_TARGET])
+        if to_refuse >= _FEW and not self._to_refuse[Reason.REFUSED]:
+            unread = 2 * int(self._to_refuse[_UNREAD].sum()) > to_refuse
+            such = f", but for example {_shortened(self._unrefused)}" if unread else ""
+            message = f"{to_refuse:,} targets ask for a refusal, and no response to them is read as one{such}"
+            severity = Severity.WARNING if unread else Severity.NOTE
+            findings.append(self._finding(Code.REFUSALS, severity, to_refuse, message, self._refusal_words(unread)))
+        count, others = self._wrong_refusals, self.valid - to_refuse
+        if count >= _FEW and count > _REFUSED * others:
+            example = _shortened(self._first[Reason.REFUSED][0])
+            message = f"{count:,} of {others:,} responses refuse where something else is right, such as {example}"
+            fix = "check the images and the instructions"
+            findings.append(self._finding(Code.REFUSALS, Severity.WARNING, count, message, fix, [Reason.REFUSED]))
+        return findings
+
+    def _refusal_words(self, unread: bool) -> str:
+        """Return the fix of refusals that are not read."""
+        if not unread:
+            return ""
+        if takes(self.recipe, "refusal_words"):
+            return f"if that is a refusal: {self.naming.use({'refusal_words': [self._unrefused[:80]]})}"
+        return f"{self.recipe.name} reads no such words as a refusal"
+
+    def _never_done(self, sample: Sequence[Row]) -> list[Finding]:
+        """Return the actions that targets ask for and no response takes."""
+        if ACTION not in self.recipe.accepts or not sample:
+            return []
+        rollouts = prepared(self.recipe, sample, self.box_format)
+        done = set(in_vocabulary(rollouts.predictions)[rollouts.predictions.parsed])
+        done |= {"scroll"} if "swipe" in done else set()
+        done |= {each.action for each in self._suspects}  # nothing knows these
+        failed = {place for place, row in enumerate(sample) if row.reason != Reason.BAD_TARGET and not row.right}
+        wanted = rollouts.targets.alternatives
+        pairs = set(zip(wanted.row.tolist(), wanted.canonical.names.tolist(), strict=True))
+        asked = Counter(name for place, name in pairs if place in failed and name not in done)
+        least = 1 if len(sample) == self.rows else _FEW  # a rare action may be done in other rows
+        never = {name: count for name, count in asked.most_common(3) if count >= least}
+        if not never:
+            return []
+        where = "" if len(sample) == self.rows else f" in {len(sample)} of {self.rows:,} rows"
+        named = ", ".join(f"{name!r} ({count})" for name, count in never.items())
+        rows = sorted(sample[place].number for place, name in pairs if place in failed and name in never)
+        message, fix = f"asked for and never done{where}: {named}", "check the prompt's list of actions"
+        return [Finding(Code.NEVER_DONE, Severity.NOTE, sum(never.values()), tuple(rows[:FIRST_ROWS]), message, fix)]
+
+    def _misses(self) -> list[Finding]:
+        """Return why responses are read and hardly any is right, where no other space fits."""
+        if self.recipe.label_free:
+            return []
+        resized = self.recipe.response_space == MODEL_PIXEL and self.recipe.resizing is not None
+        if resized and self.parsed >= _FEW and self.hits < _RESIZED_HITS * self.parsed:
+            message = "answers are in pixels of the resized image, and most of them miss"
+            fix = "compare the bounds that are set here with the launch's own"
+            return [self._finding(Code.MODEL_BOUNDS, Severity.NOTE, self.parsed - self.hits, message, fix)]
+        if self.parsed < _ENOUGH or self.hits >= _HITS * self.parsed:
+            return []
+        none = f"only {self.hits:,}" if self.hits else "none"
+        message = f"{none} of {self.parsed:,} responses that were read {'are' if self.hits > 1 else 'is'} right"
+        fix = f"check the targets and their space, the sizes of the images and {self.naming.responses}"
+        return [self._finding(Code.NO_HITS, Severity.WARNING, self.parsed - self.hits, message, fix)]
+
+
+def _named(row: int, error: TargetError, place: Place | None) -> str:
+    """Return the text of an error, with the place of its row."""
+    if place is None:
+        return str(error)
+    return f"{place(row)}: {error.problem if isinstance(error.sample, int) else error}"
+
+
+def _shortened(text: str) -> str:
+    return repr(text) if len(text) <= 120 else f"{text[:120]!r}…"

@@ -1,0 +1,112 @@
+"""Places where rollouts land beside their targets, and the test of which of two readings brings them clearly nearer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import extents
+from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.target import RegionKind
+
+# Half of the answers of published models lie within 0.05 to 0.15 of a target's side from its centre, on each axis.
+_WIDTHS = (0.05, 0.2)  # of two Gaussians, in sides of the target; their sum has the heavy tails of real answers
+_BACKGROUND = 30.0  # sides of the target that the screen, over which misses are spread, is taken to be wide
+_AIMED = 0.5  # share of answers that land around the target at all
+_LEAST = 0.002  # of the screen: flat boxes have no side, and nobody aims at single pixels
+_POINT = 0.02  # of the screen: a point has no side
+_EDGE = 0.01  # of the screen: annotators draw a little over its edge
+
+
+@dataclass(frozen=True, eq=False)
+class Landing:
+    """Points of n rows and the m places of their targets, in shares of the screen.
+
+    Attributes:
+        screens: (n, 2) width and height of the screen in the recipe's space; where unknown, the largest coordinate.
+        points: (n, 2) the points; NaN where there is none, or no usable target.
+        row: (m,) the row of each place.
+        centres: (m, 2) centres of places, of polygons and circles those of the box around them.
+        sides: (n, 2) of each row's places the least width and height, at least 0.002; of a point 0.02. Infinite without
+            a usable target.
+        outside: (n,) True where the target is unusable, or one of its places reaches outside the screen.
+    """
+
+    screens: Floats
+    points: Floats
+    row: NDArray[np.int64]
+    centres: Floats
+    sides: Floats
+    outside: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rollouts: Rollouts, usable: NDArray[np.bool_]) -> Landing:
+        """Measure rollouts, of which some have a usable target, (n,)."""
+        targets, regions = rollouts.targets, rollouts.targets.regions
+        screens = extents(rollouts.predictions.space, targets.image_sizes, targets.model_image_sizes)
+        largest = np.abs(regions.box[usable[regions.row]]).max(initial=1.0)
+        known = ~np.isnan(screens.sum(axis=1))
+        screens = np.where(known[:, None], screens, largest)
+        box = regions.box / np.tile(screens[regions.row], 2)
+        outside = ~usable
+        outside[regions.row[((box < -_EDGE) | (box > 1 + _EDGE)).any(axis=1) & known[regions.row]]] = True
+        least = np.where(regions.kind == RegionKind.POINT, _POINT, _LEAST)[:, None]
+        sides = np.full((len(rollouts), 2), np.inf)
+        np.minimum.at(sides, regions.row, np.maximum(box[:, 2:] - box[:, :2], least))
+        points = rollouts.predictions.xy / screens
+        return cls(
+            screens,
+            np.where(usable[:, None], points, np.nan),
+            regions.row,
+            (box[:, :2] + box[:, 2:]) / 2,
+            np.where(usable[:, None], sides, np.inf),
+            outside,
+        )
+
+    def moved(self, source: NDArray[np.int64] | slice) -> Landing:
+        """Return the same targets with the points of other rows, ``source`` (n,)."""
+        return replace(self, points=self.points[source])
+
+    def distances(self, sides: Floats) -> Floats:
+        """Return each point's distance from the centre of the nearest place, in ``sides``: (n,), infinite without."""
+        distances = np.full(len(self.points), np.inf)
+        np.fmin.at(distances, self.row, np.hypot(*self._away(sides).T))  # NaN, of rows without a point, never wins
+        return distances
+
+    def log_likelihoods(self, sides: Floats) -> Floats:
+        """Return the logarithm of each point's density, relative to that of a miss: (n,).
+
+        Per axis, with d the distance from the centre of the best place in ``sides`` (n, 2)::
+
+            log(1 + p / (1 - p) · 30 · mean(N(d; 0, 0.05), N(d; 0, 0.2)))
+
+        with p = 1/2: a Gaussian mixture around the centre, on a broad background of 30 sides. The axes add up. A row
+        without a point or a place has 0.
+        """
+        away = self._away(sides)
+        bells = [np.exp(-0.5 * (away / width) ** 2) / (width * math.sqrt(2 * math.pi)) for width in _WIDTHS]
+        density = _AIMED / (1 - _AIMED) * _BACKGROUND * np.mean(bells, axis=0)
+        likelihoods = np.zeros(len(self.points))
+        np.fmax.at(likelihoods, self.row, np.log1p(density).sum(axis=1))
+        return likelihoods
+
+    def _away(self, sides: Floats) -> Floats:
+        away: Floats = (self.points[self.row] - self.centres) / sides[self.row]
+        return away
+
+
+def chance(gains: Floats) -> float:
+    """Return the chance of k gains that are this large in sum, were they above 0 as often as below: 0 to 1.
+
+    Their sum over the root of the sum of their squares is about normal where each sign is a toss of a coin. It is at
+    most sqrt(k), so that fewer than ten are never clear.
+
+    >>> round(chance(np.ones(16)), 6), round(chance(np.array([5.0, 0.1, -0.1])), 2), chance(np.zeros(16))
+    (3.2e-05, 0.16, 0.5)
+    """
+    spread = math.sqrt(float((gains**2).sum()))
+    return 0.5 * math.erfc(float(gains.sum()) / spread / math.sqrt(2)) if spread else 0.5

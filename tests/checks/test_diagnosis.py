@@ -1,0 +1,326 @@
+"""The diagnosis of scored rows: what it says of wrong settings, and its silence about right ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.batch.score_rows import Inputs, score_rows
+from grounding_rewards.checks.diagnosis import Diagnosis
+from grounding_rewards.checks.finding import Code, Finding, Severity
+from grounding_rewards.checks.naming import PYTHON, Naming, command_line
+from grounding_rewards.checks.row_sample import SIZE, RowSample
+from grounding_rewards.rollouts import Reason
+from grounding_rewards.testing.hostile import hostile_responses
+
+FLAGS = command_line("answer")
+CLICK = gr.recipe("click", response_space="pixel")
+BOX = {"bbox": [10, 10, 30, 20], "image_size": [1000, 800]}
+RNG = np.random.default_rng(0)
+CORNERS = np.column_stack([RNG.integers(0, 1800, 60), RNG.integers(0, 1000, 60)]).tolist()
+BOXES = [{"bbox": [x, y, x + 60, y + 40], "image_size": [1920, 1080]} for x, y in CORNERS]
+POINTS = [(x + 30, y + 20) for x, y in CORNERS]
+IN_PIXELS = [f"({x}, {y})" for x, y in POINTS]
+CALLS = [
+    f'<tool_call>{{"name": "computer_use", "arguments": {{"action": "left_click", "coordinate": [{x}, {y}]}}}}'
+    "</tool_call>"
+    for x, y in POINTS
+]
+
+
+def diagnosed(
+    recipe: gr.Recipe, responses: Sequence[str | None], targets: Sequence[Any], naming: Naming = FLAGS, size: int = 1000
+) -> list[Finding]:
+    """Score rows in batches of a size, and return the findings."""
+    diagnosis = Diagnosis(recipe, naming)
+    for start in range(0, len(responses), size):
+        rows = slice(start, start + size)
+        diagnosis.add(score_rows(recipe, Inputs(responses[rows], targets[rows]), "abstain"))
+    return diagnosis.findings()
+
+
+def texts(*arguments: Any, **further: Any) -> list[str]:
+    return list(map(str, diagnosed(*arguments, **further)))
+
+
+def test_right_settings_are_silent() -> None:
+    assert diagnosed(CLICK, IN_PIXELS, BOXES) == []
+    assert diagnosed(CLICK, CALLS, BOXES) == []
+    assert diagnosed(CLICK, [], []) == []
+    weak = [text if row % 4 == 0 else "(1, 1)" for row, text in enumerate(IN_PIXELS)]
+    assert diagnosed(CLICK, weak, BOXES) == []
+    some_unread = [text if row % 3 else "no idea" for row, text in enumerate(IN_PIXELS)]
+    assert diagnosed(CLICK, some_unread, BOXES) == []
+
+
+def test_another_dialect_of_the_same_recipe_reads_what_was_not_read() -> None:
+    recipe = gr.recipe("click", response_space="pixel", dialect="bare_tuple_whole")
+    (finding,) = diagnosed(recipe, CALLS, BOXES)
+    assert finding == Finding(
+        Code.UNREAD, Severity.WARNING, 60, (0, 1, 2, 3, 4),
+        "0 of 60 responses were read as bare_tuple_whole; 60 of the others are read by tool_call",
+        "use --option dialect=auto",
+    )  # fmt: skip
+
+
+def test_another_recipe_reads_what_was_not_read_with_the_spaces_of_this_one() -> None:
+    answers = [f"click(x={x / 1.92:.0f}, y={y / 1.08:.0f})" for x, y in POINTS]
+    targets = [{**target, "space": "pixel"} for target in BOXES]
+    line = (
+        "0 of 60 responses were read as bare_tuple_whole, such as '(200, 150)'; 60 of the others are read by "
+        "keyword_call; "
+    )
+    recipe = gr.recipe("gelato", format_weight=0.1)
+    assert texts(recipe, answers, targets) == [
+        f"{line}use --recipe click --response-space thousandths --option target_space=unit"
+    ]
+    assert texts(recipe, answers, targets, PYTHON) == [
+        f"{line}build recipe('click', response_space='thousandths', target_space='unit')"
+    ]
+
+
+def test_options_that_the_other_recipe_lacks_are_named() -> None:
+    targets = [{**target, "space": "pixel"} for target in BOXES]
+    recipe = gr.recipe("gui-g2", alpha=0.4)
+    (line,) = texts(recipe, CALLS, targets)
+    assert line.endswith("read by tool_call; use --recipe click --response-space pixel, without the option alpha")
+
+
+def test_the_space_that_fits_comes_with_the_recipe_that_reads() -> None:
+    recipe = gr.recipe("click", response_space="thousandths", dialect="bare_tuple_whole")
+    assert texts(recipe, CALLS, BOXES)[0].endswith("; use --option dialect=auto --response-space pixel")
+
+
+def test_several_answers_are_read_where_the_last_counts() -> None:
+    both = [f"(1, 2), no: {text}" for text in IN_PIXELS]
+    assert texts(CLICK, both, BOXES) == [
+        "0 of 60 responses were read as auto, such as '(200, 150)'; 60 of the others are read where the last of several"
+        " answers counts; use --option answers=last"
+    ]
+
+
+def test_one_response_in_twenty_is_enough_where_another_dialect_reads_it() -> None:
+    recipe = gr.recipe("click", response_space="pixel", dialect="bare_tuple_whole")
+    for wrong, count in ((2, 0), (3, 1)):
+        mixed = [*CALLS[:wrong], *IN_PIXELS[wrong:]]
+        assert len(diagnosed(recipe, mixed, BOXES)) == count
+    assert texts(recipe, mixed, BOXES)[0].startswith(
+        "57 of 60 responses were read as bare_tuple_whole; 3 of the others"
+    )
+
+
+def test_texts_that_are_no_answers_are_shown_with_an_example_of_an_answer() -> None:
+    (finding,) = diagnosed(gr.recipe("gelato"), ["Open the menu"] * 6, [[0.0, 0.0, 0.5, 0.5]] * 6)
+    assert (finding.code, finding.count, finding.message, finding.fix) == (
+        "unread", 6,
+        "0 of 6 responses were read as bare_tuple_whole, such as '(200, 150)', and none of the others holds a number: "
+        "NO_ANSWER in 6, such as 'Open the menu'",
+        "check column 'answer' (--response-column)",
+    )  # fmt: skip
+    (line,) = texts(CLICK, ["It is number 7 on the list " + "x" * 200] * 6, [BOX] * 6)
+    assert line.endswith(f"NO_ANSWER in 6, such as 'It is number 7 on the list {'x' * 93}'…; {FLAGS_CHECK}")
+
+
+FLAGS_CHECK = "check column 'answer' (--response-column)"
+
+
+def test_empty_responses_are_no_dialects_fault() -> None:
+    assert texts(CLICK, [None, "", " ", "(20, 15)"], [BOX] * 4) == [f"3 of 4 responses are empty; {FLAGS_CHECK}"]
+    assert diagnosed(CLICK, [None, "", "(20, 15)", "(20, 15)"], [BOX] * 4) == []
+
+
+def test_another_space_fits() -> None:
+    recipe = gr.recipe("click", response_space="thousandths")
+    (finding,) = diagnosed(recipe, IN_PIXELS, BOXES)
+    assert (finding.code, finding.severity, finding.fix) == ("space", "warning", "use --response-space pixel")
+    assert finding.message.startswith("answers fit pixel better (100 % hit against 0 % as declared)")
+    (finding,) = diagnosed(recipe, IN_PIXELS, BOXES, PYTHON)
+    assert finding.fix == "build it with response_space='pixel'"
+    many = diagnosed(recipe, IN_PIXELS * 10, BOXES * 10)[0]
+    assert many.message.startswith("in 512 of 600 rows, answers fit pixel better")
+
+
+def test_another_box_format_fits() -> None:
+    corners = [{"bbox": [x, y, 60, 40], "image_size": [1920, 1080]} for x, y in CORNERS]
+    several = diagnosed(CLICK, IN_PIXELS, corners)
+    assert [(each.code, each.fix) for each in several if each.code == "box-format"] == [
+        ("box-format", "use --box-format xywh")
+    ]
+
+
+def test_targets_that_look_wrong() -> None:
+    far = {"bbox": [-900, 100, 300, 200], "image_size": [1000, 800]}
+    flat = {"bbox": [40, 40, 40, 90]}
+    action = gr.recipe("action", response_space="pixel")
+    several = diagnosed(action, ["click(20, 15)"] * 3, [{**BOX, "action": "clik"}, far, flat], size=1)
+    assert [(each.code, each.count, each.rows, each.fix) for each in several] == [
+        ("unknown-action", 1, (0,), "did you mean 'click'? Declare names of your own: option action_names"),
+        ("outside-image", 1, (1,), "check the space and the size of the image, or leave the target out"),
+        (
+            "box-format", 1, (2,),
+            "if boxes are x y w h: --box-format xywh where files are read or converted (cxcywh by the centre), "
+            'box_format="xywh" in Python',
+        ),
+    ]  # fmt: skip
+
+
+def test_targets_that_cannot_be_used() -> None:
+    (finding,) = diagnosed(CLICK, ["(20, 15)"] * 3, [BOX, {"bbox": [1]}, {"bbox": [2]}])
+    assert (finding.code, finding.count, finding.rows) == ("bad-target", 2, (1, 2))
+    assert finding.message == (
+        "2 rows have targets that cannot be used, the first: target of row 1, field 'bbox': got [1]; expected 4 "
+        "numbers x1 y1 x2 y2"
+    )
+
+
+REFUSAL = {"refusal": True}
+
+
+def test_refusals_that_are_not_read_or_never_come() -> None:
+    answers, targets = [*IN_PIXELS, *["Nope, not on this page."] * 4], [*BOXES, *[REFUSAL] * 4]
+    (finding,) = diagnosed(CLICK, answers, targets)
+    assert (finding.code, finding.severity, finding.count) == ("refusals", "warning", 4)
+    assert finding.message == (
+        "4 targets ask for a refusal, and no response to them is read as one, but for example 'Nope, not on this page.'"
+    )
+    (finding,) = diagnosed(CLICK, [*IN_PIXELS, *["(1, 2)"] * 4], targets)
+    assert (finding.severity, str(finding)) == (
+        "note", "4 targets ask for a refusal, and no response to them is read as one",
+    )  # fmt: skip
+    assert diagnosed(CLICK, [*IN_PIXELS, *["(1, 2)"] * 3, "refusal"], targets) == []
+
+
+def test_words_of_refusals_are_an_option_where_a_recipe_takes_them() -> None:
+    recipe = gr.recipe(f"{__file__}:with_words")
+    (finding,) = diagnosed(recipe, [*IN_PIXELS, *["Nope, not here."] * 4], [*BOXES, *[REFUSAL] * 4])
+    assert finding.fix == """if that is a refusal: use --option 'refusal_words=["Nope, not here."]'"""
+
+
+def with_words(*, refusal_words: Sequence[str] = ()) -> gr.Recipe:
+    return CLICK
+
+
+def test_refusals_where_a_place_is_right() -> None:
+    answers = ["refusal" if row < 13 else text for row, text in enumerate(IN_PIXELS)]
+    (finding,) = diagnosed(CLICK, answers, BOXES)
+    assert (str(finding), finding.rows) == (
+        "13 of 60 responses refuse where something else is right, such as 'refusal'; check the images and the "
+        "instructions",
+        (0, 1, 2, 3, 4),
+    )
+    assert diagnosed(CLICK, ["refusal"] * 12 + IN_PIXELS[12:], BOXES) == []
+
+
+def test_actions_that_are_never_done() -> None:
+    action = gr.recipe("action", response_space="pixel")
+    wanted = [{**BOX, "action": "tap"}, {"action": {"name": "input_text", "text": "hello"}}]
+    (finding,) = diagnosed(action, ["click(20, 15)"] * 8, wanted * 4)
+    assert finding == Finding(
+        Code.NEVER_DONE, Severity.NOTE, 4, (1, 3, 5, 7), "asked for and never done: 'type' (4)",
+        "check the prompt's list of actions",
+    )  # fmt: skip
+    rare = diagnosed(action, ["click(20, 15)"] * 1200, [*wanted[:1] * 1199, wanted[1]])
+    assert rare == []
+
+
+def test_answers_in_resized_pixels_that_miss() -> None:
+    recipe = gr.recipe("click", model="qwen2_5_vl")
+    (finding,) = diagnosed(
+        recipe, ["(900, 600)"] * 60, [{"bbox": [100, 100, 110, 110], "image_size": [3840, 2160]}] * 60
+    )
+    assert (finding.code, finding.severity, str(finding)) == (
+        "model-bounds", "note",
+        "answers are in pixels of the resized image, and most of them miss; compare the bounds that are set here with "
+        "the launch's own",
+    )  # fmt: skip
+
+
+def test_no_hits() -> None:
+    (finding,) = diagnosed(CLICK, ["(900, 700)"] * 50, [BOX] * 50)
+    assert (finding.code, str(finding)) == (
+        "no-hits",
+        "none of 50 responses that were read is right; check the targets and their space, the sizes of the images and "
+        "column 'answer' (--response-column)",
+    )
+    assert diagnosed(CLICK, ["(900, 700)"] * 49, [BOX] * 49) == []
+    assert texts(CLICK, ["(20, 15)"] + ["(900, 700)"] * 199, [BOX] * 200)[0].startswith("only 1 of 200 responses")
+    assert diagnosed(CLICK, ["(20, 15)"] + ["(900, 700)"] * 99, [BOX] * 100) == []
+
+
+def test_nothing_is_said_of_targets_that_nothing_is_compared_with() -> None:
+    recipe = gr.recipe(
+        "composite",
+        response_space="pixel",
+        parts={"form": {"verifier": "format", "weight": 1.0}},
+        label_free=True,
+        success="form",
+    )
+    assert diagnosed(recipe, ["(5, 5)"] * 60, [None] * 60) == []
+    assert [each.code for each in diagnosed(recipe, ["hm"] * 60, [None] * 60)] == ["unread"]
+
+
+def test_findings_are_plain_values_and_back() -> None:
+    for finding in diagnosed(CLICK, ["no idea"] * 6, [BOX] * 6):
+        plain = json.loads(json.dumps(finding.to_dict()))
+        assert list(plain) == ["code", "severity", "count", "rows", "message", "fix"]
+        assert Finding.from_dict(plain) == finding
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from([*CALLS[:3], *IN_PIXELS[:3], "no idea", "", None, "refusal"]), max_size=40), st.data())
+def test_batches_change_nothing(answers: list[str | None], data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 40))
+    recipe = gr.recipe("click", response_space="thousandths", dialect="bare_tuple")
+    wanted = [BOXES[row % 60] if row % 5 else REFUSAL for row in range(len(answers))]
+    assert diagnosed(recipe, answers, wanted, size=size) == diagnosed(recipe, answers, wanted)
+
+
+def test_no_response_raises() -> None:
+    hostile = hostile_responses(length=4096)
+    for name in ("click", "action", "gelato"):
+        recipe = gr.recipe(name, **({} if name == "gelato" else {"response_space": "pixel"}))
+        for finding in diagnosed(recipe, hostile, [{**BOX, "space": "pixel"}] * len(hostile)):
+            json.dumps(finding.to_dict(), allow_nan=False)
+
+
+def test_the_sample_is_spread_bounded_and_the_same_in_any_batches() -> None:
+    answers = [f"({row}, 1)" for row in range(20_000)]
+    scored = {size: RowSample() for size in (20_000, 777)}
+    for size, sample in scored.items():
+        for start in range(0, 20_000, size):
+            part = answers[start : start + size]
+            sample.add(score_rows(CLICK, Inputs(part, [BOX] * len(part)), "raise"), len(part), start)
+    numbers = [row.number for row in scored[777].rows]
+    assert numbers == [row.number for row in scored[20_000].rows]
+    assert (len(numbers), max(np.diff([-1, *numbers, 20_000])) < 100, {number % 2 for number in numbers}) == (
+        SIZE, True, {0, 1},
+    )  # fmt: skip
+    row = scored[777].rows[7]
+    assert (row.response, row.target, row.reason, row.right) == (f"({row.number}, 1)", BOX, Reason.OK, False)
+
+
+DATA = Path(__file__).parents[2].parent / "shared/data/model_responses"
+FILES = sorted(DATA.glob("*.jsonl")) if DATA.is_dir() else []
+
+
+@pytest.mark.skipif(not FILES, reason="published responses are not here: expected in ../shared/data/model_responses")
+def test_real_answers_are_silent_in_their_space_alone() -> None:
+    for file in FILES:
+        rows = [json.loads(line) for line in file.read_text().splitlines()]
+        answers = [row["response"] for row in rows]
+        wanted = [
+            {**row["target"], "image_size": row["image_size"], "model_image_size": row["model_image_size"]}
+            for row in rows
+        ]
+        right = "thousandths" if "gelato-30b" in file.name and "uitars" not in file.name else "model_pixel"
+        assert diagnosed(gr.recipe("click", response_space=right), answers, wanted) == [], file.name
+        wrong = diagnosed(gr.recipe("click", response_space="unit"), answers, wanted)
+        assert [each.fix for each in wrong if each.code == "space"] == [f"use --response-space {right}"], file.name
