@@ -34,6 +34,7 @@ def evaluate_files(
     """Count how often a model was right, with 95 % Wilson intervals.
 
     Prints a row a file, the responses by reason, the refusals if any are asked for, and a table for every --by field.
+    Warnings at the end say what looks wrong and which flag fixes it; --json has them as `findings`, too.
 
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
     """

@@ -42,7 +42,8 @@ def score(
     New columns: total, acc, valid, the recipe's parts, reason, x and y (the point that was read, in the recipe's
     space) and dialect; of a recipe that judges actions also action_name and arguments, what was read as JSON, with
     ends of drags in the recipe's space. A row whose target cannot be used has no scores. All other columns stay as
-    they are.
+    they are. Warnings at the end say what looks wrong and which flag fixes it; --json has them as `findings`,
+    too.
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """
