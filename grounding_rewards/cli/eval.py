@@ -36,6 +36,7 @@ def evaluate_files(
     """Count how often a model was right, with 95 % Wilson intervals.
 
     Prints a row a file, the responses by reason, the refusals if any are asked for, and a table for every --by field.
+    Warnings at the end say what looks wrong and which flag fixes it; --json has them as `findings`, too.
 
     Columns that no option names are guessed by their names, and layouts of benchmarks are recognised; stderr says so.
     `a.b` names a field of a column, `none` prevents a guess.

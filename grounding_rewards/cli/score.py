@@ -44,7 +44,8 @@ def score(
     space) and dialect; of a recipe that judges actions also action_name and arguments, what was read as JSON, with
     ends of drags in the recipe's space. A row whose target cannot be used has no scores. All other columns stay as
     they are. Columns that no option names are guessed by their names, and layouts of benchmarks are recognised; stderr
-    says so. `a.b` names a field of a column, `none` prevents a guess.
+    says so. `a.b` names a field of a column, `none` prevents a guess. Warnings at the end say what looks wrong and
+    which flag fixes it; --json has them as `findings`, too.
 
     Example: `grounding-rewards score rollouts.jsonl --recipe gelato --out scored.parquet`
     """

@@ -38,7 +38,8 @@ def score_rollouts(
     recipe's parts are new, and those of other recipes are left out. Rows without a response are not scored, and have no
     acc. Rows without a name or a number get one. Rewards that compare the rollouts of a sample find them wherever they
     stand, a round and a train_step at a time. With --box-format DIR has the targets with boxes as xyxy. With
-    --predictions ROLLOUTS is one file of annotations, and those without an answer are left out.
+    --predictions ROLLOUTS is one file of annotations, and those without an answer are left out. Warnings at the end say
+    what looks wrong and which flag fixes it; --json and the manifest have them as `findings`.
 
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
