@@ -27,12 +27,13 @@ from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
+from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import digest, read_manifest
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
-from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
+from grounding_rewards.tables.shards import OUTPUTS, Run, open_run
 from grounding_rewards.targets.box_format import as_box_format
 from grounding_rewards.targets.findings import Finding, described, findings
 
@@ -153,7 +154,7 @@ class _Rescorer:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
             check_once(self.rollouts, tables, self.scorer.columns.id)
-            warned = list[str]()
+            warned = [text] if (text := several_runs(self.rollouts.files)) else []
             return self._make(run, self._sources(tables, states, warned.append), warned)
 
     def _sources(self, tables: Sequence[Table], states: Sequence[tuple[int, int]], warn: Note) -> list[RolloutFile]:

@@ -31,10 +31,11 @@ import pyarrow.parquet as pq
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import shards
 from grounding_rewards.tables.data_paths import regular_files
+from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import check_finished
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import arrow, held, rollout_schema
-from grounding_rewards.tables.shards import PREFIX, Log
+from grounding_rewards.tables.shards import Log
 
 LOG = logging.getLogger("grounding_rewards")
 
