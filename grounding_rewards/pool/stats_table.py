@@ -24,7 +24,7 @@ from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.files import JSON, JSON_LINES, PARQUET, check_output, open_table, suffix_of
 from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rollout_rows import CORRECT
+from grounding_rewards.tables.rollout_columns import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 _TEXTS = ("sample_id", "source")

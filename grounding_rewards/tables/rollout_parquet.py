@@ -19,8 +19,8 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.parquet import ParquetTable, plain_type
-from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
-from grounding_rewards.tables.rollout_rows import AGREE, CORRECT, NO_TOTAL
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, PLACES
+from grounding_rewards.tables.rollout_rows import AGREE, NO_TOTAL
 
 _ROW = "file_row_number"
 """Name of DuckDB's own column with the number of each row. A file may have a column of this name itself."""
