@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.converting import Layout, Reading, Sample, Survey, TargetReader, Wording, find_columns, read_rows
+from grounding_rewards.converting.columns import NONE
 from grounding_rewards.converting.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.converting.layout import IMAGES
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
@@ -62,6 +63,8 @@ class Converter:
             ConvertError: columns are unknown, or rows cannot be converted and ``skip_bad`` is False.
             TableError: the input cannot be read, or the output not be written.
         """
+        if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
+            return replace(self, layout=self.layout.sourced).run(file, out)
         table = open_rows(file, self.split, tolerant=True)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
