@@ -53,11 +53,11 @@ Reward
   total = 0.9 · distance + 0.1 · format = 0.9 · 0.843475 + 0.1 · 1 = 0.859128
 
 Parts
-  part        score     range   adds      enters
+  part           score  range       adds  enters
   ─────────────────────────────────────────────────
   total       0.859128  0 to 1  0.859128
     distance  0.843475  0 to 1  0.759128  times 0.9
-    format    1         0 to 1  0.1       times 0.1
+    format           1  0 to 1       0.1  times 0.1
 """
 SEVERAL = """\
 recipe('click', response_space='thousandths')
@@ -89,11 +89,11 @@ Reward
 Parts
   part         score  range   adds  enters
   ─────────────────────────────────────────────
-  total        0      0 to 1  0
-    outcome    0      0 to 1  0     times 0.9
-      hit      0      0 to 1  0     the largest
-      refusal  0      0 to 1  0     the largest
-    format     0      0 to 1  0     times 0.1
+  total            0  0 to 1     0
+    outcome        0  0 to 1     0  times 0.9
+      hit          0  0 to 1     0  the largest
+      refusal      0  0 to 1     0  the largest
+    format         0  0 to 1     0  times 0.1
 
 acc
   0: 1 where best(hit, refusal) is above 0
