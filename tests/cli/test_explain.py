@@ -157,7 +157,35 @@ def test_several_answers(run):
 
 
 def test_a_bad_target_is_explained_too(run):
-    assert shown(run, "gelato", "--response", "(200, 150)", "--target", '{"bbox": [1, 2]}') == BAD
+    words = ("explain", "gelato", "--response", "(200, 150)", "--target", '{"bbox": [1, 2]}')
+    result = run(*words)
+    warning = "gelato: the target cannot be used, so that the response is not scored"
+    assert (result.code, result.err, lines(result.out)) == (0, f"warning: {warning}\n", BAD.splitlines())
+    strict = run(*words, "--strict", "--json")
+    assert (strict.code, json.loads(strict.out)["warnings"]) == (1, [warning])
+
+
+def test_a_size_that_is_missing_is_named_with_its_option(run, tmp_path):
+    words = (
+        "gelato",
+        "--response",
+        "(200, 150)",
+        "--target",
+        "[0.1, 0.1, 0.3, 0.2]",
+        "--compare",
+        "gelato-pixel,gui-g1",
+    )
+    model, image = (each["error"] for each in as_json(run, *words)["compared"][1:])
+    assert model == (
+        "field 'model_image_size': got nothing; expected [width, height], because the recipe brings targets in unit "
+        "into model_pixel; give --model-image-size W,H, or --model and --image-size"
+    )
+    assert image.endswith("brings targets in unit into pixel; give --image-size W,H")
+    file = write_rows(tmp_path / "in.jsonl", {"response": "(200, 150)", "target": [0.1, 0.1, 0.3, 0.2]})
+    words = ("gelato", "--file", file, "--row", 0, "--compare", "gelato-pixel,gui-g1")
+    model, image = (each["error"] for each in as_json(run, *words)["compared"][1:])
+    assert model.endswith("; give --model-image-size-column NAME, or --model and --image-size-column")
+    assert image.endswith("; give --image-size-column NAME")
 
 
 @pytest.mark.parametrize("name", collect([]).recipes)
