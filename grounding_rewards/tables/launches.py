@@ -16,7 +16,6 @@ import weakref
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from grounding_rewards.tables.atomic import lock, renaming
 
@@ -27,6 +26,7 @@ MARK = ".launch.json"
 LOG = logging.getLogger("grounding_rewards")
 
 _RUN = re.compile(rf"{PREFIX}(?:run-(\d+)-)?[0-9a-f]{{8}}-\d{{6}}\.parquet")
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)  # a link may lead to a file of somebody else's
 _PROCESS = secrets.token_hex(8)  # a forked process has it, too
 
 
@@ -43,7 +43,7 @@ class Launch:
         with renaming(folder, alone=True):  # processes that start at once decide one after the other
             earlier = _last(folder.iterdir())
             with suppress(OSError):  # a mark of another user's
-                self.number = self._joined(folder, os.open(folder / MARK, os.O_RDWR | os.O_CREAT, 0o666), earlier)
+                self.number = self._joined(folder, os.open(folder / MARK, _FLAGS, 0o666), earlier)
         self.number = self.number or max(earlier, 1)
         self.prefix = PREFIX if self.number == 1 else f"{PREFIX}run-{self.number}-"
 
@@ -51,9 +51,9 @@ class Launch:
         """Return the number of the launch, which this process joins or begins; log where it begins a later one."""
         weakref.finalize(self, os.close, handle)
         alone = lock(handle)
-        mark, origins = _read(handle), _origins()
-        number, known = mark.get("number"), [*mark.get("origins", ())]
-        if not isinstance(number, int) or (alone and not {*known} & {*origins}):
+        number, known = _read(handle)
+        origins = _origins()
+        if not number or (alone and not {*known} & {*origins}):
             number, known = earlier + 1, []
             if earlier:
                 LOG.warning(
@@ -93,11 +93,14 @@ def _last(files: Iterable[Path]) -> int:
     return max((int(match[1] or 1) for file in files if (match := _RUN.fullmatch(file.name))), default=0)
 
 
-def _read(handle: int) -> dict[str, Any]:
-    with suppress(ValueError):
+def _read(handle: int) -> tuple[int, list[str]]:
+    """Return what the mark holds: the number of a launch and the origins of its processes; 0 where it is none."""
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
         mark = json.loads(os.read(handle, os.fstat(handle).st_size))
-        return mark if isinstance(mark, dict) else {}
-    return {}
+        number, origins = mark["number"], [*mark["origins"]]
+        if type(number) is int and number > 0 and all(isinstance(each, str) for each in origins):
+            return number, origins
+    return 0, []
 
 
 def _origins() -> list[str]:

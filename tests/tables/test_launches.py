@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,20 @@ def test_a_launch_that_recorded_nothing_leaves_its_number(tmp_path: Path) -> Non
     assert Launch(tmp_path).prefix == "rollouts-"
 
 
-@pytest.mark.parametrize("mark", [b"", b"\xff", b"[1]", b'{"number": "x"}', b'{"number": null, "origins": []}'])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        b"",
+        b"\xff",
+        b"[1]",
+        b'{"number": "x"}',
+        b'{"number": null, "origins": []}',
+        b'{"number": 1, "origins": [[]]}',
+        b'{"number": 1, "origins": 5}',
+        b'{"number": -1, "origins": []}',
+        b"[" * 99999,
+    ],
+)
 def test_a_broken_mark_is_none(tmp_path: Path, mark: bytes) -> None:
     (tmp_path / MARK).write_bytes(mark)
     (tmp_path / "rollouts-0000000a-000001.parquet").touch()
@@ -103,7 +117,9 @@ def test_without_locks_processes_join_the_last_launch(tmp_path: Path, monkeypatc
     assert Launch(tmp_path).number == 1
 
 
-def test_a_mark_that_cannot_be_opened_ends_nothing(tmp_path: Path) -> None:
-    (tmp_path / MARK).mkdir()
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("elsewhere")])
+def test_a_mark_that_cannot_be_opened_ends_nothing(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / MARK)
     (tmp_path / "rollouts-run-2-0000000a-000001.parquet").touch()
     assert Launch(tmp_path).number == 2
+    assert not (tmp_path / "elsewhere").exists()
