@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.batch.score_rows import ScoredBatch
 from grounding_rewards.errors import PoolError
@@ -25,11 +26,12 @@ class Provenance:
 
     def __init__(self, scored: ScoredBatch, targets: Sequence[Any], columns: Mapping[str, Any]) -> None:
         self._columns, self._targets, self._read = columns, list(targets), scored.targets
+        self._own = [target.extra if target and isinstance(target.extra, Mapping) else {} for target in self._read]
         self._ids = [None if target is None else target.id for target in self._read]
         for row, error in scored.errors.items():  # whose message keeps the name that the target gives
             self._ids[row] = error.sample if isinstance(error.sample, str) else self._ids[row]
         self.texts = _each(as_json, self._targets)
-        self.source = self._first(SOURCE_COLUMNS, _name)
+        self.source = self._first(SOURCE_COLUMNS, _name, own="source")
 
     def samples(self) -> list[str | None]:
         """Name the n samples: by the target's id, else the column ``sample_id`` or ``id``, else the content.
@@ -60,19 +62,31 @@ class Provenance:
         }
         return {
             "source": self.source,
-            **{name: self._first((name,)) for name in ("round", "temperature", "policy")},
+            **{name: self._first((name,), own=name) for name in ("round", "temperature", "policy")},
             **{name: _either(values, self._first((name,))) for name, values in own.items()},
             "train_step": _either([trainer_step(self._columns)] * len(self._targets), self._first(_TRAIN_STEP)),
             "token_length": _either(self._first(_LENGTH), self._first(("completion_ids",), _count)),
         }
 
-    def _first(self, names: Sequence[str], read: Any = None) -> list[Any]:
-        """Return (n,) values of the first of these columns that has a value in a row."""
+    def further(self, names: Sequence[str]) -> dict[str, list[str | None]]:
+        """Return further columns as texts, or as JSON; None where neither a column nor the target's ``extra`` says."""
+        return {name: _each(_as_text, self._first((name,), own=name)) for name in names}
+
+    def names(self) -> list[str]:
+        """Return the names of what ``further`` can return."""
+        rows = len(self._targets)
+        columns = [name for name, column in self._columns.items() if _is_column(column, rows)]
+        return list(dict.fromkeys([*columns, *(name for own in self._own for name in own)]))
+
+    def _first(self, names: Sequence[str], read: Any = None, *, own: str = "") -> list[Any]:
+        """Return (n,) values of the first of these columns that has a value in a row, else of the target's ``extra``.
+
+        ``own`` is its name there.
+        """
         rows = len(self._targets)
         cells: list[Any] = [None] * rows
-        for name in names:
-            column = self._columns.get(name)
-            if isinstance(column, list | tuple | np.ndarray) and len(column) == rows:
+        for column in [*map(self._columns.get, names), *([[fields.get(own) for fields in self._own]] if own else [])]:
+            if _is_column(column, rows):
                 values = column.tolist() if isinstance(column, np.ndarray) else list(column)
                 cells = _either(cells, values if read is None else _each(read, values))
         return cells
@@ -82,6 +96,21 @@ def trainer_step(columns: Mapping[str, Any]) -> int | None:
     """Return the step that TRL's trainer is at."""
     step = getattr(columns.get("trainer_state"), "global_step", None)
     return step if isinstance(step, int) else None
+
+
+def _is_column(column: Any, rows: int) -> TypeGuard[Sequence[Any] | NDArray[Any]]:
+    return isinstance(column, list | tuple | np.ndarray) and len(column) == rows
+
+
+def _as_text(value: Any) -> str | None:
+    """Return a text as it is, anything else as JSON; None for nothing, and for what JSON has not.
+
+    >>> _as_text("icon"), _as_text(np.int64(3)), _as_text(["a", None]), _as_text(float("nan")), _as_text(object())
+    ('icon', '3', '["a", null]', None, None)
+    """
+    if isinstance(value, str):
+        return value
+    return None if isinstance(value, float) and value != value else as_json(value)
 
 
 def _count(tokens: Any) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs, ScoredBatch
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import TableError, near
 from grounding_rewards_adapters._bridge import say_once
 from grounding_rewards_adapters._provenance import Provenance
 
@@ -22,27 +22,59 @@ _VAGUE = (
 
 
 class Recording:
-    """Record scored rows in a directory. May be shared by threads, and pickled: each process writes its own files."""
+    """Record scored rows in a directory. May be shared by threads, and pickled: each process writes its own files.
 
-    def __init__(self, directory: str, parts: Sequence[str]) -> None:
-        from grounding_rewards.tables.recorder import RolloutRecorder  # pyarrow, for none but those who record
+    ``further`` names columns of the trainer's rows, or of targets' ``extra``, to record as well.
+    """
 
+    def __init__(self, directory: str, parts: Sequence[str], further: Sequence[str] = ()) -> None:
+        # pyarrow, for none but those who record
+        from grounding_rewards.tables.recorder import RolloutRecorder
+        from grounding_rewards.tables.rollout_columns import rollout_schema
+
+        for option, columns in {"record": (), "record_columns": further}.items():
+            try:
+                rollout_schema(parts, columns)
+            except TableError as error:
+                raise gr.RecipeError(f"{option}: {error}") from error
         try:
-            self.recorder: RolloutRecorder = RolloutRecorder(directory, parts)
+            self.recorder: RolloutRecorder = RolloutRecorder(directory, parts, further)
         except TableError as error:
             raise gr.RecipeError(
                 f"record: {error}; set record to another directory, or leave it out to record nothing"
             ) from error
+        self._started = False
         self._logged: set[str] = set()
 
     def add(self, scored: ScoredBatch, inputs: Inputs) -> None:
-        """Record n scored rows; what goes wrong is logged once, and never raised. Likewise samples that lack a name."""
+        """Record n scored rows; what goes wrong is logged once, and not raised. Likewise samples that lack a name.
+
+        Raises:
+            RecipeError: the first rows have no column of the name of a further one.
+        """
         try:
             provenance = Provenance(scored, inputs.targets, inputs.extras or {})
             own = {"sample_id": provenance.samples(), "response": inputs.responses, "target": provenance.texts}
-            self.recorder.append({**own, **provenance.columns(), **scored.rollout_columns()})
+            further = self._further(provenance)
+            self.recorder.append({**own, **provenance.columns(), **scored.rollout_columns(), **further})
             if provenance.vague:
                 say_once(_VAGUE, self._logged, level=logging.WARNING)
+        except gr.RecipeError:
+            raise
         except Exception as error:  # a table of rollouts is not worth a training
             text = f"rollouts cannot be recorded ({type(error).__name__}: {error!s:.200})"
             say_once(text, self._logged, about="recording")
+
+    def _further(self, provenance: Provenance) -> dict[str, list[str | None]]:
+        """Return the further columns; raise where the first rows lack one."""
+        names = self.recorder.further
+        if names and not self._started:
+            there = provenance.names()
+            for name in names:
+                if name not in there:
+                    raise gr.RecipeError(
+                        f"record_columns: no column {name!r}{near(name, there) or '.'} The first rows have: "
+                        f"{', '.join(sorted(there))}; fields in the `extra` of targets can be recorded as well"
+                    )
+            self._started = True
+        return provenance.further(names)

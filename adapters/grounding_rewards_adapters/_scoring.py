@@ -67,7 +67,7 @@ class Scorer:
             # Only here, because it loads modules that a launch without a record does not need.
             from grounding_rewards_adapters._recording import Recording
 
-            self._recording = Recording(self.settings.record, self.parts)
+            self._recording = Recording(self.settings.record, self.parts, self.settings.record_columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_lock"}

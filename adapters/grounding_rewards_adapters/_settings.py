@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -88,6 +88,7 @@ class Settings:
             ``data_source``, or ``task``, which is looked for in the target first.
         bad_target: ``"abstain"``, or ``"raise"`` at the first target that cannot be used.
         record: a directory for a table of all rollouts; None for none.
+        record_columns: names of further columns of that table: of the trainer's rows, or of the target's ``extra``.
         diagnose: whether a line is logged after the first 256 rows.
         options: the recipe's options, ``model`` and the bounds of its resizing among them.
     """
@@ -96,6 +97,7 @@ class Settings:
     routes: Mapping[str, Mapping[str, Any]] | None = None
     bad_target: BadTarget = "abstain"
     record: str | None = None
+    record_columns: Sequence[str] = ()
     diagnose: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -141,6 +143,11 @@ class Settings:
             raise gr.RecipeError(f"diagnose: got {self.diagnose!r:.60}; expected true or false")
         if self.record is not None and not (isinstance(self.record, str) and self.record):
             raise gr.RecipeError(f"record: got {self.record!r:.60}; expected a directory")
+        names = self.record_columns
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) and name for name in names):
+            raise gr.RecipeError(f"record_columns: got {names!r:.80}; expected a list of names, such as ['ui_type']")
+        if names and self.record is None:
+            raise gr.RecipeError(f"record_columns: got {', '.join(names)}, and no record; set it to a directory")
         routes = self.routes
         if routes is not None and (
             not isinstance(routes, Mapping)

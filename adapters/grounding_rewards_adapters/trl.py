@@ -127,7 +127,8 @@ def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **
     [0.9, 0.1]
     """
     # `record` would open its directory a second time.
-    kept = {key: value for key, value in options.items() if key not in (*_TRAINER.own, "record")}
+    left_out = (*_TRAINER.own, "record", "record_columns")
+    kept = {key: value for key, value in options.items() if key not in left_out}
     scorer = _scorers.make(_TRAINER, _scorers.read(_TRAINER, {"recipe": recipe, **kept}))
     return list(_weights(scorer).values())
 

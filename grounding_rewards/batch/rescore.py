@@ -34,12 +34,13 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import digest, read_manifest
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
-from grounding_rewards.tables.shards import OUTPUTS, PREFIX, Run, open_run
+from grounding_rewards.tables.shards import OUTPUTS, Run, open_run
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
 MANIFEST = "_score.manifest.json"
@@ -172,7 +173,8 @@ class _Rescorer:
             if run is None:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
-            columns, warned = [each.columns for each in scorers], list[str]()
+            columns, several = [each.columns for each in scorers], several_runs(self.rollouts.files)
+            warned = [several] if several else []
             check_once(self.rollouts, tables, columns)
             return self._make(run, self._sources(tables, columns, states, warned.append), scorers, warned)
 

@@ -107,7 +107,8 @@ def convert(
     inside `--image-root`; absolute paths are read as they are.
 
     Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
-    each guess is printed on stderr, and `none` as the column prevents it.
+    each guess is printed on stderr, and `none` as the column prevents it. A source that an option names goes where the
+    adapter reads it: verl's data_source, TRL's column source, source in the extra of EasyR1's targets.
 
     `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
     left_out, without_size, turned, repeated_ids, notes and warnings. Exit codes: 0 written; 1 under --strict

@@ -114,7 +114,7 @@ def explain_score(
         origins["pixel"] = f"the size of {image}"
     gone: BrokenPipeError | None = None
     try:
-        _print(recipe, others, sized, left_out, as_json, origins)
+        _print(recipe, others, sized, left_out, as_json, origins, from_file=file is not None)
     except BrokenPipeError as error:  # the reader of the words has gone, such as head; the picture was asked for, too
         gone = error
     if plot is not None:
@@ -239,8 +239,13 @@ def _print(
     left_out: LeftOut,
     as_json: bool,
     origins: Mapping[str, str],
+    *,
+    from_file: bool,
 ) -> None:
     explanation = explain(recipe, case)
+    if explanation.error is not None:
+        explanation = replace(explanation, error=_with_flag(explanation.error, from_file))
+        terminal.warn(f"{recipe.name}: the target cannot be used, so that the response is not scored")
     for text in described(suspect_targets(case.rollouts(recipe).targets, recipe)) if explanation.error is None else ():
         terminal.warn(text)
     extents = tuple(
@@ -248,7 +253,10 @@ def _print(
         for extent in explanation.extents
     )
     explanation = replace(explanation, extents=extents)
-    compared = compare([recipe, *others], case) if others else ()
+    compared = [
+        each if each.error is None else replace(each, error=_with_flag(each.error, from_file))
+        for each in (compare([recipe, *others], case) if others else ())
+    ]
     if as_json:
         more = [{**each.to_dict(), "left_out": left_out.get(each.name, [])} for each in compared]
         values = {**explanation.to_dict(), "warnings": terminal.warnings()}
@@ -257,3 +265,13 @@ def _print(
     show_explanation.explanation(explanation)
     if compared:
         show_explanation.comparison(compared, left_out)
+
+
+def _with_flag(error: str, from_file: bool) -> str:
+    """Return the error of a target that lacks a size with the option that gives it; any other error as it is."""
+    for name in _SIZES.values():
+        if f"field '{name}': got nothing" in error:
+            option = f"{_flag(name)}-column NAME" if from_file else f"{_flag(name)} W,H"
+            made = ", or --model and --image-size" if name == "model_image_size" else ""
+            return f"{error}; give {option}{made}{'-column' if made and from_file else ''}"
+    return error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.converting.layout import Layout
 from grounding_rewards.converting.samples import Sample
+from grounding_rewards.converting.targets import written
 from grounding_rewards.errors import ConvertError
 
 
@@ -27,8 +30,24 @@ def row(sample: Sample) -> dict[str, Any]:
     return {"problem": sample.messages[0].text, "answer": sample.wire}
 
 
+def _sourced(sample: Sample) -> dict[str, Any]:
+    """Return the same row with the source among the target's own fields: nothing else reaches the reward function.
+
+    Raises:
+        ConvertError: the target's ``extra`` has no place for it.
+    """
+    extra = {} if sample.target.extra is None else sample.target.extra
+    if not isinstance(extra, Mapping):
+        raise ConvertError(
+            f"target, field 'extra': got {extra!r:.80}; expected an object, in which EasyR1's rows name their source"
+        )
+    target = replace(sample.target, extra={**extra, "source": sample.source})
+    return {**row(sample), "answer": written(target)}
+
+
 _OWN = (
     "ground_truth", "raw_prompt_ids", "multi_modal_data", "input_ids", "attention_mask", "position_ids", "uid",
     "videos",
 )  # fmt: skip
-LAYOUT = Layout("easyr1", row, {"problem": str, "answer": str}, reserved=frozenset(_OWN))
+_PLAIN = Layout("easyr1", row, {"problem": str, "answer": str}, reserved=frozenset(_OWN))
+LAYOUT = replace(_PLAIN, sourced=replace(_PLAIN, row=_sourced))

@@ -25,6 +25,7 @@ class Layout:
         decoded: True where it needs images, not paths, so that Parquet must declare the column as images.
         merged: columns of objects in which fields of the input stay beside the packed ones.
         steering: reserved names by which a trainer's own rows steer it; they stay in such rows.
+        sourced: the layout of rows that also name the data set they are from; None where all rows do.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Layout:
     decoded: bool = False
     merged: tuple[str, ...] = ()
     steering: frozenset[str] = frozenset()
+    sourced: Layout | None = None
 
     def taken(self, names: Sequence[str]) -> frozenset[str]:
         """Return the names that other columns cannot keep; the trainer's own rows may keep ``steering`` ones."""

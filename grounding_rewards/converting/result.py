@@ -79,12 +79,16 @@ class Converted:
         self.relative += sum(image.relative for sample in samples for image in sample.images)
 
     def list_problems(self, *, all_in_json: bool) -> None:
-        """Note the first rows that cannot be converted."""
-        for _, place, why in self.problems[:LISTED]:
-            self.reporting.note(f"{place}: {why}")
-        if len(self.problems) > LISTED:
-            where = "" if all_in_json else "; --json has all of them"
-            self.reporting.note(f"and {len(self.problems) - LISTED} more rows{where}")
+        """Note rows that cannot be converted: those of one problem in one line, the first problems only."""
+        places: dict[str, list[str]] = {}
+        for _, place, why in self.problems:
+            places.setdefault(why, []).append(place)
+        for why, each in [*places.items()][:LISTED]:
+            count = f"{len(each)} rows, first " if len(each) > 1 else ""
+            self.reporting.note(f"{count}{each[0]}: {why}")
+        if len(places) > LISTED:
+            left = sum(map(len, [*places.values()][LISTED:]))
+            self.reporting.note(f"and {left} more rows{'' if all_in_json else '; --json has all of them'}")
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, for scripts."""

@@ -22,7 +22,7 @@ from grounding_rewards.converting.result import (  # fmt: skip
 from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.tables import Batch, Table, write_table
-from grounding_rewards.tables.columns import Survey, find_columns
+from grounding_rewards.tables.columns import NONE, Survey, find_columns
 from grounding_rewards.tables.files import PARQUET, schema_of, stem_of
 from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
@@ -63,6 +63,8 @@ class Converter:
             ConvertError: columns are unknown, or rows cannot be converted and ``skip_bad`` is False.
             TableError: the input cannot be read, or the output not be written.
         """
+        if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
+            return replace(self, layout=self.layout.sourced).run(file, out)
         table = open_rows(file, self.split, tolerant=True)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")

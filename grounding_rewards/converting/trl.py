@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.converting.layout import MESSAGES, Layout
@@ -29,4 +30,10 @@ _OWN = (
     "environments", "image",
 )  # fmt: skip
 _TYPES = {"prompt": MESSAGES, "target": str, "sample_id": str}
-LAYOUT = Layout("trl", row, _TYPES, reserved=frozenset(_OWN), decoded=True)
+_PLAIN = Layout("trl", row, _TYPES, reserved=frozenset(_OWN), decoded=True)
+LAYOUT = replace(
+    _PLAIN,
+    sourced=replace(
+        _PLAIN, row=lambda sample: {**row(sample), "source": sample.source}, types={**_TYPES, "source": str}
+    ),
+)

@@ -22,6 +22,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.rollout_parquet import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 
@@ -63,7 +64,8 @@ def stats_of(
         target_space: the space of targets that name none; None for their recipe's.
         recipe: the recipe whose form and space targets have, where rollouts name none that is built in or installed.
             A name in the table is only looked up; it never loads code.
-        warn: takes a warning on recipes that are not installed, whose targets are not read.
+        warn: takes warnings: on directories that several launches recorded into, and on recipes that are not
+            installed, whose targets are not read.
 
     Raises:
         TableError: a file cannot be read, or lacks a column.
@@ -81,6 +83,8 @@ def stats_of(
     _check_arguments(rounds, temperature, columns)
     chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}
     table.need("sample_id", "acc", *(name for name, value in chosen_by.items() if value is not None))
+    if text := several_runs(table.files):
+        warn(text)
     where = _where(rounds, temperature)
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
     largest, rounds_differ = _extent(table, where, totals=bool(wanted & _OF_TOTALS))

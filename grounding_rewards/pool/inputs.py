@@ -64,7 +64,7 @@ def read_input(text: str) -> Input:
 
 
 def stats_of_input(source: Input, by: str, warn: Note = lambda text: None) -> SampleStats:
-    """Return statistics of the samples of one input, without clicks and targets; warn of mixed temperatures.
+    """Return statistics of the samples of one input, without clicks and targets; warn of mixed temperatures and runs.
 
     Raises:
         TableError: the input cannot be read.
@@ -88,12 +88,14 @@ def stats_of_input(source: Input, by: str, warn: Note = lambda text: None) -> Sa
         if text := mixed(table.temperatures(rounds)):
             named = source.path if source.round is None else f"{source.path}@{source.round}"
             warn(f"{named}: {text}; a temperature before it, as 1.4={named}, takes those at one")
-        return stats_of(table, rounds=rounds, by=by, columns=columns)
-    return _stats_at(source, table, rounds, by=by, columns=columns)
+        return stats_of(table, rounds=rounds, by=by, columns=columns, warn=warn)
+    return _stats_at(source, table, rounds, by=by, columns=columns, warn=warn)
 
 
-def stats_by_temperature(inputs: Sequence[Input]) -> dict[float, SampleStats]:
+def stats_by_temperature(inputs: Sequence[Input], warn: Note = lambda text: None) -> dict[float, SampleStats]:
     """Return statistics by temperature; files of one round with a temperature column are read as one table.
+
+    ``warn`` takes the warnings of ``stats_of``.
 
     Raises:
         TableError: a file cannot be read.
@@ -103,7 +105,7 @@ def stats_by_temperature(inputs: Sequence[Input]) -> dict[float, SampleStats]:
     origin: dict[float, str] = {}
     for group in grouped(inputs, lambda source: is_stats(source.path)):
         paths = ", ".join(str(source.path) for source in group)
-        for warm, stats in _temperatures_of(group):
+        for warm, stats in _temperatures_of(group, warn):
             if warm in by_temperature:
                 raise PoolError(
                     f"temperature {warm:g} is in {origin[warm]} and in {paths}; give each temperature once, or "
@@ -187,7 +189,7 @@ def with_temperature(stats: SampleStats, temperature: float) -> SampleStats:
     return replace(stats, temperature=np.full(len(stats), temperature))
 
 
-def _temperatures_of(group: Sequence[Input]) -> Iterator[tuple[float, SampleStats]]:
+def _temperatures_of(group: Sequence[Input], warn: Note) -> Iterator[tuple[float, SampleStats]]:
     source, paths = group[0], [member.path for member in group]
     if is_stats(source.path):
         stats = _read_statistics(source)
@@ -196,7 +198,7 @@ def _temperatures_of(group: Sequence[Input]) -> Iterator[tuple[float, SampleStat
     table = open_rollouts(paths)
     rounds = one_round(table, paths, source.round)
     if source.temperature is not None:
-        yield source.temperature, _stats_at(source, table, rounds)
+        yield source.temperature, _stats_at(source, table, rounds, warn=warn)
         return
     there = table.temperatures(rounds)
     if None in there:
@@ -206,7 +208,7 @@ def _temperatures_of(group: Sequence[Input]) -> Iterator[tuple[float, SampleStat
         )
     for warm in there:
         if warm is not None:
-            yield warm, stats_of(table, rounds=rounds, temperature=warm)
+            yield warm, stats_of(table, rounds=rounds, temperature=warm, warn=warn)
 
 
 def _listed(values: Sequence[object]) -> str:

@@ -119,7 +119,7 @@ def next_round(
             )  # fmt: skip
         advance(0.4)
         join = None if named is None else named.join(stats)
-        weak_strong = [read_stats(path) for path in models.values()]
+        weak_strong = [read_stats(path, warn=reporting.warn) for path in models.values()]
         pool = next_pool(
             stats, seed=seed, zero_share=zero_share, exclude_sources=exclude_sources, min_rollouts=min_rollouts,
             two_model=(weak_strong[0], weak_strong[1]) if weak_strong else None, suspects=suspects, band=band,

@@ -20,10 +20,11 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import SUMMED, summary
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.stats.intervals import pass_at_k, wilson
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.files import JSON, JSON_LINES, PARQUET, check_output, open_table, suffix_of
 from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rollout_rows import CORRECT
+from grounding_rewards.tables.rollout_columns import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 _TEXTS = ("sample_id", "source")
@@ -145,7 +146,9 @@ def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:
     return {"unknown" if key is None else str(key): count for key, count in counts.items()}
 
 
-def read_stats(path: str | os.PathLike[str], *, rounds: Sequence[int] | None = None) -> SampleStats:
+def read_stats(
+    path: str | os.PathLike[str], *, rounds: Sequence[int] | None = None, warn: Note = lambda text: None
+) -> SampleStats:
     """Read a file of statistics (it has ``n`` and ``num_correct``, and no ``acc``), or count rollouts.
 
     Raises:
@@ -153,7 +156,7 @@ def read_stats(path: str | os.PathLike[str], *, rounds: Sequence[int] | None = N
         PoolError: its rows are neither; names the path.
     """
     if not is_stats(path):
-        return stats_of(open_rollouts([path]), rounds=rounds)
+        return stats_of(open_rollouts([path]), rounds=rounds, warn=warn)
     if rounds is not None:
         raise TableError(f"{path}: holds statistics of samples, which cannot be parted by round; give rollouts")
     try:

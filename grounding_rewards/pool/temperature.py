@@ -99,28 +99,6 @@ class Sweep:
         return fields
 
 
-def highest(accuracies: Mapping[float, float], *, tolerance: float = 0.02, reference: float | None = None) -> float:
-    """Return the highest temperature up to which no accuracy is more than ``tolerance`` below the reference's.
-
-    Args:
-        accuracies: by temperature.
-        tolerance: from 0 to 1.
-        reference: a temperature among them; the lowest by default.
-
-    Raises:
-        PoolError: there are fewer than two temperatures, or the reference is not among them.
-
-    >>> highest({1.1: 0.631, 1.4: 0.634, 1.7: 0.628, 2.0: 0.550})
-    1.7
-    >>> highest({1.1: 0.631, 1.4: 0.600, 1.7: 0.628})  # above a temperature that has collapsed there is nothing
-    1.1
-    """
-    temperatures = _sorted(accuracies, reference)
-    start = 0 if reference is None else temperatures.index(reference)
-    floor = accuracies[temperatures[start]] - _from_0_to_1("tolerance", tolerance) - _SLACK
-    return temperatures[_top([accuracies[value] >= floor for value in temperatures], start)]
-
-
 def sweep(
     stats_by_temperature: Mapping[float, SampleStats],
     *,
@@ -166,7 +144,7 @@ def sweep(
     >>> hot = sample_stats([f"{place // 2}" for place in range(80)], [0, 0] * 40)
     >>> swept = sweep({0.7: cool, 1.4: hot})
     >>> swept.chosen, swept.rows[1].verdict, swept.rows[1].why
-    (0.7, 'collapsed', 'accuracy 0.5000 below that at 0.7; the interval ends at -0.5000')
+    (0.7, 'collapsed', '50.0 points below T 0.7, 95 % -50.0 to -50.0: collapsed, wholly below -1.0')
     """
     _check(rule, margin, draws, confidence)
     check_whole("seed", seed, 0)
@@ -191,7 +169,11 @@ def sweep(
     mixed = confounded(temperatures, rounds, policies)
     verdicts = [CONFOUNDED if mixed else _verdict(row, held[row], against, top) for row in range(len(held))]
     blocked = [temperatures[top + 1] if verdict == ABOVE else None for verdict in verdicts]
-    reasons = [_why(gap, temperatures[against], rule, above) for gap, above in zip(gaps, blocked, strict=True)]
+    limit = f"wholly below {0 - 100 * margin:+.1f}" if rule == BOOTSTRAP else f"more than {100 * tolerance:.1f} lost"
+    reasons = [
+        f"{_gap(gap, temperatures[against], confidence)}{_decision(verdict, limit, above)}"
+        for gap, verdict, above in zip(gaps, verdicts, blocked, strict=True)
+    ]
     reasons[against] = "the best" if rule == BOOTSTRAP and reference is None else "the reference"
     rows = tuple(
         AtTemperature(
@@ -261,10 +243,23 @@ def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
     return parsed, *shares, exact_mean(stats.dispersion), distinct
 
 
-def _why(gap: tuple[float, float, float], compared_with: float, rule: str, blocked_by: float | None) -> str:
-    lost = f"accuracy {abs(gap[0]):.4f} {'below' if gap[0] < 0 else 'above'} that at {compared_with:g}"
-    ends = f"; the interval ends at {gap[2]:.4f}" if rule == BOOTSTRAP else ""
-    return f"{lost}{ends}" + ("" if blocked_by is None else f"; it lies above {blocked_by:g}, which has collapsed")
+def _gap(gap: tuple[float, float, float], compared_with: float, confidence: float) -> str:
+    """Write a difference of accuracies with its interval, in percentage points.
+
+    >>> _gap((-0.0921, -0.2368, 0.0395), 1.4, 0.95)
+    '9.2 points below T 1.4, 95 % -23.7 to +4.0'
+    """
+    size, low, high = f"{abs(100 * gap[0]):.1f}", 100 * gap[1], 100 * gap[2]
+    compared = "equal to" if size == "0.0" else f"{size} points {'below' if gap[0] < 0 else 'above'}"
+    return f"{compared} T {compared_with:g}, {100 * confidence:g} % {low:+.1f} to {high:+.1f}"
+
+
+def _decision(verdict: str, limit: str, blocked_by: float | None) -> str:
+    """Write a verdict with the rule's limit; "" where there is none."""
+    if verdict in (COLLAPSED, LOWER):
+        return f": {verdict}, {limit}"
+    above = "" if blocked_by is None else f"; above T {blocked_by:g}, which has collapsed"
+    return "" if verdict == CONFOUNDED else f": held, not {limit}{above}"
 
 
 def _sorted(by_temperature: Mapping[float, Any], reference: float | None) -> list[float]:

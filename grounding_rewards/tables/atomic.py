@@ -173,14 +173,14 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
             )
 
 
-def lock(file: IO[bytes] | int) -> bool | None:
-    """Lock an open file or directory until it is closed or the process ends, however it ends.
+def lock(file: IO[bytes] | int, *, shared: bool = False) -> bool | None:
+    """Lock an open file or directory until it is closed or the process ends, however it ends; ``shared`` with others.
 
     Returns:
         False where another one has locked it, None where the system has no such locks.
     """
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:  # locked by another open file, also one of this process
         return False
     except (AttributeError, OSError):  # no fcntl, or a file system without locks

@@ -31,10 +31,11 @@ import pyarrow.parquet as pq
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import shards
 from grounding_rewards.tables.data_paths import regular_files
+from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import check_finished
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import arrow, held, rollout_schema
-from grounding_rewards.tables.shards import PREFIX, Log
+from grounding_rewards.tables.shards import Log
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -72,19 +73,22 @@ class RolloutRecorder:
     Args:
         directory: where the table is; it is made, and tried out, at once.
         parts: names of the recipe's parts. Recorders with other parts may share the directory.
+        further: names of further columns, of texts.
 
     Raises:
-        TableError: the directory cannot be made or written into, or a part bears the name of another column.
+        TableError: the directory cannot be made or written into, or two columns have one name.
     """
 
     _waiting: Waiting
     _shard: Log | None
     _writer: Thread | None
 
-    def __init__(self, directory: str | os.PathLike[str], parts: Sequence[str] = ()) -> None:
+    def __init__(
+        self, directory: str | os.PathLike[str], parts: Sequence[str] = (), further: Sequence[str] = ()
+    ) -> None:
         self.directory = _absolute(directory)
-        self.parts = tuple(parts)
-        self.schema = rollout_schema(self.parts)
+        self.parts, self.further = tuple(parts), tuple(further)
+        self.schema = rollout_schema(self.parts, self.further)
         self._columns = dict.fromkeys(name for name in self.schema.names if name != "rollout")
         self._renew()
         pa.array([])  # looks for pandas once, under a lock that a fork in the middle of it would leave locked for ever
@@ -99,7 +103,7 @@ class RolloutRecorder:
         _at_exit()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RolloutRecorder, (str(self.directory), self.parts)
+        return RolloutRecorder, (str(self.directory), self.parts, self.further)
 
     def append(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Record n rollouts.

@@ -62,15 +62,18 @@ MEANINGS: Mapping[str, str] = {
 """Meaning of each column; null where nobody knows."""
 
 
+CORRECT = "correct"
+"""Another name of the column ``acc``."""
+
 PLACES = 6
 """Decimal places of a temperature as it is read: 0.7 is the same in every type of float."""
 
 
-def rollout_schema(parts: Sequence[str] = ()) -> Any:
-    """The Arrow schema of a rollout table.
+def rollout_schema(parts: Sequence[str] = (), further: Sequence[str] = ()) -> Any:
+    """The Arrow schema of a rollout table; ``further`` are columns of texts behind the parts.
 
     Raises:
-        TableError: a part bears the name of another column.
+        TableError: a part or a further column bears the name of another column.
 
     >>> rollout_schema(["hit"]).field("hit")
     pyarrow.Field<hit: double>
@@ -78,7 +81,13 @@ def rollout_schema(parts: Sequence[str] = ()) -> Any:
     taken = [name for place, name in enumerate(parts) if name in COLUMNS or name in parts[:place]]
     if taken:
         raise TableError(f"part {taken[0]!r}: another column of a rollout table has this name; rename the part")
-    return pa.schema([*COLUMNS.items(), *[(name, pa.float64()) for name in parts]])
+    own = [CORRECT, *COLUMNS, *parts]
+    for place, name in enumerate(further):
+        taken = [each for each in [*own, *further[:place]] if each.casefold() == name.casefold()]  # SQL ignores case
+        if taken:
+            raise TableError(f"column {name!r}: a rollout table has its own column {taken[0]}; choose another name")
+    texts = [(name, pa.string()) for name in further]
+    return pa.schema([*COLUMNS.items(), *[(name, pa.float64()) for name in parts], *texts])
 
 
 def held(values: Any) -> list[Any]:

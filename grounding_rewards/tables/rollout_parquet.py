@@ -17,15 +17,15 @@ from typing import Any
 import pyarrow as pa
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.parquet import ParquetTable, plain_type
-from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
-from grounding_rewards.tables.rollout_rows import AGREE, CORRECT, NO_TOTAL
-from grounding_rewards.tables.shards import PREFIX
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, PLACES
+from grounding_rewards.tables.rollout_rows import AGREE, NO_TOTAL
 
 _ROW = "file_row_number"
 """Name of DuckDB's own column with the number of each row. A file may have a column of this name itself."""
 
-_PART = re.compile(rf"({PREFIX}[0-9a-f]{{8}})-(\d{{6}})\.parquet")
+_PART = re.compile(rf"({PREFIX}(?:run-\d+-)?[0-9a-f]{{8}})-(\d{{6}})\.parquet")
 
 _SQL = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "list<item: double>": "DOUBLE[]"}
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)

@@ -12,12 +12,9 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, Table
 from grounding_rewards.tables.json_lines import finite
-from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES, arrow
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, PLACES, arrow
 
 _LARGE = 10**300  # float() raises where a whole number is beyond about 1.8e308
-CORRECT = "correct"
-"""Another name of the column ``acc``."""
-
 AGREE = "expected the same of both: leave out the column that is wrong"
 NO_TOTAL = "total is NaN beside an acc; expected a finite number, or null in both where the rollout was not scored"
 

@@ -31,9 +31,9 @@ from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import files_of_rows, fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import first_line
-from grounding_rewards.tables.rollout_columns import COLUMNS, PLACES
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, PLACES
 from grounding_rewards.tables.rollout_parquet import GrowingRollouts, ParquetRollouts, last_parts, quoted
-from grounding_rewards.tables.rollout_rows import CORRECT, JsonRollouts
+from grounding_rewards.tables.rollout_rows import JsonRollouts
 from grounding_rewards.tables.trainer_logs import trainer_log
 
 MEMORY = "512MB"

@@ -37,9 +37,8 @@ from grounding_rewards.tables.atomic import (
     renaming,
 )
 from grounding_rewards.tables.data_paths import inside_file, made_directory, real_directory
+from grounding_rewards.tables.launches import PREFIX, Launch
 from grounding_rewards.tables.manifests import COMPLETE, UNFINISHED, digest, manifest_or_none
-
-PREFIX = "rollouts-"
 
 OUTPUTS = "outputs"
 """The shards in a complete manifest."""
@@ -292,7 +291,7 @@ def _empty(folder: Path) -> None:
 
 
 class Log(Shards):
-    """The shards of one process in a log: ``rollouts-NUMBER-PART.parquet``.
+    """The shards of one process in a log: ``rollouts-NUMBER-PART.parquet``, of a later launch ``rollouts-run-2-...``.
 
     The last one grows until it is full: a longer one with the same rows, and more after them, takes its place. So there
     are as many as rows ask for, however often some are written, and whoever reads finds every row once. A hidden file
@@ -315,6 +314,7 @@ class Log(Shards):
         for each in {output_of(each) for each in folder.glob(f".{PREFIX}*.partial")}:
             remove_leftovers(each)  # of processes that were killed, whose numbers no other one will have
         self.number = self._claimed()
+        self._launch = Launch(folder)
 
     def append(self, table: Any) -> None:
         """Write the rows of an Arrow table into the last shard or one more, all or none of them.
@@ -339,7 +339,7 @@ class Log(Shards):
             self._claim.unlink(missing_ok=True)
 
     def _name(self, part: int) -> str:
-        return f"{PREFIX}{self.number:08x}-{part:06d}.parquet"
+        return f"{self._launch.prefix}{self.number:08x}-{part:06d}.parquet"
 
     @property
     def _claim(self) -> Path:
@@ -358,6 +358,6 @@ class Log(Shards):
             except OSError:
                 self.release()
                 raise
-            if not any(self.folder.glob(f"{PREFIX}{self.number:08x}-*")):  # shards of a process that gave its claim up
+            if not any(self.folder.glob(f"{PREFIX}*{self.number:08x}-*")):  # shards of a process that gave its claim up
                 return self.number
             self.release()

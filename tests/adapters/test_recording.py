@@ -230,4 +230,4 @@ def test_a_pickled_reward_records_in_files_of_its_own(tmp_path: Path) -> None:
     assert [row["response"] for row in rows(tmp_path)] == ["?"]
     close(reward.scorer)
     assert sorted(row["response"] for row in rows(tmp_path)) == ["(250, 250)", "?"]
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.glob("*.parquet"))) == 2

@@ -81,10 +81,8 @@ def test_rows_that_cannot_be_read_stop_it_and_leave_what_was_there(run, tmp_path
     (tmp_path / "out.jsonl").write_text("before")
     result = run("convert", source, tmp_path / "out.jsonl", "--for", "trl", *PIXEL)
     assert (result.code, result.out) == (2, "")
-    listed = [line for line in result.err.splitlines() if line.startswith("note: row ")]
-    assert len(listed) == 20
-    assert listed[0].startswith("note: row 1 (line 2): target, field 'target': got nothing; expected")
-    assert "note: and 5 more rows" in result.err
+    (listed,) = [line for line in result.err.splitlines() if " row 1 (" in line]
+    assert listed.startswith("note: 25 rows, first row 1 (line 2): target, field 'target': got nothing; expected")
     assert result.err.splitlines()[-1] == (
         "error: 25 of 26 rows cannot be converted, so nothing is written; fix them, or leave them out by --skip-bad"
     )

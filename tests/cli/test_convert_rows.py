@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,9 @@ BARE = {"instruction": "Save", "bbox": [1, 2, 3, 4], "id": "a"}
 
 def said(result):
     """Return the notes about rows."""
-    return [line.removeprefix("note: ") for line in result.err.splitlines() if line.startswith("note: row ")]
+    return [
+        line.removeprefix("note: ") for line in result.err.splitlines() if re.match(r"note: (\d+ rows, .*)?row ", line)
+    ]
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def test_bad_rows_at_the_start_are_left_out(convert, tmp_path, monkeypatch):
     monkeypatch.setattr("grounding_rewards.tables.parquet.BATCH_BYTES", 1000)
     result, written = convert(tmp_path / "in.parquet", "--skip-bad", name="out.parquet")
     assert [row["extra_info"]["index"] for row in written] == [*range(12, 24)]
-    assert [line.partition(":")[0] for line in said(result)] == [f"row {row}" for row in range(12)]
+    assert [line.partition(":")[0] for line in said(result)] == ["12 rows, first row 0"]
     rows["instruction"] = [None] * 22 + ["Save"] * 2
     pq.write_table(pa.table(rows), tmp_path / "in.parquet")
     result, _ = convert(tmp_path / "in.parquet", "--skip-bad", name="out.parquet")
@@ -82,12 +85,14 @@ def test_rows_of_later_batches_have_their_own_numbers(convert, tmp_path, monkeyp
 
 
 def test_all_problems_are_in_json_though_nothing_is_written(convert):
-    result, _ = convert([BARE, *[{**BARE, "bbox": None}] * 25], "--json")
+    bad = [{**BARE, "bbox": [1, 2, count]} for count in range(25)]
+    result, _ = convert([BARE, *bad, *bad], "--json")
     found = json.loads(result.out)
-    assert (result.code, found["rows"], found["written"], len(found["problems"])) == (2, 26, 0, 25)
+    assert (result.code, found["rows"], found["written"], len(found["problems"])) == (2, 51, 0, 50)
     assert found["problems"][24]["place"] == "row 25 (line 26)"
-    assert (len(said(result)), "note: and 5 more rows\n" in result.err) == (20, True)
-    assert "note: and 5 more rows; --json has all of them\n" in convert([BARE, *[{**BARE, "bbox": None}] * 25])[0].err
+    assert (len(said(result)), "note: and 10 more rows\n" in result.err) == (20, True)
+    assert said(result)[0].startswith("2 rows, first row 1 (line 2): target, field 'bbox': got [1, 2, 0]; expected")
+    assert "note: and 10 more rows; --json has all of them\n" in convert([BARE, *bad, *bad])[0].err
 
 
 def test_images_that_are_not_there_are_bad_rows_though_their_size_is_known(convert, tmp_path):
@@ -101,7 +106,7 @@ def test_images_that_are_not_there_are_bad_rows_though_their_size_is_known(conve
         {**sized, "image": "https://example.com/a.png"},
     ]
     result, _ = convert(rows, *here)
-    assert [line.partition(" (")[0] for line in said(result)] == ["row 1", "row 2", "row 3"]
+    assert [line.partition(" (")[0] for line in said(result)] == ["2 rows, first row 1", "row 3"]
     assert all(
         "(No such file or directory); name the folder" in line and "--no-image-check" in line for line in said(result)
     )
@@ -209,8 +214,8 @@ def test_a_column_that_only_a_late_row_has(convert, tmp_path, monkeypatch):
     rows = [BARE] * 9
     late = {**BARE, "id": "z", "image": png(tmp_path), "uid": 1}
     result, _ = convert([*rows, late], "--image-dir", tmp_path)
-    assert len(said(result)) == 9
-    assert said(result)[0].startswith("row 0 (line 1): image: got nothing; expected a path")
+    (line,) = said(result)
+    assert line.startswith("9 rows, first row 0 (line 1): image: got nothing; expected a path")
     assert "left out, for verl has columns of these names: uid" in result.err
     result, written = convert([*rows, late], "--image-column", "none")
     assert (result.code, len(written), "images" in written[0]) == (0, 10, False)

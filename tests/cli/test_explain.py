@@ -53,11 +53,11 @@ Reward
   total = 0.9 · distance + 0.1 · format = 0.9 · 0.843475 + 0.1 · 1 = 0.859128
 
 Parts
-  part        score     range   adds      enters
+  part           score  range       adds  enters
   ─────────────────────────────────────────────────
   total       0.859128  0 to 1  0.859128
     distance  0.843475  0 to 1  0.759128  times 0.9
-    format    1         0 to 1  0.1       times 0.1
+    format           1  0 to 1       0.1  times 0.1
 """
 SEVERAL = """\
 recipe('click', response_space='thousandths')
@@ -89,11 +89,11 @@ Reward
 Parts
   part         score  range   adds  enters
   ─────────────────────────────────────────────
-  total        0      0 to 1  0
-    outcome    0      0 to 1  0     times 0.9
-      hit      0      0 to 1  0     the largest
-      refusal  0      0 to 1  0     the largest
-    format     0      0 to 1  0     times 0.1
+  total            0  0 to 1     0
+    outcome        0  0 to 1     0  times 0.9
+      hit          0  0 to 1     0  the largest
+      refusal      0  0 to 1     0  the largest
+    format         0  0 to 1     0  times 0.1
 
 acc
   0: 1 where best(hit, refusal) is above 0
@@ -157,7 +157,35 @@ def test_several_answers(run):
 
 
 def test_a_bad_target_is_explained_too(run):
-    assert shown(run, "gelato", "--response", "(200, 150)", "--target", '{"bbox": [1, 2]}') == BAD
+    words = ("explain", "gelato", "--response", "(200, 150)", "--target", '{"bbox": [1, 2]}')
+    result = run(*words)
+    warning = "gelato: the target cannot be used, so that the response is not scored"
+    assert (result.code, result.err, lines(result.out)) == (0, f"warning: {warning}\n", BAD.splitlines())
+    strict = run(*words, "--strict", "--json")
+    assert (strict.code, json.loads(strict.out)["warnings"]) == (1, [warning])
+
+
+def test_a_size_that_is_missing_is_named_with_its_option(run, tmp_path):
+    words = (
+        "gelato",
+        "--response",
+        "(200, 150)",
+        "--target",
+        "[0.1, 0.1, 0.3, 0.2]",
+        "--compare",
+        "gelato-pixel,gui-g1",
+    )
+    model, image = (each["error"] for each in as_json(run, *words)["compared"][1:])
+    assert model == (
+        "field 'model_image_size': got nothing; expected [width, height], because the recipe brings targets in unit "
+        "into model_pixel; give --model-image-size W,H, or --model and --image-size"
+    )
+    assert image.endswith("brings targets in unit into pixel; give --image-size W,H")
+    file = write_rows(tmp_path / "in.jsonl", {"response": "(200, 150)", "target": [0.1, 0.1, 0.3, 0.2]})
+    words = ("gelato", "--file", file, "--row", 0, "--compare", "gelato-pixel,gui-g1")
+    model, image = (each["error"] for each in as_json(run, *words)["compared"][1:])
+    assert model.endswith("; give --model-image-size-column NAME, or --model and --image-size-column")
+    assert image.endswith("; give --image-size-column NAME")
 
 
 @pytest.mark.parametrize("name", collect([]).recipes)

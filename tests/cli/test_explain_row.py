@@ -12,9 +12,9 @@ TABLE = """\
 The group
   row  total  acc  point (pixel)  reason  response
   ──────────────────────────────────────────────────
-    1  1      1    (10, 10)       OK      (10, 10)
-  > 3  1      1    (10, 10)       OK      (10, 10)
-    4  0.5    0    (900, 900)     OK      (900, 900)
+    1      1    1  (10, 10)       OK      (10, 10)
+  > 3      1    1  (10, 10)       OK      (10, 10)
+    4    0.5    0  (900, 900)     OK      (900, 900)
 """
 
 
@@ -60,7 +60,9 @@ def test_the_explanation_is_printed_before_a_picture_fails(run, tmp_path, target
     result = run("explain", *GUI_RCPO[1:], "click", "--file", file, "--row", "0", "--plot", tmp_path / "o.png")
     assert result.code == 2
     assert "not scored · BAD_TARGET" in result.out
-    assert result.err.startswith("error: target of row 0, field ")
+    warning, error = result.err.splitlines()
+    assert warning == "warning: click: the target cannot be used, so that the response is not scored"
+    assert error.startswith("error: target of row 0, field ")
     assert not (tmp_path / "o.png").exists()
 
 

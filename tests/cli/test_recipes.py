@@ -141,17 +141,27 @@ def test_one_recipe(run):
     assert lines(result.out) == lines(GELATO)
 
 
-def test_the_list_has_a_row_a_recipe(run):
+@pytest.mark.parametrize(
+    ("width", "heads", "gelato", "venus"),
+    [
+        (60, "", "", ""),
+        (80, " paper", " Gelato", " UI-Venus Technical..."),
+        (120, " paper answer", " Gelato (200, 150)", " UI-Venus Technical Report [90,70,110,80]"),
+        (150, " paper answer", " Gelato (200, 150)", " UI-Venus Technical Report [90,70,110,80]"),
+    ],
+)
+def test_the_list_has_a_line_a_recipe(run, monkeypatch, width, heads, gelato, venus):
+    monkeypatch.setenv("COLUMNS", str(width))
     result = run("recipes")
     assert (result.code, result.err) == (0, "")
-    rows = lines(result.out)
-    assert rows[1].split() == ["name", "answers", "to", "target", "total", "needs", "paper"]
-    firsts = [row.split()[0] for row in rows[3:] if row[:1].strip()]
-    shown = ["action", "click", "composite", "gui-rcpo"]
-    assert [name for name in firsts if name in gr.list_recipes()] == [*gr.list_recipes(), *shown]
-    gelato = next(row for row in rows if row.startswith("gelato "))
-    assert gelato.split() == ["gelato", "(200,", "150)", "thousandths", "0", "to", "1", "Gelato"]
+    rows = [" ".join(row.split()) for row in lines(result.out)]
+    assert rows[0] == f"name answers in targets in total{heads}"
+    names = [row.split()[0] for row in rows[2 : 2 + len(gr.list_recipes())]]
+    assert names == list(gr.list_recipes())
+    assert f"gelato thousandths unit 0 to 1{gelato}" in rows
+    assert f"ui-venus model_pixel pixel 0 to 1{venus}" in rows
     assert "click is shown with response_space=pixel" in rows
+    assert rows[-1] == "`grounding-rewards recipes NAME` shows all of one."
 
 
 @pytest.mark.parametrize("width", [80, 120])

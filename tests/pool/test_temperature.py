@@ -1,6 +1,7 @@
 """The highest temperature whose accuracy has not collapsed."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.pool.temperature import highest, sweep
+from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.stats.intervals import Bootstrap
 
-SEED_CURVE = {1.1: 0.631, 1.4: 0.634, 1.7: 0.628, 2.0: 0.550}
+SEED_CURVE = {1.1: 631, 1.4: 634, 1.7: 628, 2.0: 550}
+"""Right rollouts of 1,000 by temperature."""
 
 
 def at(right, n=8, **columns):
@@ -23,17 +25,22 @@ def at(right, n=8, **columns):
     return replace(found, **{name: np.asarray(column) for name, column in columns.items()})
 
 
+def highest(curve, **settings):
+    rows = {warm: at([right], n=1000) for warm, right in curve.items()}
+    return sweep(rows, rule="tolerance", **settings).chosen
+
+
 def test_the_tolerance_rule_on_the_worked_example():
     assert highest(SEED_CURVE, reference=1.1, tolerance=0.02) == 1.7
     assert highest(SEED_CURVE) == 1.7
     assert highest(SEED_CURVE, tolerance=0.0) == 1.4
     assert highest(SEED_CURVE, tolerance=0.5) == 2.0
     assert highest(SEED_CURVE, reference=1.4, tolerance=0.005) == 1.4
-    assert highest({1.0: 0.631, 2.0: 0.611}) == 2.0  # exactly the tolerance
+    assert highest({1.0: 631, 2.0: 611}) == 2.0  # exactly the tolerance
 
 
 def test_nothing_above_a_collapsed_temperature_is_chosen():
-    assert highest({1.1: 0.63, 1.4: 0.55, 1.7: 0.63}) == 1.1
+    assert highest({1.1: 630, 1.4: 550, 1.7: 630}) == 1.1
 
 
 HALF = [8, 0] * 50
@@ -52,7 +59,10 @@ def test_bootstrap_against_the_best():
     low, best, hot = found.rows
     # 25 points below, with a standard error of 2.5
     assert (hot.difference, hot.difference_low, hot.difference_high) == pytest.approx((-0.25, -0.299, -0.201), abs=5e-3)
-    assert hot.why.startswith("accuracy 0.2500 below that at 1.4; the interval ends at -0.2")
+    assert re.fullmatch(
+        r"25\.0 points below T 1\.4, 95 % -(29|30)\.\d to -(19|20)\.\d: collapsed, wholly below -1\.0", hot.why
+    )
+    assert low.why == "0.3 points below T 1.4, 95 % -0.6 to +0.0: held, not wholly below -1.0"
     assert best.why == "the best"
     assert (low.difference, low.difference_high) == (pytest.approx(-0.0025), 0.0)  # 2 of 100 samples may all be missed
     assert (best.low, best.high) == pytest.approx((0.403832, 0.596168), abs=1e-6)  # as wilson(50, 100)
@@ -77,9 +87,9 @@ def test_the_tolerance_rule_on_samples():
     assert (found.chosen, found.compared_with) == (1.4, 1.1)
     assert [row.why for row in found.rows] == [
         "the reference",
-        "accuracy 0.0025 below that at 1.1",
-        "accuracy 0.2500 below that at 1.1",
-        "accuracy 0.0000 above that at 1.1; it lies above 1.7, which has collapsed",
+        "0.3 points below T 1.1, 95 % -0.6 to +0.0: held, not more than 2.0 lost",
+        "25.0 points below T 1.1, 95 % -30.0 to -20.0: collapsed, more than 2.0 lost",
+        "equal to T 1.1, 95 % +0.0 to +0.0: held, not more than 2.0 lost; above T 1.7, which has collapsed",
     ]
     assert dict(found.settings) == {"tolerance": 0.02, "confidence": 0.95}
 

@@ -18,6 +18,7 @@ import pytest
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import recorder as module
 from grounding_rewards.tables import shards
+from grounding_rewards.tables.launches import MARK
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards.tables.rollout_columns import COLUMNS
 
@@ -65,7 +66,7 @@ def recorder(tmp_path):
 
 
 def names(directory):
-    return sorted(path.name for path in Path(directory).iterdir())
+    return sorted(path.name for path in Path(directory).iterdir() if path.name != MARK)
 
 
 def responses(directory):
@@ -223,7 +224,7 @@ def test_the_last_file_grows_until_it_is_full(recorder, monkeypatch):
 
 def test_rows_of_a_file_that_was_moved_away_are_not_written_again(recorder, tmp_path):
     recorder.append({"response": ["first"] * 2})
-    (file,) = recorder.directory.iterdir()
+    (file,) = recorder.directory.glob("*.parquet")
     file.rename(tmp_path / file.name)
     recorder.append({"response": ["second"] * 2})
     recorder.close()

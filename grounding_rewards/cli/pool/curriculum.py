@@ -104,7 +104,7 @@ def _report_check(checked: Validation, as_json: bool) -> None:
 
 def _show(manifest: dict[str, Any]) -> None:
     heads = ["stage", "samples", "epochs", "bands", "missing"]
-    table = layout.table(heads, ["samples", "epochs"])
+    table = layout.table(heads, figures=["samples", "epochs"])
     for stage in manifest["stages"]:
         bands = ", ".join(f"{band['band']} {band['taken']}" for band in stage["bands"])
         missing = ", ".join(f"{band['band']} {band['shortfall']}" for band in stage["bands"] if band["shortfall"])
@@ -119,7 +119,8 @@ _LEFT = {"between": "with pass rates between bands", "unmeasured": "with too few
 
 
 def _show_check(checked: Validation) -> None:
-    table = layout.table(["type", "band", "right", "of", "rate", "95 % interval", "in its range"], ["95 % interval"])
+    figures = ["right", "of", "rate", "95 % interval"]
+    table = layout.table(["type", "band", *figures, "in its range"], figures=figures)
     for check in checked.checks:
         for band in check.bands:
             interval = f"{percent(band.low)} to {percent(band.high)}"

@@ -68,11 +68,8 @@ def _show(summary: dict[str, Any]) -> None:
     heads = ["", "samples", "rollouts", "solved", "never", "mixed", "no signal", "accuracy", "parsed"]
     table = layout.table(heads, figures=heads[1:])
     rows = [(str(each["source"]), each) for each in summary["by_source"]] + [("all", summary)]
-    cells = [(name, _cells(counts)) for name, counts in rows]
-    for place, column in enumerate(table.columns[1:]):
-        column.min_width = max(len(heads[place + 1]), *(len(each[place]) for _, each in cells))
-    for name, each in cells:
-        layout.row(table, [name, *each])
+    for name, counts in rows:
+        layout.row(table, [name, *_cells(counts)])
     console = layout.console()
     console.print(table)
     if summary["unscored"]:

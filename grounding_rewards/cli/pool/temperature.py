@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,10 +60,11 @@ def temperature(
     from grounding_rewards.pool.inputs import policies_of, read_input, stats_by_temperature
     from grounding_rewards.pool.temperature import sweep
 
+    together = dict[str, None]()  # a set in order: every temperature of a file warns of the same
     with terminal.progress("comparing temperatures") as advance:
         inputs = [read_input(text) for text in files]
         comparison = sweep(
-            stats_by_temperature(inputs),
+            stats_by_temperature(inputs, lambda text: together.update({text: None})),
             rule=rule.value,
             reference=reference,
             tolerance=tolerance,
@@ -71,6 +73,7 @@ def temperature(
             seed=seed,
             policies=policies_of(inputs),
         )
+        comparison = replace(comparison, warnings=(*comparison.warnings, *together))
         advance(1.0)
     if as_json:
         terminal.print_json(comparison.to_json())

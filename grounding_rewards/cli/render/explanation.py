@@ -51,7 +51,9 @@ def explanation(why: Explanation) -> None:
 def comparison(compared: Sequence[Compared], left_out: Mapping[str, Sequence[str]]) -> None:
     """Print the scores of one response by several recipes."""
     console = layout.console()
-    table = layout.table(["recipe", "total", "range", "acc", "reason", "answers in"], ["total", "range"])
+    table = layout.table(
+        ["recipe", "total", "range", "acc", "reason", "answers in"], ["range"], figures=["total", "acc"]
+    )
     for each in compared:
         total, acc = ("-" if value is None else number(value) for value in (each.total, each.acc))
         cells = [each.recipe, total, range_of(each.low, each.high), acc, each.reason or "-", each.response_space]
@@ -213,7 +215,7 @@ def _together(group: Together) -> Table:
     step, long = group.what == "trajectory", any(mate.length is not None for mate in group.rows)
     heads = ["row", *(["step"] if step else []), *(["length"] if long else []), "total", "acc"]
     heads += [f"point ({group.space})", "reason", "response"]
-    table, mates = layout.table(heads, ["row", "total"]), _chosen(group)
+    table, mates = layout.table(heads, ["row"], figures=["step", "length", "total", "acc"]), _chosen(group)
     for mate in mates:
         own = [str(mate.step)] if step else []
         own += [str(mate.length)] if long else []

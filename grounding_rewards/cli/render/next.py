@@ -8,7 +8,7 @@ from typing import Any
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.pool.report.wording import percent
-from grounding_rewards.pool.selection.filters import NO_SOURCE
+from grounding_rewards.pool.selection.filters import NO_SOURCE, in_words
 
 
 def say(manifest: Mapping[str, Any]) -> None:
@@ -33,7 +33,7 @@ def say(manifest: Mapping[str, Any]) -> None:
 
 
 def _say_suspects(manifest: Mapping[str, Any]) -> None:
-    """Remark on suspects; warn where they are all never-solved samples of a source."""
+    """Remark on suspects; warn where they are all never-solved samples of a source, and these are not few."""
     share = percent(manifest["suspects_share"])
     shown = (
         f"{manifest['suspects']} of {manifest['never_solved']} never-solved samples ({share}) are set aside, for their "
@@ -42,7 +42,7 @@ def _say_suspects(manifest: Mapping[str, Any]) -> None:
     whole = [
         f"{'samples without a source' if name == NO_SOURCE else name} ({each['suspects']})"
         for name, each in manifest["suspects_by_source"].items()
-        if each["suspects"] == each["never_solved"]
+        if each["suspects"] == each["never_solved"] >= _ENOUGH
     ]
     if not whole:
         terminal.note(f"{shown}; look at their labels; --keep-suspects trains on them")
@@ -67,10 +67,12 @@ def say_rounds(inputs: int, rounds: Sequence[int | None]) -> None:
 
 def line(manifest: Mapping[str, Any], out: Path) -> str:
     """Return the whole run in one line."""
-    removed = [f"{step['removed']} {step['name']}" for step in manifest["steps"] if step["removed"]]
-    if manifest["suspects"]:
-        aside = f"{manifest['suspects']} suspects"
-        removed[removed.index(aside)] = f"{aside} ({percent(manifest['suspects_share'])} of the never-solved)"
+    removed = [
+        in_words(step["name"], step["removed"], step["params"])
+        + (f" ({percent(manifest['suspects_share'])} of the never-solved)" if step["name"] == "suspects" else "")
+        for step in manifest["steps"]
+        if step["removed"]
+    ]
     return (
         f"{manifest['kept']} of {manifest['samples']} samples: {manifest['positive']} solved at times and "
         f"{manifest['zero']} never ({percent(manifest['zero_share_actual'])}); left out: "
@@ -80,19 +82,21 @@ def line(manifest: Mapping[str, Any], out: Path) -> str:
 
 def _short(manifest: Mapping[str, Any]) -> str:
     """Return how many never-solved samples are missing, the step that left them out, and the option that changes it."""
-    gone = {step["name"]: step["removed_zero"] for step in manifest["steps"] if step["removed_zero"]}
+    gone = {step["name"]: step for step in manifest["steps"] if step["removed_zero"]}
     text = (
         f"{manifest['zero_quota']} never-solved samples would make {percent(manifest['zero_share'])} of the "
         f"pool, and {manifest['zero']} are left: {manifest['shortfall']} are missing, and none is taken twice"
     )
     if gone:
-        text += f"; {', '.join(f'{name} left out {count}' for name, count in gone.items())}"
+        removed = [in_words(name, step["removed_zero"], step["params"]) for name, step in gone.items()]
+        text += f"; never-solved ones left out: {', '.join(removed)}"
     used = {"--confident"} if manifest["settings"]["confident"] else set()
     advice = [f"{option} {what}" for name, (option, what) in _KEEPING.items() if name in gone and option not in used]
     return "; ".join([text, *advice, "--zero-share 0 asks for none"])
 
 
 _SHOWN = 5  # sources in a warning
+_ENOUGH = 5  # never-solved samples of a source: all of fewer are suspects by chance, as in breakdowns of many values
 _KEEPING = {
     "suspects": ("--keep-suspects", "draws from these"),
     "band": ("--confident", "keeps those whose 95 % interval reaches into the band"),

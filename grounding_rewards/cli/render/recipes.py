@@ -12,32 +12,45 @@ from grounding_rewards.plugins.registry import BUILT_IN
 
 Facts = dict[str, Any]
 
-WIDE = 100
-"""Columns of a terminal from which the list has room for whole titles and longer answers."""
+_OPTIONAL = {"paper": 10, "answer": 24, "needs": 12}
+"""Columns that the list has where so much room is left for them, in this order."""
 
 
 def table(listed: Sequence[Facts]) -> None:
-    """Print the list: a row a recipe, and below it the options that some are built with."""
+    """Print the list: a line a recipe, and below it the options that some are built with."""
     console = layout.console()
-    wide = console.width >= WIDE
     built = [each for each in listed if "error" not in each]
-    heads = ["name", "answers", "from response\nto target", "total", "needs", "paper"]
-    printed = layout.table(heads, ["name"], [_entry(each, wide) for each in built])
-    printed.columns[1].min_width, printed.columns[2].no_wrap = 12, True
-    printed.columns[4].max_width = len("model image")
-    console.print(printed)
+    columns = {
+        "name": [each["name"] for each in built],
+        "answers in": [each["response_space"] for each in built],
+        "targets in": [each["target_space"] for each in built],
+        "total": [bounds_of(each) for each in built],
+    }
+    room = console.width - sum(_width(name, cells) + _GAP for name, cells in columns.items())
+    for name, least in _OPTIONAL.items():
+        if room >= least:
+            cells = [clipped(_cell(name, each), min(room, _LONGEST)) for each in built]
+            columns[name], room = cells, room - _width(name, cells) - _GAP
+    console.print(layout.table([*columns], [*columns], zip(*columns.values(), strict=True)))
     for each in built:
         if each["with"]:
             console.print(layout.text(f"{each['name']} is shown with {settings(each['with'])}"))
+    console.print(layout.text("`grounding-rewards recipes NAME` shows all of one."))
 
 
-def _entry(recipe: Facts, wide: bool) -> list[str]:
-    spaces = f"{recipe['response_space']}\n-> {recipe['target_space']}"
-    needs = "\n".join(recipe["needs"])
-    paper = "ours" if recipe["paper"] == BUILT_IN else recipe["paper"]
-    title = paper if wide else paper.partition(":")[0]
-    answers = clipped(" ".join(_answer(recipe).split()), 80 if wide else 40)
-    return [recipe["name"], answers, spaces, bounds_of(recipe), needs, title]
+_GAP, _LONGEST = 2, 80
+
+
+def _width(name: str, cells: Sequence[str]) -> int:
+    return max(map(len, [name, *cells]))
+
+
+def _cell(name: str, recipe: Facts) -> str:
+    if name == "needs":
+        return ", ".join(recipe["needs"])
+    if name == "answer":
+        return " ".join(_answer(recipe).split())
+    return "ours" if recipe["paper"] == BUILT_IN else str(recipe["paper"]).partition(":")[0]
 
 
 def one(recipe: Facts) -> None:

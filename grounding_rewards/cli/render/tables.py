@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grounding_rewards.cli.render.words import WholeWords
 from grounding_rewards.cli.terminal import printable
 
 
@@ -57,7 +58,7 @@ def table(
         title: a heading.
         wide: leave room between the columns, and empty lines around the table.
     """
-    grid = Table(
+    grid = WholeWords(
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide,
         collapse_padding=not wide,
     )  # fmt: skip
@@ -77,7 +78,7 @@ def table(
 
 def facts(rows: Iterable[Sequence[str]], *, columns: int = 2, gap: int = 2, apart: bool = False) -> Table:
     """Return names and their descriptions, ``gap`` columns between them; ``apart`` leaves lines between rows."""
-    grid = Table.grid(padding=(0, gap, 0, 0))
+    grid = WholeWords.grid(padding=(0, gap, 0, 0))
     for place in range(columns):
         grid.add_column(no_wrap=place == 0, overflow="fold")
     for index, cells in enumerate(rows):
@@ -89,7 +90,7 @@ def facts(rows: Iterable[Sequence[str]], *, columns: int = 2, gap: int = 2, apar
 
 def lines(texts: Iterable[str]) -> Table:
     """Return lines one below the other."""
-    grid = Table.grid()
+    grid = WholeWords.grid()
     grid.add_column(overflow="fold")
     for each in texts:
         row(grid, [each])

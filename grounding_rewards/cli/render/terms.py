@@ -18,7 +18,7 @@ _LINE_BREAK = re.compile(r"\n(?!\w+ = )")  # none before a line that is a formul
 
 def parts(reward: Term) -> Table:
     """Return a row a part: its score, and its share of the total or how else it enters."""
-    table = layout.table(["part", "score", "range", "adds", "enters"], ["part", "score", "range"])
+    table = layout.table(["part", "score", "range", "adds", "enters"], ["part", "range"], figures=["score", "adds"])
     for depth, term in _walk(reward):
         adds = "" if term.contribution is None else number(term.contribution)
         name = f"{'  ' * depth}{term.name}"

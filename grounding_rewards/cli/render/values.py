@@ -11,12 +11,18 @@ from grounding_rewards.explain.formulas import number
 
 
 def clipped(text: str | None, length: int) -> str:
-    """Cut the middle out of a long text; its end where there is little room."""
+    """Cut the middle out of a long text; where there is little room its end, behind a whole word if there is one.
+
+    >>> clipped("Click the blue button", 16), clipped("[100,100,300,200]", 10)
+    ('Click the...', '[100,10...')
+    """
     text = text or ""
     if len(text) <= length:
         return text
     if length < 100:
-        return f"{text[: length - 3]}..."
+        start = text[: length - 3]
+        whole = start if text[length - 3].isspace() else start.rpartition(" ")[0]
+        return f"{whole.rstrip() or start}..."
     half = length // 2
     return f"{text[:half]}... ({len(text) - 2 * half} more characters) ...{text[-half:]}"
 

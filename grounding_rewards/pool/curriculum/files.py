@@ -116,7 +116,7 @@ def write_stages(
         rounds: the rounds that count; None for all.
         seed: seed of the draws.
         validation: a check of the declared bands, for the manifest.
-        reporting: takes notes and progress.
+        reporting: takes notes, warnings and progress.
 
     Returns:
         The manifest.
@@ -143,7 +143,7 @@ def write_stages(
             facts["rounds"] = sorted(set(rounds))
         if validation is not None:
             facts["validation"] = validation.to_json()
-        stats = read_stats(statistics, rounds=rounds)
+        stats = read_stats(statistics, rounds=rounds, warn=reporting.warn)
         advance(0.4)
         if weights:
             return _write_weights(out, stats, curriculum, facts)

@@ -77,6 +77,13 @@ def write_report(
         pools=read.pools, hardest=hardest, suspects=suspects, remarks=tuple(warnings),
     )  # fmt: skip
     pictures = _write(numbers, out, reporting)
+    unread = [sample for sample in (*hardest, *suspects) if not sample.outlines]
+    table = read.parts[-1].table if read.parts else None
+    if unread and table and "target" in table.columns and recipe is None and target_space is None:
+        reporting.note(
+            f"the page has fewer pictures, for the targets of {len(unread)} of {len(hardest) + len(suspects)} samples "
+            "shown name no space, and rollouts no installed recipe; give --recipe NAME or --target-space SPACE"
+        )
     for text in warnings:
         reporting.warn(text)
     return {"page": str(out / PAGE), "pictures": pictures, "warnings": list(warnings), **numbers.to_json()}

@@ -12,6 +12,7 @@ from grounding_rewards.pool.report.samples import ShownSample, shortened
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
 from grounding_rewards.pool.transitions.priors import describe_prior
+from grounding_rewards.pool.transitions.warnings import mixed
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,9 @@ class Section:
 def sections(report: Report) -> Iterator[Section]:
     """Yield all sections of a report, in order."""
     last = report.rounds[-1]["round"] if report.rounds else "the last round"
+    together = [f" {line['round']}: {text}." for line in report.rounds if (text := mixed(line["temperatures"]))]
     by_key = {
-        "rounds": ("Rounds", _ROUNDS, [SectionPart(table=_rounds(report.rounds))]),
+        "rounds": ("Rounds", f"{_ROUNDS}{''.join(together)}", [SectionPart(table=_rounds(report.rounds))]),
         "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [SectionPart(picture=0)]),
         "transitions": (
             "From round to round", _TRANSITIONS, [_moved(place, each) for place, each in enumerate(report.transitions)]

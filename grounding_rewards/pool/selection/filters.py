@@ -46,6 +46,33 @@ class Step:
         return {**vars(self), "per_source": {source: list(counts) for source, counts in self.per_source.items()}}
 
 
+_WORDS = {
+    "not_in_data": "not in the data",
+    "unscored": "without a scored rollout",
+    "exclude_source": "of excluded sources",
+    "min_rollouts": "with fewer than {n} scored rollouts",
+    "not_judged": "not measured by both models",
+    "easy_for_weak": "solved by the weak model",
+    "missed_by_strong": "never solved by the strong model",
+    "all_correct": "always solved",
+    "suspects": "set aside as suspects",
+    "band": "outside the band {low_rate:g} to {high_rate:g}",
+    "limit": "solved at times (over the limit)",
+    "zero_share": "never solved (over quota)",
+}
+"""Descriptions of the samples that each step removes, but for selectors."""
+
+
+def in_words(name: str, removed: int, params: Mapping[str, Any]) -> str:
+    """Describe what a step removed.
+
+    >>> in_words("band", 3, {"low_rate": 0.0, "high_rate": 0.9}), in_words("spread", 2, {"selector": "spread"})
+    ('3 outside the band 0 to 0.9', '2 by selector spread')
+    """
+    words = "by selector {name}" if "selector" in params or name not in _WORDS else _WORDS[name]
+    return f"{removed} {words.format(**{**params, 'name': name})}"
+
+
 class Funnel:
     """Samples that are left, and the steps that led there.
 
@@ -58,7 +85,7 @@ class Funnel:
     >>> funnel.remove("second", np.array([False, True, False])).tolist()
     [1]
     >>> funnel.describe()
-    '3 samples; second removed 1'
+    '3 samples; left out: 1 by selector second'
     """
 
     def __init__(self, stats: SampleStats) -> None:
@@ -92,8 +119,8 @@ class Funnel:
 
     def describe(self) -> str:
         """Describe the removals of each step, for errors."""
-        counts = [f"{step.name} removed {step.removed}" for step in self.steps if step.removed]
-        return "; ".join([f"{len(self.left)} samples", *counts])
+        removed = [in_words(step.name, step.removed, step.params) for step in self.steps if step.removed]
+        return f"{len(self.left)} samples" + (f"; left out: {', '.join(removed)}" if removed else "")
 
     def _counts(self, chosen: NDArray[np.bool_]) -> list[int]:
         return [int(count) for count in np.bincount(self._source[chosen], minlength=len(self._sources))]

@@ -45,8 +45,8 @@ def test_names_and_statistics_of_the_published_step(run, source, tmp_path):  # p
     result = run("pool", "next", source, "--out", out, "--zero-share", "0.2", "--seed", 7)
     assert (result.code, result.out) == (0, "")
     assert result.err == (
-        "15 of 50 samples: 12 solved at times and 3 never (20.0 %); left out: 8 all_correct, 27 zero_share; written to "
-        f"{out}\n"
+        "15 of 50 samples: 12 solved at times and 3 never (20.0 %); left out: 8 always solved, 27 never "
+        f"solved (over quota); written to {out}\n"
     )
     rows = pq.read_table(out).to_pylist()
     assert [row["sample_id"] for row in rows if row["num_correct"]] == sorted(f"part{row}" for row in range(12))
@@ -125,17 +125,26 @@ def test_a_quota_that_cannot_be_met_is_reported_and_nothing_is_taken_twice(run, 
     assert manifest_of(out)["shortfall"] == 15
 
 
+WHICH = "never-solved ones left out"
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--band", "0,0.9"], "band left out 30; --confident keeps those whose 95 % interval reaches into the band; "),
-        (["--band", "0.35,0.9", "--confident"], "band left out 30; "),
-        (["--selector", "learnability"], "learnability left out 30; "),
+        (
+            ["--band", "0,0.9"],
+            "30 outside the band 0 to 0.9; --confident keeps those whose 95 % interval reaches into the band; ",
+        ),
+        (["--band", "0.35,0.9", "--confident"], "30 outside the band 0.35 to 0.9; "),
+        (["--selector", "learnability"], "30 by selector learnability; "),
     ],
 )
 def test_who_left_out_the_never_solved_samples_that_are_missing(run, source, tmp_path, options, reason):
     result = run("pool", "next", source, "--out", tmp_path / "pool.jsonl", *options)
-    assert f"and 0 are left: 3 are missing, and none is taken twice; {reason}--zero-share 0 asks for" in result.err
+    assert (
+        f"and 0 are left: 3 are missing, and none is taken twice; {WHICH}: {reason}--zero-share 0 asks for"
+        in result.err
+    )
     assert "note" not in run("pool", "next", source, "--out", tmp_path / "pool.jsonl", *options, "--zero-share", 0).err
 
 
@@ -179,62 +188,6 @@ def test_filters_and_selectors(run, source, tmp_path):
     assert run("pool", "stats", weak, "--out", tmp_path / "weak.parquet").code == 0
     again = ("pool", "next", source, "--out", out, "--two-model", f"{tmp_path / 'weak.parquet'},{strong}", "--json")
     assert json.loads(run(*again).out)["positive"] == 10
-
-
-def test_suspects_lie_beside_the_pool_with_their_clicks(run, tmp_path):
-    seen = {"image_size": [1000, 1000], "target": '{"bbox": [0, 0, 100, 100], "space": "pixel"}'}
-    there = [{**row, **seen, "x_unit": 0.7, "y_unit": 0.7} for row in rollouts(("zero", 2, 0))]
-    source = write_rows(tmp_path / "rollouts.jsonl", *there, *rollouts(("part", 4, 2), ("far", 4, 0)))
-    out = tmp_path / "pool.jsonl"
-    result = run("pool", "next", source, "--out", out)
-    assert result.err.splitlines() == [
-        "warning: 2 of 6 never-solved samples (33.3 %) are set aside, for their clicks agree on another place than the "
-        "target, and none is left of zero (2): wrong labels look like this, and so does a policy that is sure and "
-        "wrong; look at them; --keep-suspects trains on them",
-        "5 of 10 samples: 4 solved at times and 1 never (20.0 %); left out: 2 suspects (33.3 % of the never-solved), 3 "
-        f"zero_share; written to {out}",
-    ]
-    assert run("pool", "next", source, "--out", out, "--strict").code == 1
-    shown = json.loads(run("pool", "next", source, "--out", out, "--json").out)
-    assert shown["warnings"] == [result.err.splitlines()[0].removeprefix("warning: ")]
-    assert (shown["never_solved"], shown["suspects_share"]) == (6, 2 / 6)
-    assert shown["suspects_by_source"] == {
-        "far": {"never_solved": 4, "suspects": 0}, "zero": {"never_solved": 2, "suspects": 2},
-    }  # fmt: skip
-    assert [(row["sample_id"], row["clicks"]) for row in read_rows(tmp_path / "pool.suspects.jsonl")] == [
-        ("zero0", 8),
-        ("zero1", 8),
-    ]
-    run("pool", "next", source, "--out", out, "--keep-suspects")
-    assert manifest_of(out)["suspects"] == 0
-    assert "pool.suspects.jsonl" not in names(tmp_path)  # what the former run set aside is no longer aside
-
-
-def test_some_suspects_of_a_source_are_no_warning(run, tmp_path):
-    rows = rollouts(("part", 4, 2), ("zero", 3, 0))
-    agree = {"x_unit": 0.7, "y_unit": 0.7, "image_size": [1000, 1000]}
-    some = [{**row, **agree} if row["sample_id"] == "zero1" else row for row in rows]
-    source = write_rows(tmp_path / "rollouts.jsonl", *some)
-    result = run("pool", "next", source, "--out", tmp_path / "pool.jsonl", "--strict")
-    assert result.code == 0
-    assert result.err.startswith("note: 1 of 3 never-solved samples (33.3 %) are set aside, for their clicks agree on ")
-    bare = [{name: value for name, value in row.items() if name != "source"} for row in some if row not in rows]
-    every = write_rows(tmp_path / "every.jsonl", *bare, *rollouts(("part", 4, 2)))
-    result = run("pool", "next", every, "--out", tmp_path / "pool.jsonl")
-    assert "warning: 1 of 1 never-solved samples (100.0 %) are set aside" in result.err
-    assert "and none is left of samples without a source (1): wrong labels" in result.err
-
-
-def test_targets_of_a_known_space_are_no_smaller_than_where_their_clicks_lie(run, tmp_path):
-    seen = {"image_size": [1000, 1000], "target": '{"bbox": [0, 0, 10, 10]}'}
-    there = [{**row, **seen, "x_unit": 0.7 + row["rollout"] * 0.005, "y_unit": 0.7} for row in rollouts(("zero", 2, 0))]
-    source = write_rows(tmp_path / "rollouts.jsonl", *there, *rollouts(("part", 4, 2)))
-    out = tmp_path / "pool.jsonl"
-    run("pool", "next", source, "--out", out)
-    assert manifest_of(out)["suspects"] == 2  # 11 pixels apart, and of the targets nothing is known
-    run("pool", "next", source, "--out", out, "--target-space", "pixel")
-    assert manifest_of(out)["suspects"] == 0  # a target's diagonal is 14
-    assert manifest_of(out)["settings"]["target_space"] == "pixel"
 
 
 def test_own_selectors_are_recorded_as_they_are_named_with_what_their_file_holds(run, source, tmp_path, monkeypatch):
@@ -332,7 +285,7 @@ def test_datasets_loads_the_pool_with_its_images(run, tmp_path):
     ("options", "message"),
     [
         (["--zero-share", "1"], "--zero-share: got 1; a pool of never-solved samples alone"),
-        (["--band", "0.9,0.95"], "no sample left to train on: 50 samples; all_correct removed 8; band removed 42."),
+        (["--band", "0.9,0.95"], "no sample left to train on: 50 samples; left out: 8 always solved, 42 out"),
         (["--band", "0.2"], "--band: got '0.2'; expected LO,HI, two pass rates from 0 to 1, such"),
         (["--band", "a,b"], "--band: got 'a,b'; expected LO,HI"),
         (["--band", "0.9,0.1"], "--band: got '0.9,0.1'; expected LO,HI, two pass rates from 0 to 1"),

@@ -256,3 +256,15 @@ def test_a_pool_of_an_own_recipe_records_whose_form_targets_have(run, tmp_path):
     result = run(*words, "--recipe", "gelato")
     assert json.loads(result.out)["settings"]["recipe"] == {"name": "gelato"}
     assert "not read" not in result.err
+
+
+def test_targets_that_are_not_drawn_are_a_note_that_names_the_options(run, tmp_path, quick):
+    target = {"bbox": [10, 10, 50, 20], "image_size": [100, 100]}
+    source = write_rows(tmp_path / "in.jsonl", *({**row, "target": target} for row in rollouts("a", 0)))
+    shown = run("pool", "report", source, "--out", tmp_path / "page")
+    assert (shown.code, shown.err.splitlines()[0]) == (
+        0,
+        "note: the page has fewer pictures, for the targets of 1 of 1 samples shown name no space, and rollouts no "
+        "installed recipe; give --recipe NAME or --target-space SPACE",
+    )
+    assert "note" not in run("pool", "report", source, "--out", tmp_path / "page", "--target-space", "pixel").err

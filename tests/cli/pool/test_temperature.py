@@ -102,9 +102,9 @@ def test_the_table_on_the_terminal(run, swept):
     assert [line.split()[:2] for line in lines[2:6]] == [["1.1", "50.0"], ["1.4", "*"], ["1.7", "x"], ["2", "x"]]
     assert lines[6:] == [
         "1.1  the reference",
-        "1.4  accuracy 0.0000 above that at 1.1",
-        "1.7  accuracy 0.1250 below that at 1.1",
-        "2    accuracy 0.3750 below that at 1.1",
+        "1.4  equal to T 1.1, 95 % +0.0 to +0.0: held, not more than 2.0 lost",
+        "1.7  12.5 points below T 1.1, 95 % -16.2 to -8.1: collapsed, more than 2.0 lost",
+        "2    37.5 points below T 1.1, 95 % -48.8 to -24.4: collapsed, more than 2.0 lost",
         "",
         "In per cent, over 40 samples.",
         "* chosen, x collapsed, - lower accuracy, though not hotter.",

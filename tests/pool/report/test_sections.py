@@ -59,3 +59,11 @@ def test_rollouts_of_a_sample_are_all_and_places_that_are_missing_are_said():
     assert plain["target"] == "its place is not known"
     (part,) = said(report("", [], hardest=[replace(bare, clicks=np.zeros((0, 2)), unscored=0)]), "hardest")
     assert dict(part.facts)["rollouts"] == "4, none of them right"
+
+
+def test_rounds_of_several_temperatures_are_remarked_on():
+    warm = replace(rounds()[0], temperatures=(0.7, 1.0, 1.3, 1.6))
+    lead, plain = (next(sections(report("", [each]))).lead for each in (warm, rounds()[0]))
+    text = " round 1: rollouts at temperatures 0.7, 1, 1.3, 1.6 count together, and pass rates mix them."
+    assert lead.endswith(text)
+    assert text not in plain

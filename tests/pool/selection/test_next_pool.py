@@ -222,12 +222,18 @@ def test_only_what_can_be_had_is_drawn_from():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"band": (0.9, 0.95)}, "no sample left to train on: 50 samples; all_correct removed 8; band removed 42"),
-        ({"min_rollouts": 9}, "no sample left to train on: 50 samples; min_rollouts removed 50. Positive samples"),
-        ({"available": []}, "no sample left to train on: 50 samples; not_in_data removed 50"),
+        (
+            {"band": (0.9, 0.95)},
+            "no sample left to train on: 50 samples; left out: 8 always solved, 42 outside the band 0.9 to 0.95",
+        ),
+        (
+            {"min_rollouts": 9},
+            "no sample left to train on: 50 samples; left out: 50 with fewer than 9 scored rollouts. Positive",
+        ),
+        ({"available": []}, "no sample left to train on: 50 samples; left out: 50 not in the data"),
         (
             {"band": Band(0.0, 0.2, inclusive=True)},
-            "30 never-solved samples and no positive one left to train on: 50 samples; all_correct removed 8; band",
+            "30 never-solved samples and no positive one left to train on: 50 samples; left out: 8 always solved, 12",
         ),
         ({"limit": 4, "zero_share": 0.9}, "limit: got 4; at zero_share 0.9 not one positive.*expected 10 or more"),
         ({"limit": 0}, "limit: got 0; expected a whole number from 1"),
@@ -258,7 +264,7 @@ def test_an_unknown_source_is_named_with_those_there_are():
 
 
 def test_only_all_correct_samples_and_only_never_solved_ones():
-    with pytest.raises(PoolError, match="no sample left to train on: 3 samples; all_correct removed 3"):
+    with pytest.raises(PoolError, match="no sample left to train on: 3 samples; left out: 3 always solved"):
         next_pool(counted(("easy", 3, 8)), seed=0)
     with pytest.raises(PoolError, match="3 never-solved samples and no positive one left to train on: 3 samples"):
         next_pool(counted(("zero", 3, 0)), seed=0)
