@@ -141,29 +141,6 @@ def test_one_recipe(run):
     assert lines(result.out) == lines(GELATO)
 
 
-@pytest.mark.parametrize(
-    ("width", "heads", "gelato", "venus"),
-    [
-        (60, "", "", ""),
-        (80, " paper", " Gelato", " UI-Venus Technical..."),
-        (120, " paper answer", " Gelato (200, 150)", " UI-Venus Technical Report [90,70,110,80]"),
-        (150, " paper answer", " Gelato (200, 150)", " UI-Venus Technical Report [90,70,110,80]"),
-    ],
-)
-def test_the_list_has_a_line_a_recipe(run, monkeypatch, width, heads, gelato, venus):
-    monkeypatch.setenv("COLUMNS", str(width))
-    result = run("recipes")
-    assert (result.code, result.err) == (0, "")
-    rows = [" ".join(row.split()) for row in lines(result.out)]
-    assert rows[0] == f"name answers in targets in total{heads}"
-    names = [row.split()[0] for row in rows[2 : 2 + len(gr.list_recipes())]]
-    assert names == list(gr.list_recipes())
-    assert f"gelato thousandths unit 0 to 1{gelato}" in rows
-    assert f"ui-venus model_pixel pixel 0 to 1{venus}" in rows
-    assert "click is shown with response_space=pixel" in rows
-    assert rows[-1] == "`grounding-rewards recipes NAME` shows all of one."
-
-
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("words", [(), *[(name,) for name in plugins.collect([]).recipes]], ids=str)
 def test_whatever_is_shown_fits(run, monkeypatch, width, words):

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+import grounding_rewards as gr
 from grounding_rewards.cli.render import tables as layout
+from tests.cli.command import write_rows
 
 HEADS = ["source", "samples", "accuracy", "what it says"]
 ROWS = [["desktop", "8", "50.0 %", "labels that need a look"], ["web", "1,024", "100.0 %", "all right"]]
@@ -79,8 +81,6 @@ def test_no_word_of_a_table_is_broken_and_none_is_lost(rows, width):
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_long_values_of_a_breakdown(run, tmp_path, monkeypatch, width):
-    from tests.cli.command import write_rows
-
     monkeypatch.setenv("COLUMNS", str(width))
     kinds = ["a dropdown menu of several languages", "internationalisation_settings_button"]
     rows = [{"response": "(1, 1)", "target": [0, 0, 2, 2], "kind": kind} for kind in kinds]
@@ -90,3 +90,26 @@ def test_long_values_of_a_breakdown(run, tmp_path, monkeypatch, width):
     assert max(map(len, done.out.splitlines())) <= width
     for word in [*kinds[0].split(), kinds[1], "100.0 %", "95 % interval"]:
         assert word in done.out
+
+
+@pytest.mark.parametrize(
+    ("width", "heads", "gelato", "venus"),
+    [
+        (60, "", "", ""),
+        (80, " paper", " Gelato", " UI-Venus Technical..."),
+        (120, " paper answer", " Gelato (200, 150)", " UI-Venus Technical Report [90,70,110,80]"),
+        (150, " paper answer", " Gelato (200, 150)", " UI-Venus Technical Report [90,70,110,80]"),
+    ],
+)
+def test_the_list_of_recipes_has_a_line_a_recipe(run, monkeypatch, width, heads, gelato, venus):
+    monkeypatch.setenv("COLUMNS", str(width))
+    result = run("recipes")
+    assert (result.code, result.err) == (0, "")
+    rows = [" ".join(row.split()) for row in result.out.splitlines()]
+    assert rows[0] == f"name answers in targets in total{heads}"
+    names = [row.split()[0] for row in rows[2 : 2 + len(gr.list_recipes())]]
+    assert names == list(gr.list_recipes())
+    assert f"gelato thousandths unit 0 to 1{gelato}" in rows
+    assert f"ui-venus model_pixel pixel 0 to 1{venus}" in rows
+    assert "click is shown with response_space=pixel" in rows
+    assert rows[-1] == "`grounding-rewards recipes NAME` shows all of one."
