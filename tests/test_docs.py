@@ -45,6 +45,11 @@ def commands(block: str) -> list[tuple[str, str]]:
     return [(command, output) for command, _, output in parts]
 
 
+def tidy(text: str) -> list[str]:
+    """Lines with words, without the blanks at their ends."""
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
 class Reader:
     """Somebody who types what a page shows, in one folder."""
 
@@ -77,10 +82,10 @@ class Reader:
                     main(words)
                 captured = self.capsys.readouterr()
                 printed = captured.out + captured.err
-                if shown.endswith("\n...\n"):  # the beginning of it
-                    shown = shown.removesuffix("...\n")
-                    printed = printed[: len(shown)]
-                assert (ended.value.code, printed) == (0, shown)
+                lines, expected = tidy(printed), tidy(shown)
+                if expected[-1:] == ["..."]:  # the beginning of it
+                    lines, expected = lines[: len(expected) - 1], expected[:-1]
+                assert (ended.value.code, lines) == (0, expected)
 
     def bash(self, block: str) -> None:
         pairs = [word.partition("=") for word in shlex.split(block.replace("\\\n", " ")) if ".reward_kwargs." in word]

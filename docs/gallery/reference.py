@@ -7,6 +7,7 @@ from typing import Any
 
 from docs.gallery.page import code, environment
 from grounding_rewards import catalogue
+from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.cli.plugins import format_of
 from grounding_rewards.cli.render.values import as_written
@@ -19,6 +20,7 @@ from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason
 from grounding_rewards.tables import rollout_columns
+from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 
 Facts = dict[str, Any]
@@ -147,8 +149,9 @@ def _reason(reason: Reason) -> Facts:
 
 
 def table() -> Facts:
-    """Return the columns of rollout tables and of scores."""
+    """Return the columns that are read, by role, and those of rollout tables and of scores."""
+    read = {role(field): GUESSED[role(field)] for field in vars(Columns())}
     columns = {
         name: (_TYPES[str(kind)], rollout_columns.MEANINGS[name]) for name, kind in rollout_columns.COLUMNS.items()
     }
-    return {"columns": columns, "scores": SCORES}
+    return {"read": read, "columns": columns, "scores": SCORES}

@@ -291,5 +291,8 @@ class TableScorer:
         if self.found is not None and self.found.layout is not None:
             hints.append(f"rows were read as in {self.found.layout.name}; --target-column names another target")
         if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
-            hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column)")
+            computed = ", or --model, which computes it" if error.field.startswith("model") else ""
+            hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column{computed})")
+        if error.expected.endswith("option target_space"):
+            hints.append("on the command line --option target_space=SPACE")
         return TableError(f"{table.path}, {batch.place(row)}: {'; '.join(hints)}")

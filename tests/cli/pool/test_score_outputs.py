@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.batch import table_scorer
 from tests.batch.made import contents, rollouts, small_shards, table
 from tests.cli.command import names, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
@@ -137,15 +138,15 @@ def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatc
         pq.write_table(pa.Table.from_pylist(rows), source, row_group_size=7)
     words = (*SCORE, source, "--recipe", recipe, "--response-space", "thousandths", "--json", "--out")
     whole = json.loads(run(*words, tmp_path / "whole").out)
-    judge, calls = gr.Recipe.evaluate, []
+    score_rows, calls = table_scorer.score_rows, []
 
-    def failing(self, rollouts):
-        calls.append(len(rollouts))
+    def failing(recipe, inputs, *args, **options):
+        calls.append(len(inputs.responses))
         if len(calls) == 4:
             raise OSError("full")
-        return judge(self, rollouts)
+        return score_rows(recipe, inputs, *args, **options)
 
-    monkeypatch.setattr(gr.Recipe, "evaluate", failing)
+    monkeypatch.setattr(table_scorer, "score_rows", failing)
     assert run.error(*words, tmp_path / "out") == "full"
     resumed = json.loads(run(*words, tmp_path / "out").out)
     done = resumed["pieces"]["found"]
