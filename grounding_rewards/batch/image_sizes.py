@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from grounding_rewards.batch.score_rows import Sizes
@@ -58,6 +59,14 @@ class RowImages:
             )
             self.note(self._noted[0])
         return known, why
+
+    def known(self, batch: Batch, rows: Sequence[int]) -> dict[int, tuple[float, float]]:
+        """Return the sizes of some rows' images, as far as these can be read."""
+        sizes = {}
+        for row in rows:
+            with suppress(ConvertError, PictureError):
+                sizes[row] = self._size(batch, row)
+        return sizes
 
     def _size(self, batch: Batch, row: int) -> tuple[float, float]:
         """Return the size of a row's image, of several of the last one, as stored.

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from grounding_rewards.arrays import nowhere
 from grounding_rewards.batch.columns import Columns, FoundColumns, find, has
 from grounding_rewards.batch.image_sizes import RowImages
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
@@ -121,10 +122,10 @@ class TableScorer:
         layout = self.found.layout if self.found else None
         targets = self._named_space or (layout.space if layout else self.recipe.target_space)
         one = len({self.recipe.space, self.recipe.response_space, targets}) == 1 and "screen" not in self.recipe.needs
-        if self.images is None or one:
+        if self.images is None or (one and self.diagnosis is None):
             return False
         schema, top = schema_of(table), self.columns.image.partition(".")[0]
-        if schema is None or top not in schema.names or not has(table, self.columns.image_size):
+        if schema is None or top not in schema.names or not (one or has(table, self.columns.image_size)):
             return True
         from grounding_rewards.tables.parquet import holds_bytes  # pyarrow, which JSON does without
 
@@ -159,8 +160,21 @@ class TableScorer:
         if self.bad_target == "raise" and scored.scores.errors:
             raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
         if self.diagnosis is not None:
-            self.diagnosis.add(scored, place=lambda row: f"{table.path}, {batch.place(row)}")
+            self.diagnosis.add(
+                self._with_sizes(self.diagnosis, batch, scored), place=lambda row: f"{table.path}, {batch.place(row)}"
+            )
         return scored
+
+    def _with_sizes(self, diagnosis: Diagnosis, batch: Batch, scored: RecipeSlice) -> RecipeSlice:
+        """Return scored rows with the sizes by which a diagnosis tries other spaces, where no score needed them."""
+        unknown = np.isnan(scored.rollouts.image_sizes[:, 0])
+        if self.images is None or not self.columns.image or not unknown.any():
+            return scored
+        rows = [row for row in diagnosis.looks_at(len(batch)) if unknown[row]]
+        read = self.images.known(batch, rows)
+        beside = nowhere(len(batch), 2) if scored.sizes[0] is None else scored.sizes[0].copy()
+        beside[list(read)] = list(read.values()) or nowhere(0, 2)
+        return replace(scored, sizes=(beside, scored.sizes[1]))
 
     def _sized(self, images: RowImages, batch: Batch, inputs: Inputs, scored: RecipeSlice) -> RecipeSlice:
         """Return the scores with sizes of images where rows lack them; errors say why there are none."""
@@ -293,6 +307,8 @@ class TableScorer:
         if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
             computed = ", or --model, which computes it" if error.field.startswith("model") else ""
             hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column{computed})")
+        if error.expected.endswith("judges nothing else"):
+            hints.append("--recipe names another, such as click")
         if error.expected.endswith("option target_space"):
             hints.append("on the command line --option target_space=SPACE")
         return TableError(f"{table.path}, {batch.place(row)}: {'; '.join(hints)}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Reason
@@ -44,11 +45,9 @@ class RowSample:
 
     def add(self, scored: RecipeSlice, count: int, start: int) -> None:
         """Offer the first rows of a batch that begins at row number ``start``."""
-        keys = np.arange(start + 1, start + count + 1, dtype=np.uint64) * _GOLDEN
-        chosen = np.flatnonzero(keys < self._below)
+        keys, chosen = _keys(count, start), self.kept(count, start)
         if not len(chosen):
             return
-        chosen = chosen[np.argsort(keys[chosen])[:SIZE]]
         unknown = np.full((len(scored.scores), 2), np.nan)
         sizes = np.stack([unknown if each is None else each for each in scored.sizes], axis=1)
         self._rows += [
@@ -67,7 +66,17 @@ class RowSample:
             self._rows = sorted(self._rows, key=lambda row: row.key)[:SIZE]
             self._below = self._rows[-1].key
 
+    def kept(self, count: int, start: int) -> NDArray[np.int64]:
+        """Return which of the first rows of such a batch are kept."""
+        keys = _keys(count, start)
+        chosen = np.flatnonzero(keys < self._below)
+        return chosen[np.argsort(keys[chosen])[:SIZE]]
+
     @property
     def rows(self) -> list[Row]:
         """The rows, in order."""
         return sorted(self._rows, key=lambda row: row.number)
+
+
+def _keys(count: int, start: int) -> NDArray[np.uint64]:
+    return np.arange(start + 1, start + count + 1, dtype=np.uint64) * _GOLDEN
