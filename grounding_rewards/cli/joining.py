@@ -119,7 +119,7 @@ def _join(
             "--id",
             metavar="COLUMN",
             help="The column of both that names the sample; A,B for several, A=B where the answers call A B. "
-            "Default: sample_id, else id. 7 and '7' differ, but for CSV files.",
+            "Default: sample_id, else id, else an image and an instruction. 7 and '7' differ, but for CSV files.",
             rich_help_panel=_PANEL,
         ),
     ] = None,

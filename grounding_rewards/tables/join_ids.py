@@ -8,12 +8,17 @@ from typing import Any, NamedTuple
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, Note, Table, require_column
+from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.sample_ids import name_of
 
 Key = tuple[str | int, ...]
 """An id: a value of each of its columns."""
 
-_DEFAULT = ("sample_id", "id")
+_DEFAULT = (
+    "sample_id", "id", *(f"{image},{words}" for image in GUESSED["image"] for words in GUESSED["instruction"]),
+)  # fmt: skip
+"""Columns that are the id where none is named: benchmarks without ids name an image and an instruction."""
+
 _SHOWN = 3
 
 
@@ -25,18 +30,18 @@ class IdColumns(NamedTuple):
 
 
 def id_columns(named: str | None, annotations: Table, predictions: Table, note: Note) -> IdColumns:
-    """Return the columns of the id: those that ``named`` names, as of ``matched``, else the first of sample_id and id.
+    """Return the columns of the id: those that ``named`` names, as of ``matched``, else the first that both tables have.
 
     Raises:
         TableError: a table lacks one, or none is named and none is in both.
     """
     both = [name for name in annotations.columns if name in predictions.columns]
     if named is None:
-        named = next((name for name in _DEFAULT if name in both), None)
+        named = next((name for name in _DEFAULT if {*name.split(",")} <= {*both}), None)
         if named is None:
             raise TableError(f"{annotations.path} and {predictions.path}: {_question(annotations, predictions, both)}")
         if named != _DEFAULT[0]:
-            note(f"predictions are joined by column {named}; --id names another")
+            note(f"predictions are joined by {named.replace(',', ' and ')}; --id names others")
     parts = [named] if named in both else named.split(",")
     pairs = [(part, part) if part in both else _pair(part, named) for part in parts]
     for ours, theirs in pairs:
@@ -118,6 +123,6 @@ def _question(annotations: Table, predictions: Table, both: Sequence[str]) -> st
         return f"have no column in common ({first}; {second}); name the id of samples by --id ANNOTATIONS=PREDICTIONS"
     several = f" or --id {','.join(both[:2])}" if len(both) > 1 else ""
     return (
-        f"both have neither sample_id nor id, but {', '.join(both)}; name what holds the id of samples, such as "
+        f"both have neither sample_id nor id nor an image with an instruction, but {', '.join(both)}; name what holds the id of samples, such as "
         f"--id {both[0]}{several}"
     )

@@ -156,7 +156,7 @@ def matched(
         annotations: rows with targets, one a sample. They are held in memory, of images the first bytes alone.
         predictions: rows with responses, any number a sample.
         id: the column that names the sample; several with commas; ``A=B`` where predictions call A B. Without it
-            ``sample_id``, else ``id``.
+            ``sample_id``, else ``id``, else an image and an instruction.
         predicted: names of columns that say something of a prediction.
         unanswered: whether annotations without a prediction are rows.
         note: takes remarks on what became of columns.

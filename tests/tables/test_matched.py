@@ -71,11 +71,19 @@ def test_samples_without_a_prediction_can_be_left_out(join):
     assert messages(join, SAMPLES, ANSWERS, unanswered=False)[1][0].endswith("such as 'b': they are left out")
 
 
+def test_an_image_and_an_instruction_are_the_id_of_benchmarks_without_one(join):
+    samples = [{"img_filename": "a.png", "instruction": text, "bbox": [1, 2, 3, 4]} for text in ("open", "close")]
+    answers = [{"instruction": "close", "img_filename": "a.png", "response": "(2, 3)"}]
+    notes, warnings = messages(join, samples, answers)
+    assert notes == ["predictions are joined by img_filename and instruction; --id names others"]
+    assert warnings == ["1 of 2 samples have no prediction, such as ('a.png', 'open'): they count as wrong"]
+
+
 def test_what_has_no_other_half_is_counted_with_the_first_ids(join, tmp_path):
     samples = [{"id": n} for n in range(9)]
     answers = [{"id": n, "response": ""} for n in (0, "x", None, float("nan"), 7, 11)]
     notes, warnings = messages(join, samples, answers)
-    assert notes == ["predictions are joined by column id; --id names another"]
+    assert notes == ["predictions are joined by id; --id names others"]
     assert warnings == [
         "7 of 9 samples have no prediction, such as 1, 2, 3: they count as wrong",
         f"4 of 6 predictions belong to no sample of {tmp_path / 'samples.jsonl'}, such as 'x', null, null: they are "
@@ -195,8 +203,8 @@ class TestErrors:
     def test_no_id_named(self, join):
         text = self.error(join, [{"file": 1, "text": "", "n": 1}], [{"file": 1, "text": "", "response": ""}])
         assert text.endswith(
-            "both have neither sample_id nor id, but file, text; name what holds the id of samples, such as --id file "
-            "or --id file,text"
+            "both have neither sample_id nor id nor an image with an instruction, but file, text; name what holds the id "
+            "of samples, such as --id file or --id file,text"
         )
 
     def test_nothing_in_common(self, join):
