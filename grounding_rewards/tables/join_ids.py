@@ -30,7 +30,7 @@ class IdColumns(NamedTuple):
 
 
 def id_columns(named: str | None, annotations: Table, predictions: Table, note: Note) -> IdColumns:
-    """Return the columns of the id: those that ``named`` names, as of ``matched``, else the first that both tables have.
+    """Return the columns of the id: those that ``named`` names, as of ``matched``, else the first that are there.
 
     Raises:
         TableError: a table lacks one, or none is named and none is in both.
@@ -123,6 +123,7 @@ def _question(annotations: Table, predictions: Table, both: Sequence[str]) -> st
         return f"have no column in common ({first}; {second}); name the id of samples by --id ANNOTATIONS=PREDICTIONS"
     several = f" or --id {','.join(both[:2])}" if len(both) > 1 else ""
     return (
-        f"both have neither sample_id nor id nor an image with an instruction, but {', '.join(both)}; name what holds the id of samples, such as "
+        f"both have neither sample_id nor id nor an image with an instruction, but {', '.join(both)}; name what holds "
+        "the id of samples, such as "
         f"--id {both[0]}{several}"
     )

@@ -203,8 +203,8 @@ class TestErrors:
     def test_no_id_named(self, join):
         text = self.error(join, [{"file": 1, "text": "", "n": 1}], [{"file": 1, "text": "", "response": ""}])
         assert text.endswith(
-            "both have neither sample_id nor id nor an image with an instruction, but file, text; name what holds the id "
-            "of samples, such as --id file or --id file,text"
+            "both have neither sample_id nor id nor an image with an instruction, but file, text; name what holds the "
+            "id of samples, such as --id file or --id file,text"
         )
 
     def test_nothing_in_common(self, join):
