@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.render.next import line, say
+from grounding_rewards.cli.render.next import say, summary
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def next_round(
         paths = {"out": str(out), "manifest": str(pool_paths(out)["manifest"])}
         terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
     else:
-        sys.stderr.write(terminal.printable(line(manifest, out)) + "\n")
+        sys.stderr.writelines(f"{terminal.printable(line)}\n" for line in summary(manifest, out))
 
 
 def _two(text: str, option: str, expected: str) -> tuple[str, str]:

@@ -65,19 +65,20 @@ def say_rounds(inputs: int, rounds: Sequence[int | None]) -> None:
         )
 
 
-def line(manifest: Mapping[str, Any], out: Path) -> str:
-    """Return the whole run in one line."""
+def summary(manifest: Mapping[str, Any], out: Path) -> list[str]:
+    """Return the lines that say what a run wrote, kept and left out."""
     removed = [
         in_words(step["name"], step["removed"], step["params"])
         + (f" ({percent(manifest['suspects_share'])} of the never-solved)" if step["name"] == "suspects" else "")
         for step in manifest["steps"]
         if step["removed"]
     ]
-    return (
-        f"{manifest['kept']} of {manifest['samples']} samples: {manifest['positive']} solved at times and "
-        f"{manifest['zero']} never ({percent(manifest['zero_share_actual'])}); left out: "
-        f"{', '.join(removed) or 'none'}; written to {out}"
-    )
+    kept = f"{manifest['positive']} sometimes solved, {manifest['zero']} never solved"
+    return [
+        f"{manifest['kept']} of {manifest['samples']} samples written to {out}",
+        f"  kept      {kept} ({percent(manifest['zero_share_actual'])})",
+        f"  left out  {', '.join(removed) or 'none'}",
+    ]
 
 
 def _short(manifest: Mapping[str, Any]) -> str:

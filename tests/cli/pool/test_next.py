@@ -45,8 +45,9 @@ def test_names_and_statistics_of_the_published_step(run, source, tmp_path):  # p
     result = run("pool", "next", source, "--out", out, "--zero-share", "0.2", "--seed", 7)
     assert (result.code, result.out) == (0, "")
     assert result.err == (
-        "15 of 50 samples: 12 solved at times and 3 never (20.0 %); left out: 8 always solved, 27 never "
-        f"solved (over quota); written to {out}\n"
+        f"15 of 50 samples written to {out}\n"
+        "  kept      12 sometimes solved, 3 never solved (20.0 %)\n"
+        "  left out  8 always solved, 27 never solved (over quota)\n"
     )
     rows = pq.read_table(out).to_pylist()
     assert [row["sample_id"] for row in rows if row["num_correct"]] == sorted(f"part{row}" for row in range(12))

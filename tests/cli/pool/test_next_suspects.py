@@ -18,8 +18,9 @@ def test_suspects_lie_beside_the_pool_with_their_clicks(run, tmp_path):
         "warning: 5 of 10 never-solved samples (50.0 %) are set aside, for their clicks agree on another place than "
         "the target, and none is left of zero (5): wrong labels look like this, and so does a policy that is sure and "
         "wrong; look at them; --keep-suspects trains on them",
-        "5 of 14 samples: 4 solved at times and 1 never (20.0 %); left out: 5 set aside as suspects (50.0 % of the "
-        f"never-solved), 4 never solved (over quota); written to {out}",
+        f"5 of 14 samples written to {out}",
+        "  kept      4 sometimes solved, 1 never solved (20.0 %)",
+        "  left out  5 set aside as suspects (50.0 % of the never-solved), 4 never solved (over quota)",
     ]
     assert run("pool", "next", source, "--out", out, "--strict").code == 1
     shown = json.loads(run("pool", "next", source, "--out", out, "--json").out)
