@@ -7,7 +7,7 @@ target, as labels have. Then, as labs do with models of 7B:
 1. GRPO on all training screens; every rollout is recorded.
 2. The highest temperature whose accuracy does not collapse is looked for.
 3. All training screens are measured at it, 8 rollouts each.
-4. The next pool: no screen that is always solved, 20 % never solved to 80 % solved at times.
+4. The next pool: no screen that is always solved, 20 % never solved to 80 % sometimes solved.
 5. GRPO on the pool, at that temperature.
 6. The same screens are measured again, and a report shows what became of them.
 

@@ -10,6 +10,7 @@ from grounding_rewards.batch.layouts import LAYOUTS, Layout, layout_of
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Table, require_column
 from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns
+from grounding_rewards.targets.box_format import BoxFormat
 
 _SOME = 64
 """Number of rows from which columns are guessed."""
@@ -19,7 +20,8 @@ _SOME = 64
 class Columns:
     """Names of a table's columns: each attribute stands for what the column holds; "" for one that is to be found.
 
-    ``a.b`` is the field b of the column a, ``a,b`` are two columns with a width and a height, "none" is no column.
+    ``a.b`` is the field b of the column a, ``a,b`` are two columns with a width and a height (four with a box),
+    "none" is no column.
     """
 
     response: str = ""
@@ -67,13 +69,16 @@ class FoundColumns:
     no_image: str = ""
 
 
-def find(table: Table, columns: Columns, *, label_free: bool = False) -> FoundColumns:
+def find(
+    table: Table, columns: Columns, *, label_free: bool = False, box_format: BoxFormat | None = None
+) -> FoundColumns:
     """Find the columns of a table that have no name yet.
 
     Args:
         table: rows; the first of them decide.
         columns: those that options name.
         label_free: whether no target is needed.
+        box_format: the declared format of boxes.
 
     Raises:
         TableError: a column is missing, or there are two for one thing; names the option to set.
@@ -81,13 +86,13 @@ def find(table: Table, columns: Columns, *, label_free: bool = False) -> FoundCo
     there = frozenset(table.columns)
     named = _named(table, columns, label_free=label_free)
     rows = _first_rows(table, named, there)
-    layout = None if named.target else layout_of(rows, there)
-    if layout is not None:
-        own = {field: name for field, name in layout.columns.items() if name in there}
-        named = named.over({"target": layout.target, **own})
-    asked = {role(field): name or None for field, name in vars(named).items() if field != "image"}
-    taken = there.intersection(vars(named).values())  # a column named for one thing is no guess for another
     try:
+        layout = None if named.target else layout_of(rows, there, box_format)
+        if layout is not None:
+            own = {field: name for field, name in layout.columns.items() if name in there}
+            named = named.over({"target": layout.target, **own})
+        asked = {role(field): name or None for field, name in vars(named).items() if field != "image"}
+        taken = there.intersection(vars(named).values())  # a column named for one thing is no guess for another
         chosen, guesses, remarks = find_columns(rows, asked, dropped=taken)
         if named.image:
             find_columns(rows, {"image": named.image})

@@ -68,7 +68,7 @@ class TableScorer:
         """
         if self.found is not None:
             return self
-        found = find(table, self.columns, label_free=self.recipe.label_free)
+        found = find(table, self.columns, label_free=self.recipe.label_free, box_format=self.box_format)
         layout, box_format, files = found.layout, self.box_format, self.image_files
         for text in (*([layout.note(box_format, self._named_space)] if layout else ()), *found.notes):
             self.on_note(text)

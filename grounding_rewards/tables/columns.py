@@ -20,7 +20,7 @@ GUESSED: dict[str, tuple[str, ...]] = {
     ),
     "target": (
         "target", "reward_model.ground_truth", "ground_truth", "answer", "solution", "bbox", "box", "gt_bbox",
-        "bounding_box", "normalized_bbox", "polygon",
+        "bounding_box", "normalized_bbox", "polygon", "x1,y1,x2,y2",
     ),
     "instruction": ("prompt", "messages", "problem", "instruction", "question", "query"),
     "image": (
@@ -37,6 +37,9 @@ GUESSED: dict[str, tuple[str, ...]] = {
     "source": ("data_source", "source"),
 }  # fmt: skip
 """Names of columns that are taken without an option, by role, in order of preference; the first is the role's own."""
+
+_SEVERAL = {"image-size": 2, "target": 4}
+"""Columns that hold one value of a role together: width and height, the corners of a box."""
 
 _ONE_ONLY = ("response", "target", "instruction", "image")
 _WHAT = {
@@ -65,7 +68,7 @@ def find_columns(
     Args:
         rows: some rows with all columns, and values of all kinds.
         named: columns by role, as options name them; None to guess, "none" or "" for no column. ``a.b`` is the field b
-            of the column a, ``a,b`` are two columns with a width and a height.
+            of the column a, ``a,b`` are two columns with a width and a height, and four the numbers of a box.
         needed: target, instruction or both, where they must be there.
         dropped: columns that are never guessed.
 
@@ -165,7 +168,8 @@ def _images(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[s
 
 
 def _check(named: str, role: str, there: Collection[str]) -> None:
-    parts = named.split(",") if role == "image-size" and named not in there and named.count(",") == 1 else [named]
+    several = named not in there and named.count(",") + 1 == _SEVERAL.get(role)
+    parts = named.split(",") if several else [named]
     for name in parts:
         if name not in there:
             hint = near(name, there) or "."

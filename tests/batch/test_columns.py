@@ -176,7 +176,7 @@ def test_a_guessed_name_stands_in_for_that_of_the_target_alone(tmp_path):
     assert scorer.samples(table, batch, scorer.read_targets(scorer.targets(batch))) == ["a", "a", "a", "9"]
 
 
-ROLES = {"response": GUESSED["response"], "target": GUESSED["target"][2:], "image_size": GUESSED["image-size"][:2]}
+ROLES = {"response": GUESSED["response"], "target": GUESSED["target"][2:-1], "image_size": GUESSED["image-size"][:2]}
 XY = st.integers(0, 99)
 
 

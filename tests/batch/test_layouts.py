@@ -116,12 +116,18 @@ def test_a_benchmark_in_csv_in_the_form_of_pro(tmp_path):
     assert scorer.used(table) == {"response": "response", "target": "bbox", "image_size": "img_size"}
 
 
-def test_boxes_that_all_could_be_corners_are_not_taken_for_sizes():
-    columns = [*SPOT]
-    rows = [{**SPOT, "bbox": [place, place, place + 9, place + 9]} for place in range(8)]
-    assert layout_of(rows, columns) is None
-    assert layout_of(rows[:7], columns) is SCREENSPOT
-    assert layout_of([*rows, SPOT], columns) is SCREENSPOT
+@pytest.mark.parametrize(("clear", "words"), [(0, "all"), (2, "all but 2")])
+def test_boxes_that_could_be_corners_are_a_question(clear, words):
+    rows = [{**SPOT, "bbox": [place, place, place + 9, place + 9]} for place in range(10 - clear)]
+    rows += [SPOT] * clear
+    with pytest.raises(TableError) as caught:
+        layout_of(rows, [*SPOT])
+    assert str(caught.value) == (
+        f"rows have the fields of ScreenSpot, whose boxes are x y w h, and {words} of the first 10 could be x1 y1 x2 "
+        "y2, as in converted copies: which are they? Give --box-format xywh or xyxy"
+    )
+    assert layout_of(rows, [*SPOT], BoxFormat.XYXY) is SCREENSPOT
+    assert layout_of([*rows, SPOT, SPOT, SPOT], [*SPOT]) is SCREENSPOT or clear == 0
 
 
 def test_pixels_on_the_hub_are_no_shares():
@@ -159,7 +165,7 @@ ANY = ONE | st.lists(ONE | st.lists(ONE, max_size=3), max_size=5)
 @given(st.sampled_from(LAYOUTS), st.dictionaries(st.sampled_from(["bbox", "box_type", "box_coordinates"]), ANY))
 def test_any_row_is_a_target_or_an_error_of_it(layout, row):
     assert isinstance(layout.wire(row, CoordSpace.PIXEL), dict | TargetError)
-    layout_of([row], ["bbox", "data_type", "data_source", "file_name", "img_filename"])
+    layout_of([row], ["bbox", "data_type", "data_source", "file_name", "img_filename"], BoxFormat.XYWH)
 
 
 def test_fields_of_layouts():

@@ -183,6 +183,23 @@ def test_pro_and_osworld_need_no_flag_but_the_space(run, tmp_path):
     assert err.startswith("note: rows as in OSWorld-G: box_coordinates is x y w h in pixels, or a polygon's corners")
 
 
+def test_csv_with_a_column_for_each_corner(run, tmp_path):
+    path = tmp_path / "showdown.csv"
+    path.write_text(
+        "id,image,instruction,x1,y1,x2,y2,width,height,prediction\n"
+        'a,1.webp,open,60,200,180,240,1440,900,"(83, 244)"\n'
+        'b,1.webp,open,60,200,180,240,1440,900,"(83, 280)"\n'
+    )
+    result = run("eval", path, "--response-space", "thousandths", "--json")
+    (entry,) = json.loads(result.out)
+    assert (entry["correct"], entry["n"]) == (1, 2)
+    assert entry["columns"]["target"] == "x1,y1,x2,y2"
+    assert "note: target: column x1,y1,x2,y2, by its name; --target-column names another" in result.err
+    words = ("--response-space", "thousandths", "--target-column")
+    assert json.loads(run("eval", path, *words, "x1,y1,x2,y2", "--json").out)[0]["correct"] == 1
+    assert "no column 'x1,y1,x2'" in run.error("eval", path, *words, "x1,y1,x2")
+
+
 def test_csv_with_width_and_height(run, tmp_path):
     source = tmp_path / "in.csv"
     source.write_text(

@@ -97,7 +97,7 @@ def next_round(
 ) -> None:
     """Draw the next round's pool from the last round's rollouts.
 
-    Samples that are always solved are set aside in a file of their own; samples that are solved at times are kept;
+    Samples that are always solved are set aside in a file of their own; samples that are sometimes solved are kept;
     never-solved ones are drawn until they make `--zero-share` of the pool. Where there are fewer, the shortfall is
     reported, and no sample is taken twice. Never-solved samples whose clicks agree on another place are set aside:
     look at them. A warning names sources of which none is left then: a policy that is sure and wrong looks the same as

@@ -113,7 +113,7 @@ def _show(sweep: Sweep) -> None:
         f"In per cent, over {sweep.samples:,} samples{left_out}.",
         "* chosen, x collapsed, - lower accuracy, though not hotter.",
         "right: mean pass rate, with its 95 % interval; never: samples never solved;",
-        f"difference: its 95 % interval against {sweep.compared_with:g}; mixed: samples solved at times;",
+        f"difference: its 95 % interval against {sweep.compared_with:g}; mixed: samples sometimes solved;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
     ):
         console.print(layout.text(line))

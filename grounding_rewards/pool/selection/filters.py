@@ -57,7 +57,7 @@ _WORDS = {
     "all_correct": "always solved",
     "suspects": "set aside as suspects",
     "band": "outside the band {low_rate:g} to {high_rate:g}",
-    "limit": "solved at times (over the limit)",
+    "limit": "sometimes solved (over the limit)",
     "zero_share": "never solved (over quota)",
 }
 """Descriptions of the samples that each step removes, but for selectors."""

@@ -54,7 +54,7 @@ def zero_quota(positive: int, zero_share: Any) -> int:
     one fifth here, not the float next to it.
 
     Args:
-        positive: number of samples that are solved at times, from 0.
+        positive: number of samples that are sometimes solved, from 0.
         zero_share: f, from 0 to below 1.
 
     Raises:

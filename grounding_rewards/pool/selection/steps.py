@@ -34,7 +34,7 @@ class NextPool:
     Attributes:
         stats: all m samples.
         zero: rows of the pool's never-solved samples.
-        positive: rows of its others, solved at times and never all-correct.
+        positive: rows of its others, sometimes solved and never all-correct.
         easy: rows of all-correct samples, set aside.
         suspects: rows of samples whose label needs a look, set aside.
         never: rows of the never-solved samples among which the suspects were, by name of the source.

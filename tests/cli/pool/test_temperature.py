@@ -109,7 +109,7 @@ def test_the_table_on_the_terminal(run, swept):
         "In per cent, over 40 samples.",
         "* chosen, x collapsed, - lower accuracy, though not hotter.",
         "right: mean pass rate, with its 95 % interval; never: samples never solved;",
-        "difference: its 95 % interval against 1.1; mixed: samples solved at times;",
+        "difference: its 95 % interval against 1.1; mixed: samples sometimes solved;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
         "1.4 is the highest before accuracy collapses (tolerance).",
     ]
