@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
 from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.earlier_scores import check_once, left_out
+from grounding_rewards.batch.earlier_scores import check_once, left_out, renamed
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice
@@ -183,9 +183,9 @@ class _Rescorer:
     ) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
         sources = list[RolloutFile]()
-        gone = left_out(self.rollouts, tables, self.scorer.recipe, columns, self.note, warn)
-        for table, state in zip(tables, states, strict=True):
-            sources.append(RolloutFile.of(table, gone, state, self.note))
+        gone = left_out(self.rollouts, tables, self.scorer.recipe, self.note, warn)
+        for table, named, state in zip(tables, columns, states, strict=True):
+            sources.append(RolloutFile.of(table, gone | renamed(named), state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 
