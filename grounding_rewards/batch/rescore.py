@@ -109,7 +109,7 @@ def rescore(
         rollouts: rows with responses and targets, or the files that hold them.
         recipe: the recipe, built by ``grounding_rewards.recipe``, so that the manifest can hold its name and options.
         out: the directory.
-        columns: names of the columns of the rollouts; those without one are found in each file.
+        columns: names of the columns of the rollouts; those without one are looked for in each file.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
         box_format: how boxes of targets are written, as of ``Targets.from_list``; the directory has them as xyxy.
         image_files: reads sizes that rows lack and conversions need from their images; None reads none.
