@@ -233,6 +233,7 @@ class _Rescorer:
             "plugins": plugins_named(config),
             "columns": {name: ", ".join(dict.fromkeys(getattr(each, name) for each in columns)) for name in _NAMED},
             "image_root": (scorer.image_files and scorer.image_files.root) or None,
+            "image_column": scorer.columns.image or None,
             "bad_target": str(scorer.bad_target),
             "box_format": scorer.box_format and str(scorer.box_format),
             "inputs": self.rollouts.inputs(),
