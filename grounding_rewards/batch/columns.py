@@ -18,7 +18,7 @@ _SOME = 64
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of a table's columns: each attribute stands for what the column holds; "" for one that is to be found.
+    """Names of a table's columns: each attribute stands for what the column holds; "" for one that is still open.
 
     ``a.b`` is the field b of the column a, ``a,b`` are two columns with a width and a height (four with a box),
     "none" is no column.
@@ -37,7 +37,7 @@ class Columns:
         return "" if getattr(self, field) == getattr(OWN, field) else f"; --{role(field)}-column names another"
 
     def over(self, others: Mapping[str, str]) -> Columns:
-        """Return these names, and others in place of those that are to be found."""
+        """Return these names, and others in place of those that are open."""
         return Columns(**{field: name or others.get(field, "") for field, name in vars(self).items()})
 
 
@@ -51,7 +51,7 @@ OWN = Columns(**{field: GUESSED[role(field)][0] for field in vars(Columns())})
 
 
 @dataclass(frozen=True)
-class FoundColumns:
+class ResolvedColumns:
     """Columns of one table.
 
     Attributes:
@@ -69,10 +69,10 @@ class FoundColumns:
     no_image: str = ""
 
 
-def find(
+def resolve(
     table: Table, columns: Columns, *, label_free: bool = False, box_format: BoxFormat | None = None
-) -> FoundColumns:
-    """Find the columns of a table that have no name yet.
+) -> ResolvedColumns:
+    """Resolve the columns of a table that have no name yet.
 
     Args:
         table: rows; the first of them decide.
@@ -105,7 +105,7 @@ def find(
     fields = {name.replace("-", "_"): column for name, column in chosen.items()}
     refused = {field: name for field, name in vars(columns).items() if name == NONE}
     known = Columns(**fields, image=image).over(refused).over(vars(OWN))
-    return FoundColumns(known, layout, frozenset(name.replace("-", "_") for name in guesses), tuple(notes), no_image)
+    return ResolvedColumns(known, layout, frozenset(name.replace("-", "_") for name in guesses), tuple(notes), no_image)
 
 
 def _named(table: Table, columns: Columns, *, label_free: bool) -> Columns:

@@ -21,10 +21,8 @@ _SCORED = frozenset({"total", "acc", "valid", "x", "y", "reason", "dialect"})
 _KEY = ("sample_id", "round", "rollout")
 
 
-def left_out(
-    rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, columns: Sequence[Columns], note: Note, warn: Note
-) -> set[str]:
-    """Return columns that are not written again: earlier scores, and what is called otherwise from now on."""
+def left_out(rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, note: Note, warn: Note) -> set[str]:
+    """Return columns that are not written again: earlier scores, and what takes their names."""
     known = {name for table in tables for name in table.columns}
     parts, stay = _parts(rollouts, recipe) if "recipe" in known else (set[str](), list[str]())
     scored = _SCORED - set(COLUMNS) if known >= _SCORED else frozenset[str]()
@@ -37,9 +35,12 @@ def left_out(
             f"{', '.join(f'{name!r:.80}' for name in stay[:3])}; a name in a file is never loaded as code, so the "
             "columns of their parts are unknown and stay as they are"
         )
-    own = vars(OWN).items()
-    renamed = {getattr(each, role) for each in columns for role, name in own if role != "image"} - {*vars(OWN).values()}
-    return {*gone, *recipe.parts, *renamed, "correct"}
+    return {*gone, *recipe.parts, "correct"}
+
+
+def renamed(columns: Columns) -> set[str]:
+    """Return columns of one table that are called otherwise from now on; another table may have more by these names."""
+    return {name for role, name in vars(columns).items() if role != "image"} - {*vars(OWN).values()}
 
 
 def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grounding_rewards.batch.columns import OWN, FoundColumns
+from grounding_rewards.batch.columns import OWN, ResolvedColumns
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.base import Batch
@@ -71,7 +71,7 @@ def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFi
     names = ", ".join(str(source.table.path) for source in sources[:3])
     shown = SimpleNamespace(path=names, columns=scorer.schema.names)  # stands for the table in errors
     # Columns have the names of a rollout table by now, whatever they were called in the files.
-    plain = replace(scorer.scorer, columns=OWN, found=FoundColumns(OWN), box_format=None, images=None)
+    plain = replace(scorer.scorer, columns=OWN, resolved=ResolvedColumns(OWN), box_format=None, images=None)
     scorer = replace(scorer, scorer=plain)
     with file.open("rb") as opened:
         table = pq.read_table(opened, schema=scorer.schema)

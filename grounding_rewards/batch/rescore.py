@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
 from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.earlier_scores import check_once, left_out
+from grounding_rewards.batch.earlier_scores import check_once, left_out, renamed
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice
@@ -109,7 +109,7 @@ def rescore(
         rollouts: rows with responses and targets, or the files that hold them.
         recipe: the recipe, built by ``grounding_rewards.recipe``, so that the manifest can hold its name and options.
         out: the directory.
-        columns: names of the columns of the rollouts; those without one are found in each file.
+        columns: names of the columns of the rollouts; those without one are looked for in each file.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
         box_format: how boxes of targets are written, as of ``Targets.from_list``; the directory has them as xyxy.
         image_files: reads sizes that rows lack and conversions need from their images; None reads none.
@@ -183,9 +183,9 @@ class _Rescorer:
     ) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
         sources = list[RolloutFile]()
-        gone = left_out(self.rollouts, tables, self.scorer.recipe, columns, self.note, warn)
-        for table, state in zip(tables, states, strict=True):
-            sources.append(RolloutFile.of(table, gone, state, self.note))
+        gone = left_out(self.rollouts, tables, self.scorer.recipe, self.note, warn)
+        for table, named, state in zip(tables, columns, states, strict=True):
+            sources.append(RolloutFile.of(table, gone | renamed(named), state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 
@@ -233,6 +233,7 @@ class _Rescorer:
             "plugins": plugins_named(config),
             "columns": {name: ", ".join(dict.fromkeys(getattr(each, name) for each in columns)) for name in _NAMED},
             "image_root": (scorer.image_files and scorer.image_files.root) or None,
+            "image_column": scorer.columns.image or None,
             "bad_target": str(scorer.bad_target),
             "box_format": scorer.box_format and str(scorer.box_format),
             "inputs": self.rollouts.inputs(),

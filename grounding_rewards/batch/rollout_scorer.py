@@ -59,10 +59,9 @@ class RolloutScorer:
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
-        found = self.scorer.found
-        if self.scorer.box_format not in (None, BoxFormat.XYXY) or (found and found.layout):
+        if self.scorer.box_format not in (None, BoxFormat.XYXY) or self.scorer.layout is not None:
             arrays["target"] = self._as_xyxy(batch, arrays["target"])
-        if (found and "image_size" in found.guessed) or (self.scorer.images is not None and not alone):
+        if self.scorer.guessed("image_size") or (self.scorer.images is not None and not alone):
             known = self.scorer.needed_sizes(source.table, batch)
             written = [None] * len(batch) if known is None else [size and [*size] for size in known]
             arrays["image_size"] = pa.array(written, arrays["image_size"].type)

@@ -10,8 +10,9 @@ from typing import Any, get_args
 import numpy as np
 
 from grounding_rewards.arrays import nowhere
-from grounding_rewards.batch.columns import Columns, FoundColumns, find, has
+from grounding_rewards.batch.columns import Columns, ResolvedColumns, has, resolve
 from grounding_rewards.batch.image_sizes import RowImages
+from grounding_rewards.batch.layouts import Layout
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.image_sizes import read_size
@@ -34,7 +35,7 @@ from grounding_rewards.targets.read import PLACES
 class TableScorer:
     """Score batches of a table; errors name the file and the row.
 
-    Columns without names are found in each table: ``of`` returns the scorer of one table.
+    Columns without names are looked for in each table: ``of`` returns the scorer of one table, with ``resolved``.
     ``box_format`` says how boxes are written, as of ``Targets.from_list``.
     ``image_files`` reads sizes that rows lack and conversions need from the images that rows name, by default in the
     folder of the table; None reads no images.
@@ -50,7 +51,7 @@ class TableScorer:
     bad_target: str = "raise"
     box_format: BoxFormat | None = None
     image_files: ImageFiles | None = None
-    found: FoundColumns | None = None
+    resolved: ResolvedColumns | None = None
     images: RowImages | None = field(default=None, repr=False)
     on_note: Note = field(default=lambda text: None, repr=False, compare=False)
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
@@ -66,18 +67,27 @@ class TableScorer:
         Raises:
             TableError: a column is missing, or there are two for one thing; names the option to set.
         """
-        if self.found is not None:
+        if self.resolved is not None:
             return self
-        found = find(table, self.columns, label_free=self.recipe.label_free, box_format=self.box_format)
-        layout, box_format, files = found.layout, self.box_format, self.image_files
-        for text in (*([layout.note(box_format, self._named_space)] if layout else ()), *found.notes):
+        resolved = resolve(table, self.columns, label_free=self.recipe.label_free, box_format=self.box_format)
+        layout, box_format, files = resolved.layout, self.box_format, self.image_files
+        for text in (*([layout.note(box_format, self._named_space)] if layout else ()), *resolved.notes):
             self.on_note(text)
         if layout is not None:
             box_format = box_format or layout.box_format
         if files is not None:
             files = replace(files, root=files.root or str(folder_of(table.path).absolute()))
-        images = None if files is None else RowImages(files, found.columns.image, self.on_note, found.no_image)
-        return replace(self, columns=found.columns, found=found, box_format=box_format, images=images)
+        images = None if files is None else RowImages(files, resolved.columns.image, self.on_note, resolved.no_image)
+        return replace(self, columns=resolved.columns, resolved=resolved, box_format=box_format, images=images)
+
+    @property
+    def layout(self) -> Layout | None:
+        """The benchmark's layout of the table; None for another one."""
+        return self.resolved.layout if self.resolved else None
+
+    def guessed(self, field: str) -> bool:
+        """Return True where the column of an attribute of ``columns`` was guessed."""
+        return self.resolved is not None and field in self.resolved.guessed
 
     @property
     def _named_space(self) -> CoordSpace | None:
@@ -99,7 +109,7 @@ class TableScorer:
         Raises:
             TableError: a column is missing.
         """
-        if self.found is None:
+        if self.resolved is None:
             return self.of(table).batches(table, by=by, whole=whole)
         for name in by:
             require_column(table, name, "--by")
@@ -113,14 +123,12 @@ class TableScorer:
 
     def reads(self, table: Table) -> tuple[str, ...]:
         """Return the columns of a table that scoring reads."""
-        layout = self.found.layout if self.found else None
         names = {**vars(self.columns), **({} if self._reads_images(table) else {"image": ""})}
-        return columns_read([*names.values(), *(sorted(layout.reads) if layout else ())])
+        return columns_read([*names.values(), *(sorted(self.layout.reads) if self.layout else ())])
 
     def _reads_images(self, table: Table) -> bool:
         """Return True where images may be needed; their bytes are not read for the few rows that lack a size."""
-        layout = self.found.layout if self.found else None
-        targets = self._named_space or (layout.space if layout else self.recipe.target_space)
+        targets = self._named_space or (self.layout.space if self.layout else self.recipe.target_space)
         one = len({self.recipe.space, self.recipe.response_space, targets}) == 1 and "screen" not in self.recipe.needs
         if self.images is None or (one and self.diagnosis is None):
             return False
@@ -138,7 +146,7 @@ class TableScorer:
             TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
                 compared, or a target cannot be used under ``"raise"``; names the file and the row.
         """
-        if self.found is None:
+        if self.resolved is None:
             return self.of(table).score(table, batch, groups=groups)
         reads_extras, targets = self.recipe.reads_extras, self.targets(batch)
         inputs = Inputs(
@@ -192,10 +200,9 @@ class TableScorer:
 
     def targets(self, batch: Batch) -> list[Any]:
         """Return the targets of a batch; of a layout in the wire form, or the error of a row without one."""
-        if self.found is not None and self.found.layout is not None:
-            layout = self.found.layout
-            space = None if self._named_space else layout.space  # a space in the target would go before the option
-            return [layout.wire(row, space) for row in batch.rows]
+        if self.layout is not None:
+            space = None if self._named_space else self.layout.space  # one in the target would go before the option
+            return [self.layout.wire(row, space) for row in batch.rows]
         values, place = batch.column(self.columns.target), self.columns.target.rpartition(".")[2]
         if place in PLACES and self.recipe.native is None:  # a column polygon of bare lists
             return [{place: value} if isinstance(value, list) else value for value in values]
@@ -223,7 +230,7 @@ class TableScorer:
         A row without either whose target cannot be read is a sample of its own.
         """
         names: list[Hashable] = []
-        stands_in = self.found is not None and "id" in self.found.guessed
+        stands_in = self.guessed("id")
         for row, sample in enumerate(batch.column(self.columns.id)):
             target = targets.rows[row]
             if stands_in and target is not None and target.id is not None:
@@ -279,7 +286,7 @@ class TableScorer:
     def image_sizes(self, table: Table, batch: Batch, targets: Sequence[Any]) -> Sizes | None:
         """Return the column of image sizes, or None where no row has one; of a guess only what targets do not say."""
         sizes = self.sizes(table, batch, self.columns.image_size)
-        if sizes is None or self.found is None or "image_size" not in self.found.guessed:
+        if sizes is None or not self.guessed("image_size"):
             return sizes
         own = self.read_targets(targets).rows
         return [None if target and target.image_size else size for target, size in zip(own, sizes, strict=True)]
@@ -302,8 +309,8 @@ class TableScorer:
         name = value_at(batch.rows[row], self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))
         hints = [str(named)]
-        if self.found is not None and self.found.layout is not None:
-            hints.append(f"rows were read as in {self.found.layout.name}; --target-column names another target")
+        if self.layout is not None:
+            hints.append(f"rows were read as in {self.layout.name}; --target-column names another target")
         if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
             computed = ", or --model, which computes it" if error.field.startswith("model") else ""
             hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column{computed})")

@@ -22,6 +22,7 @@ from grounding_rewards.checks.row_sample import Row, RowSample
 from grounding_rewards.checks.space_fit import fit_spaces
 from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.errors import TargetError
+from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
@@ -41,7 +42,7 @@ _SOME, _REFUSED, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.01, 0.25
 """Shares of rows: unread and refused ones above these, and hits below, are findings."""
 
 _TEXT = 1 << 22
-"""Characters that other dialects are tried on."""
+"""Characters that other settings are tried on: each of them reads all texts anew, and hostile ones are slow to read."""
 
 _ENOUGH = 50
 """Rows that are read, and could be right."""
@@ -159,12 +160,18 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
 
     def findings(self) -> list[Finding]:
         """Return what looks wrong so far, the gravest first."""
-        rows = self._sample.rows
+        rows = self._rows_to_try()
         unread = self._empty() or self._unread(rows)
         space = self._space(rows)
         several = [*self._bad_targets(), *unread, *space, *self._suspicious(space), *self._never_done(rows)]
         # Where answers are not read at all, refusals are not either, and nothing hits.
         return [*several, *([] if unread else self._refusals()), *([] if unread or space else self._misses())]
+
+    def _rows_to_try(self) -> list[Row]:
+        """Return the kept rows; where their texts are long, every second, third, ... of them."""
+        rows = self._sample.rows
+        length = sum(min(len(row.response or ""), MAX_LENGTH) for row in rows)
+        return rows[:: max(1, -(-length // _TEXT))]
 
     def _finding(
         self, code: Code, severity: Severity, count: int, message: str, fix: str, reasons: Sequence[Reason] = ()
@@ -197,7 +204,6 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if count < _FEW or count < _SOME * self.valid:
             return []
         rows = [row for row in sample if row.reason in _UNREAD]
-        rows = rows[: 1 + int(np.searchsorted(np.cumsum([len(row.response or "") for row in rows]), _TEXT))]
         numbers = any(re.search("[0-9]", row.response or "") for row in rows)
         other = other_reading(self.recipe, rows, self.box_format) if numbers else None
         example = self.recipe.example and f", such as {_shortened(self.recipe.example.response)}"

@@ -58,8 +58,8 @@ def report(findings: Iterable[Finding], file: str = "") -> list[dict[str, Any]]:
     plain = []
     for finding in findings:
         text = str(finding)
-        say = note if finding.severity is Severity.NOTE else warn
-        say(text if file in text else f"{file}: {text}")
+        output = note if finding.severity is Severity.NOTE else warn
+        output(text if file in text else f"{file}: {text}")
         plain.append(finding.to_dict())
     return plain
 

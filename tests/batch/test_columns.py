@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch.columns import OWN, Columns, find
+from grounding_rewards.batch.columns import OWN, Columns, resolve
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
@@ -24,7 +24,7 @@ ROW = {"response": "(100, 50)", "target": BOX}
 
 
 def found(tmp_path: Path, *rows: dict[str, Any], **named: str) -> Any:
-    return find(open_table(write_rows(tmp_path / "in.jsonl", *rows)), Columns(**named))
+    return resolve(open_table(write_rows(tmp_path / "in.jsonl", *rows)), Columns(**named))
 
 
 def test_own_names_are_taken_without_a_word(tmp_path):
@@ -129,7 +129,7 @@ def test_none_prevents_a_guess(tmp_path):
 
 def test_a_recipe_without_targets_asks_for_none(tmp_path):
     table = open_table(write_rows(tmp_path / "in.jsonl", {"pred": "a", "bbox": 1, "answer": 2}))
-    assert find(table, Columns(), label_free=True).columns.response == "pred"
+    assert resolve(table, Columns(), label_free=True).columns.response == "pred"
 
 
 def test_parquet_reads_no_images_to_guess(tmp_path, monkeypatch):
@@ -139,7 +139,7 @@ def test_parquet_reads_no_images_to_guess(tmp_path, monkeypatch):
     asked: list[Any] = []
     batches = table.batches
     monkeypatch.setattr(table, "batches", lambda columns, **more: asked.extend(columns) or batches(columns, **more))
-    columns = find(table, Columns()).columns
+    columns = resolve(table, Columns()).columns
     assert (columns.response, columns.target, columns.image) == ("output", "bbox", "image")
     assert not {"image", "other"} & {*asked}
 
@@ -147,7 +147,7 @@ def test_parquet_reads_no_images_to_guess(tmp_path, monkeypatch):
 def test_rows_without_guesses_are_read_once(tmp_path, monkeypatch):
     table = open_table(write_rows(tmp_path / "in.jsonl", {**ROW, "sample_id": "a", "note": "x"}))
     monkeypatch.setattr(table, "batches", None)
-    assert find(table, Columns()).columns == OWN
+    assert resolve(table, Columns()).columns == OWN
 
 
 def score(tmp_path: Path, *rows: dict[str, Any], columns: Columns | None = None) -> gr.Scores:

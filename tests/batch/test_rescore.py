@@ -12,7 +12,7 @@ from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
-from tests.batch.made import gelato, rollouts, small_shards, table
+from tests.batch.made import BOX, HIT, gelato, rollouts, small_shards, table, votes
 from tests.cli.command import names, write_rows
 
 
@@ -119,3 +119,12 @@ def test_arguments_that_do_not_fit(tmp_path):
     with pytest.raises(TableError, match="lies in the input"):
         gelato(source, source)
     assert names(tmp_path) == ["in.jsonl"]
+
+
+@pytest.mark.parametrize("score", [gelato, votes])
+def test_a_column_that_one_file_renames_stays_in_another_that_does_not(tmp_path, score):
+    one = write_rows(tmp_path / "one.jsonl", {"id": "a", "response": HIT, "target": BOX, "image_size": [9, 9]})
+    two = write_rows(tmp_path / "two.jsonl", *rollouts(1, id="kept", image_size=[9, 9]))
+    score(tmp_path / "out", one, two)
+    rows = table(tmp_path / "out")
+    assert sorted((row["sample_id"], row["id"]) for row in rows) == [("a", None), ("s0", "kept")]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs, score_rows
+from grounding_rewards.checks import diagnosis
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import Code, Finding, Severity
 from grounding_rewards.checks.naming import PYTHON, Naming, command_line
@@ -40,11 +41,11 @@ def diagnosed(
     recipe: gr.Recipe, responses: Sequence[str | None], targets: Sequence[Any], naming: Naming = FLAGS, size: int = 1000
 ) -> list[Finding]:
     """Score rows in batches of a size, and return the findings."""
-    diagnosis = Diagnosis(recipe, naming)
+    scored = Diagnosis(recipe, naming)
     for start in range(0, len(responses), size):
         rows = slice(start, start + size)
-        diagnosis.add(score_rows(recipe, Inputs(responses[rows], targets[rows]), "abstain"))
-    return diagnosis.findings()
+        scored.add(score_rows(recipe, Inputs(responses[rows], targets[rows]), "abstain"))
+    return scored.findings()
 
 
 def texts(*arguments: Any, **further: Any) -> list[str]:
@@ -99,6 +100,12 @@ def test_the_space_that_fits_comes_with_the_recipe_that_reads() -> None:
     assert texts(recipe, CALLS, BOXES)[0].endswith("; use --option dialect=auto --response-space pixel")
 
 
+def test_of_long_responses_fewer_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "_TEXT", sum(map(len, CALLS)) // 10)
+    recipe = gr.recipe("click", response_space="pixel", dialect="bare_tuple_whole")
+    assert "; 6 of 6 others that were tried are read by tool_call" in texts(recipe, CALLS, BOXES)[0]
+
+
 def test_several_answers_are_read_where_the_last_counts() -> None:
     both = [f"(1, 2), no: {text}" for text in IN_PIXELS]
     assert texts(CLICK, both, BOXES) == [
@@ -109,6 +116,7 @@ def test_several_answers_are_read_where_the_last_counts() -> None:
 
 def test_one_response_in_twenty_is_enough_where_another_dialect_reads_it() -> None:
     recipe = gr.recipe("click", response_space="pixel", dialect="bare_tuple_whole")
+    assert diagnosed(recipe, [*CALLS[:3], *IN_PIXELS[3:], *IN_PIXELS], BOXES * 2) == []
     for wrong, count in ((2, 0), (3, 1)):
         mixed = [*CALLS[:wrong], *IN_PIXELS[wrong:]]
         assert len(diagnosed(recipe, mixed, BOXES)) == count
@@ -227,8 +235,7 @@ def test_actions_that_are_never_done() -> None:
         Code.NEVER_DONE, Severity.NOTE, 4, (1, 3, 5, 7), "asked for and never done: 'type' (4)",
         "check the prompt's list of actions",
     )  # fmt: skip
-    rare = diagnosed(action, ["click(20, 15)"] * 1200, [*wanted[:1] * 1199, wanted[1]])
-    assert rare == []
+    assert diagnosed(action, ["click(20, 15)"] * 700, [*wanted[1:] * 2, *wanted[:1] * 698]) == []  # both are looked at
 
 
 def test_answers_in_resized_pixels_that_miss() -> None:

@@ -102,6 +102,14 @@ def test_the_sentence_has_the_counts():
     )
 
 
+def test_a_space_in_which_all_narrowly_miss_is_none_that_fits():
+    boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400, 500) for y in (90, 290, 490, 690)]
+    beside = [f"({(x1 + 44) / 1.92:.2f}, {(y1 + 15) / 1.08:.2f})" for x1, y1, *_ in boxes]
+    assert fit_spaces(click("pixel"), beside, boxes, image_sizes=[1920, 1080]).better is None
+    some = [f"({(x1 + 20) / 1.92:.2f}, {(y1 + 15) / 1.08:.2f})" for x1, y1, *_ in boxes[:1]]
+    assert fit_spaces(click("pixel"), some + beside[1:], boxes, image_sizes=[1920, 1080]).better.value == THOUSANDTHS
+
+
 def test_a_target_that_fits_in_both_roles_names_the_response_space_first_and_the_other_as_a_rival():
     # Responses and targets are both in thousandths: whichever of the two was declared wrongly, all other rows agree.
     boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400, 500) for y in (90, 290, 490, 690)]

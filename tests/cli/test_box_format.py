@@ -61,6 +61,14 @@ def test_with_it_the_scores_are_those_of_x1_y1_x2_y2(run, xywh, xyxy, tmp_path):
     assert [{**each, "target": None} for each in first] == [{**each, "target": None} for each in second]
 
 
+def test_pool_score_writes_x1_y1_x2_y2_and_its_diagnosis_reads_that(run, tmp_path):
+    boxes = [[x, y, 40, 30] for x in (200, 300, 400, 500) for y in (90, 190, 290, 390)]
+    source = write_rows(tmp_path / "in.jsonl", *(row(box, (box[0] + 20, box[1] + 15)) for box in boxes))
+    words = ("pool", "score", source, *CLICK, "--recipe", "click", "--out", tmp_path / "out", "--json")
+    done = json.loads(run(*words, "--box-format", "xywh").out)
+    assert (done["hit_rate"], done["findings"], done["warnings"]) == (1.0, [], [])
+
+
 def test_a_third_format(run, tmp_path):
     boxes = [[x + w / 2, y + h / 2, w, h] for x, y, w, h in BOXES]
     source = write_rows(tmp_path / "in.jsonl", *map(row, boxes, CENTRES))

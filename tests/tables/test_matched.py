@@ -79,6 +79,11 @@ def test_an_image_and_an_instruction_are_the_id_of_benchmarks_without_one(join):
     assert warnings == ["1 of 2 samples have no prediction, such as ('a.png', 'open'): they count as wrong"]
 
 
+def test_an_id_may_be_a_column_that_is_the_predictions_otherwise(join):
+    table = join([{"round": 3, "target": 1}], [{"round": 3, "response": "a"}], "round")
+    assert rows_of(table) == [{"round": 3, "target": 1, "response": "a"}]
+
+
 def test_what_has_no_other_half_is_counted_with_the_first_ids(join, tmp_path):
     samples = [{"id": n} for n in range(9)]
     answers = [{"id": n, "response": ""} for n in (0, "x", None, float("nan"), 7, 11)]

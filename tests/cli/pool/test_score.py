@@ -66,7 +66,7 @@ def test_summary_as_json(run, tmp_path, small):
             "response": "response", "target": "target", "image_size": "image_size",
             "model_image_size": "model_image_size", "id": "sample_id", "token_length": "token_length",
         },
-        "bad_target": "raise", "box_format": None, "image_root": None,
+        "bad_target": "raise", "box_format": None, "image_root": None, "image_column": None,
         "rows": 7, "scored": 6, "unscored": 1, "no_response": 1,
         "mean_total": 1 / 3, "hit_rate": 1 / 3, "parse_rate": 1 / 3, "reasons": {"OK": 2, "NO_ANSWER": 4},
         "pieces": {"made": 2, "found": 0},

@@ -103,6 +103,16 @@ def test_a_file_that_grows_while_it_is_read(run, tmp_path, monkeypatch):
     assert not out.exists()
 
 
+def test_where_images_are_is_part_of_what_a_run_is(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(1, shot="a.png")), tmp_path / "out"
+    words = (*SCORE, source, *GELATO, "--out", out, "--image-root")
+    assert run(*words, tmp_path).code == 0
+    assert "nothing to do" in run(*words, tmp_path).err
+    (tmp_path / "other").mkdir()
+    assert "was made with image_root" in run.error(*words, tmp_path / "other")
+    assert "was made with image_column null" in run.error(*words, tmp_path, "--image-column", "shot")
+
+
 def test_own_code_is_part_of_what_a_run_is(run, tmp_path):
     own = tmp_path / "own.py"
     own.write_text("from grounding_rewards import recipe\nfound = recipe('gelato')\n")
