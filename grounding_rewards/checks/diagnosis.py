@@ -38,8 +38,8 @@ Place = Callable[[int], str]
 _FEW = 3
 """So many rows of a kind may be chance."""
 
-_SOME, _REFUSED, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.01, 0.25
-"""Shares of rows: unread and refused ones above these, and hits below, are findings."""
+_SOME, _REFUSED, _OUTSIDE, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.2, 0.01, 0.25
+"""Shares of rows: unread, refused and outside ones above these, and hits below, are findings."""
 
 _TEXT = 1 << 22
 """Characters that other settings are tried on: each of them reads all texts anew, and hostile ones are slow to read."""
@@ -242,7 +242,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if not better:
             return []
         if len(sample) < self.rows:
-            why = f"in {len(sample)} of {self.rows:,} rows, {why}"
+            why = f"{why}, by a sample of {len(sample)} rows"
         code = Code.BOX_FORMAT if BOX_FORMAT in better else Code.SPACE
         misses = sum(row.reason in PARSED and not row.right for row in sample)
         rows = tuple(row.number for row in sample if row.reason in PARSED and not row.right)
@@ -308,17 +308,25 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         """Return why responses are read and hardly any is right, where no other space fits."""
         if self.recipe.label_free:
             return []
+        outside, warning = int(self._outcomes[Reason.OUT_OF_IMAGE]), Severity.WARNING
+        hardly, off = self.hits < _HITS * self.parsed, outside > _OUTSIDE * self.parsed
         resized = self.recipe.response_space == MODEL_PIXEL and self.recipe.resizing is not None
         if resized and self.parsed >= _FEW and self.hits < _RESIZED_HITS * self.parsed:
             message = "answers are in pixels of the resized image, and most of them miss"
-            fix = "compare the bounds that are set here with the launch's own"
-            return [self._finding(Code.MODEL_BOUNDS, Severity.NOTE, self.parsed - self.hits, message, fix)]
-        if self.parsed < _ENOUGH or self.hits >= _HITS * self.parsed:
-            return []
-        none = f"only {self.hits:,}" if self.hits else "none"
-        message = f"{none} of {self.parsed:,} responses that were read {'are' if self.hits > 1 else 'is'} right"
-        fix = f"check the targets and their space, the sizes of the images and {self.naming.responses}"
-        return [self._finding(Code.NO_HITS, Severity.WARNING, self.parsed - self.hits, message, fix)]
+            fix = f"compare the bounds that are set here with the launch's own: {self.naming.bounds}"
+            severity = warning if self.parsed >= _ENOUGH and (hardly or off) else Severity.NOTE
+            return [self._finding(Code.MODEL_BOUNDS, severity, self.parsed - self.hits, message, fix)]
+        if self.parsed >= _ENOUGH and hardly:
+            none = f"only {self.hits:,}" if self.hits else "none"
+            message = f"{none} of {self.parsed:,} responses that were read {'are' if self.hits > 1 else 'is'} right"
+            fix = f"check the targets and their space, the sizes of the images and {self.naming.responses}"
+            return [self._finding(Code.NO_HITS, warning, self.parsed - self.hits, message, fix)]
+        if self.parsed >= _ENOUGH and off:
+            example = _shortened(self._first[Reason.OUT_OF_IMAGE][0])
+            message = f"{outside:,} of {self.parsed:,} answers lie outside their images, such as {example}"
+            fix = "check whether some are in another space than the rest, and the sizes of the images"
+            return [self._finding(Code.ANSWERS_OUTSIDE, warning, outside, message, fix, [Reason.OUT_OF_IMAGE])]
+        return []
 
 
 def _named(row: int, error: TargetError, place: Place | None) -> str:

@@ -32,6 +32,7 @@ class Code(StrEnum):
     REFUSALS = "refusals"  #: refusals are not read, never come, or come where a place is the right answer
     NEVER_DONE = "never-done"  #: targets ask for actions that no response takes
     MODEL_BOUNDS = "model-bounds"  #: answers in pixels of the resized image mostly miss
+    ANSWERS_OUTSIDE = "answers-outside"  #: many answers lie outside their images, and no other space fits better
     NO_HITS = "no-hits"  #: responses are read, and hardly any is right
 
 

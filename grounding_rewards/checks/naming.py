@@ -23,10 +23,12 @@ class Naming:
     Attributes:
         use: makes a request of settings: "recipe", "box_format", and options of the recipe; None is to leave one out.
         responses: where responses come from.
+        bounds: the bounds of resizing.
     """
 
     use: Callable[[Mapping[str, Any]], str]
     responses: str
+    bounds: str = "max_pixels and min_pixels"
 
 
 def in_python(settings: Mapping[str, Any]) -> str:
@@ -85,4 +87,4 @@ PYTHON = Naming(in_python, "the responses")
 
 def command_line(column: str) -> Naming:
     """Return the names of a command that reads responses from a column of files."""
-    return Naming(as_flags, f"column {column!r} (--response-column)")
+    return Naming(as_flags, f"column {column!r} (--response-column)", "--max-pixels and --min-pixels")

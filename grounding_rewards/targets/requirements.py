@@ -224,9 +224,14 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
     for index in np.flatnonzero(mine & (far | beside)):
         unknown = np.isnan(width[index] + height[index])
         reach = "from 0" if unknown else f"within (or near) 0..{width[index]:g} by 0..{height[index]:g}"
+        sized = (
+            ", its image's [width, height]"
+            if space in (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL) and not unknown
+            else ""
+        )
         expected = (
-            f"coordinates in {space} {reach}; name the right `space` in the target, or by the option target_space"
-            f"{boxes}"
+            f"coordinates in {space} {reach}{sized}; name the right `space` in the target, or by the option "
+            f"target_space{boxes}"
         )
         errors.append(_region_error(targets, int(index), expected))
     for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():

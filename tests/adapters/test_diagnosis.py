@@ -172,7 +172,8 @@ def test_it_doubts_the_bounds_where_answers_in_resized_pixels_miss(caplog: pytes
     easyr1.compute_score(rows(["(900, 600)"] * 256, truth), recipe="click", model="qwen2_5_vl")
     assert lines(caplog) == [
         "click: of the first 256 responses 100 % were read and none right; answers are in pixels of the resized image, "
-        "and most of them miss; compare the bounds that are set here with the launch's own"
+        "and most of them miss; compare the bounds that are set here with the launch's own: "
+        "max_pixels and min_pixels"
     ]
 
 

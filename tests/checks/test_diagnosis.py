@@ -153,7 +153,8 @@ def test_another_space_fits() -> None:
     (finding,) = diagnosed(recipe, IN_PIXELS, BOXES, PYTHON)
     assert finding.fix == "build it with response_space='pixel'"
     many = diagnosed(recipe, IN_PIXELS * 10, BOXES * 10)[0]
-    assert many.message.startswith("in 512 of 600 rows, answers fit pixel better")
+    assert many.message.startswith("answers fit pixel better")
+    assert many.message.endswith(", by a sample of 512 rows")
 
 
 def test_another_box_format_fits() -> None:
@@ -244,10 +245,23 @@ def test_answers_in_resized_pixels_that_miss() -> None:
         recipe, ["(900, 600)"] * 60, [{"bbox": [100, 100, 110, 110], "image_size": [3840, 2160]}] * 60
     )
     assert (finding.code, finding.severity, str(finding)) == (
-        "model-bounds", "note",
+        "model-bounds", "warning",
         "answers are in pixels of the resized image, and most of them miss; compare the bounds that are set here with "
-        "the launch's own",
+        "the launch's own: --max-pixels and --min-pixels",
     )  # fmt: skip
+    some = ["(106, 107)"] * 10 + ["(900, 600)"] * 50
+    (finding,) = diagnosed(recipe, some, [{"bbox": [100, 100, 110, 110], "image_size": [3840, 2160]}] * 60)
+    assert finding.severity == "note"
+
+
+def test_answers_outside_their_images() -> None:
+    (finding,) = diagnosed(CLICK, ["(20, 15)"] * 70 + ["(5000, 15)"] * 30, [BOX] * 100)
+    assert (finding.code, finding.severity, finding.count, str(finding)) == (
+        "answers-outside", "warning", 30,
+        "30 of 100 answers lie outside their images, such as '(5000, 15)'; check whether some are in another space "
+        "than the rest, and the sizes of the images",
+    )  # fmt: skip
+    assert diagnosed(CLICK, ["(20, 15)"] * 80 + ["(5000, 15)"] * 20, [BOX] * 100) == []
 
 
 def test_no_hits() -> None:
