@@ -109,7 +109,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         self.rows += count
 
     def looks_at(self, count: int) -> list[int]:
-        """Return which of the next rows, so many, are kept to try other settings on."""
+        """Return the places of those of the next ``count`` rows that are kept to try other settings on."""
         return [int(row) for row in self._sample.kept(count, self.rows)]
 
     def _keep_first(self, reason: NDArray[np.int8], responses: Sequence[str | None]) -> None:

@@ -14,7 +14,6 @@ FIRST_ROWS = 5
 class Severity(StrEnum):
     """Weight of a finding."""
 
-    ERROR = "error"  #: nothing that follows can be right
     WARNING = "warning"  #: probably a mistake; under ``--strict`` the command ends with exit status 1
     NOTE = "note"  #: right for some data, a mistake in others
 

@@ -67,7 +67,7 @@ class RowSample:
             self._below = self._rows[-1].key
 
     def kept(self, count: int, start: int) -> NDArray[np.int64]:
-        """Return which of the first rows of such a batch are kept."""
+        """Return the places of those of the first ``count`` rows that are kept; as for ``add``."""
         keys = _keys(count, start)
         chosen = np.flatnonzero(keys < self._below)
         return chosen[np.argsort(keys[chosen])[:SIZE]]

@@ -27,7 +27,7 @@ Also = tuple[tuple[str, str | None], ...]
 
 LEVEL = 0.001  # of a thousand right settings one may be doubted, were every model as bad as chance
 _ROWS = 512
-_LEAST_HITS = 0.05  # of the rows: where hardly an answer hits, something else is wrong
+_LEAST_HITS = 0.05  # of the rows: where hardly any answer hits, something else is wrong
 _PAIRINGS = 8  # neighbours with which a row changes its point, for a mean that varies little
 
 
@@ -150,19 +150,19 @@ class Comparison:
         return round(float(outcome.landing.log_likelihoods(sides).sum()), 6)
 
     def clear(self, other: Outcome, declared: Outcome, level: float) -> bool:
-        """True where the other outcome's gains are too large for chance."""
+        """Return True where the other outcome's gains are too large for chance."""
         gains = self._mean(self._gains(other, declared))
         return float(gains.sum()) >= -math.log(level) and chance(gains) < level
 
     def prefers(self, other: Outcome, declared: Outcome, level: float) -> bool:
-        """True where the other outcome is clearly better, and nothing else explains it."""
+        """Return True where the other outcome is clearly better, and nothing else explains it."""
         if other.hits.sum() < _LEAST_HITS * other.valid.sum() or not self.clear(other, declared, level):
             return False
         nearer, farther = self.nearer(other, declared)
         return nearer > farther and self._plausible(other, declared) and self._beyond_pairing(other, declared, level)
 
     def _plausible(self, other: Outcome, declared: Outcome) -> bool:
-        """True where boxes of another format leave the screen no oftener, and other hypotheses have no fewer hits."""
+        """Return True where boxes of another format leave the screen no more often, and others have no fewer hits."""
         if other.trial.role == "box_format":  # of which a wrong one may have large boxes, that all answers hit
             return bool(other.landing.outside.sum() <= declared.landing.outside.sum())
         more, fewer = self._votes(other.hits.astype(np.float64) - declared.hits)
@@ -178,7 +178,7 @@ class Comparison:
         return int((sums > 0).sum()), int((sums < 0).sum())
 
     def _beyond_pairing(self, other: Outcome, declared: Outcome, level: float) -> bool:
-        """True where gains are clear beyond those with the points of other rows, as those of a model that is blind."""
+        """Return True where gains are clear beyond those with the points of other rows, as of a model that is blind."""
         gains = self._gains(other, declared)
         for away in range(1, _PAIRINGS + 1):
             gains = gains - self._gains(other, declared, self._rows_of_neighbours(away)) / _PAIRINGS

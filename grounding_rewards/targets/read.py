@@ -64,7 +64,7 @@ def read_target(
     """Read one target.
 
     Args:
-        value: the wire form as a mapping or JSON string, or a bare value in the ``native`` form; an error is raised.
+        value: the wire form as a mapping or JSON string, a bare value in the ``native`` form, or an error to raise.
         row: names the sample in errors where the target has no ``id``.
         native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
         space: the space of a target that does not name one.
