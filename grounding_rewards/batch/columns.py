@@ -12,7 +12,7 @@ from grounding_rewards.tables.base import Table, require_column
 from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns
 from grounding_rewards.targets.box_format import BoxFormat
 
-_SOME = 64
+SOME = 64
 """Number of rows from which columns are guessed."""
 
 
@@ -134,7 +134,7 @@ def _first_rows(table: Table, named: Columns, there: frozenset[str]) -> Sequence
         read.update(*(layout.fields for layout in LAYOUTS if layout.fields <= there))
     if not there & read:
         return [empty]
-    first = next(iter(table.batches([*read], whole=False, size=_SOME)), None)
+    first = next(iter(table.batches([*read], whole=False, size=SOME)), None)
     return [empty, *(first.rows if first is not None else ())]
 
 

@@ -11,7 +11,7 @@ import typer
 
 from grounding_rewards.catalogue import recipe as build
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.converting import LAYOUTS, TargetReader, Wording
+from grounding_rewards.converting import LAYOUTS, Wording
 from grounding_rewards.converting.result import Converted, NotConvertedError
 from grounding_rewards.converting.run import Converter
 from grounding_rewards.coords.spaces import CoordSpace, as_space
@@ -110,6 +110,10 @@ def convert(
     each guess is printed on stderr, and `none` as the column prevents it. A source that an option names goes where the
     adapter reads it: verl's data_source, TRL's column source, source in the extra of EasyR1's targets.
 
+    Annotations of ScreenSpot, ScreenSpot-v2, ScreenSpot-Pro and OSWorld-G are recognised by their fields and need no
+    options: boxes become xyxy, polygons and refusals stay what they are. A note says which layout it is;
+    `--target-column` and `--box-format` go before it.
+
     `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
     left_out, without_size, turned, repeated_ids, notes and warnings. Exit codes: 0 written; 1 under --strict
     after a warning; 2 an error, or rows that cannot be converted, and nothing written; 129, 130 and 143 ended by a
@@ -130,9 +134,11 @@ def convert(
     }  # fmt: skip
     converter = Converter(
         layout=LAYOUTS[trainer.value],
-        target_reader=lambda column: TargetReader.of(built, space, column, box_format),
         columns=columns,
         wording=Wording(system, template),
+        recipe=built,
+        space=space,
+        box_format=box_format,
         source=source,
         split=split,
         folder=None if image_root is None else str(image_root.absolute()),
@@ -140,7 +146,6 @@ def convert(
         max_image_pixels=max_image_pixels,
         dropped=tuple(drop_column or ()),
         skip_bad=skip_bad,
-        label_free=built is not None and built.label_free,
         image_check=not no_image_check,
         all_in_json=as_json,
         reporting=terminal.REPORTING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +14,12 @@ from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.suspects import SuspectTargets, described
 
 LISTED = 20
 SOURCE = "data_source"
+_NUMBERS = re.compile(r"-?[0-9][-+0-9.,e ]*")
 
 
 @dataclass
@@ -78,17 +81,30 @@ class Converted:
         self.turned += sum(sample.turned for sample in samples)
         self.relative += sum(image.relative for sample in samples for image in sample.images)
 
-    def list_problems(self, *, all_in_json: bool) -> None:
-        """Note rows that cannot be converted: those of one problem in one line, the first problems only."""
-        places: dict[str, list[str]] = {}
-        for _, place, why in self.problems:
-            places.setdefault(why, []).append(place)
-        for why, each in [*places.items()][:LISTED]:
-            count = f"{len(each)} rows, first " if len(each) > 1 else ""
-            self.reporting.note(f"{count}{each[0]}: {why}")
-        if len(places) > LISTED:
-            left = sum(map(len, [*places.values()][LISTED:]))
+    def list_problems(self, *, all_in_json: bool, but_first: bool = False) -> None:
+        """Note rows that cannot be converted: in one line those whose problems differ in numbers alone.
+
+        Only the first problems are listed; ``but_first`` leaves the very first one out.
+        """
+        alike: dict[str, list[tuple[int, str, str]]] = {}
+        for problem in self.problems:
+            alike.setdefault(_NUMBERS.sub("0", problem[2]), []).append(problem)
+        for each in [*alike.values()][but_first:LISTED]:
+            _, place, why = each[0]
+            self.reporting.note(f"{f'{len(each)} rows, first ' if len(each) > 1 else ''}{place}: {why}")
+        if len(alike) > LISTED:
+            left = sum(map(len, [*alike.values()][LISTED:]))
             self.reporting.note(f"and {left} more rows{'' if all_in_json else '; --json has all of them'}")
+
+    def not_written(self, box_format: BoxFormat | None) -> str:
+        """Return the error for rows that cannot be converted; ``box_format`` as far as an option declares it."""
+        count = f"{len(self.problems)} of {self.rows} rows cannot be converted, so nothing is written; "
+        boxes = next((each for each in self.suspects if each.certain), None)
+        if boxes is None or box_format is not None:
+            return f"{count}fix them, or leave them out by --skip-bad"
+        # To leave out those that cannot be corners would keep those of the same format that can, and misread them.
+        wire = 'write them as {"bbox": [x, y, w, h]} and ' if boxes.own_form else ""
+        return f"{count}if boxes are x y w h, {wire}give --box-format xywh (cxcywh by the centre), else fix them"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, for scripts."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from grounding_rewards.batch import layouts
+from grounding_rewards.batch.columns import OWN, SOME, role
 from grounding_rewards.converting import ColumnNames, Layout, Reading, Sample, TargetReader, Wording, read_rows
 from grounding_rewards.converting.layout import IMAGES
 from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
@@ -20,7 +22,9 @@ from grounding_rewards.converting.result import (  # fmt: skip
     note_samples,
 )
 from grounding_rewards.converting.samples import SampleNames
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, near
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.columns import NONE, Survey, find_columns
 from grounding_rewards.tables.files import PARQUET, schema_of, stem_of
@@ -29,6 +33,7 @@ from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXE
 from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns
+from grounding_rewards.targets.box_format import BoxFormat
 
 DECIDING = 256
 """Number of rows, none of them convertible, after which the columns or the space must be wrong."""
@@ -41,9 +46,11 @@ class Converter:
     """Settings of one conversion: the options of ``grounding-rewards convert``."""
 
     layout: Layout
-    target_reader: Callable[[str | None], TargetReader]
     columns: Mapping[str, str | None]
     wording: Wording
+    recipe: Recipe | None = None
+    space: CoordSpace | None = None
+    box_format: BoxFormat | None = None
     source: str | None = None
     split: str | None = None
     folder: str | None = None
@@ -51,7 +58,6 @@ class Converter:
     max_image_pixels: int = MAX_IMAGE_PIXELS
     dropped: tuple[str, ...] = ()
     skip_bad: bool = False
-    label_free: bool = False
     image_check: bool = True
     all_in_json: bool = False
     reporting: Reporting = SILENT
@@ -72,7 +78,7 @@ class Converter:
         result = Converted(split=getattr(table, "split", None), files=files, reporting=self.reporting)
         note_input(result, table)
         survey = self._survey(table, file, result)
-        reading, remarks = self._reading(survey, file, result)
+        reading, remarks = self._reading(survey, self._benchmark(table, survey), file, result)
         fields = self._as_fields(table, reading, out)
         root = self.folder or str(folder_of(file).absolute())
         images = ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)
@@ -85,7 +91,7 @@ class Converter:
         image = [reading.columns.image] if reading.columns.image else []
         gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image}
         kept, names = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {}), SampleNames()
-        read = [*reading.columns.read, *merged]
+        read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.target_reader.reads), *merged))]
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
             write_table(out, like=kept, new=new.types, note=result.note, metadata=kept.metadata) as writer,
@@ -103,11 +109,7 @@ class Converter:
             self._check_wiring(result, ended=True)
             result.list_problems(all_in_json=self.all_in_json)
             if result.problems and not self.skip_bad:
-                raise NotConvertedError(
-                    f"{len(result.problems)} of {result.rows} rows cannot be converted, so nothing is written; fix "
-                    "them, or leave them out by --skip-bad",
-                    result,
-                )
+                raise NotConvertedError(result.not_written(self.box_format), result)
         result.written = result.rows - len(result.problems)
         looked_up = images.root if self.image_check else None
         note_samples(result, self.layout, reading, names, fields=fields, looked_up=looked_up)
@@ -133,17 +135,46 @@ class Converter:
         result.rows, result.problems = 0, []  # all rows are counted anew as they are converted
         return survey
 
-    def _reading(self, survey: Survey, file: Path, result: Converted) -> tuple[Reading, list[str]]:
+    def _benchmark(self, table: Table, survey: Survey) -> layouts.Layout | None:
+        """Return the benchmark's layout that rows have; None where targets have an option or a column of their own."""
+        fields = {name for each in layouts.LAYOUTS if each.fields <= {*survey.names} for name in each.fields}
+        if not fields or self.columns.get("target") is not None or OWN.target in survey.names:
+            return None
+        first = next(table.batches(sorted(fields), whole=False, size=SOME))
+        return layouts.layout_of(first.rows, survey.names)
+
+    @property
+    def _named_space(self) -> CoordSpace | None:
+        """The space of targets that an option names."""
+        if self.space is not None or self.recipe is None:
+            return self.space
+        return self.recipe.target_space if "target_space" in dict(self.recipe.options) else None
+
+    def _target_reader(self, column: str | None, benchmark: layouts.Layout | None) -> TargetReader:
+        """Return the reader of targets; options go before a benchmark's layout, and that before a recipe's own form."""
+        if benchmark is None:
+            return TargetReader.of(self.recipe, self.space, column, self.box_format)
+        space, box_format = self._named_space or benchmark.space, self.box_format or benchmark.box_format
+        return replace(TargetReader.of(self.recipe, space, None, box_format), benchmark=benchmark)
+
+    def _reading(
+        self, survey: Survey, benchmark: layouts.Layout | None, file: Path, result: Converted
+    ) -> tuple[Reading, list[str]]:
         """Return the reading of rows, and notes on columns that are not read."""
         for name in self.dropped:
             if name not in survey.names:
                 hint = near(name, survey.names) or "."
                 raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(survey.names)}")
         named = dict(self.columns) if self.source is None else {**self.columns, "source": ""}
-        needed = ("instruction",) if self.label_free else ("target", "instruction")
+        if benchmark is not None:
+            result.note(benchmark.note(self.box_format, self._named_space))
+            for field, name in {**benchmark.columns, "target": benchmark.target}.items():
+                if named.get(role(field)) is None and name in survey.names and getattr(OWN, field) not in survey.names:
+                    named[role(field)] = name
+        needed = ("instruction",) if self.recipe is not None and self.recipe.label_free else ("target", "instruction")
         chosen, guesses, remarks = find_columns(survey.rows(), named, needed=needed, dropped=self.dropped)
         columns = ColumnNames(**{role.replace("-", "_"): column for role, column in chosen.items()})
-        target_reader = self.target_reader(columns.target)
+        target_reader = self._target_reader(columns.target, benchmark)
         # A file's name need not be UTF-8; a text of a row must be.
         unnamed = stem_of(file).encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.layout.types and self.source is None and columns.source is None:
@@ -197,7 +228,7 @@ class Converter:
     def _check_wiring(self, result: Converted, *, ended: bool = False) -> None:
         """Stop where no row can be converted: then settings are wrong, not rows."""
         if result.rows and len(result.problems) == result.rows and (ended or result.rows >= DECIDING):
-            result.list_problems(all_in_json=self.all_in_json)
+            result.list_problems(all_in_json=self.all_in_json, but_first=True)  # which the error names
             _, place, why = result.problems[0]
             raise NotConvertedError(f"not one of the first {result.rows} rows can be converted: {place}: {why}", result)
 

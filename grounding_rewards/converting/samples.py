@@ -175,7 +175,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
-    target, own_form = reading.target_reader.read(value_at(row, columns.target), index)
+    target, own_form = reading.target_reader.read(row, columns.target, index)
     originals = read_images(value_at(row, columns.image)) if columns.image else ()
     asked = value_at(row, columns.instruction)
     messages = read_prompt(asked, reading.wording, len(originals))

@@ -7,9 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from grounding_rewards.batch.layouts import Layout as Benchmark
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
 from grounding_rewards.errors import MISSING, ConvertError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
+from grounding_rewards.tables.base import value_at
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.read import PLACES, read_target, read_with_form
@@ -37,6 +39,7 @@ class TargetReader:
         recipe: the recipe that will score them, if known.
         box_format: how boxes are written, as of ``Targets.from_list``.
         place: the kind of place of a bare list of numbers, where the column is named after one; else None.
+        benchmark: the layout of the benchmark whose rows these are; None for rows with one column of targets.
     """
 
     native: NativeForm | None = None
@@ -46,6 +49,7 @@ class TargetReader:
     place: str | None = None
     recipe: Recipe | None = None
     box_format: BoxFormat | None = None
+    benchmark: Benchmark | None = None
 
     @classmethod
     def of(
@@ -64,15 +68,21 @@ class TargetReader:
             box_format=box_format,
         )  # fmt: skip
 
-    def read(self, value: Any, row: int) -> tuple[Target, bool]:
-        """Read one target; return True beside it where it is in the recipe's own form.
+    @property
+    def reads(self) -> frozenset[str]:
+        """Return the columns of which a benchmark's targets are made."""
+        return frozenset() if self.benchmark is None else self.benchmark.reads
+
+    def read(self, row: Mapping[str, Any], column: str | None, index: int) -> tuple[Target, bool]:
+        """Read the target of a row; return True beside it where it is in the recipe's own form.
 
         Raises:
             TargetError: it cannot be read.
         """
+        value = value_at(row, column) if self.benchmark is None else self.benchmark.wire(row, self.space)
         if self.place is not None and isinstance(value, list):
             value = {self.place: value}
-        return read_with_form(value, row, self.native, self.space, self.label_free, self.box_format)
+        return read_with_form(value, index, self.native, self.space, self.label_free, self.box_format)
 
     def check(
         self, texts: Sequence[str], targets: Sequence[Target], own_form: Collection[int] = ()

@@ -49,7 +49,8 @@ class CsvTable(JsonLinesTable):
                 columns = self._columns(cells, why)
             elif cells:  # not an empty line
                 if not why and len(cells) != len(columns):
-                    why = f"got {len(cells)} cells; expected {len(columns)}, as in the header; quote a cell with commas"
+                    fix = "commas" if len(cells) > len(columns) else "line breaks, or the file is cut off"
+                    why = f"got {len(cells)} cells; expected {len(columns)}, as in the header; quote a cell with {fix}"
                 row = {} if why else {name: read(cell) for (name, read), cell in zip(columns, cells, strict=True)}
                 yield row, sum(map(len, cells)), line, why
 

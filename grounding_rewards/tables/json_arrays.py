@@ -11,7 +11,7 @@ from operator import length_hint
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.json_lines import JsonLinesTable, Read, kind
+from grounding_rewards.tables.json_lines import JsonLinesTable, Read, kind, not_json
 from grounding_rewards.targets.unique_keys import unique_keys
 
 _EXPECTED = "expected an array of objects, or an object that holds one such array; one object a line is a .jsonl file"
@@ -54,7 +54,7 @@ class JsonArrayTable(JsonLinesTable):
             why = f": not UTF-8 ({error.reason} at byte {error.start + 1})"
         except json.JSONDecodeError as error:
             lines = "; one object a line is a .jsonl file" if error.msg == "Extra data" else ""
-            why = f", line {error.lineno}: not JSON ({error.msg} at character {error.colno}){lines}"
+            why = f", line {error.lineno}: {not_json(error, error.colno)}{lines}"
         except ValueError as error:  # a number of thousands of digits
             why = f": not JSON that can be read ({error})"
         except RecursionError:

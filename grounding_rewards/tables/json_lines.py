@@ -88,7 +88,7 @@ def _object(raw: bytes) -> tuple[dict[str, Any], str]:
     except UnicodeDecodeError as error:
         return {}, f"not UTF-8 ({error.reason} at byte {error.start + 1})"
     except json.JSONDecodeError as error:
-        return {}, f"not JSON ({error.msg} at character {error.pos + 1})"
+        return {}, not_json(error, error.pos + 1)
     except ValueError as error:  # a key that comes twice, or a number of thousands of digits
         return {}, f"not JSON that can be read ({error})"
     except RecursionError:
@@ -152,6 +152,18 @@ def finite(value: Any) -> Any:
 def _plain(value: Any) -> str:
     """Return as text what Parquet has and JSON has not: dates and times in ISO form, decimals and the like."""
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+
+
+def not_json(error: json.JSONDecodeError, character: int) -> str:
+    """Return why a text is not JSON, and at which character of it or of its line.
+
+    >>> try:
+    ...     json.loads('{"a')
+    ... except json.JSONDecodeError as error:
+    ...     not_json(error, error.colno)
+    'not JSON (Unterminated string starting at character 2)'
+    """
+    return f"not JSON ({error.msg.removesuffix(' at')} at character {character})"
 
 
 def kind(value: Any) -> str:

@@ -62,14 +62,14 @@ def test_long_cells(lines):
     assert batch.column("response") == [text]
 
 
-CELLS = "; expected 2, as in the header; quote a cell with commas"
+CELLS = "; expected 2, as in the header; quote a cell with"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3\n", f", line 3: got 1 cells{CELLS}"),
-        ('a,b\n"1\n2",2\n3,4,5\n', f", line 4: got 3 cells{CELLS}"),
+        ("a,b\n1,2\n3\n", f", line 3: got 1 cells{CELLS} line breaks, or the file is cut off"),
+        ('a,b\n"1\n2",2\n3,4,5\n', f", line 4: got 3 cells{CELLS} commas"),
         ('a,b\n1,2\n"3,4\n5,6\n', ", line 3: not CSV (a quote is never closed)"),
         ('a,b\n"1"2,3\n', ", line 2: not CSV (',' expected after '\"')"),
         (b"a,b\n1,2\n1,\xff\n", ", line 3: not UTF-8"),
