@@ -58,6 +58,7 @@ def evaluate_files(
         own_scorer = replace(scorer, columns=named).of(table)
         diagnosis = options.diagnosis(own_scorer)
         evaluations.append((str(file), _evaluate(table, replace(own_scorer, diagnosis=diagnosis), fields)))
+        joining.repeated(table)
         findings = terminal.report(diagnosis.findings(), str(file) if len(files) > 1 else "")
         read = {"columns": own_scorer.used(table), **joining.counts(table)}
         further.append({**read, "warnings": terminal.warnings()[known:], "findings": findings})

@@ -75,6 +75,12 @@ def written(table: Table) -> None:
         terminal.note(f"columns that hold bytes, such as images, are not written: {', '.join(table.left_out)}")
 
 
+def repeated(table: Table) -> None:
+    """Print how many predictions are further ones of a sample, as those of a run that was started twice."""
+    if isinstance(table, MatchedTable) and table.counts.further:
+        terminal.note(f"second and later predictions of a sample, each of which counts as a row: {table.counts.further}")
+
+
 def counts(table: Table) -> dict[str, Any]:
     """Return the counts of a join, for JSON; nothing for one file."""
     return {"joined": asdict(table.counts)} if isinstance(table, MatchedTable) else {}

@@ -37,6 +37,11 @@ class JoinCounts:
     without_prediction: int
     without_annotation: int
 
+    @property
+    def further(self) -> int:
+        """Number of predictions that are not the first of their sample."""
+        return self.predictions - self.without_annotation - (self.annotations - self.without_prediction)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Matched(Batch):

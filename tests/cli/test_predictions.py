@@ -58,6 +58,13 @@ def test_formats_on_both_sides(run, tmp_path, first, second):
     assert counts == {"text": (2, 1), "icon": (1, 0)}
 
 
+def test_several_predictions_of_a_sample_count_each_and_a_note_says_so(run, files):
+    several = "note: second and later predictions of a sample, each of which counts as a row: 1\n"
+    assert run("eval", files[0], "--predictions", files[1], *CLICK).err == several
+    write_rows(files[1], *ANSWERS[:2])
+    assert run("eval", files[0], "--predictions", files[1], *CLICK).err == ""
+
+
 def test_samples_without_an_answer_count_as_wrong_with_a_warning(run, files):
     write_rows(files[1], ANSWERS[0], {"sample_id": "z", "response": "(200, 150)"})
     figures = evaluated(run, *files)
