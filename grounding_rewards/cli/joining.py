@@ -78,7 +78,8 @@ def written(table: Table) -> None:
 def repeated(table: Table) -> None:
     """Print how many predictions are further ones of a sample, as those of a run that was started twice."""
     if isinstance(table, MatchedTable) and table.counts.further:
-        terminal.note(f"second and later predictions of a sample, each of which counts as a row: {table.counts.further}")
+        text = "second and later predictions of a sample, each of which counts as a row"
+        terminal.note(f"{text}: {table.counts.further}")
 
 
 def counts(table: Table) -> dict[str, Any]:

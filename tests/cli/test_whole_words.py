@@ -111,5 +111,6 @@ def test_the_list_of_recipes_has_a_line_a_recipe(run, monkeypatch, width, heads,
     assert names == list(gr.list_recipes())
     assert f"gelato thousandths unit 0 to 1{gelato}" in rows
     assert f"ui-venus model_pixel pixel 0 to 1{venus}" in rows
-    assert "click is shown with response_space=pixel" in rows
+    assert any(row.startswith("click you say pixel 0 to 1") for row in rows)
+    assert rows[-2] == "you say: option response_space (--response-space) is needed"
     assert rows[-1] == "`grounding-rewards recipes NAME` shows all of one."

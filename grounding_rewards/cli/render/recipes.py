@@ -22,7 +22,7 @@ def table(listed: Sequence[Facts]) -> None:
     built = [each for each in listed if "error" not in each]
     columns = {
         "name": [each["name"] for each in built],
-        "answers in": [each["response_space"] for each in built],
+        "answers in": ["you say" if "response_space" in each["with"] else each["response_space"] for each in built],
         "targets in": [each["target_space"] for each in built],
         "total": [bounds_of(each) for each in built],
     }
@@ -33,8 +33,9 @@ def table(listed: Sequence[Facts]) -> None:
             columns[name], room = cells, room - _width(name, cells) - _GAP
     console.print(layout.table([*columns], [*columns], zip(*columns.values(), strict=True)))
     for each in built:
-        if each["with"]:
-            console.print(layout.text(f"{each['name']} is shown with {settings(each['with'])}"))
+        if further := {name: value for name, value in each["with"].items() if name != "response_space"}:
+            console.print(layout.text(f"{each['name']} is shown with {settings(further)}"))
+    console.print(layout.text("you say: option response_space (--response-space) is needed"))
     console.print(layout.text("`grounding-rewards recipes NAME` shows all of one."))
 
 
