@@ -141,7 +141,7 @@ class Converter:
         if not fields or self.columns.get("target") is not None or OWN.target in survey.names:
             return None
         first = next(table.batches(sorted(fields), whole=False, size=SOME))
-        return layouts.layout_of(first.rows, survey.names)
+        return layouts.layout_of(first.rows, survey.names, self.box_format)
 
     @property
     def _named_space(self) -> CoordSpace | None:

@@ -65,6 +65,7 @@ EXPECTED = "expected an array of objects, or an object that holds one such array
     [
         ('[{"a": 1},\n {"a": ]', ", line 2: not JSON (Expecting value at character 8)"),
         ('{"a": 1}\n{"a": 2}', ", line 2: not JSON (Extra data at character 1); one object a line is a .jsonl file"),
+        ('[{"a": "x', ", line 1: not JSON (Unterminated string starting at character 8)"),
         ('[{"a": 1}', ", line 1: not JSON (Expecting ',' delimiter at character 10)"),
         (b'[{"a": "\xff"}]', ": not UTF-8 (invalid start byte at byte 9)"),
         ('{"a": 1}', f": got an object without an array of objects; {EXPECTED}"),

@@ -1,0 +1,173 @@
+"""``convert`` of benchmarks' annotations, and of rows whose boxes are in another format."""
+
+import csv
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.batch.test_layouts import HUB, POLYGON, PRO, REFUSAL, SPOT, WORLD
+from tests.cli.command import read_rows, write_rows
+from tests.cli.test_convert import png
+
+ASK = {**HUB, "instruction": "open the menu"}
+WIDE = {**SPOT, "bbox": [10, 20, 300, 200]}
+HERE = ("--for", "easyr1", "--no-image-check")
+
+
+def targets(out):
+    """Return the targets that were written, without names of samples that are hashes."""
+    read = [json.loads(row["answer"]) for row in read_rows(out)]
+    return [{key: value for key, value in each.items() if (key, len(str(value))) != ("id", 32)} for each in read]
+
+
+@pytest.mark.parametrize(
+    ("rows", "written", "note"),
+    [
+        (
+            [SPOT, WIDE],
+            [{"bbox": [700, 60, 740, 90], "space": "pixel"}, {"bbox": [10, 20, 310, 220], "space": "pixel"}],
+            "rows as in ScreenSpot: bbox is x y w h in pixels; --box-format names another",
+        ),
+        (
+            [ASK],
+            [{"bbox": [0.5, 0.25, 0.6, 0.5], "space": "unit"}],
+            "rows as in ScreenSpot on the Hugging Face hub: bbox is x1 y1 x2 y2 in shares of the image, 0 to 1; "
+            "--box-format names another",
+        ),
+        (
+            [PRO],
+            [{"bbox": [1200, 300, 1260, 340], "space": "pixel", "image_size": [3840, 2160], "id": "word_macos_0"}],
+            "rows as in ScreenSpot-Pro: bbox is x1 y1 x2 y2 in pixels; --box-format names another",
+        ),
+        (
+            [WORLD, POLYGON, REFUSAL],
+            [
+                {"bbox": [1200.5, 310, 1224.75, 340], "space": "pixel", "image_size": [1920, 1080], "id": "A-0"},
+                {
+                    "polygon": [100, 100, 300, 100, 200, 300], "space": "pixel", "image_size": [1920, 1080],
+                    "id": "A-1",
+                },
+                {"refusal": True, "space": "pixel", "image_size": [1920, 1080], "id": "A-2"},
+            ],
+            "rows as in OSWorld-G: box_coordinates is x y w h in pixels, or a polygon's corners, or a refusal, as "
+            "box_type says; --box-format names another",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+def test_benchmarks_need_no_options(run, tmp_path, rows, written, note, form):
+    source, out = tmp_path / f"in.{form}", tmp_path / "out.jsonl"
+    if form == "json":
+        source.write_text(json.dumps(rows))
+    elif form == "csv":
+        with source.open("w", newline="") as file:
+            writer = csv.DictWriter(file, [*rows[0]])
+            writer.writeheader()
+            writer.writerows({k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()} for row in rows)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), source)
+    result = run("convert", source, out, *HERE)
+    assert result.code == 0, result
+    assert result.err.splitlines()[0] == f"note: {note}"
+    assert "note: target:" not in result.err
+    assert targets(out) == written
+
+
+def test_sizes_of_screenspot_are_those_of_its_images(run, tmp_path):
+    row = {**SPOT, "img_filename": png(tmp_path), "bbox": [40, 20, 10, 8]}
+    source = write_rows(tmp_path / "in.jsonl", row)
+    assert run("convert", source, tmp_path / "out.jsonl", "--for", "easyr1", "--image-root", tmp_path).code == 0
+    assert targets(tmp_path / "out.jsonl") == [{"bbox": [40, 20, 50, 28], "space": "pixel", "image_size": [64, 48]}]
+    assert read_rows(tmp_path / "out.jsonl")[0]["images"] == [str(tmp_path / "a.png")]
+
+
+def test_the_image_of_the_hub_goes_before_its_name(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {**ASK, "image": png(tmp_path)})
+    assert run("convert", source, tmp_path / "out.jsonl", "--for", "easyr1", "--image-root", tmp_path).code == 0
+    assert read_rows(tmp_path / "out.jsonl")[0]["images"] == [str(tmp_path / "a.png")]
+
+
+def test_options_and_a_column_of_targets_go_before_a_layout(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", SPOT, WIDE), tmp_path / "out.jsonl"
+    result = run("convert", source, out, *HERE, "--box-format", "cxcywh", "--target-space", "model_pixel")
+    assert result.err.startswith("note: rows as in ScreenSpot: bbox is cx cy w h in the space model_pixel\n")
+    assert targets(out)[0] == {"bbox": [680, 45, 720, 75], "space": "model_pixel"}
+    option = ("--recipe", "gelato", "--option", "target_space=pixel")
+    assert run("convert", source, out, *HERE, *option).code == 0
+    assert targets(out)[0] == {"bbox": [700, 60, 740, 90], "space": "pixel"}
+    own = write_rows(tmp_path / "own.jsonl", {**WIDE, "truth": [1, 2, 3, 4]}, {**WIDE, "truth": [1, 2, 3, 5]})
+    result = run("convert", own, out, *HERE, "--target-column", "truth", "--target-space", "pixel")
+    assert targets(out)[0] == {"bbox": [1, 2, 3, 4], "space": "pixel"}
+    own = write_rows(tmp_path / "own.jsonl", {**WIDE, "target": {"bbox": [1, 2, 3, 4]}, "sample_id": "s"})
+    words = ("--target-column", "target", "--target-space", "pixel")
+    assert "which column holds the target: target or bbox?" in run("convert", own, out, *HERE, *words[2:]).err
+    assert run("convert", own, out, *HERE, *words).code == 0
+    assert targets(out) == [{"bbox": [1, 2, 3, 4], "space": "pixel", "id": "s"}]
+
+
+def test_a_sample_id_goes_before_the_id_of_a_layout(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", {**PRO, "sample_id": "s"}), tmp_path / "out.jsonl"
+    assert run("convert", source, out, *HERE).code == 0
+    assert targets(out)[0]["id"] == "s"
+    assert run("convert", source, out, *HERE, "--id-column", "id").code == 0
+    assert targets(out)[0]["id"] == "word_macos_0"
+
+
+def test_boxes_that_may_be_either_are_a_question(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", WIDE), tmp_path / "out.jsonl"
+    assert "Give --box-format xywh or xyxy" in run.error("convert", source, out, *HERE)
+    assert run("convert", source, out, *HERE, "--box-format", "xyxy").code == 0
+    assert targets(out)[0]["bbox"] == [10, 20, 300, 200]
+
+
+def test_a_row_of_a_layout_without_a_target(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", WORLD, {**WORLD, "box_type": "circle"}, REFUSAL)
+    result = run("convert", source, tmp_path / "out.jsonl", *HERE)
+    problem = "target, field 'box_type': got 'circle'; expected bbox, polygon or refusal"
+    assert f"note: row 1 (line 2): {problem}\n" in result.err
+    assert result.err.endswith("fix them, or leave them out by --skip-bad\n")
+    result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--recipe", "gelato", "--skip-bad")
+    assert "note: row 2 (line 3): target, field 'refusal': got True; expected one of bbox, polygon" in result.err
+    assert len(targets(tmp_path / "out.jsonl")) == 1
+
+
+BOXES = [[5, 6, 80, 90]] * 3 + [[200 + place, 300, 20, 30] for place in range(7)]
+ROWS = [{"instruction": "Save", "bbox": box, "id": place} for place, box in enumerate(BOXES)]
+
+
+def test_boxes_in_another_format_are_one_problem_and_not_to_be_skipped(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", *ROWS), tmp_path / "out.jsonl"
+    result = run("convert", source, out, *HERE, "--target-space", "pixel")
+    (listed,) = [line for line in result.err.splitlines() if "rows, first" in line]
+    assert listed.startswith("note: 7 rows, first row 3 (line 4): target, field 'bbox': got [200, 300, 20, 30]; ")
+    assert result.err.splitlines()[-1] == (
+        "error: 7 of 10 rows cannot be converted, so nothing is written; if boxes are x y w h, give --box-format xywh "
+        "(cxcywh by the centre), else fix them"
+    )
+    assert "--skip-bad" not in result.err
+    assert run("convert", source, out, *HERE, "--target-space", "pixel", "--box-format", "xywh").code == 0
+    assert targets(out)[0]["bbox"] == [5, 6, 85, 96]
+    result = run("convert", source, out, *HERE, "--target-space", "pixel", "--box-format", "xyxy")
+    assert result.err.endswith("fix them, or leave them out by --skip-bad\n")
+
+
+def test_boxes_in_a_form_of_the_recipes_own(run, tmp_path):
+    rows = [{"instruction": "Save", "bbox": box} for box in ([0.1, 0.1, 0.3, 0.2], [0.6, 0.5, 0.1, 0.1])]
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--recipe", "gelato")
+    assert result.err.endswith(
+        'if boxes are x y w h, write them as {"bbox": [x, y, w, h]} and give --box-format xywh (cxcywh by the centre), '
+        "else fix them\n"
+    )
+
+
+def test_a_problem_of_all_rows_stands_in_the_error_alone(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", *ROWS[3:], {**ROWS[0], "instruction": 5}, {**ROWS[0], "instruction": -6})
+    result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--target-space", "pixel")
+    assert result.err.count("if two corners are swapped") == 1
+    notes, error = result.err.splitlines()[:-1], result.err.splitlines()[-1]
+    problem = "2 rows, first row 7 (line 8): instruction: got 5; expected a text, or messages with role and content"
+    assert notes[-1] == f"note: {problem}"
+    assert error.startswith("error: not one of the first 9 rows can be converted: row 0 (line 1): target, field 'bbox'")
