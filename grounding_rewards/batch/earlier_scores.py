@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from grounding_rewards.batch.columns import OWN, Columns, has
+from grounding_rewards.batch.columns import OWN, has
+from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note, Table
@@ -38,9 +39,10 @@ def left_out(rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, no
     return {*gone, *recipe.parts, "correct"}
 
 
-def renamed(columns: Columns) -> set[str]:
+def renamed(scorer: TableScorer) -> set[str]:
     """Return columns of one table that are called otherwise from now on; another table may have more by these names."""
-    return {name for role, name in vars(columns).items() if role != "image"} - {*vars(OWN).values()}
+    kept = {"image", *(field for field in ("id", "image_size") if scorer.guessed(field))}  # targets may say another
+    return {name for field, name in vars(scorer.columns).items() if field not in kept} - {*vars(OWN).values()}
 
 
 def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]:
@@ -60,9 +62,9 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
     return parts, unknown
 
 
-def check_once(rollouts: RolloutTable, tables: Sequence[Table], columns: Sequence[Columns]) -> None:
+def check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequence[TableScorer]) -> None:
     """Check that no rollout is there twice, as far as files name and number them."""
-    named = zip(tables, (each.id for each in columns), strict=True)
+    named = [(table, each.columns.id) for table, each in zip(tables, scorers, strict=True) if not each.guessed("id")]
     numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
     if numbered:
         RolloutTable(rollouts.paths, rollouts.files, [], [_Keys(numbered)]).check_once()

@@ -173,19 +173,19 @@ class _Rescorer:
             if run is None:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
-            columns, several = [each.columns for each in scorers], several_runs(self.rollouts.files)
+            several = several_runs(self.rollouts.files)
             warned = [several] if several else []
-            check_once(self.rollouts, tables, columns)
-            return self._make(run, self._sources(tables, columns, states, warned.append), scorers, warned)
+            check_once(self.rollouts, tables, scorers)
+            return self._make(run, self._sources(tables, scorers, states, warned.append), scorers, warned)
 
     def _sources(
-        self, tables: Sequence[Table], columns: Sequence[Columns], states: Sequence[tuple[int, int]], warn: Note
+        self, tables: Sequence[Table], scorers: Sequence[TableScorer], states: Sequence[tuple[int, int]], warn: Note
     ) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
         sources = list[RolloutFile]()
         gone = left_out(self.rollouts, tables, self.scorer.recipe, self.note, warn)
-        for table, named, state in zip(tables, columns, states, strict=True):
-            sources.append(RolloutFile.of(table, gone | renamed(named), state, self.note))
+        for table, scorer, state in zip(tables, scorers, states, strict=True):
+            sources.append(RolloutFile.of(table, gone | renamed(scorer), state, self.note))
             self.advance(_READING * len(sources) / len(tables))
         return sources
 

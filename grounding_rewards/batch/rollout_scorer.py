@@ -111,11 +111,18 @@ class RolloutScorer:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _names(self, source: RolloutFile, batch: Batch) -> Any:
-        """The names of samples: as they came, else their target's id, else made of what rows say."""
-        column = self.scorer.columns.id
+        """The names of samples: as they came, else their target's id, else made of what rows say.
+
+        A target's id goes before a column that was guessed, as in ``TableScorer.samples``.
+        """
+        column, guessed = self.scorer.columns.id, self.scorer.guessed("id")
         if isinstance(batch.whole, list) or column not in batch.whole.schema.names:
             values = batch.column(column)
-        elif pa.types.is_string(batch.whole.column(column).type) and not batch.whole.column(column).null_count:
+        elif (
+            not guessed
+            and pa.types.is_string(batch.whole.column(column).type)
+            and not batch.whole.column(column).null_count
+        ):
             return batch.whole.column(column)
         else:
             values = batch.whole.column(column).to_pylist()
@@ -126,13 +133,13 @@ class RolloutScorer:
                     f"{source.table.path}, {batch.place(row)}: {column}: got {came!r:.60}; expected the sample's name, "
                     "a text or a whole number, or null"
                 )
-        unnamed = [row for row, name in enumerate(names) if name is None]
-        every = self.scorer.targets(batch) if unnamed else []
-        targets = [every[row] for row in unnamed]
-        read = self.scorer.read_targets(targets).rows if unnamed else ()
-        for row, target, known in zip(unnamed, targets, read, strict=True):
+        unsure = [row for row, name in enumerate(names) if name is None or guessed]
+        every = self.scorer.targets(batch) if unsure else []
+        targets = [every[row] for row in unsure]
+        read = self.scorer.read_targets(targets).rows if unsure else ()
+        for row, target, known in zip(unsure, targets, read, strict=True):
             own = None if known is None or known.id is None else str(known.id)
-            names[row] = own or _made(source, batch, row, target)
+            names[row] = own or names[row] or _made(source, batch, row, target)
         return pa.array(names, pa.string())
 
     def _numbers(self, source: RolloutFile, place: int, batch: Batch, numbers: Any) -> Any:

@@ -122,9 +122,20 @@ def test_arguments_that_do_not_fit(tmp_path):
 
 
 @pytest.mark.parametrize("score", [gelato, votes])
+def test_a_guessed_column_of_names_stays_and_yields_to_the_ids_of_targets(tmp_path, score):
+    rows = [{"id": row, "response": HIT, "target": {**BOX, "id": "s"}, "image_size": [9, 9]} for row in range(2)]
+    rows.append({**rows[0], "target": BOX})
+    score(tmp_path / "out", write_rows(tmp_path / "in.jsonl", *rows))
+    rows = table(tmp_path / "out")
+    assert sorted((row["sample_id"], row["id"]) for row in rows) == [("0", 0), ("s", 0), ("s", 1)]
+    score(tmp_path / "named", tmp_path / "in.jsonl", columns=Columns(id="id"))
+    assert sorted(row["sample_id"] for row in table(tmp_path / "named")) == ["0", "0", "1"]
+
+
+@pytest.mark.parametrize("score", [gelato, votes])
 def test_a_column_that_one_file_renames_stays_in_another_that_does_not(tmp_path, score):
-    one = write_rows(tmp_path / "one.jsonl", {"id": "a", "response": HIT, "target": BOX, "image_size": [9, 9]})
-    two = write_rows(tmp_path / "two.jsonl", *rollouts(1, id="kept", image_size=[9, 9]))
+    one = write_rows(tmp_path / "one.jsonl", {"sample_id": "a", "output": HIT, "target": BOX, "image_size": [9, 9]})
+    two = write_rows(tmp_path / "two.jsonl", *rollouts(1, output="kept", image_size=[9, 9]))
     score(tmp_path / "out", one, two)
     rows = table(tmp_path / "out")
-    assert sorted((row["sample_id"], row["id"]) for row in rows) == [("a", None), ("s0", "kept")]
+    assert sorted((row["sample_id"], row["output"]) for row in rows) == [("a", None), ("s0", "kept")]
