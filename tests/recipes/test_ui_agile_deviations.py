@@ -1,7 +1,7 @@
 """Lines to which UI-AGILE's deviations apply, and the answers that these stand for."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -79,6 +79,8 @@ PARTS = [
 @given(st.lists(st.sampled_from(PARTS), max_size=25).map("".join), st.sampled_from(["", "-3, 4", "200, 150", "３ a"]))
 @example("-3, 4'action': 'click'200, 150-3, 4", "")
 def test_lines_score_as_those_that_they_stand_for(response, parameter):
+    # A quote without its other half leaves open which numbers are text, and so compared with the parameter.
+    assume(not parameter or not (response.count("'") % 2 or response.count('"') % 2))
     row = line(response, parameter)
     for name in ("pieces-of-numbers", "unicode-digits"):
         if BY_NAME[name].applies(row):
