@@ -20,6 +20,9 @@ _VAGUE = (
     "give each an id (`grounding-rewards convert` does)"
 )
 
+_PATIENCE = 64
+"""Rows that come one by one, of which one has to have each further column."""
+
 
 class Recording:
     """Record scored rows in a directory. May be shared by threads, and pickled: each process writes its own files.
@@ -43,7 +46,7 @@ class Recording:
             raise gr.RecipeError(
                 f"record: {error}; set record to another directory, or leave it out to record nothing"
             ) from error
-        self._started = False
+        self._awaited = dict.fromkeys(further, 0)
         self._logged: set[str] = set()
 
     def add(self, scored: ScoredBatch, inputs: Inputs) -> None:
@@ -55,7 +58,8 @@ class Recording:
         try:
             provenance = Provenance(scored, inputs.targets, inputs.extras or {})
             own = {"sample_id": provenance.samples(), "response": inputs.responses, "target": provenance.texts}
-            further = self._further(provenance)
+            self._check(provenance, len(inputs.responses))
+            further = provenance.further(self.recorder.further)
             self.recorder.append({**own, **provenance.columns(), **scored.rollout_columns(), **further})
             if provenance.vague:
                 say_once(_VAGUE, self._logged, level=logging.WARNING)
@@ -65,16 +69,15 @@ class Recording:
             text = f"rollouts cannot be recorded ({type(error).__name__}: {error!s:.200})"
             say_once(text, self._logged, about="recording")
 
-    def _further(self, provenance: Provenance) -> dict[str, list[str | None]]:
-        """Return the further columns; raise where the first rows lack one."""
-        names = self.recorder.further
-        if names and not self._started:
-            there = provenance.names()
-            for name in names:
-                if name not in there:
-                    raise gr.RecipeError(
-                        f"record_columns: no column {name!r}{near(name, there) or '.'} The first rows have: "
-                        f"{', '.join(sorted(there))}; fields in the `extra` of targets can be recorded as well"
-                    )
-            self._started = True
-        return provenance.further(names)
+    def _check(self, provenance: Provenance, rows: int) -> None:
+        """Check that the first rows have the further columns; a row that comes alone may lack what later ones have."""
+        if not self._awaited:
+            return
+        there = provenance.names()
+        self._awaited = {name: count + rows for name, count in self._awaited.items() if name not in there}
+        for name, count in self._awaited.items():
+            if rows > 1 or count >= _PATIENCE:
+                raise gr.RecipeError(
+                    f"record_columns: no column {name!r}{near(name, there) or '.'} The first rows have: "
+                    f"{', '.join(sorted(there))}; fields in the `extra` of targets can be recorded as well"
+                )

@@ -63,7 +63,15 @@ def test_a_column_that_the_first_rows_lack_is_an_error_that_lists_what_there_is(
     (reward,) = reward_funcs("gelato", record=str(tmp_path), record_columns=["uitype"])
     message = r"record_columns: no column 'uitype'; did you mean 'ui_type'\? The first rows have: id, target, ui_type; "
     with pytest.raises(gr.RecipeError, match=message + "fields in the `extra` of targets can be recorded as well"):
-        reward(completions=["?"], target=[BOX], id=["a"], ui_type=["icon"])
+        reward(completions=["?"] * 2, target=[BOX] * 2, id=["a"] * 2, ui_type=["icon"] * 2)
+
+
+def test_of_rows_that_come_one_by_one_sixty_four_may_lack_it(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"recipe": "gelato", "record": str(tmp_path), **COLUMNS}
+    for _ in range(63):
+        verl.compute_score("web", "?", BOX, {"difficulty": 1}, **options)
+    with pytest.raises(gr.RecipeError, match="record_columns: no column 'ui_type'"):
+        verl.compute_score("web", "?", BOX, {"difficulty": 1}, **options)
 
 
 @pytest.mark.parametrize(
