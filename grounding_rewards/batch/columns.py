@@ -87,7 +87,11 @@ def resolve(
     named = _named(table, columns, label_free=label_free)
     rows = _first_rows(table, named, there)
     try:
-        layout = None if named.target else layout_of(rows, there, box_format)
+        # A flag that names the layout's own column does not say how its boxes are written.
+        open_target = named.target in ("", *(each.target for each in LAYOUTS))
+        layout = layout_of(rows, there, box_format) if open_target else None
+        if layout is not None and named.target not in ("", layout.target):
+            layout = None
         if layout is not None:
             own = {field: name for field, name in layout.columns.items() if name in there}
             named = named.over({"target": layout.target, **own})
@@ -130,8 +134,9 @@ def _first_rows(table: Table, named: Columns, there: frozenset[str]) -> Sequence
     by_role = {role(field): name for field, name in vars(named).items() if field != "image"}
     named_fields = [column for column in vars(named).values() if column and column not in there]
     read = {*columns_read([*named_fields, *(each for name in by_role if not by_role[name] for each in GUESSED[name])])}
-    if not named.target:
-        read.update(*(layout.fields for layout in LAYOUTS if layout.fields <= there))
+    read.update(
+        *(layout.fields for layout in LAYOUTS if layout.fields <= there and named.target in ("", layout.target))
+    )
     if not there & read:
         return [empty]
     first = next(iter(table.batches([*read], whole=False, size=SOME)), None)

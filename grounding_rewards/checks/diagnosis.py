@@ -20,9 +20,10 @@ from grounding_rewards.checks.naming import BOX_FORMAT, PYTHON, Naming
 from grounding_rewards.checks.other_readings import Reading, other_reading, prepared, takes
 from grounding_rewards.checks.row_sample import Row, RowSample
 from grounding_rewards.checks.space_fit import fit_spaces
-from grounding_rewards.coords.spaces import MODEL_PIXEL
+from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import TargetError
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.dialects.refusal_words import COMMON, with_refusal_words
+from grounding_rewards.parsing.parse import MAX_LENGTH, parse
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
@@ -69,7 +70,7 @@ class Diagnosis:
     >>> diagnosis = Diagnosis(gelato)
     >>> diagnosis.add(score_rows(gelato, Inputs(["click(x=200, y=150)"] * 9, [[0.1, 0.1, 0.3, 0.2]] * 9), "raise"))
     >>> print(*diagnosis.findings())
-    0 of 9 responses were read as bare_tuple_whole, such as '(200, 150)'; 9 of the others are read by \
+    0 of 9 responses were read as bare_tuple_whole (answers such as '(200, 150)'); 9 of the others are read by \
 keyword_call; build recipe('click', response_space='thousandths', target_space='unit'); it also needs image_size
     """
 
@@ -131,7 +132,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if targets.has_actions_or_refusals:
             to_refuse = targets.refusal[: len(reason)]
             self._to_refuse += np.bincount(reason[to_refuse], minlength=len(Reason))
-            unread = np.flatnonzero(to_refuse & np.isin(reason, _UNREAD))
+            unread = np.flatnonzero(to_refuse & np.isin(reason, _UNREAD) & (reason != Reason.UNFINISHED))
             if len(unread) and not self._unrefused:
                 self._unrefused = scored.inputs.responses[int(unread[0])] or ""
             wrong &= ~to_refuse
@@ -163,9 +164,10 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         rows = self._rows_to_try()
         unread = self._empty() or self._unread(rows)
         space = self._space(rows)
-        several = [*self._bad_targets(), *unread, *space, *self._suspicious(space), *self._never_done(rows)]
-        # Where answers are not read at all, refusals are not either, and nothing hits.
-        return [*several, *([] if unread else self._refusals()), *([] if unread or space else self._misses())]
+        several = [*self._bad_targets(), *unread, *space, *self._suspicious(space)]
+        if unread:  # where answers are not read, actions and refusals are not either, and nothing hits
+            return several
+        return [*several, *self._never_done(rows), *self._refusals(), *([] if space else self._misses())]
 
     def _rows_to_try(self) -> list[Row]:
         """Return the kept rows; where their texts are long, every second, third, ... of them."""
@@ -206,7 +208,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         rows = [row for row in sample if row.reason in _UNREAD]
         numbers = any(re.search("[0-9]", row.response or "") for row in rows)
         other = other_reading(self.recipe, rows, self.box_format) if numbers else None
-        example = self.recipe.example and f", such as {_shortened(self.recipe.example.response)}"
+        example = self.recipe.example and f" (answers such as {_shortened(self.recipe.example.response)})"
         was = f"{self.parsed:,} of {self.valid:,} responses were read as {self.recipe.dialect.name}{example or ''}"
         if other is not None:
             tried = "the others" if len(rows) == count else f"{len(rows)} others that were tried"
@@ -279,7 +281,10 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if not unread:
             return ""
         if takes(self.recipe, "refusal_words"):
-            return f"if that is a refusal: {self.naming.use({'refusal_words': [self._unrefused[:80]]})}"
+            common = with_refusal_words(self.recipe.dialect, [COMMON])
+            (reason,) = parse([self._unrefused], common, space=PIXEL).reason
+            words = COMMON if reason == Reason.REFUSED else self._unrefused[:80]
+            return f"if that is a refusal: {self.naming.use({'refusal_words': [words]})}"
         return f"{self.recipe.name} reads no such words as a refusal"
 
     def _never_done(self, sample: Sequence[Row]) -> list[Finding]:

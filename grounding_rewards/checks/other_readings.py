@@ -17,6 +17,7 @@ from grounding_rewards.plugins.registry import registry
 from grounding_rewards.rollouts import CLICKED, Rollouts
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
+from grounding_rewards.targets.columns import Targets
 
 _NEARLY = 0.9
 _OURS = ("click", "action")
@@ -34,6 +35,7 @@ class Reading:
         count: number of responses that it reads.
         without: options that it does not take.
         lacks: what its targets lack, such as "image_size"; "" for nothing.
+        hits: number of responses that are right then.
     """
 
     recipe: Recipe
@@ -42,6 +44,7 @@ class Reading:
     count: int
     without: tuple[str, ...] = ()
     lacks: str = ""
+    hits: int = 0
 
 
 def other_reading(unfit: Recipe, rows: Sequence[Row], box_format: BoxFormat | None) -> Reading | None:
@@ -50,13 +53,22 @@ def other_reading(unfit: Recipe, rows: Sequence[Row], box_format: BoxFormat | No
     The recipe with another policy of several answers is tried first, then with another dialect, then other recipes,
     ours before published ones.
     """
-    for readings in (_policies(unfit), _dialects(unfit), _recipes(unfit)):
+    own_space = _say_their_space(unfit, rows)
+    for readings in (_policies(unfit), _dialects(unfit), _recipes(unfit, own_space=own_space)):
         tried = [replace(each, **_outcome(each, rows, box_format)) for each in readings]
         most = max((each.count for each in tried), default=0)
         if most and 2 * most >= len(rows):
             enough = [each for each in tried if each.count >= _NEARLY * most]
-            return next((each for each in enough if not each.lacks), enough[0])
+            enough = [each for each in enough if not each.lacks] or enough
+            # Policies read the same responses, and differ in which of their answers is right.
+            return max(enough, key=lambda each: each.hits) if "answers" in enough[0].settings else enough[0]
     return None
+
+
+def _say_their_space(unfit: Recipe, rows: Sequence[Row]) -> bool:
+    """Return True where all targets name their space, as those of benchmarks' layouts do."""
+    targets = Targets.from_list([row.target for row in rows], native=unfit.native, bad_target="abstain")
+    return all(target.space is not None for target in targets.rows if target is not None)
 
 
 def prepared(judge: Recipe, rows: Sequence[Row], box_format: BoxFormat | None) -> Rollouts:
@@ -77,6 +89,7 @@ def _outcome(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None
     """Return count, how and lacks of a reading: the number of rows that it reads, by the dialect of most of them."""
     try:
         rollouts = prepared(reading.recipe, rows, box_format)
+        hits = int(np.count_nonzero(reading.recipe.evaluate(rollouts).acc > 0)) if "answers" in reading.settings else 0
     except GroundingRewardsError:
         return {"count": 0}
     predictions, errors = rollouts.predictions, rollouts.targets.errors
@@ -90,14 +103,14 @@ def _outcome(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None
         "count": int(read.sum()),
         "how": reading.how or f"by {commonest}",
         "lacks": next(iter(lacking.values()), ""),
+        "hits": hits,
     }
 
 
 def _policies(unfit: Recipe) -> Iterator[Reading]:
-    if unfit.answers == "only":
-        yield Reading(
-            replace(unfit, answers="last"), {"answers": "last"}, "where the last of several answers counts", 0
-        )
+    for policy in ("last", "first") if unfit.answers == "only" else ():
+        how = f"where the {policy} of several answers counts"
+        yield Reading(replace(unfit, answers=policy), {"answers": policy}, how, 0)
 
 
 def _dialects(unfit: Recipe) -> Iterator[Reading]:
@@ -116,10 +129,13 @@ def takes(built: Recipe, option: str) -> bool:
         return False
 
 
-def _recipes(unfit: Recipe) -> Iterator[Reading]:
-    """Yield recipes that judge the same things, with the settings of responses and targets that they share."""
+def _recipes(unfit: Recipe, *, own_space: bool) -> Iterator[Reading]:
+    """Yield recipes that judge the same things, with the settings of responses and targets that they share.
+
+    ``own_space``: targets name their space, which an option is not to replace.
+    """
     own = dict(unfit.options)
-    shared: dict[str, Any] = {"target_space": unfit.target_space}
+    shared: dict[str, Any] = {} if own_space else {"target_space": unfit.target_space}
     if "model" not in own or "response_space" in own:
         shared["response_space"] = unfit.response_space
     shared |= {name: own[name] for name in RESIZING if name in own}

@@ -219,11 +219,15 @@ def trials(rows: Rows, targets: Targets, box_format: BoxFormat | None) -> Iterat
     for space in SPACES:
         if None in targets.spaces and space != recipe.target_space:
             yield Trial("target_space", space, replace(recipe, target_space=space), targets)
-    for written in BoxFormat if rows.as_written else ():
+    # Where sizes are unknown no other space can be tried, and boxes that are read too large fit any answers.
+    read = np.array([target is not None for target in targets.rows], dtype=np.bool_)
+    unknown = read & np.isnan(np.fmax(rows.image_sizes, targets.image_sizes)[:, 0])
+    sized = 2 * unknown.sum() <= read.sum()
+    for written in BoxFormat if rows.as_written and sized else ():
         if written != (box_format or BoxFormat.XYXY):
-            read = rows.targets(written)
-            if read.rows != targets.rows:  # as they are where none is a box of four numbers, or all in the native form
-                yield Trial("box_format", written, recipe, read)
+            again = rows.targets(written)
+            if again.rows != targets.rows:  # as they are where none is a box of four numbers, or all in the native form
+                yield Trial("box_format", written, recipe, again)
     if np.isnan(np.fmax(rows.model_image_sizes, targets.model_image_sizes)).any():
         yield from _pipelines(recipe, targets)
 

@@ -11,6 +11,7 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
+from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.tables import Table
@@ -51,29 +52,33 @@ def evaluate_files(
         on_warning=terminal.warn,
     )  # fmt: skip
     fields = list(dict.fromkeys(by or ()))
-    evaluations, further = [], list[dict[str, Any]]()
+    evaluations, runs = list[tuple[str, Evaluation]](), list[tuple[Table, TableScorer, Diagnosis, list[str]]]()
     for file in files:
         known = len(terminal.warnings())
         table, named = join.open(file, split, columns)
         own_scorer = replace(scorer, columns=named).of(table)
         diagnosis = options.diagnosis(own_scorer)
         evaluations.append((str(file), _evaluate(table, replace(own_scorer, diagnosis=diagnosis), fields)))
+        runs.append((table, own_scorer, diagnosis, terminal.warnings()[known:]))
+    if not as_json:
+        show.evaluations(evaluations, label_free=scorer.recipe.label_free)
+        if scorer.recipe.label_free:
+            terminal.note(options.unlabelled(scorer.recipe))
+    further = list[dict[str, Any]]()
+    for table, own_scorer, diagnosis, earlier in runs:
+        known = len(terminal.warnings())
         joining.repeated(table)
-        findings = terminal.report(diagnosis.findings(), str(file) if len(files) > 1 else "")
+        findings = terminal.report(diagnosis.findings(), str(table.path) if len(files) > 1 else "")
         read = {"columns": own_scorer.used(table), **joining.counts(table)}
-        further.append({**read, "warnings": terminal.warnings()[known:], "findings": findings})
+        further.append({**read, "warnings": [*earlier, *terminal.warnings()[known:]], "findings": findings})
     if as_json:
         own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
         terminal.print_json(
             [
-                {"file": file, **own, **each.to_dict(), **more}
-                for (file, each), more in zip(evaluations, further, strict=True)
+                {"file": name, **own, **each.to_dict(), **more}
+                for (name, each), more in zip(evaluations, further, strict=True)
             ]
         )
-    else:
-        show.evaluations(evaluations, label_free=scorer.recipe.label_free)
-        if scorer.recipe.label_free:
-            terminal.note(options.unlabelled(scorer.recipe))
 
 
 def _evaluate(table: Table, scorer: TableScorer, by: list[str]) -> Evaluation:

@@ -14,7 +14,7 @@ from grounding_rewards.cli import terminal
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.base import require_column
-from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.columns import GUESSED, columns_read
 from grounding_rewards.tables.contents import STDIN
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.manifests import refuse_stream
@@ -93,6 +93,11 @@ def _matched(
     # A split that the annotations, one file, cannot have is that of the predictions.
     theirs = split if answers.is_dir() and not file.is_dir() else None
     annotations, predictions = open_rows(file, None if theirs else split), open_rows(answers, theirs)
+    if not columns.response and not _has_responses(predictions) and _has_responses(annotations):
+        raise RecipeError(
+            f"--predictions: {answers} has no column of responses, and {file} has; name the annotations first, and the "
+            "answers by --predictions"
+        )
     if columns.response and not has(predictions, columns.response):
         require_column(predictions, columns.response, "--response-column")
     own = columns_read([columns.response, columns.model_image_size, columns.token_length])
@@ -101,6 +106,10 @@ def _matched(
         annotations, predictions, join.id, predicted=predicted - {columns.target, columns.image_size},
         unanswered=unanswered, note=terminal.note, warn=terminal.warn,
     )  # fmt: skip
+
+
+def _has_responses(table: Table) -> bool:
+    return any(has(table, name) for name in GUESSED["response"])
 
 
 def _named(columns: Columns, table: MatchedTable) -> Columns:

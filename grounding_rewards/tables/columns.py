@@ -42,6 +42,9 @@ _SEVERAL = {"image-size": 2, "target": 4}
 """Columns that hold one value of a role together: width and height, the corners of a box."""
 
 _ONE_ONLY = ("response", "target", "instruction", "image")
+_PACKED = ("reward_model.ground_truth",)
+"""Fields that `convert` writes: the columns that they were made of may still stand beside them."""
+
 _WHAT = {
     "target": "the target",
     "instruction": "the instruction, a text or a conversation",
@@ -137,7 +140,7 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
             fitting.append(name)
         else:
             notes.append(f"{role}: not column {name}, which holds {unfit!r:.60}; --{role}-column names one")
-    if role in _ONE_ONLY and len(fitting) > 1:
+    if role in _ONE_ONLY and len(fitting) > 1 and fitting[0] not in _PACKED:
         raise TableError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column")
     return (fitting[0] if fitting else None), notes
 

@@ -133,7 +133,9 @@ def test_each_recipe_is_diagnosed_by_its_own_rows(caplog: pytest.LogCaptureFixtu
     click, gelato = lines(caplog)
     assert "answers fit pixel better (100 % hit against 0 % as declared)" in click
     assert "OUT_OF_IMAGE in 112, such as '(1020, 60)'" in click
-    assert "none were read and none right; 0 of 256 responses were read as bare_tuple_whole, such as '(2" in gelato
+    assert (
+        "none were read and none right; 0 of 256 responses were read as bare_tuple_whole (answers such as '(2" in gelato
+    )
     assert "none of the others holds a number: NO_ANSWER in 256, such as 'no idea'; check the responses" in gelato
 
 

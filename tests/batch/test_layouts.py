@@ -97,6 +97,13 @@ def test_flags_win(tmp_path):
     assert "x y w h in shares of the image" in note
 
 
+def test_a_flag_that_names_the_column_of_places_does_not_say_how_boxes_are_written(tmp_path):
+    row = {**SPOT, "response": "(735, 85)"}
+    assert scored(tmp_path, row, columns=Columns(target="bbox"))[0] == [1.0]
+    with pytest.raises(TableError, match="which are they"):
+        scored(tmp_path, {**row, "bbox": [1, 2, 30, 40]}, columns=Columns(target="bbox"))
+
+
 def test_a_target_of_its_own_name_is_no_layout(tmp_path):
     row = {**SPOT, "target": [0, 0, 9, 9], "response": "(5, 5)"}
     assert scored(tmp_path, row) == ([1.0], "")

@@ -76,16 +76,27 @@ def test_another_recipe_reads_what_was_not_read_with_the_spaces_of_this_one() ->
     answers = [f"click(x={x / 1.92:.0f}, y={y / 1.08:.0f})" for x, y in POINTS]
     targets = [{**target, "space": "pixel"} for target in BOXES]
     line = (
-        "0 of 60 responses were read as bare_tuple_whole, such as '(200, 150)'; 60 of the others are read by "
+        "0 of 60 responses were read as bare_tuple_whole (answers such as '(200, 150)'); 60 of the others are read by "
         "keyword_call; "
     )
     recipe = gr.recipe("gelato", format_weight=0.1)
-    assert texts(recipe, answers, targets) == [
-        f"{line}use --recipe click --response-space thousandths --option target_space=unit"
-    ]
-    assert texts(recipe, answers, targets, PYTHON) == [
-        f"{line}build recipe('click', response_space='thousandths', target_space='unit')"
-    ]
+    assert texts(recipe, answers, targets) == [f"{line}use --recipe click --response-space thousandths"]
+    assert texts(recipe, answers, targets, PYTHON) == [f"{line}build recipe('click', response_space='thousandths')"]
+    shares = [{"bbox": [x / 1920, y / 1080, (x + 40) / 1920, (y + 30) / 1080]} for x, y in POINTS]
+    (text,) = texts(recipe, answers, [{**each, "image_size": [1920, 1080]} for each in shares])
+    assert text.endswith("; use --recipe click --response-space thousandths --option target_space=unit")
+
+
+def test_of_several_answers_the_one_that_is_right_counts() -> None:
+    for policy, text in (("first", "{} then (1, 1)"), ("last", "(1, 1) then {}")):
+        (line,) = texts(CLICK, [text.format(each) for each in IN_PIXELS], BOXES)
+        assert line.endswith(f"where the {policy} of several answers counts; use --option answers={policy}")
+
+
+def test_box_formats_are_not_doubted_where_sizes_are_unknown() -> None:
+    unsized = [{"bbox": target["bbox"]} for target in BOXES]
+    answers = [f"({x / 1.92:.0f}, {y / 1.08:.0f})" for x, y in POINTS]
+    assert [each.code for each in diagnosed(CLICK, answers, unsized)] in ([], ["no-hits"])
 
 
 def test_options_that_the_other_recipe_lacks_are_named() -> None:
@@ -109,8 +120,8 @@ def test_of_long_responses_fewer_are_tried(monkeypatch: pytest.MonkeyPatch) -> N
 def test_several_answers_are_read_where_the_last_counts() -> None:
     both = [f"(1, 2), no: {text}" for text in IN_PIXELS]
     assert texts(CLICK, both, BOXES) == [
-        "0 of 60 responses were read as auto, such as '(200, 150)'; 60 of the others are read where the last of several"
-        " answers counts; use --option answers=last"
+        "0 of 60 responses were read as auto (answers such as '(200, 150)'); 60 of the others are read where the "
+        "last of several answers counts; use --option answers=last"
     ]
 
 
@@ -129,8 +140,8 @@ def test_texts_that_are_no_answers_are_shown_with_an_example_of_an_answer() -> N
     (finding,) = diagnosed(gr.recipe("gelato"), ["Open the menu"] * 6, [[0.0, 0.0, 0.5, 0.5]] * 6)
     assert (finding.code, finding.count, finding.message, finding.fix) == (
         "unread", 6,
-        "0 of 6 responses were read as bare_tuple_whole, such as '(200, 150)', and none of the others holds a number: "
-        "NO_ANSWER in 6, such as 'Open the menu'",
+        "0 of 6 responses were read as bare_tuple_whole (answers such as '(200, 150)'), and none of the others holds a "
+        "number: NO_ANSWER in 6, such as 'Open the menu'",
         "check column 'answer' (--response-column)",
     )  # fmt: skip
     (line,) = texts(CLICK, ["It is number 7 on the list " + "x" * 200] * 6, [BOX] * 6)

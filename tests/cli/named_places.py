@@ -44,6 +44,7 @@ PICTURED = ("convert", "pictured.jsonl", "out.jsonl", "--for", "verl", "--target
 EXPLAINED = ("explain", "gelato", "--file", "rows.jsonl", "--row", "0")
 TARGET = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--image-size", "640,480")
 NEXT = ("pool", "next", "rollouts.jsonl", "--out", "out.jsonl")
+UNSIZED = ("unsized.jsonl", "--response-space", "thousandths", "--image-root", "PLACE")
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
 POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
 STAGES = ("pool", "curriculum", "rollouts.jsonl", "--stages", "stages.json", "--out", "stages")
@@ -76,6 +77,12 @@ CASES = {
     ("eval", "predictions"): [
         Case(("eval", "rows.jsonl", *GELATO, "--predictions", "PLACE"), "rows.jsonl", ".jsonl"),
         Case(("eval", "rows.jsonl", *GELATO, "--predictions", "PLACE", "--json"), "folder of rows"),
+    ],
+    ("score", "image_root"): [Case(("score", *UNSIZED, "--recipe", "click", "--out", "out.jsonl"), "shots")],
+    ("eval", "image_root"): [Case(("eval", *UNSIZED, "--json"), "shots")],
+    ("explain", "image_root"): [Case(("explain", "click", "--row", "0", "--file", *UNSIZED), "shots")],
+    ("pool score", "image_root"): [
+        Case(("pool", "score", *UNSIZED, "--recipe", "click", "--out", "scored", "--json"), "shots")
     ],
     ("eval", "recipe"): [Case(("eval", "rows.jsonl", "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
     ("explain", "name"): [Case(("explain", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],

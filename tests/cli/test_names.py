@@ -84,6 +84,8 @@ def files(tmp_path_factory) -> Path:
         (folder / f"folder of {name}").mkdir()
         write_rows(folder / f"folder of {name}" / "train-0.jsonl", *held)
     write_rows(folder / "pictured.jsonl", *({**ROW, "id": each, "image": "shot.png"} for each in SAMPLES))
+    unsized = {"sample_id": "a", "response": "(200, 150)", "target": {"bbox": [64, 48, 192, 96]}, "image": "shot.png"}
+    write_rows(folder / "unsized.jsonl", unsized)
     (folder / "shots").mkdir()
     for place in ("shot.png", "shots/shot.png"):
         image.new("RGB", (640, 480)).save(folder / place)
@@ -187,7 +189,7 @@ def test_bytes_as_the_system_hands_them_over(work):
     shutil.copy("rollouts.parquet", b"a\xff.parquet")
     done = in_child(work, "pool", "next", b"a\xff.parquet", "--out", b"b\xff.jsonl", "--zero-share", "0")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.endswith(rb"written to b\udcff.jsonl" + b"\n")
+    assert done.stderr.startswith(rb"16 of 24 samples written to b\udcff.jsonl" + b"\n")
     manifest = Path(os.fsdecode(b"b\xff.jsonl.manifest.json")).read_bytes()
     assert rb'"path": "a\udcff.parquet"' in manifest
     assert json.loads(manifest)["outputs"][0]["path"] == os.fsdecode(b"b\xff.jsonl")

@@ -65,6 +65,13 @@ def test_several_predictions_of_a_sample_count_each_and_a_note_says_so(run, file
     assert run("eval", files[0], "--predictions", files[1], *CLICK).err == ""
 
 
+def test_files_the_wrong_way_round_are_an_error(run, files):
+    assert run.error("eval", files[1], "--predictions", files[0], *CLICK) == (
+        f"--predictions: {files[0]} has no column of responses, and {files[1]} has; name the annotations first, and "
+        "the answers by --predictions"
+    )
+
+
 def test_samples_without_an_answer_count_as_wrong_with_a_warning(run, files):
     write_rows(files[1], ANSWERS[0], {"sample_id": "z", "response": "(200, 150)"})
     figures = evaluated(run, *files)

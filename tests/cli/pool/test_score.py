@@ -52,8 +52,8 @@ def test_summary_as_json(run, tmp_path, small):
     found = json.loads(run(*SCORE, source, *GELATO, "--out", out, "--json").out)
     assert found.pop("inputs")[0]["path"] == str(source)
     message = (
-        "2 of 6 responses were read as bare_tuple_whole, such as '(200, 150)', and none of the others holds a number: "
-        "NO_ANSWER in 4, such as 'nothing here'"
+        "2 of 6 responses were read as bare_tuple_whole (answers such as '(200, 150)'), and none of the others holds "
+        "a number: NO_ANSWER in 4, such as 'nothing here'"
     )
     fix = "check column 'response' (--response-column)"
     assert found == {
