@@ -69,7 +69,8 @@ def normalised(value: Floats, group: Codes, epsilon: float) -> Floats:
     value = value / scale[group]
     centred = value - means(value, group)
     std = np.sqrt(np.bincount(group, weights=centred**2) / np.maximum(size - 1, 1))
-    return np.where(varied(value, group, NO_SIGNAL / scale), centred / (std + epsilon / scale)[group], 0.0)
+    scores: Floats = np.zeros(len(value))
+    return np.divide(centred, (std + epsilon / scale)[group], out=scores, where=varied(value, group, NO_SIGNAL / scale))
 
 
 def _scale(value: Floats, group: Codes, groups: int) -> Floats:
