@@ -1,4 +1,4 @@
-"""Advantages of rollouts in the groups of their samples: the functions of ``groups.advantages``, under a shorter name."""
+"""Advantages of rollouts within the groups of their samples: ``groups.advantages`` under a shorter name."""
 
 from grounding_rewards.groups.advantages import (
     difficulty,

@@ -1,8 +1,8 @@
 """verl: advantage estimators that it lacks, by the names ``mc_grpo`` and ``difficulty``.
 
-``VERL_USE_EXTERNAL_MODULES=grounding_rewards_adapters.verl_advantages`` in the environment of the trainer's processes lets
-verl import this file, which registers them; ``algorithm.adv_estimator`` names one. docs/advantages.md has the launch.
-This file, unlike the others, imports its trainer: it exists to register in it.
+``VERL_USE_EXTERNAL_MODULES=grounding_rewards_adapters.verl_advantages`` in the environment of the trainer's processes
+lets verl import this file, which registers them; ``algorithm.adv_estimator`` names one. docs/advantages.md has the
+launch. This file, unlike the others, imports its trainer: it exists to register in it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def mc_grpo(
     floor = _setting(config, "mad_floor")
     if floor is None:
         raise RecipeError(
-            "adv_estimator=mc_grpo: algorithm.mad_floor is missing; add +algorithm.mad_floor=NUMBER, the least deviation "
-            "that advantages are divided by (0 as published: up to 1000 for rewards of 0 and 1)"
+            "adv_estimator=mc_grpo: algorithm.mad_floor is missing; add +algorithm.mad_floor=NUMBER, the least "
+            "deviation that advantages are divided by (0 as published: up to 1000 for rewards of 0 and 1)"
         )
     totals = token_level_rewards.sum(dim=-1)
     return _at_tokens(advantages.mc_grpo(totals, _samples(index, "mc_grpo"), mad_floor=floor), response_mask)
@@ -65,9 +65,9 @@ def difficulty(
     """
     set_bounds = {name: _setting(config, f"reward_{name}") for name in ("low", "high")}
     bounds = {name: bound for name, bound in set_bounds.items() if bound is not None}
-    totals = token_level_rewards.sum(dim=-1)
+    totals, samples = token_level_rewards.sum(dim=-1), _samples(index, "difficulty")
     try:
-        each = advantages.difficulty(totals, _samples(index, "difficulty"), **bounds)
+        each = advantages.difficulty(totals, samples, **bounds)
     except RecipeError as error:
         raise RecipeError(
             f"adv_estimator=difficulty: {error}; in verl they are +algorithm.reward_low=NUMBER and "

@@ -68,8 +68,8 @@ def mc_grpo(rewards: Any, groups: Any, *, mad_floor: float, epsilon: float = MC_
 
     Medians are those of torch: of an even number of rewards the lower one of the middle two. Advantages need not add up
     to 0. The published method samples one rollout more than it trains on, an odd number, and leaves out the median one:
-    here its advantage is 0. MAD is 0 as soon as more than half of the rewards are equal; then ``mad_floor`` alone bounds
-    the advantages.
+    here its advantage is 0. MAD is 0 as soon as more than half of the rewards are equal; then ``mad_floor`` alone
+    bounds the advantages.
 
     Args:
         rewards: (n,) rewards.
@@ -167,10 +167,7 @@ def difficulty(rewards: Any, groups: Any, d: Any = None, *, low: float = 0.0, hi
     """
     values = _rewards("rewards", rewards)
     group = _groups(rewards, groups, len(values))
-    if d is None:
-        d = _own_difficulty(values, group, low, high)
-    else:
-        d = _difficulties(d, group)
+    d = _own_difficulty(values, group, low, high) if d is None else _difficulties(d, group)
     return _like(rewards, 4 * d * (1 - d) * _within(values, group, _centred))
 
 
@@ -246,8 +243,8 @@ def _own_difficulty(values: Floats, group: Codes, low: float, high: float) -> Fl
     outside = np.flatnonzero((values < bounds[0] - NO_SIGNAL) | (values > bounds[1] + NO_SIGNAL))
     if len(outside):
         raise RecipeError(
-            f"rewards: row {outside[0]} has {values[outside[0]]:g}; without d= difficulty is the mean reward of a group, "
-            f"from low={low:g} to high={high:g}: set these to the lowest and highest reward, or give d="
+            f"rewards: row {outside[0]} has {values[outside[0]]:g}; without d= difficulty is the mean reward of a "
+            f"group, from low={low:g} to high={high:g}: set these to the lowest and highest reward, or give d="
         )
     share = (_within(values, group, means) - bounds[0]) / (bounds[1] - bounds[0])
     return np.clip(share, 0.0, 1.0)
@@ -279,8 +276,8 @@ def _rewards(name: str, values: Any) -> Floats:
     wrong = np.flatnonzero(np.abs(numbers) > COORDINATE_LIMIT)
     if len(wrong):
         raise RecipeError(
-            f"{name}: row {wrong[0]} has {numbers[wrong[0]]:g}; expected numbers within ±1e12, NaN or None for rows that "
-            "were not scored"
+            f"{name}: row {wrong[0]} has {numbers[wrong[0]]:g}; expected numbers within ±1e12, NaN or None for rows "
+            "that were not scored"
         )
     return numbers
 

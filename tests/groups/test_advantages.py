@@ -197,7 +197,7 @@ def test_large_rewards_stay_finite(form):
 
 @pytest.mark.parametrize("values", ["right", [[1, 0]], ["right", "wrong"], [1, [2]], [{}], {1, 2}])
 def test_rewards_that_are_no_numbers_are_named(values):
-    with pytest.raises(RecipeError, match="^rewards: got .*; expected one number for each row$"):
+    with pytest.raises(RecipeError, match=r"^rewards: got .*; expected one number for each row$"):
         adv.grpo(values, ["a", "a"])
 
 
@@ -219,7 +219,10 @@ def test_rewards_that_are_no_numbers_are_named(values):
         (lambda: adv.difficulty([1, 0], ["a"] * 2, [0.5, 0.6]), "d: row 0 has another difficulty than rows of its"),
         (lambda: adv.gdpo([1, 0], ["a"] * 2), r"parts: got \[1, 0\]; expected {name: \(n,\) rewards}"),
         (lambda: adv.gdpo({}, []), "parts: got {}; expected"),
-        (lambda: adv.gdpo({"hit": [1, 0]}, ["a"] * 2, {"hits": 1}), "weights: got .*; expected a number for each of hit"),
+        (
+            lambda: adv.gdpo({"hit": [1, 0]}, ["a"] * 2, {"hits": 1}),
+            "weights: got .*; expected a number for each of hit",
+        ),
         (lambda: adv.gdpo({"hit": [1]}, ["a"], {"hit": "1"}), r"weights\['hit'\]: got '1'; expected a number$"),
         (lambda: adv.gdpo({"hit": [1, 0], "x": [1]}, ["a"] * 2), r"parts\['x'\]: got 1; expected one for each of 2"),
     ],
@@ -245,7 +248,13 @@ def test_the_short_name_is_the_same_module():
 @ANY_FORM
 @pytest.mark.parametrize(
     ("kind", "result"),
-    [("float32", "float32"), ("float64", "float64"), ("bfloat16", "bfloat16"), ("int64", "float32"), ("bool", "float32")],
+    [
+        ("float32", "float32"),
+        ("float64", "float64"),
+        ("bfloat16", "bfloat16"),
+        ("int64", "float32"),
+        ("bool", "float32"),
+    ],
 )
 def test_tensors_come_and_go(form, kind, result):
     torch = pytest.importorskip("torch")

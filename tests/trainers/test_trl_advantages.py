@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +84,13 @@ def test_gdpo_is_that_of_trl(policy: Any, tmp_path: Path, logged: Any, missing: 
         expected = gr.advantages.gdpo(parts, GROUPS, weights)
         assert np.abs(expected).max() > 0.1
         assert advantages == pytest.approx(expected.tolist(), abs=1e-4)
+
+
+def test_trl_knows_the_settings_of_the_page(tmp_path: Path) -> None:
+    trl, page = pytest.importorskip("trl"), Path(__file__).parents[2] / "docs" / "advantages.md"
+    configs = re.findall(r"`((?:GRPO|RLOO)Config\()([^`]+)\)`", page.read_text("utf-8"))
+    assert len(configs) == 4
+    for maker, settings in configs:
+        wanted = eval(f"dict({settings})")
+        config = eval(f"trl.{maker}output_dir={str(tmp_path)!r}, use_cpu=True, bf16=False, {settings})", {"trl": trl})
+        assert {name: getattr(config, name) for name in wanted} == wanted

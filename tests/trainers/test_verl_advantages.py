@@ -71,6 +71,23 @@ def test_a_group_of_one_and_equal_rewards_are_not_0_in_verls_grpo(registered: An
     assert gr.advantages.grpo(TORCH.full((7,), 0.1), ["a"] * 7).tolist() == [0.0] * 7
 
 
+def test_verls_gdpo_moves_a_group_without_signal_and_ours_does_not(registered: Any) -> None:
+    mask = TORCH.tensor([[1.0] * 4, [1.0, 0.0, 0.0, 0.0], *[[1.0] * 4] * 2])
+    tokens = TORCH.zeros(4, 4)
+    tokens[:, 0] = TORCH.tensor([1.0, 0.0, 1.0, 1.0])
+    groups = np.array(["mixed", "mixed", "right", "right"], dtype=object)
+    theirs, _ = registered.get_adv_estimator_fn("gdpo")(tokens, mask, groups)
+    assert theirs[2:].max() < -0.1
+    assert gr.advantages.gdpo({"hit": [1, 0, 1, 1]}, groups)[2:].tolist() == [0.0, 0.0]
+
+
+def test_a_missing_reward_poisons_verls_group_and_not_ours(registered: Any) -> None:
+    tokens, groups = TORCH.tensor([[1.0], [0.0], [float("nan")]]), np.array(["a"] * 3, dtype=object)
+    assert registered.get_adv_estimator_fn("grpo")(tokens.clone(), TORCH.ones(3, 1), groups)[0].isnan().all()
+    ours, _ = registered.get_adv_estimator_fn("difficulty")(tokens, TORCH.ones(3, 1), groups)
+    assert ours[:, 0].tolist() == [0.5, -0.5, 0.0]
+
+
 def advantages(data: Any, config: Any, rows: int = 1) -> list[float]:
     """Return what the older trainer computes, called as it calls it: with its config as it was composed."""
     algorithm = config.algorithm
@@ -129,18 +146,22 @@ def test_samples_without_a_name_are_an_error(registered: Any) -> None:
 
 
 def launches() -> list[list[str]]:
-    blocks = re.findall(r"^```text\n(.*?)^```$", DOCS.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    words = [shlex.split(block, comments=True) for block in blocks]
-    return [[word for word in block if re.match(r"\+?[a-z_]+\.[a-zA-Z_.]+=", word)] for block in words if block]
+    """Settings of each launch on the page, in blocks and in the table."""
+    page = DOCS.read_text("utf-8")
+    blocks = re.findall(r"^```text\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    lines = [*blocks, *re.findall(r"`(algorithm\.adv_estimator=[^`]+)`", page)]
+    return [[word for word in shlex.split(line) if re.match(r"\+?[a-z_0-9]+\.[\w.]+=", word)] for line in lines]
 
 
 def test_verl_knows_the_settings_of_the_page(lab: Path, registered: Any) -> None:
-    assert launches()
+    names = []
     for lines in launches():
         config = compose(lab, *lines)
-        assert registered.get_adv_estimator_fn(config.algorithm.adv_estimator)
+        names.append(config.algorithm.adv_estimator)
+        assert registered.get_adv_estimator_fn(names[-1])
         env = config.ray_kwargs.ray_init.runtime_env.get("env_vars", {})
         assert env.get("VERL_USE_EXTERNAL_MODULES", MODULE) == MODULE
+    assert names == ["mc_grpo", "difficulty", "grpo", "grpo", "gdpo", "rloo"]
 
 
 def test_the_environment_variable_registers_them_in_a_new_process() -> None:
