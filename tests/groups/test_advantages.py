@@ -259,9 +259,9 @@ def test_the_short_name_is_the_same_module():
 def test_tensors_come_and_go(form, kind, result):
     torch = pytest.importorskip("torch")
     values, groups = torch.tensor([1, 0, 0, 1, 1]).to(getattr(torch, kind)), torch.tensor([3, 3, 3, 4, 4])
-    result = form(values, groups)
-    assert (type(result), result.dtype, result.device) == (torch.Tensor, getattr(torch, result), values.device)
-    assert result.double().tolist() == pytest.approx(form([1, 0, 0, 1, 1], list("aaabb")).tolist(), rel=0.01)
+    tensor = form(values, groups)
+    assert (type(tensor), tensor.dtype, tensor.device) == (torch.Tensor, getattr(torch, result), values.device)
+    assert tensor.double().tolist() == pytest.approx(form([1, 0, 0, 1, 1], list("aaabb")).tolist(), rel=0.01)
     if result == kind:
         with_gradient = form(values.requires_grad_(), groups)
         assert not with_gradient.requires_grad
