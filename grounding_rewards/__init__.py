@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from grounding_rewards._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from grounding_rewards import advantages as advantages
     from grounding_rewards import explain as explain
     from grounding_rewards import parsing as parsing
     from grounding_rewards import pool as pool
@@ -88,7 +89,7 @@ _MODULES = {
     "verifiers.any_of": ("any_of",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_ROOMS = frozenset({"explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})
+_ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,1 @@
-"""Rows of one sample: voting, consensus, returns."""
+"""Rows of one sample: voting, consensus, returns, advantages."""

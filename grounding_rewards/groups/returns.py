@@ -6,30 +6,18 @@ the rows of a rollout are one response to each step. Rows come in any order.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
-
-Codes = NDArray[np.int64]
-Names = Sequence[Hashable] | NDArray[Any]
+from grounding_rewards.groups.spread import EPSILON, Codes, Names, codes_of, normalised
 
 GAMMA = 0.5
 """The usual discount."""
 
-EPSILON = 1e-6
-"""Added to standard deviations before dividing by them."""
-
-NO_SIGNAL = 1e-6
-"""Groups whose largest and smallest value are no farther apart count as without variance."""
-
 _FINITE = float(np.finfo(np.float64).max)
-_SQUARABLE = 400  # powers of two; the squares of millions of such numbers add up to a float
 
 
 def step_returns(
@@ -75,7 +63,7 @@ def step_returns(
     goes_on = _numbers("matched", matched, rows) > 0
     if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 <= gamma <= 1:
         raise RecipeError(f"gamma: got {gamma!r}; expected a number from 0 to 1")
-    trajectory = _codes("trajectories", trajectories, rows)
+    trajectory = codes_of("trajectories", trajectories, rows)
     rollout = _rollouts(trajectory, step, rollouts)
     order = np.lexsort((step, rollout, trajectory))  # the last key goes first
     trajectory, rollout, step = trajectory[order], rollout[order], step[order]
@@ -134,44 +122,21 @@ def step_and_episode_advantages(
         number = isinstance(weight, int | float) and not isinstance(weight, bool) and abs(weight) <= COORDINATE_LIMIT
         if not number or (name == "epsilon" and weight <= 0):
             raise RecipeError(f"{name}: got {weight!r:.60}; expected a number{' above 0' * (name == 'epsilon')}")
-    step, trajectory = _whole("steps", steps, rows), _codes("trajectories", trajectories, rows)
+    step, trajectory = _whole("steps", steps, rows), codes_of("trajectories", trajectories, rows)
     rollout = _rollouts(trajectory, step, rollouts)
     if not rows:
         return np.zeros(0)
     episode = _pairs(trajectory, rollout)
     order = np.lexsort((step, episode))
     first = order[np.append(True, episode[order][1:] != episode[order][:-1])]  # the first step of each episode
-    of_episode = _normalised(value[first], trajectory[first], epsilon)[episode]
-    return episode_weight * of_episode + step_weight * _normalised(value, _pairs(trajectory, step), epsilon)
-
-
-def _normalised(value: Floats, group: Codes, epsilon: float) -> Floats:
-    """Return (value - mean) / (std + epsilon) within each group, 0.0 in groups without variance; codes are from 0."""
-    size = np.bincount(group)
-    scale = _scale(value, group, len(size))
-    value = value / scale[group]
-    centred = value - (np.bincount(group, weights=value) / np.maximum(size, 1))[group]
-    std = np.sqrt(np.bincount(group, weights=centred**2) / np.maximum(size - 1, 1))
-    largest, smallest = np.full(len(size), -np.inf), np.full(len(size), np.inf)
-    np.maximum.at(largest, group, value)
-    np.minimum.at(smallest, group, value)
-    varied = (largest - smallest > NO_SIGNAL / scale)[group]
-    return np.where(varied, centred / (std + epsilon / scale)[group], 0.0)
-
-
-def _scale(value: Floats, group: Codes, groups: int) -> Floats:
-    """Return divisors that keep squares from overflowing: mostly 1, else a power of two, which divides exactly."""
-    largest = np.zeros(groups)
-    np.maximum.at(largest, group, np.abs(value))
-    _, exponent = np.frexp(largest)
-    scale: Floats = np.ldexp(1.0, np.maximum(exponent - _SQUARABLE, 0))
-    return scale
+    of_episode = normalised(value[first], trajectory[first], epsilon)[episode]
+    return episode_weight * of_episode + step_weight * normalised(value, _pairs(trajectory, step), epsilon)
 
 
 def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
     """Return each row's rollout: by name, else the number of earlier rows of the same step of its trajectory."""
     if names is not None:
-        return _codes("rollouts", names, len(step))
+        return codes_of("rollouts", names, len(step))
     same = _pairs(trajectory, step)
     rows, most = np.bincount(same)[same], np.zeros(len(same), dtype=np.int64)
     np.maximum.at(most, trajectory, rows)
@@ -195,18 +160,6 @@ def _pairs(first: Codes, second: Codes) -> Codes:
     _, second = np.unique(second, return_inverse=True)  # below len(second), so that no two pairs share a sum
     codes: Codes = np.unique(first * len(second) + second, return_inverse=True)[1]
     return codes
-
-
-def _codes(name: str, values: Names, rows: int) -> Codes:
-    """Number the distinct values, from 0."""
-    if len(values) != rows:
-        raise RecipeError(f"{name}: got {len(values)}; expected one for each of {rows} rows")
-    numbers: dict[Hashable, int] = {}
-    plain = values.tolist() if isinstance(values, np.ndarray) else values
-    try:
-        return np.array([numbers.setdefault(value, len(numbers)) for value in plain], dtype=np.int64)
-    except TypeError:
-        raise RecipeError(f"{name}: got {plain!r:.80}; expected texts or numbers") from None
 
 
 def _numbers(name: str, values: ArrayLike, rows: int | None = None) -> Floats:

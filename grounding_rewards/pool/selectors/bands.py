@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.groups.returns import NO_SIGNAL
+from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.verifiers import options
