@@ -9,9 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import ranges
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
-from grounding_rewards.verifiers.exploration import collinear, ranges
+from grounding_rewards.verifiers.exploration import collinear
 from tests.verifiers.judging import rollouts
 
 BOX = {"bbox": [10, 20, 30, 40]}
