@@ -83,8 +83,9 @@ def composite(
             default ``in_consensus`` of the same size as the first part that is a ``consensus``.
 
     Returns:
-        A recipe with the named parts, with ``answers="all"`` where one of them judges all answers. Its bounds follow from theirs and the weights. Targets that do not name their
-        space are in pixels of the original image.
+        A recipe with the named parts. Its bounds follow from theirs and the weights. Targets that do not name their
+        space are in pixels of the original image. Where a part judges all answers of a response, ``answers`` is
+        ``"all"``.
 
     Raises:
         SpaceError: ``response_space`` is missing or unknown, or ``space`` unknown.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,8 +56,10 @@ class Matched(BaseVerifier):
         options.choice(self, "polygon", PolygonRule)
         if self.point_radius is not None:
             options.number(self, "point_radius")
-        if find_spec("scipy") is None:  # here, since the first row that needs it may come days into a training run
-            raise RecipeError(f"{type(self).__name__} needs scipy: pip install 'grounding-rewards[scipy]'")
+        try:
+            _solver()  # here, because the first row that needs it may come days into a training run
+        except ImportError as error:
+            raise RecipeError(f"{type(self).__name__} needs scipy: pip install 'grounding-rewards[scipy]'") from error
 
     def counts(self, rollouts: Rollouts) -> Counts:
         """Count each row's points, places and matches; without a list of answers the one that counts is all."""
@@ -146,8 +147,12 @@ def _matches(point: Ints, place: Ints, owner: Ints, regions: Regions, rows: int)
 
 def _assigned(point: Ints, place: Ints) -> int:
     """Return one row's largest number of matches: the assignment of largest sum, 1 for a pair and 0 for no pair."""
-    from scipy.optimize import linear_sum_assignment  # takes half a second, and few rows need it
-
     pairs = np.zeros((np.ptp(point) + 1, np.ptp(place) + 1))
     pairs[point - point.min(), place - place.min()] = 1.0
-    return int(pairs[linear_sum_assignment(pairs, maximize=True)].sum())
+    return int(pairs[_solver()(pairs, maximize=True)].sum())
+
+
+def _solver() -> Any:
+    from scipy.optimize import linear_sum_assignment  # slow to import, and only this family needs it
+
+    return linear_sum_assignment
