@@ -1,4 +1,4 @@
-"""Arrays: their type, missing rows, and read-only columns."""
+"""Arrays: their types, missing rows, runs of indices, and read-only columns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _NAN = np.array([np.nan])
 
@@ -15,6 +16,17 @@ _NAN = np.array([np.nan])
 def nowhere(rows: int, columns: int) -> Floats:
     """Return NaN, (rows, columns), for rows without a place."""
     return _NAN.repeat(rows * columns).reshape(rows, columns)
+
+
+def ranges(start: Ints, count: Ints) -> Ints:
+    """Concatenate runs of whole numbers, each with its start and count.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    ends = np.cumsum(count)
+    numbers: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + count, count)
+    return numbers
 
 
 def read_only(*columns: NDArray[Any] | None) -> None:

@@ -25,7 +25,7 @@ from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, gr
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers.base import Verifier, reads_of
+from grounding_rewards.verifiers.base import Verifier, called, nested, reads_of, within
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 
 KINDS = BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
@@ -145,6 +145,12 @@ class Recipe:
             term = getattr(self, role)
             if wrong := why_invalid(term, VERIFIER):
                 raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
+            if self.answers != "all" and "points" in term.needs:
+                judge = next(called(each) for each in nested(term) if not within(each) and "points" in each.needs)
+                raise RecipeError(
+                    f"{self.name}: answers: got {self.answers!r}; expected 'all', because {judge} judges all answers "
+                    "of a response"
+                )
 
     def __repr__(self) -> str:
         """Return the call that builds it again: the name and the options that are not defaults."""
@@ -162,7 +168,7 @@ class Recipe:
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """Needs beside responses and places: "groups", "trajectories", or "screen", the image's size."""
+        """Needs beside responses and places: "groups", "trajectories", "points", or "screen", the image's size."""
         return self.reward.needs | self.success.needs
 
     @cached_property

@@ -15,10 +15,20 @@ from grounding_rewards.explain.formulas import listed, number
 from grounding_rewards.groups import voting as votes
 from grounding_rewards.recipes.published._btl_ui_blink import Blink, read_boxes
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers import Consensus, DastLength, Exploration, InConsensus, Verifier
+from grounding_rewards.verifiers import (
+    Consensus,
+    DastLength,
+    Exploration,
+    InConsensus,
+    MatchedF1,
+    MatchedPrecision,
+    MatchedRecall,
+    Verifier,
+)
 from grounding_rewards.verifiers.consensus import clicks
 from grounding_rewards.verifiers.exploration import collinear
 from grounding_rewards.verifiers.length import lengths_of
+from grounding_rewards.verifiers.matching import Matched
 
 MOST_BOXES = 8
 """Boxes of a list that are described one by one, at most."""
@@ -55,6 +65,11 @@ def _exploration(term: Exploration, rollouts: Rollouts, row: int, score: float) 
         return f"N = {count}, k = {1 / (count * score * score):.0f}"  # score = 1 / sqrt(N k)
     in_line = count > 2 and collinear(mine, np.array([0, count])).any()
     return f"N = {count}, {'three of them on one line' if in_line else 'none inside'}"
+
+
+def _matched(term: Matched, rollouts: Rollouts, row: int, score: float) -> str:
+    answers, places, matches = (int(column[row]) for column in term.counts(rollouts))
+    return listed({"n": answers, "m": places, "k": matches})
 
 
 def _votes(term: Consensus | InConsensus, rollouts: Rollouts, row: int, score: float) -> str:
@@ -97,4 +112,5 @@ def _shared(boxes: Floats, others: Floats) -> Floats:
 
 _KNOWN: dict[type, Callable[[Any, Rollouts, int, float], str]] = {
     DastLength: _length, Exploration: _exploration, Consensus: _votes, InConsensus: _votes, Blink: _boxes,
+    MatchedF1: _matched, MatchedPrecision: _matched, MatchedRecall: _matched,
 }  # fmt: skip

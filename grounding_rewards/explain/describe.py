@@ -74,7 +74,7 @@ def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
         "space": built.space.value,
         "low": built.low,
         "high": built.high,
-        "needs": [*_sizes(built, use), *sorted(built.needs - {"screen"})],
+        "needs": [*_sizes(built, use), *sorted(built.needs - {"screen", "points"})],
         "paper": built.source.paper,
         "with": plain(options),
     }

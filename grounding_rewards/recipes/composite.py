@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import best, weighted
+from grounding_rewards.combine import best, steps, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.plugins.frozen import frozen
@@ -25,6 +25,7 @@ from grounding_rewards.verifiers import (
 )
 from grounding_rewards.verifiers.any_of import SameAction
 from grounding_rewards.verifiers.base import PLACES, called, judges_of, nested, within
+from grounding_rewards.verifiers.matching import Matched, MatchedF1
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _UNLABELLED = frozen({"id": "a7"})
@@ -65,8 +66,9 @@ def composite(
         success: what makes ``acc``, which is 1 where it is above 0: the name of a part, or a verifier, by name or with
             its arguments. Default, where a part judges actions: the first part that is an ``action_match``, else one
             with the reach around points and the enlarging of the first ``hit``, ``near_point`` or ``end_hit`` that has
-            any; else the first that is a ``hit`` (else a ``hit`` of default arguments), or the right refusal where a
-            part is ``correct_refusal``.
+            any; else, where a part is of the ``matched_...`` family, a ``matched_f1`` of 1 with its arguments; else the
+            first that is a ``hit`` (else a ``hit`` of default arguments); of the last two, or the right refusal where
+            a part is ``correct_refusal``.
         space: the space in which the verifiers work.
         dialect: how answers are written, as in ``click``; default ``"auto"``, or ``"auto_action"`` where a part judges
             actions, which asks for a dialect that shares the vocabulary of ``actions.ACTIONS``; only ``action_type``
@@ -82,7 +84,8 @@ def composite(
 
     Returns:
         A recipe with the named parts. Its bounds follow from theirs and the weights. Targets that do not name their
-        space are in pixels of the original image.
+        space are in pixels of the original image. Where a part judges all answers of a response, ``answers`` is
+        ``"all"``.
 
     Raises:
         SpaceError: ``response_space`` is missing or unknown, or ``space`` unknown.
@@ -131,16 +134,18 @@ def composite(
     if label_free:
         _check_free(accepts, {**terms, "success": acc})
         example = example and replace(example, target=_UNLABELLED)
+    reward = weighted(**{name: (weights[name], term) for name, term in terms.items()})
     return Recipe(
         name="composite",
         dialect=built_dialect,
-        reward=weighted(**{name: (weights[name], term) for name, term in terms.items()}),
+        reward=reward,
         success=acc,
         space=inside,
         response_space=response,
         target_space=CoordSpace.PIXEL,
         accepts=frozenset() if label_free else _accepts(accepts, [*each, *nested(acc)]),
         source=Source("grounding-rewards"),
+        answers="all" if "points" in reward.needs | acc.needs else "only",
         label_free=label_free,
         formula=_formula(weights, fields) + (_ACC if label_free else ""),
         example=example,
@@ -181,7 +186,8 @@ def _success(success: Any, terms: Mapping[str, Verifier], each: list[Verifier], 
     if success is None and _judges_actions(each):
         return next((term for term in each if isinstance(term, ActionMatch)), _match(each))
     if success is None:
-        hit = next((term for term in each if isinstance(term, Hit)), Hit())
+        matched = next((term for term in each if isinstance(term, Matched)), None)
+        hit = next((term for term in each if isinstance(term, Hit)), Hit()) if matched is None else _exact(matched)
         refusals = [term for term in each if isinstance(term, CorrectRefusal)]
         return best(hit=hit, refusal=refusals[0]) if refusals else hit
     if isinstance(success, str) and success in terms:
@@ -199,6 +205,11 @@ def _success(success: Any, terms: Mapping[str, Verifier], each: list[Verifier], 
     except RecipeError as error:
         parts = f"no part ({', '.join(terms)}), and as a verifier: " if isinstance(success, str) else ""
         raise RecipeError(f"composite: option success: {parts}{error}") from error
+
+
+def _exact(matched: Matched) -> Verifier:
+    """Return 1 where every place is answered once and nothing else is, as a part matches them."""
+    return steps("f1", MatchedF1(matched.polygon, matched.point_radius), edges=[1.0], values=[0.0, 1.0])
 
 
 def _match(terms: Iterable[Verifier]) -> ActionMatch:

@@ -24,6 +24,7 @@ from grounding_rewards.verifiers.format import Format, GradedFormat, JudgedForma
 from grounding_rewards.verifiers.gaussian import GaussianCoverage, GaussianPoint
 from grounding_rewards.verifiers.hit import Hit, NearPoint
 from grounding_rewards.verifiers.length import DastLength, ThinkingLength
+from grounding_rewards.verifiers.matching import MatchedF1, MatchedPrecision, MatchedRecall
 from grounding_rewards.verifiers.noise import Noise
 from grounding_rewards.verifiers.overlap import BoxSize, Overlap
 from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
@@ -58,6 +59,9 @@ __all__ = [
     "InsideDistance",
     "JudgedFormat",
     "KeysMatch",
+    "MatchedF1",
+    "MatchedPrecision",
+    "MatchedRecall",
     "NearPoint",
     "Noise",
     "NotCollinear",

@@ -23,7 +23,8 @@ NEEDS_SCREEN = frozenset({"screen"})
 class Verifier(Protocol):
     """Function of n rollouts to n scores between ``low`` and ``high``.
 
-    ``needs``: "groups", "screen" (the size of the image), "trajectories" (all steps of each, named in the targets).
+    ``needs``: "groups", "screen" (the size of the image), "trajectories" (all steps of each, named in the targets),
+    "points" (all answers of a response, which asks for a recipe with ``answers="all"``).
 
     It may also declare ``reads``, which of "token_lengths" and "extras" it reads (both, where it does not say), and
     ``judges``, the kinds of target that it can find a response right by, as ``Recipe.accepts`` names them (none, where
@@ -200,8 +201,8 @@ def verifier(
         fn: maps ``Rollouts`` of n rows to n scores. A module-level function keeps the recipe picklable.
         low: the lowest score it can return.
         high: the highest.
-        needs: its requirements beside the rows themselves: ``"groups"``, ``"screen"``, ``"trajectories"``, or
-            several. A verifier in the place of ``fn`` adds its own.
+        needs: its requirements beside the rows themselves: ``"groups"``, ``"screen"``, ``"trajectories"``,
+            ``"points"``, or several. A verifier in the place of ``fn`` adds its own.
 
     Raises:
         RecipeError: ``fn`` is a class or cannot be called, the bounds are not finite and in order, or a need is

@@ -18,7 +18,7 @@ SELECTOR = ("low", "high")
 """Attributes that each declares."""
 
 KNOWN = {
-    "needs": ("groups", "screen", "trajectories"),
+    "needs": ("groups", "screen", "trajectories", "points"),
     "reads": ("extras", "token_lengths"),
     "judges": ("bbox", "polygon", "circle", "point", "refusal", "action"),
 }
@@ -55,7 +55,7 @@ def known_names(key: str, declared: Any) -> frozenset[str]:
     >>> known_names("needs", ["group"])
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: needs: got 'group'; did you mean 'groups'? There are: groups, screen, \
-trajectories
+trajectories, points
     """
     names = (
         [declared] if isinstance(declared, str) else list(declared) if isinstance(declared, Iterable) else [declared]

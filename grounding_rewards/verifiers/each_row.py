@@ -111,7 +111,8 @@ def per_row(fn: Callable[[Row], float], *, low: float, high: float, needs: Itera
         fn: maps a ``Row`` to its score. A module-level function keeps the recipe picklable.
         low: the lowest score it can return.
         high: the highest.
-        needs: its requirements beside the row itself: ``"groups"``, ``"screen"``, ``"trajectories"``, or several.
+        needs: its requirements beside the row itself: ``"groups"``, ``"screen"``, ``"trajectories"``, ``"points"``, or
+            several.
 
     Raises:
         RecipeError: ``fn`` is a class or cannot be called, the bounds are not finite and in order, or a need is

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards import geometry
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, Ints, ranges
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NO_TARGET, PLACES, BaseVerifier
-from grounding_rewards.verifiers.hit import PolygonRule, inside_regions
-
-_BBOX = np.int8(RegionKind.BBOX)
+from grounding_rewards.verifiers.hit import PolygonRule, inside_regions, pairs_inside
 
 
 @dataclass(frozen=True)
@@ -61,30 +57,14 @@ class Exploration(BaseVerifier):
         """Score the rows that answered with more than one point."""
         count = offsets[rows + 1] - offsets[rows]
         ends = np.cumsum(count)
-        chosen = points[ranges(offsets[rows], count)]
-        hit = self._hits(rollouts, chosen, np.repeat(rows, count), ranges(np.zeros_like(rows), count))
-        rank = np.where(hit, ranges(np.ones_like(rows), count), len(chosen) + 1)  # a miss comes after every hit
+        each = ranges(offsets[rows], count)
+        hit = np.zeros(len(points), dtype=np.bool_)
+        hit[pairs_inside(points, offsets, rollouts.targets.regions, self.polygon, self.point_radius)[0]] = True
+        rank = np.where(hit[each], ranges(np.ones_like(rows), count), len(each) + 1)  # a miss comes after every hit
         first = np.minimum.reduceat(rank, ends - count)
         score = np.where(first <= count, 1.0 / np.sqrt(count * first), -1.0 / count)
-        score[collinear(chosen, np.append(0, ends))] = -1.0
+        score[collinear(points[each], np.append(0, ends))] = -1.0
         return score
-
-    def _hits(self, rollouts: Rollouts, points: Floats, owner: Ints, rank: Ints) -> Bools:
-        """Test points, in order of the rows that they belong to, against all of their row's places."""
-        regions = rollouts.targets.regions
-        if (regions.kind == _BBOX).all():  # every pair of a point and a box at once
-            start = np.searchsorted(regions.row, owner)
-            count = np.searchsorted(regions.row, owner, side="right") - start
-            point = np.repeat(np.arange(len(owner)), count)
-            inside = geometry.in_box(points[point], regions.box[ranges(start, count)])
-            return np.bincount(point[inside], minlength=len(owner)) > 0
-        hit = np.zeros(len(owner), dtype=np.bool_)
-        for turn in range(int(rank.max()) + 1):  # the first point of every row, then the second
-            now = rank == turn
-            xy = np.full((len(rollouts), 2), np.nan)
-            xy[owner[now]] = points[now]
-            hit[now] = self._first_hits(rollouts, xy)[owner[now]] > 0
-        return hit
 
     def _first_hits(self, rollouts: Rollouts, xy: Floats) -> Floats:
         """Return 1.0 for each row whose point in ``xy`` lies in any of its places, else 0.0."""
@@ -93,19 +73,7 @@ class Exploration(BaseVerifier):
         return regions.best(inside.astype(np.float64), len(rollouts))
 
 
-def ranges(start: Ints, count: Ints) -> Ints:
-    """Concatenate runs of whole numbers, each with its start and count.
-
-    >>> ranges(np.array([5, 0]), np.array([2, 3]))
-    array([5, 6, 0, 1, 2])
-    """
-    ends = np.cumsum(count)
-    numbers: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + count, count)
-    return numbers
-
-
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 TOLERANCE = 1e-9
 """Largest difference of the two products of a cross product, relative to the larger, of points on one line."""

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards import geometry
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, Ints, nowhere, ranges
 from grounding_rewards.coords.spaces import extents
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.rollouts import Rollouts
@@ -20,7 +19,6 @@ from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES
 
 Border = Literal["inclusive", "strict"]
-Ints = NDArray[np.int64]
 PolygonRule = Literal["inclusive", "strict", "half_open"]
 
 # As numbers, because comparing an array with a member of an enum takes several times as long.
@@ -164,6 +162,40 @@ def inside_regions(
         in_circle = geometry.in_ellipse(drawn, regions.point, regions.radii, strict=strict)
         inside = np.where(kind == CIRCLE, in_circle, inside)
     return np.where(kind == POINT, within(points, regions.point, point_radius, strict=strict), inside)
+
+
+def pairs_inside(
+    points: Floats,
+    offsets: Ints,
+    regions: Regions,
+    polygon: PolygonRule = "inclusive",
+    point_radius: float | None = None,
+) -> tuple[Ints, Ints]:
+    """Return every pair of a point and a place of its row that holds it, as indices of points and of places.
+
+    Args:
+        points: (k, 2) the points of n rows, one after the other.
+        offsets: (n + 1,) where each row's points start and end.
+        regions: the places of the n rows.
+        polygon: as for ``Hit``.
+        point_radius: as for ``Hit``.
+    """
+    starts, counts = offsets[:-1], np.diff(offsets)
+    if regions.boxes_only:  # every pair at once
+        several = counts[regions.row]
+        place = np.repeat(np.arange(len(regions.row)), several)
+        point = ranges(starts[regions.row], several)
+        inside = geometry.in_box(points[point], regions.box[place])
+        return point[inside], place[inside]
+    pairs = [(np.zeros(0, dtype=np.int64),) * 2]
+    for turn in range(int(counts.max(initial=0))):  # the first point of every row, then the second
+        rows = np.flatnonzero(counts > turn)
+        xy = nowhere(len(counts), 2)
+        xy[rows] = points[starts[rows] + turn]
+        place = np.flatnonzero(inside_regions(xy, regions, polygon, point_radius))
+        pairs.append((starts[regions.row[place]] + turn, place))
+    point, place = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    return point, place
 
 
 def _in_polygon(points: Floats, regions: Regions, rule: PolygonRule) -> geometry.Bools:

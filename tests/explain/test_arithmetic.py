@@ -59,3 +59,12 @@ def test_the_boxes_that_are_looked_at():
         "alike: 0"
     )
     assert numbers(recipe, Case(("?",), (target,)), "blink") == "no list of boxes"
+
+
+def test_answers_places_and_matches():
+    recipe = gr.recipe("composite", response_space="pixel", parts={"matched_f1": 1})
+    target = {"regions": [{"bbox": [10, 20, 30, 40]}, {"bbox": [50, 20, 70, 40]}, {"circle": [9, 9, 2]}]}
+    assert (
+        numbers(recipe, Case(("(20, 30) (21, 30) (60, 30) (0, 0)",), (target,)), "matched_f1") == "n = 4, m = 3, k = 2"
+    )
+    assert numbers(recipe, Case((None,), (target,)), "matched_f1") == "n = 0, m = 3, k = 0"

@@ -59,9 +59,9 @@ def test_built_ins_are_there_without_a_plugin():
         "action_match", "action_type", "argument_match", "box_size", "centredness", "consensus", "corner_distance",
         "correct_refusal", "dast_length", "dense_distance", "difficulty", "direction_match", "duration_match",
         "end_hit", "exploration", "false_click", "false_refusal", "format", "gaussian_coverage", "gaussian_point",
-        "graded_format", "hit", "in_consensus", "inside_distance", "keys_match", "near_point", "noise",
-        "not_collinear", "novelty", "overlap", "refusal_match", "repetition", "screen_distance", "text_match",
-        "thinking_length",
+        "graded_format", "hit", "in_consensus", "inside_distance", "keys_match", "matched_f1", "matched_precision",
+        "matched_recall", "near_point", "noise", "not_collinear", "novelty", "overlap", "refusal_match", "repetition",
+        "screen_distance", "text_match", "thinking_length",
     ]  # fmt: skip
 
 

@@ -28,3 +28,16 @@ def rollouts(points, targets, *, reasons=None, actions=None, text=None, size=Non
 def judge(verifier, points, target, **more):
     """The verifier's scores of several points on one target."""
     return verifier(rollouts(points, [target] * len(points), **more)).tolist()
+
+
+def judge_all(verifier, rows, targets, **more):
+    """The verifier's scores of rows of points, all of which count; each row has its own target."""
+    table = rollouts([row[0] if row else None for row in rows], targets, **more)
+    points, offsets = ragged(rows)
+    return verifier(replace(table, predictions=replace(table.predictions, points=points, offsets=offsets))).tolist()
+
+
+def ragged(rows):
+    """(k, 2) points and (n + 1,) offsets of rows of points."""
+    points = np.array([point for row in rows for point in row], dtype=float).reshape(-1, 2)
+    return points, np.cumsum([0, *map(len, rows)])

@@ -85,7 +85,7 @@ def test_bounds_may_be_numpys_and_must_be_finite():
 
 @pytest.mark.parametrize(("needs", "came"), [("group", "'group'"), (["Groups"], "'Groups'"), (5, "5"), (None, "None")])
 def test_unknown_needs_of_a_function_are_refused(needs, came):
-    with pytest.raises(gr.RecipeError, match=f"needs: got {came}.* There are: groups, screen, trajectories"):
+    with pytest.raises(gr.RecipeError, match=f"needs: got {came}.* There are: groups, screen, trajectories, points"):
         gr.verifier(len, low=0, high=1, needs=needs)
 
 

@@ -1,7 +1,6 @@
 import itertools
 import math
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,25 +8,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.arrays import ranges
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
-from grounding_rewards.verifiers.exploration import collinear, ranges
-from tests.verifiers.judging import rollouts
+from grounding_rewards.verifiers.exploration import collinear
+from tests.verifiers.judging import judge_all, ragged, rollouts
 
 BOX = {"bbox": [10, 20, 30, 40]}
 SQUARE = {"polygon": [0, 0, 10, 0, 10, 10, 0, 10]}
 IN = (20, 30)
 
 
-def score(verifier, rows, targets):
-    """Rows of points, each with its own target."""
-    table = rollouts([row[0] if row else None for row in rows], targets)
-    points, offsets = ragged(rows)
-    return verifier(replace(table, predictions=replace(table.predictions, points=points, offsets=offsets))).tolist()
-
-
 def explore(*rows, target=BOX, verifier=None):
-    return score(verifier or Exploration(), rows, [target] * len(rows))
+    return judge_all(verifier or Exploration(), rows, [target] * len(rows))
 
 
 def test_one_point_wins_or_loses_all():
@@ -57,7 +50,7 @@ def test_fifty_misses_cost_next_to_nothing():
 def test_each_row_meets_its_own_target_whatever_its_shape():
     targets = [BOX, SQUARE, {"refusal": True}, {"circle": [5, 5, 3]}, {"regions": [BOX, SQUARE]}, {"action": "wait"}]
     rows = [[(5, 5), IN], [(11, 5), (5, 5)], [(5, 5), IN], [(8.5, 8.5), (5, 8)], [IN, (100, 100)], [(1, 1), (2, 2)]]
-    assert score(Exploration(), rows, targets) == [0.5, 0.5, -0.5, 0.5, 1 / math.sqrt(2), -0.5]
+    assert judge_all(Exploration(), rows, targets) == [0.5, 0.5, -0.5, 0.5, 1 / math.sqrt(2), -0.5]
 
 
 def test_any_of_several_boxes_counts():
@@ -103,9 +96,9 @@ def test_the_formula_row_by_row(rows):
         first = hits.index(1.0) + 1 if 1.0 in hits else 0
         worth = 1 / math.sqrt(len(row) * first) if first else -1 / max(len(row), 1)
         expected.append(-1.0 if by_definition(row) else worth)
-    together = score(Exploration(), [row for row, _ in rows], [target for _, target in rows])
+    together = judge_all(Exploration(), [row for row, _ in rows], [target for _, target in rows])
     assert together == pytest.approx(expected, abs=1e-15)
-    alone = [score(Exploration(), [row], [target])[0] for row, target in rows]
+    alone = [judge_all(Exploration(), [row], [target])[0] for row, target in rows]
     assert together == alone, "to the last bit"
 
 
@@ -113,12 +106,6 @@ def test_ranges_of_nothing():
     empty = np.zeros(0, dtype=np.int64)
     assert ranges(empty, empty).tolist() == []
     assert ranges(np.array([3, 7]), np.array([0, 2])).tolist() == [7, 8]
-
-
-def ragged(rows):
-    """(k, 2) points and (n + 1,) offsets of rows of points."""
-    points = np.array([point for row in rows for point in row], dtype=float).reshape(-1, 2)
-    return points, np.cumsum([0, *map(len, rows)])
 
 
 def verdicts(*rows):
@@ -205,8 +192,7 @@ def test_the_time_grows_with_the_square_of_the_points():
 def test_the_verifier_asks_for_an_answer_without_a_line():
     rows = [[(1, 1)], [(1, 1), (2, 2), (3, 3)], [], [(1, 1), (2, 2), (3, 4)], [], []]
     reasons = [Reason.OK, Reason.OK, Reason.MALFORMED, Reason.OUT_OF_IMAGE, Reason.REFUSED, Reason.TOO_MANY]
-    table = rollouts([row[0] if row else None for row in rows], [{"bbox": [0, 0, 9, 9]}] * 6, reasons=reasons)
+    targets = [{"bbox": [0, 0, 9, 9]}] * 6
+    table = rollouts([row[0] if row else None for row in rows], targets, reasons=reasons)
     assert NotCollinear()(table).tolist() == [1, 1, 0, 1, 1, 0], "one answer a row lies on no line"
-    points, offsets = ragged(rows)
-    table = replace(table, predictions=replace(table.predictions, points=points, offsets=offsets))
-    assert NotCollinear()(table).tolist() == [1, 0, 0, 1, 1, 0]
+    assert judge_all(NotCollinear(), rows, targets, reasons=reasons) == [1, 0, 0, 1, 1, 0]

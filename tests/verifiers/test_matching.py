@@ -1,0 +1,264 @@
+"""Precision, recall and F1 of one-to-one matches between all answers and all places."""
+
+import itertools
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.testing import check_linear, check_recipe
+from grounding_rewards.verifiers import Hit, MatchedF1, MatchedPrecision, MatchedRecall
+from tests.verifiers.judging import judge_all, rollouts
+
+A, B, C = (10, 20, 30, 40), (50, 20, 70, 40), (90, 20, 110, 40)
+IN_A, IN_B, IN_C, OUT = (20, 30), (60, 30), (100, 30), (200, 200)
+FAMILY = MatchedPrecision, MatchedRecall, MatchedF1
+
+
+def boxes(*places):
+    return {"regions": [{"bbox": list(place)} for place in places]}
+
+
+def family(row, target, **options):
+    """Precision, recall and F1 of one response."""
+    return [judge_all(verifier(**options), [row], [target])[0] for verifier in FAMILY]
+
+
+@pytest.mark.parametrize(
+    ("row", "precision", "recall", "f1"),
+    [
+        ([IN_A, IN_B, IN_C], 1, 1, 1),
+        ([IN_C, IN_A, IN_B], 1, 1, 1),
+        ([IN_A, IN_B], 1, 2 / 3, 4 / 5),
+        ([IN_A], 1, 1 / 3, 1 / 2),
+        ([IN_A, IN_A], 1 / 2, 1 / 3, 2 / 5),
+        ([IN_A, (21, 31), (22, 32), IN_B], 1 / 2, 2 / 3, 4 / 7),
+        ([IN_A, IN_B, IN_C, OUT], 3 / 4, 1, 6 / 7),
+        ([IN_A, IN_B, IN_C, IN_C], 3 / 4, 1, 6 / 7),
+        ([OUT], 0, 0, 0),
+        ([OUT, (300, 5)], 0, 0, 0),
+        ([], 0, 0, 0),
+    ],
+)
+def test_several_boxes(row, precision, recall, f1):
+    assert family(row, boxes(A, B, C)) == [precision, recall, f1]
+
+
+def test_one_box_and_one_point_are_a_hit_or_none():
+    for point, hit in [(IN_A, 1), ((10, 20), 1), ((30, 40), 1), ((9, 30), 0), ((20, 41), 0)]:
+        assert family([point], {"bbox": list(A)}) == [hit] * 3, point
+
+
+@pytest.mark.parametrize(
+    ("places", "row", "matches"),
+    [
+        ([(0, 0, 60, 60), (40, 0, 100, 60)], [(50, 30)], 1),  # in both, and matched once
+        ([(0, 0, 60, 60), (40, 0, 100, 60)], [(50, 30), (51, 30)], 2),
+        (
+            [(0, 0, 60, 60), (40, 0, 100, 60)],
+            [(50, 30), (10, 30)],
+            2,
+        ),  # the point in both leaves the first to the other
+        ([(0, 0, 60, 60), (40, 0, 100, 60)], [(10, 30), (20, 30), (30, 30)], 1),
+        ([(0, 0, 60, 60), (0, 0, 60, 60)], [(10, 10), (20, 20), (30, 30)], 2),
+        ([(0, 0, 9, 9), (0, 0, 29, 9), (20, 0, 49, 9), (40, 0, 49, 9)], [(5, 5), (25, 5), (45, 5), (46, 5)], 4),
+        ([(0, 0, 9, 9), (0, 0, 29, 9), (20, 0, 49, 9), (40, 0, 49, 9)], [(5, 5), (6, 5), (7, 5), (25, 5)], 3),
+        # Whoever takes the first place that is free finds 2 here: the point in both of them takes the small one.
+        ([(0, 0, 9, 9), (0, 0, 60, 60), (20, 20, 60, 60)], [(5, 5), (6, 6), (30, 30)], 3),
+    ],
+)
+def test_overlapping_places_are_matched_as_often_as_can_be(places, row, matches):
+    n, m = len(row), len(places)
+    for order in itertools.permutations(row):
+        assert family(order, boxes(*places)) == [matches / n, matches / m, 2 * matches / (n + m)]
+
+
+def test_places_of_every_shape():
+    shapes = [{"polygon": [0, 0, 10, 0, 10, 10, 0, 10]}, {"circle": [50, 50, 5]}, {"bbox": list(A)}]
+    target = {"regions": shapes}
+    assert family([(5, 5), (53, 54), IN_A], target) == [1, 1, 1]
+    assert family([(10, 10), (54, 54), IN_A], target) == [2 / 3] * 3, "the border is inside, the circle's corner is not"
+    assert family([(10, 10)], target, polygon="strict") == [0, 0, 0]
+    assert family([(10, 10), (0, 0)], target, polygon="half_open") == [1 / 2, 1 / 3, 2 / 5]
+
+
+def test_points_need_a_reach():
+    target = {"regions": [{"point": [5, 5]}, {"point": [9, 5]}]}
+    row = [(4, 5), (7, 5)]
+    assert family(row, target) == [0, 0, 0]
+    assert family(row, target, point_radius=1) == [1 / 2] * 3
+    assert family(row, target, point_radius=2) == [1, 1, 1]
+    assert MatchedF1().judges == {"bbox", "polygon", "circle"}
+    assert MatchedF1(point_radius=2).judges == {"bbox", "polygon", "circle", "point"}
+
+
+def test_refusals_and_targets_without_a_place_are_worth_nothing():
+    for target in [{"refusal": True}, {"action": "wait"}]:
+        for row in [[], [IN_A]]:
+            assert family(row, target) == [0, 0, 0]
+
+
+def test_each_row_meets_its_own_target_whatever_its_shape():
+    rows = [[IN_A, IN_A], [], [(5, 5)], [IN_B, OUT, IN_A], [IN_A]]
+    targets = [boxes(A, B), boxes(A), {"circle": [5, 5, 1]}, boxes(A, B), {"refusal": True}]
+    assert judge_all(MatchedF1(), rows, targets) == [1 / 2, 0, 1, 4 / 5, 0]
+    assert judge_all(MatchedF1(), [], []) == []
+
+
+def test_without_a_list_of_answers_the_one_that_counts_is_all():
+    assert MatchedF1()(rollouts([IN_A, OUT, None], [boxes(A, B)] * 3)).tolist() == [2 / 3, 0, 0]
+
+
+def test_answers_without_a_place_do_not_count():
+    nowhere = (np.nan, np.nan)
+    assert family([nowhere, IN_A], boxes(A)) == [1, 1, 1]
+    assert family([nowhere], boxes(A)) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("verifier", FAMILY)
+def test_what_it_declares(verifier):
+    assert (verifier().low, verifier().high, verifier().needs, verifier().reads) == (0, 1, {"points"}, frozenset())
+    for options in [{"polygon": "round"}, {"point_radius": -1}, {"point_radius": float("nan")}]:
+        with pytest.raises(gr.RecipeError, match=verifier.__name__):
+            verifier(**options)
+
+
+def test_without_scipy_it_says_what_to_install_when_it_is_built(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(gr.RecipeError, match=r"MatchedRecall needs scipy: pip install 'grounding-rewards\[scipy\]'"):
+        MatchedRecall()
+
+
+small = st.tuples(st.integers(0, 9), st.integers(0, 9))
+corners = st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 9), st.integers(1, 9))
+place = corners.map(lambda c: (c[0], c[1], c[0] + c[2], c[1] + c[3]))
+as_box = place.map(lambda b: {"bbox": list(b)})
+as_polygon = place.map(lambda b: {"polygon": [b[0], b[1], b[2], b[1], b[2], b[3], b[0], b[3]]})
+one = st.tuples(st.lists(small, max_size=4), st.lists(st.one_of(as_box, as_polygon), min_size=1, max_size=4))
+
+
+def by_brute_force(row, regions):
+    """The largest number of matches, over every way to give the points places of their own."""
+    inside = [[judge_all(Hit(), [[point]], [each])[0] for each in regions] for point in row]
+    size = max(len(row), len(regions))
+    orders = itertools.permutations(range(size))
+    return max(sum(inside[p][r] for p, r in enumerate(order) if p < len(row) and r < len(regions)) for order in orders)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(one, min_size=1, max_size=4))
+def test_no_other_matching_has_more_and_batches_are_rows(samples):
+    rows, targets = [row for row, _ in samples], [{"regions": regions} for _, regions in samples]
+    k = [by_brute_force(row, regions) for row, regions in samples]
+    n, m = map(len, rows), [len(regions) for _, regions in samples]
+    expected = [[each / count if count else 0 for each, count in zip(k, n, strict=True)]]
+    expected.append([each / count for each, count in zip(k, m, strict=True)])
+    expected.append([2 * each / (len(row) + count) for each, row, count in zip(k, rows, m, strict=True)])
+    for verifier, scores in zip(FAMILY, expected, strict=True):
+        assert judge_all(verifier(), rows, targets) == scores
+        assert [judge_all(verifier(), [row], [each])[0] for row, each in zip(rows, targets, strict=True)] == scores
+
+
+far = st.tuples(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.one_of(small, far), max_size=8), st.lists(as_box, min_size=1, max_size=6), st.randoms())
+def test_the_order_of_answers_and_places_changes_nothing(row, regions, random):
+    scores = family(row, {"regions": regions})
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == family(random.sample(row, len(row)), {"regions": random.sample(regions, len(regions))})
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(as_box, min_size=1, max_size=4), st.lists(small, min_size=1, max_size=4), st.integers(1, 3))
+def test_a_point_more_than_there_are_matches_for_lowers_precision_and_f1(regions, row, times):
+    before = family(row, {"regions": regions})
+    outside = family([*row, *[(500, 500)] * times], {"regions": regions})
+    assert outside[1] == before[1]
+    assert (outside[0] < before[0] and outside[2] < before[2]) or before == outside == [0, 0, 0]
+
+
+@given(place, st.integers(1, 5))
+def test_duplicates_of_one_hit_lower_precision_strictly(box, times):
+    hit = [tuple(box[:2])] * times
+    before, after = family(hit, boxes(box)), family([*hit, hit[0]], boxes(box))
+    assert after[0] < before[0]
+    assert after[1] == before[1] == 1
+    assert after[2] < before[2]
+
+
+def test_256_answers_and_256_overlapping_places():
+    places = [(step, 0, step + 40, 9) for step in range(256)]
+    assert family([(step + 39.5, 5) for step in range(256)], boxes(*places)) == [1, 1, 1]
+    assert family([(0.5, 5)] * 256, boxes(*places)) == [1 / 256] * 3
+
+
+def test_the_work_grows_with_the_rows():
+    check_linear(MatchedF1())
+
+
+def composed(**options):
+    return gr.recipe("composite", response_space="pixel", **options)
+
+
+def test_a_composite_reads_all_answers_and_is_right_where_f1_is_1():
+    reward = composed(parts={"matched_f1": 0.9, "format": 0.1})
+    assert (reward.answers, reward.needs) == ("all", {"points"})
+    texts = ["(20, 30) (60, 30)", "(60, 30) and (20, 30)", "(20, 30) (60, 30) (60, 31)", "(20, 30)", "none", None]
+    scores = reward.score(texts, [boxes(A, B)] * 6)
+    assert scores.parts["matched_f1"].tolist() == [1, 1, 4 / 5, 2 / 3, 0, 0]
+    assert scores.acc.tolist() == [1, 1, 0, 0, 0, 0]
+    assert gr.recipe(reward.to_dict()) == reward
+    assert composed(parts={"matched_f1": 0.9, "format": 0.1}, answers="all") == reward
+    assert composed(parts={"hit": 1}).answers == "only"
+
+
+def test_answered_boxes_count_by_their_centres():
+    answer = '[{"bbox_2d": [12, 22, 28, 38], "label": "a"}, {"bbox_2d": [0, 0, 200, 60], "label": "b"}]'
+    scores = composed(parts={"matched_precision": 1}).score([answer], [boxes(A, C)])
+    assert scores.total.tolist() == [1]
+
+
+def test_the_pages_warning_of_two_tuples_and_a_comma():
+    text, target = "(20, 30), (60, 30)", boxes(A, B)
+    assert composed(parts={"matched_f1": 1}).score([text], [target]).total.tolist() == [0], (
+        "a box from corner to corner"
+    )
+    assert composed(parts={"matched_f1": 1}, dialect="bare_tuple").score([text], [target]).total.tolist() == [1]
+
+
+def test_refusals_beside_it():
+    f1 = {"best": {"f1": {"verifier": "matched_f1"}, "refusal": "correct_refusal"}}
+    reward = composed(parts={"found_all": {"weight": 1, **f1}})
+    texts = ["refusal", "(20, 30)", "(20, 30)", "refusal"]
+    scores = reward.score(texts, [{"refusal": True}, {"refusal": True}, boxes(A), boxes(A)])
+    assert scores.total.tolist() == scores.acc.tolist() == [1, 0, 1, 0]
+
+
+def test_the_success_takes_over_the_arguments():
+    part = {"verifier": "matched_recall", "weight": 1, "point_radius": 3}
+    reward = composed(parts={"recall": part})
+    scores = reward.score(["(5, 5) (99, 99)", "(5, 5)"], [{"point": [7, 5]}] * 2)
+    assert scores.total.tolist() == [1, 1]
+    assert scores.acc.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("answers", ["only", "first", "last"])
+def test_a_policy_that_drops_answers_is_refused(answers):
+    expected = f"answers: got '{answers}'; expected 'all', because MatchedF1 judges all answers of a response"
+    with pytest.raises(gr.RecipeError, match=f"composite: {expected}"):
+        composed(
+            parts={"a": {"weight": 1, "clip": {"part": {"b": "matched_f1"}, "low": 0, "high": 1}}}, answers=answers
+        )
+    click = gr.recipe("click", response_space="pixel", answers=answers)
+    with pytest.raises(gr.RecipeError, match=f"click: {expected}"):
+        replace(click, reward=MatchedF1())
+
+
+def test_the_recipe_keeps_the_promises_of_recipes():
+    check_recipe(composed(parts={"matched_f1": 1}))
