@@ -147,10 +147,8 @@ class Recipe:
                 raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
             if self.answers != "all" and "points" in term.needs:
                 judge = next(called(each) for each in nested(term) if not within(each) and "points" in each.needs)
-                raise RecipeError(
-                    f"{self.name}: answers: got {self.answers!r}; expected 'all', because {judge} judges all answers "
-                    "of a response"
-                )
+                expected = f"expected 'all', because {judge} judges all answers of a response"
+                raise RecipeError(f"{self.name}: answers: got {self.answers!r}; {expected}")
 
     def __repr__(self) -> str:
         """Return the call that builds it again: the name and the options that are not defaults."""
