@@ -100,6 +100,9 @@ class Converted:
         """Return the error for rows that cannot be converted; ``box_format`` as far as an option declares it."""
         count = f"{len(self.problems)} of {self.rows} rows cannot be converted, so nothing is written; "
         boxes = next((each for each in self.suspects if each.certain), None)
+        foreign = sum("option target_space" in why for _, _, why in self.problems)
+        if foreign > _FEW * self.rows:  # and of the others many only happen to fit
+            return f"{count}{foreign} of them do not fit the targets' space: give another --target-space, or fix them"
         if boxes is None or box_format is not None:
             return f"{count}fix them, or leave them out by --skip-bad"
         # To leave out those that cannot be corners would keep those of the same format that can, and misread them.
@@ -113,6 +116,9 @@ class Converted:
         problems = [{"row": row, "place": place, "why": why} for row, place, why in self.problems]
         return {**kept, "problems": problems, "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]}}
 
+
+_FEW = 0.05
+"""Share of rows whose targets may lie in another space by a mistake of their own."""
 
 _NOT_IN_JSON = ("relative", "repeated", "reporting", "suspects")
 

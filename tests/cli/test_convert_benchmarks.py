@@ -171,3 +171,17 @@ def test_a_problem_of_all_rows_stands_in_the_error_alone(run, tmp_path):
     problem = "2 rows, first row 7 (line 8): instruction: got 5; expected a text, or messages with role and content"
     assert notes[-1] == f"note: {problem}"
     assert error.startswith("error: not one of the first 9 rows can be converted: row 0 (line 1): target, field 'bbox'")
+
+
+def test_targets_in_another_space_are_not_left_out(run, tmp_path):
+    rows = [
+        {"id": row, "instruction": "press", "bbox": [90 * row, 80, 90 * row + 9, 99], "image_size": [1920, 1080]}
+        for row in range(20)
+    ]
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    result = run("convert", source, tmp_path / "out.jsonl", "--for", "trl", "--target-space", "thousandths")
+    assert result.code == 2
+    assert result.err.splitlines()[-1] == (
+        "error: 8 of 20 rows cannot be converted, so nothing is written; 8 of them do not fit the targets' space: give "
+        "another --target-space, or fix them"
+    )
