@@ -192,6 +192,11 @@ def test_rows_score_alike_whatever_their_columns_are_called(tmp_path_factory, nu
     assert score(folder, *renamed).total.tolist() == score(folder, *rows).total.tolist()
 
 
+def test_targets_that_convert_wrote_go_before_the_columns_they_were_made_of(tmp_path):
+    row = {"response": "(500, 500)", "reward_model": {"ground_truth": BOX}, "bbox": [0, 0, 1, 1]}
+    assert score(tmp_path, {**row, "image_size": [200, 100]}).acc.tolist() == [1.0]
+
+
 def test_a_column_of_bare_polygons_or_points_is_named_after_them(tmp_path):
     row = {"response": "(500, 600)", "polygon": [80, 80, 120, 80, 100, 40], "image_size": [200, 100]}
     assert score(tmp_path, row, {**row, "response": "(100, 100)"}).acc.tolist() == [1.0, 0.0]

@@ -104,6 +104,12 @@ def test_a_flag_that_names_the_column_of_places_does_not_say_how_boxes_are_writt
         scored(tmp_path, {**row, "bbox": [1, 2, 30, 40]}, columns=Columns(target="bbox"))
 
 
+def test_a_flag_that_names_the_places_of_another_layout_is_no_layout(tmp_path):
+    row = {**WORLD, "bbox": [0, 0, 9, 9], "response": "(5, 5)"}
+    verdicts, note = scored(tmp_path, row, columns=Columns(target="bbox"))
+    assert (verdicts, note.startswith("rows as in")) == ([1.0], False)
+
+
 def test_a_target_of_its_own_name_is_no_layout(tmp_path):
     row = {**SPOT, "target": [0, 0, 9, 9], "response": "(5, 5)"}
     assert scored(tmp_path, row) == ([1.0], "")

@@ -224,6 +224,17 @@ def test_words_of_refusals_are_an_option_where_a_recipe_takes_them() -> None:
     assert finding.fix == """if that is a refusal: use --option 'refusal_words=["Nope, not here."]'"""
 
 
+def test_common_words_of_refusals_are_offered_by_their_name() -> None:
+    answers = [*IN_PIXELS, *["The element is not visible."] * 4]
+    (finding,) = diagnosed(CLICK, answers, [*BOXES, *[REFUSAL] * 4])
+    assert finding.fix == """if that is a refusal: use --option 'refusal_words=["common"]'"""
+
+
+def test_right_refusals_are_not_too_many_where_success_is_a_hit_alone() -> None:
+    hits = gr.recipe("composite", response_space="pixel", parts={"hit": 1.0}, accepts=["bbox", "refusal"])
+    assert diagnosed(hits, ["refusal"] * 30 + IN_PIXELS[:30], [*[REFUSAL] * 30, *BOXES[:30]]) == []
+
+
 def with_words(*, refusal_words: Sequence[str] = ()) -> gr.Recipe:
     return CLICK
 
@@ -248,6 +259,12 @@ def test_actions_that_are_never_done() -> None:
         "check the prompt's list of actions",
     )  # fmt: skip
     assert diagnosed(action, ["click(20, 15)"] * 700, [*wanted[1:] * 2, *wanted[:1] * 698]) == []  # both are looked at
+
+
+def test_actions_are_not_missed_where_answers_are_not_read() -> None:
+    action = gr.recipe("ui-r1", model="qwen2_5_vl")
+    wanted = {"bbox": [10, 10, 30, 20], "action": "click", "image_size": [1000, 800]}
+    assert [each.code for each in diagnosed(action, ["click(20, 15)"] * 60, [wanted] * 60)] == ["unread"]
 
 
 def test_answers_in_resized_pixels_that_miss() -> None:
