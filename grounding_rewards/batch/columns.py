@@ -87,11 +87,7 @@ def resolve(
     named = _named(table, columns, label_free=label_free)
     rows = _first_rows(table, named, there)
     try:
-        # A flag that names the layout's own column does not say how its boxes are written.
-        open_target = named.target in ("", *(each.target for each in LAYOUTS))
-        layout = layout_of(rows, there, box_format) if open_target else None
-        if layout is not None and named.target not in ("", layout.target):
-            layout = None
+        layout = layout_of(rows, there, box_format, named.target)
         if layout is not None:
             own = {field: name for field, name in layout.columns.items() if name in there}
             named = named.over({"target": layout.target, **own})

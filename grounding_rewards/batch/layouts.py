@@ -74,10 +74,13 @@ class Layout:
 _SPACES = {CoordSpace.PIXEL: "pixels", CoordSpace.UNIT: "shares of the image, 0 to 1"}
 
 
-def layout_of(rows: Sequence[Row], columns: Collection[str], box_format: BoxFormat | None = None) -> Layout | None:
+def layout_of(
+    rows: Sequence[Row], columns: Collection[str], box_format: BoxFormat | None = None, target: str = ""
+) -> Layout | None:
     """Return the layout that rows with these columns have; None for one that is not known.
 
-    ``box_format`` is the declared format of boxes.
+    ``box_format`` is the declared format of boxes, and ``target`` the column of targets, "" where none is named: one
+    of another column has no layout, and the layout's own name does not say how its boxes are written.
 
     Raises:
         TableError: the rows can be read in two ways, and no format is declared; names the option that does.
@@ -86,7 +89,8 @@ def layout_of(rows: Sequence[Row], columns: Collection[str], box_format: BoxForm
     >>> layout_of([{"bbox": [700, 60, 40, 30]}], columns).name
     'ScreenSpot'
     """
-    layout = next((each for each in LAYOUTS if each.fields <= {*columns} and each.fits(rows)), None)
+    known = (each for each in LAYOUTS if target in ("", each.target) and each.fields <= {*columns})
+    layout = next((each for each in known if each.fits(rows)), None)
     if layout is not None and box_format is None and (question := layout.doubt(rows)):
         raise TableError(question)
     return layout

@@ -136,12 +136,13 @@ class Converter:
         return survey
 
     def _benchmark(self, table: Table, survey: Survey) -> layouts.Layout | None:
-        """Return the benchmark's layout that rows have; None where targets have an option or a column of their own."""
+        """Return the benchmark's layout that rows have; None where targets have another column."""
+        target = self.columns.get("target") or (OWN.target if OWN.target in survey.names else "")
         fields = {name for each in layouts.LAYOUTS if each.fields <= {*survey.names} for name in each.fields}
-        if not fields or self.columns.get("target") is not None or OWN.target in survey.names:
+        if not fields:
             return None
         first = next(table.batches(sorted(fields), whole=False, size=SOME))
-        return layouts.layout_of(first.rows, survey.names, self.box_format)
+        return layouts.layout_of(first.rows, survey.names, self.box_format, target)
 
     @property
     def _named_space(self) -> CoordSpace | None:

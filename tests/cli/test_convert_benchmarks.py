@@ -185,3 +185,12 @@ def test_targets_in_another_space_are_not_left_out(run, tmp_path):
         "error: 8 of 20 rows cannot be converted, so nothing is written; 8 of them do not fit the targets' space: give "
         "another --target-space, or fix them"
     )
+
+
+def test_a_flag_that_names_the_column_of_places_does_not_make_them_corners(run, tmp_path):
+    source, out = write_rows(tmp_path / "in.jsonl", *[SPOT] * 3), tmp_path / "out.jsonl"
+    words = ("--for", "trl", "--target-column", "bbox", "--no-image-check")
+    assert run("convert", source, out, *words).code == 0
+    assert json.loads(read_rows(out)[0]["target"])["bbox"] == [700, 60, 740, 90]
+    write_rows(source, *[{**SPOT, "bbox": [1, 2, 30, 40]}] * 3)
+    assert "which are they? Give --box-format xywh or xyxy" in run.error("convert", source, out, *words)

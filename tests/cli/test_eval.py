@@ -219,3 +219,11 @@ def test_plain_ascii_terminals(files):
     assert (done.returncode, done.stderr) == (0, "")
     assert "run-one" in done.stdout
     assert done.stdout.isascii()
+
+
+def test_what_looks_wrong_is_printed_below_the_tables(run, monkeypatch, tmp_path):
+    rows = [{"response": "no idea", "target": {"bbox": [1, 2, 3, 4]}}] * 9
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    monkeypatch.setattr(sys, "stderr", sys.stdout)
+    text = run("eval", source, "--response-space", "pixel").out
+    assert 0 < text.index("Responses by reason") < text.index("warning: 0 of 9 responses were read")
