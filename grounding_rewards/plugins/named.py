@@ -135,7 +135,7 @@ class NamedTerm:
         """Build one from what a name stands for, and plain arguments."""
         if isinstance(thing, type):
             cls._check_names(name, thing, cls.taken)
-            built = _made(name, thing, arguments)
+            built = made(name, thing, arguments)
         elif callable(thing) and _is_bare(thing):
             built = cls._lifted(name, thing, arguments)
         elif arguments and callable(thing):
@@ -230,7 +230,12 @@ class Bound:
         return self.fn(table, **dict(self.arguments))
 
 
-def _made(name: str, kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+def made(name: str, kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Build an object of a class from plain arguments.
+
+    Raises:
+        RecipeError: an argument is unknown, missing or not to its liking.
+    """
     _check_arguments(name, kind, arguments, skip=0)
     known = fields(kind) if is_dataclass(kind) else ()
     inner = {each.name for each in known if each.metadata.get("takes") == "verifier"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from operator import itemgetter
@@ -17,7 +17,7 @@ from grounding_rewards.arrays import read_only
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TargetError, near
-from grounding_rewards.pool.sql import LARGEST_TOTAL, TOTAL, counts, other_columns, sample_columns
+from grounding_rewards.pool.sql import LARGEST_TOTAL, TOTAL, cells_of, counts, other_columns, sample_columns
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.scoring import Recipe
@@ -32,8 +32,10 @@ ALL = tuple(column.name for column in fields(SampleStats))
 _TARGETS = ("target_area", "target_diagonal")
 _CHECKED = ("n", "num_correct", "source", "unnamed", "several", "other", "unclear")
 _OF_TOTALS = {"mean", "variance", "lowest", "highest"}
+_OF_CELLS = ("cells", "cell_entropy", "cell_rarity")
 _READ = ("target", "image_size", "recipe")
 _KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
+_KEYED = "answer_key"
 _USED = (*_KEY, "reason", "x_unit", "y_unit", "response", *_READ)
 
 
@@ -92,8 +94,9 @@ def stats_of(
     inner = counts(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
     more = {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
     outer = sample_columns(inner, more, names="sample_id" in wanted)
-    # Sorting millions of names is slow, so only where names are asked for.
-    order = " ORDER BY sample_id" if "sample_id" in wanted else ""
+    answered = bool(wanted & set(_OF_CELLS)) and ({"x_unit", "y_unit"} <= set(table.columns) or _KEYED in table.columns)
+    # Sorting millions of names is slow, so only where it is needed.
+    order = " ORDER BY sample_id" if answered or "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
     sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
     # Closed before the checks below, for a table answers nothing else while it streams.
@@ -102,6 +105,8 @@ def stats_of(
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, suspicious, by)
+    if answered:
+        parts |= _cells(table, where, [name for name in _OF_CELLS if name in wanted])
     # ``pop`` frees a column's batches once they are joined, so that only one column is held twice.
     stats = SampleStats(**{name: np.concatenate(parts.pop(name)) for name in list(parts)})
     read_only(*vars(stats).values())
@@ -185,6 +190,14 @@ def _gathered(
     return parts, suspicious
 
 
+def _cells(table: RolloutTable, where: str, wanted: Sequence[str]) -> dict[str, list[Any]]:
+    """Return statistics of answers, in the order of the other columns: both are sorted by sample."""
+    place = [_KEYED] if _KEYED in table.columns else ["x_unit", "y_unit"]
+    needed = [name for name in ("sample_id", "acc", "round", "temperature", *place) if name in table.columns]
+    answers = table.query(cells_of(table.columns, where), needed)
+    return {name: [_array(name, answers[name])] for name in wanted}
+
+
 def _suspicious(grouped: pa.Table) -> pa.ChunkedArray:
     """Mark samples without a name, with an ``acc`` neither 0 nor 1, with several sources, or with repeated rollouts."""
     wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)  # null: the sum overflowed
@@ -234,7 +247,7 @@ def _array(name: str, column: pa.ChunkedArray) -> Any:
         return texts[coded.indices.fill_null(len(texts) - 1).to_numpy()]
     if pa.types.is_string(column.type):
         return column.to_numpy(zero_copy_only=False).astype(np.object_, copy=False)
-    if name in ("distinct", "round"):
+    if name in ("distinct", "cells", "round"):
         column = column.fill_null(-1)  # integers have no NaN
     return np.array(column.to_numpy(zero_copy_only=False))  # a copy, for a view would keep the whole batch in memory
 

@@ -25,6 +25,9 @@ _ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
 _FAR, _FAR_BITS = 1000.0, 10
 """Points are clipped to so many image sizes, so that sums of integers do not overflow."""
 
+GRID = 32
+"""Cells along each side of an image, in which clicks count as the same answer."""
+
 
 def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
     """Return the SQL of the counts that all statistics need, by name.
@@ -121,3 +124,33 @@ def _variance(value: str, bits: int) -> str:
     whole = f"(({value}) * {2.0 ** (40 - bits)!r}::DOUBLE)::HUGEINT"
     of_squares = f"count({value}) * sum({whole} * {whole}) - sum({whole}) * sum({whole})"
     return f"({of_squares})::DOUBLE / count({value}) / count({value}) / {2.0 ** (80 - 2 * bits)!r}"
+
+
+def answer(has: Collection[str]) -> str:
+    """Return the SQL of a rollout's answer: its ``answer_key``, else the number of its cell; null without one."""
+    if "answer_key" in has:
+        return "answer_key"
+    across, down = (f"greatest(0, least({GRID - 1}, floor({name} * {GRID})))" for name in ("x_unit", "y_unit"))
+    return f"CASE WHEN {_CLICK} THEN ({down} * {GRID} + {across})::INTEGER END"
+
+
+def cells_of(has: Collection[str], where: str) -> str:
+    """Return the query for the columns of ``SampleStats`` that count answers, sorted by sample.
+
+    Sums are of whole numbers, for those of floats depend on the order of rollouts.
+    """
+    scored = "count_if(acc IS NOT NULL)"
+    by_answer = f"SELECT sample_id, {answer(has)} AS answer, {scored} AS k FROM {{rollouts}}{where} GROUP BY 1, 2"
+    n = "nullif(sum(k), 0)::DOUBLE"
+    entropy = f"CASE WHEN sum(k) > 0 THEN greatest(0, ln({n}) - {_of_counts('k * ln(k)')} / {n}) END"
+    return (
+        f"SELECT nullif(count_if(k > 0), 0)::BIGINT AS cells, {entropy} AS cell_entropy, "
+        f"{_of_counts('sqrt(k)')} / {n} AS cell_rarity FROM ({by_answer}) GROUP BY sample_id ORDER BY sample_id"
+    )
+
+
+def _of_counts(value: str) -> str:
+    return f"sum(CASE WHEN k > 0 THEN ({value} * {_FINE!r})::HUGEINT END)::DOUBLE / {_FINE!r}"
+
+
+_FINE = 2.0**40

@@ -41,6 +41,12 @@ class SampleStats:
         target_area: (m,) the area of the target's bounds over the image's; NaN where there is none.
         target_diagonal: (m,) the diagonal of the target's bounds over the image's diagonal; NaN likewise.
         distinct: (m,) number of different responses; -1 where none is known.
+        cells: (m,) number of different answers of the scored rollouts: cells of a grid of 32 x 32 over the image, or
+            values of a column ``answer_key``; rollouts without one are one answer more. -1 where unknown.
+        cell_entropy: (m,) the entropy of these answers in nats; NaN where unknown.
+        cell_rarity: (m,) the mean of 1 / sqrt(N) over the scored rollouts, N of which have the same answer; NaN
+            likewise.
+        difficulty: (m,) a difficulty from 0 to 100 that was measured elsewhere; NaN where there is none.
         source: (m,) the samples' source, or another column that they are counted by; None where unknown.
         round: (m,) the latest round among its rollouts; -1 where unknown.
         temperature: (m,) the sampling temperature; NaN where unknown, or where rollouts disagree.
@@ -65,6 +71,10 @@ class SampleStats:
     target_area: Floats = field(default=_ABSENT, metadata=_NAN)
     target_diagonal: Floats = field(default=_ABSENT, metadata=_NAN)
     distinct: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
+    cells: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
+    cell_entropy: Floats = field(default=_ABSENT, metadata=_NAN)
+    cell_rarity: Floats = field(default=_ABSENT, metadata=_NAN)
+    difficulty: Floats = field(default=_ABSENT, metadata=_NAN)
     source: NDArray[np.object_] = field(default=_ABSENT, metadata=_NONE)
     round: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
     temperature: Floats = field(default=_ABSENT, metadata=_NAN)

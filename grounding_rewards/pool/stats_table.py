@@ -29,7 +29,7 @@ from grounding_rewards.tables.rollout_table import open_rollouts
 
 _TEXTS = ("sample_id", "source")
 _NEEDED = ("sample_id", "n", "num_correct")
-_WHOLE = {"n": 0, "num_correct": 0, "unscored": 0, "clicks": 0, "distinct": -1, "round": -1}
+_WHOLE = {"n": 0, "num_correct": 0, "unscored": 0, "clicks": 0, "distinct": -1, "cells": -1, "round": -1}
 """Columns of whole numbers, and what stands for null in them."""
 
 _AT_ONCE = 1 << 17
@@ -190,7 +190,7 @@ def _read(path: str | os.PathLike[str]) -> pa.Table:
 def _array(name: str, column: Any) -> pa.Array:
     if name in _TEXTS:
         return pa.array([None if text is None else str(text) for text in column.tolist()], pa.string())
-    if name in ("distinct", "round"):
+    if name in ("distinct", "cells", "round"):
         return pa.array(np.asarray(column), mask=np.asarray(column) < 0)  # -1 is unknown here, null in files
     return pa.array(np.ascontiguousarray(column), from_pandas=True)  # NaN becomes null
 

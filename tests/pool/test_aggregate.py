@@ -78,6 +78,10 @@ def test_everything_that_a_rollout_says_is_counted(tmp_path):
         "target_area": [0.02, None],
         "target_diagonal": [np.hypot(20, 20) / across, None],
         "distinct": [1, 1],
+        "cells": [2, 1],
+        "cell_entropy": [np.log(2), 0.0],
+        "cell_rarity": [1.0, 2**-0.5],
+        "difficulty": [None, None],
         "source": ["web", None],
         "round": [1, -1],
         "temperature": [1.1, None],
@@ -277,3 +281,46 @@ def test_what_cannot_be_asked_for(tmp_path, asked, message):
     rows = [{"sample_id": "a", "acc": 1, "round": each, "temperature": each} for each in (1, 2)]
     with pytest.raises(PoolError, match=re.escape(message)):
         stats_of(table(tmp_path / "r.jsonl", rows), **asked)
+
+
+def clicked(sample: str, x: float | None, y: float | None = 0.0, **further: object) -> dict[str, object]:
+    return {"sample_id": sample, "acc": 0, "x_unit": x, "y_unit": y, **further}
+
+
+def test_answers_are_cells_and_those_without_a_point_are_one_more(tmp_path):
+    rows = [
+        *(clicked("a", x) for x in (0.0, 0.031, 0.032, 1.0, 1.7)),  # 0.03125 is the border of the first cell
+        clicked("a", 0.0, 0.5),
+        clicked("a", None, None),
+        clicked("a", None, 0.5),
+        clicked("a", 0.7, acc=None),  # was not scored
+        *[clicked("b", 0.5)] * 4,
+        clicked("c", 0.5, acc=None),
+    ]
+    stats = stats_of(table(tmp_path / "r.jsonl", rows))
+    # two in the first cell, two in the last column (beyond the border is the border), two without a point
+    assert stats.cells.tolist() == [5, 1, -1]
+    assert stats.cell_entropy[:2] == pytest.approx([3 * 0.25 * np.log(4) + 2 * 0.125 * np.log(8), 0.0], abs=1e-11)
+    assert stats.cell_rarity[:2] == pytest.approx([(3 * 2 / 2**0.5 + 2) / 8, 0.5], abs=1e-11)
+    assert np.isnan(stats.cell_entropy[2])
+    assert np.isnan(stats.cell_rarity[2])
+
+
+def test_an_answer_key_goes_before_the_cell_and_rounds_are_counted_apart(tmp_path):
+    rows = [
+        clicked("a", x, round=number, answer_key=key)
+        for x, number, key in ((0.1, 1, "ok"), (0.9, 1, "ok"), (0.1, 1, None), (0.1, 2, "ok"))
+    ]
+    rollouts = table(tmp_path / "r.jsonl", rows)
+    assert [stats_of(rollouts, rounds=rounds).cells.tolist() for rounds in ([1], [2], None)] == [[2], [1], [2]]
+    assert stats_of(rollouts, columns=["cells"]).cells.tolist() == [2]
+    bare = stats_of(table(tmp_path / "bare.jsonl", [{"sample_id": "a", "acc": 1}]))
+    assert (bare.cells.tolist(), np.isnan(bare.cell_entropy).tolist()) == ([-1], [True])
+
+
+def test_samples_keep_their_answers_in_any_order_of_columns(tmp_path):
+    rows = [clicked(f"s{place % 7}", place / 40, place % 3 / 3, rollout=place) for place in range(40)]
+    whole = stats_of(table(tmp_path / "a.jsonl", rows))
+    other = stats_of(table(tmp_path / "b.jsonl", rows[::-1]), columns=["cell_entropy", "cells"])
+    assert whole.cell_entropy.tolist() == other.cell_entropy.tolist()
+    assert whole.cells.tolist() == other.cells.tolist()

@@ -1,0 +1,96 @@
+"""Rollouts as columns: sorted, checked, and the same in any order of rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool.rollout_choice import Choice, RolloutColumns, choose, read_columns
+from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+
+ROWS = [
+    {"sample_id": "b", "round": 1, "rollout": 0, "acc": 1, "total": 0.75, "x_unit": 0.5, "y_unit": 0.0},
+    {"sample_id": "a", "round": 2, "rollout": 0, "acc": None, "total": None, "x_unit": None, "y_unit": None},
+    {"sample_id": "a", "round": 1, "rollout": 1, "acc": 0, "total": 0.0, "x_unit": 1.0, "y_unit": 0.04},
+    {"sample_id": "a", "round": 1, "rollout": 0, "acc": 0, "total": 0.25, "x_unit": 0.0, "y_unit": 9.0},
+]
+
+
+def table(file: Path, rows: list[dict[str, object]]) -> RolloutTable:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return open_rollouts([file])
+
+
+def test_rollouts_are_sorted_by_sample_round_and_number(tmp_path):
+    rollouts = read_columns(table(tmp_path / "r.jsonl", ROWS), ["total", "answer"])
+    assert rollouts.sample_id.tolist() == ["a", "b"]
+    assert rollouts.sample.tolist() == [0, 0, 0, 1]
+    assert rollouts.row.tolist() == [3, 2, 1, 0]
+    assert rollouts.answer.tolist() == [31 * 32, 1 * 32 + 31, -1, 16]
+    assert np.array_equal(rollouts.total, [0.25, 0.0, np.nan, 0.75], equal_nan=True)
+    assert np.array_equal(rollouts.acc, [0, 0, np.nan, 1], equal_nan=True)
+    assert rollouts.step.tolist() == [-1] * 4
+    assert rollouts.named(0) == "sample 'a', rollout 0"
+    with pytest.raises(ValueError, match="read-only"):
+        rollouts.total[0] = 1.0
+
+
+def test_one_round_of_several(tmp_path):
+    rollouts = read_columns(table(tmp_path / "r.jsonl", ROWS), ["total"], rounds=[2])
+    assert (rollouts.sample_id.tolist(), rollouts.sample.tolist(), rollouts.row.tolist()) == (["a"], [0], [1])
+    with pytest.raises(PoolError, match=r"no rollouts of round \[3\]"):
+        read_columns(table(tmp_path / "r.jsonl", ROWS), rounds=[3])
+
+
+def test_an_answer_key_goes_before_the_cell_and_trajectories_are_numbered(tmp_path):
+    rows = [{**row, "answer_key": key, "trajectory": key} for row, key in zip(ROWS, ("x", None, "y", "x"), strict=True)]
+    rollouts = read_columns(table(tmp_path / "r.jsonl", rows), ["answer", "trajectory"])
+    assert rollouts.answer.tolist() == [0, 1, -1, 0]
+    assert rollouts.trajectory.tolist() == [0, 1, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "columns", "error", "message"),
+    [
+        ({"acc": 0.5}, (), PoolError, "acc of sample 'b', rollout 0: got 0.5; expected 0 or 1"),
+        ({"sample_id": None}, (), TableError, "sample_id is None; expected the name of the sample"),
+        ({"sample_id": "a"}, (), PoolError, "sample 'a', round 1, rollout 0 is there 2 times"),
+        ({"entropy": "high"}, ("entropy",), PoolError, "column entropy: .*'high'.*expected numbers, or null"),
+        ({}, ("token_length",), TableError, "no column 'token_length'"),
+    ],
+)
+def test_bad_rollouts_are_one_error(tmp_path, change, columns, error, message):
+    rows = [{**ROWS[0], **change}, *ROWS[1:]]
+    with pytest.raises(error, match=message):
+        read_columns(table(tmp_path / "r.jsonl", rows), columns)
+
+
+def test_parquet_without_a_name_is_an_error(tmp_path):
+    file = tmp_path / "r.parquet"
+    pq.write_table(pa.table({"sample_id": ["a", None], "acc": [1.0, 0.0]}), file)
+    with pytest.raises(PoolError, match=r"r.parquet: some rollouts have no sample_id"):
+        read_columns(open_rollouts([file]), ())
+
+
+def test_choices_are_checked():
+    rollouts = RolloutColumns(np.array(["a"], dtype=object), np.array([0, 0]), np.array([0.0, 1.0]))
+
+    def returns(kept: list[int], **columns: list[float]) -> Choice:
+        return Choice(np.array(kept, dtype=np.int64), {name: np.array(column) for name, column in columns.items()})
+
+    assert choose(rollouts, lambda _: returns([0, 1], bonus=[0.5, 0.0])).kept.tolist() == [0, 1]
+    for chosen, message in (
+        (returns([1, 0]), "expected ascending ones below 2"),
+        (returns([0, 0]), "expected ascending"),
+        (returns([2]), "expected ascending"),
+        (returns([0], bonus=[1.0, 2.0]), "returned 2 values of bonus; expected 1"),
+        (returns([0], bonus=[np.nan]), "returned a bonus that is not finite"),
+    ):
+        with pytest.raises(PoolError, match=message):
+            choose(rollouts, lambda _, chosen=chosen: chosen)
