@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.requirements import Check
 from grounding_rewards.verifiers.contract import KNOWN, checked_scores, is_bound, known_names
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
@@ -28,7 +29,8 @@ class Verifier(Protocol):
 
     It may also declare ``reads``, which of "token_lengths" and "extras" it reads (both, where it does not say), and
     ``judges``, the kinds of target that it can find a response right by, as ``Recipe.accepts`` names them (none, where
-    it does not say: it is taken to compare with no target).
+    it does not say: it is taken to compare with no target); and have ``target_error``, a function of a target and the
+    name of its sample to the TargetError about what it lacks, or None: then such targets cannot be used.
     """
 
     @property
@@ -147,6 +149,12 @@ def checked(term: Verifier, returned: Any, rows: int) -> Floats:
         return checked_scores(returned, term.low, term.high, rows)
     except ValueError as error:
         raise VerifierError(f"verifier {called(term)} {error}") from None
+
+
+def target_checks(*terms: Verifier) -> tuple[Check, ...]:
+    """Return the ``target_error`` of each of the terms, and of those within them, that has one."""
+    checks = [getattr(each, "target_error", None) for term in terms for each in nested(term)]
+    return tuple([check for check in checks if check])
 
 
 def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
