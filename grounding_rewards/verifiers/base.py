@@ -113,6 +113,21 @@ def nested(term: Verifier) -> Iterator[Verifier]:
         yield from nested(part)
 
 
+def held(term: Verifier) -> Iterator[Verifier]:
+    """Yield what ``nested`` does, and the verifiers that any of these takes as an argument.
+
+    >>> from grounding_rewards.verifiers import DastLength, Format
+    >>> list(held(DastLength(correct=Format())))[1:]
+    [Format(pattern=None)]
+    """
+    for each in nested(term):
+        yield each
+        for name in () if within(each) else getattr(each, "__dataclass_fields__", ()):
+            value = getattr(each, name)
+            if callable(value) and hasattr(value, "needs"):
+                yield from held(value)
+
+
 @dataclass(frozen=True)
 class FunctionVerifier:
     """A plain function as a verifier; what it returns is checked at each call."""
@@ -152,8 +167,8 @@ def checked(term: Verifier, returned: Any, rows: int) -> Floats:
 
 
 def target_checks(*terms: Verifier) -> tuple[Check, ...]:
-    """Return the ``target_error`` of each of the terms, and of those within them, that has one."""
-    checks = [getattr(each, "target_error", None) for term in terms for each in nested(term)]
+    """Return the ``target_error`` of each of the terms, and of those that they hold, that has one."""
+    checks = [getattr(each, "target_error", None) for term in terms for each in held(term)]
     return tuple([check for check in checks if check])
 
 

@@ -18,7 +18,7 @@ from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.target import Target
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action_match import ActionMatch
-from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier, Verifier, nested
+from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier, Verifier, held
 
 _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _UNFINISHED = np.int8(Reason.UNFINISHED)
@@ -139,12 +139,12 @@ class Suggestion(ActionMatch):
 
 
 def suggestion_tag(terms: Iterable[Verifier]) -> str | None:
-    """Return the tag of the suggestions that are among the terms or within them; None where there are none.
+    """Return the tag of the suggestions that are among the terms, or held by them; None where there are none.
 
     Raises:
         RecipeError: there are several.
     """
-    tags = list(dict.fromkeys([each.tag for term in terms for each in nested(term) if isinstance(each, Suggestion)]))
+    tags = list(dict.fromkeys([each.tag for term in terms for each in held(term) if isinstance(each, Suggestion)]))
     if len(tags) > 1:
         raise RecipeError(
             f"suggestion: got the tags {', '.join(tags)}; expected one, because a recipe reads one answer"

@@ -223,6 +223,19 @@ def test_a_recipe_reads_one_tag_and_nothing_else():
     assert other.score(answer(), wanted()).total.item() == 1
 
 
+def test_a_part_may_take_them_as_its_argument():
+    arguments = {"verifier": "suggestion", "tag": "suggestion"}, {"verifier": "verdict", **EXAMPLE["parts"]["verdict"]}
+    del arguments[1]["weight"]
+    for correct, abstains in zip(arguments, (False, True), strict=True):
+        parts = {"length": {"verifier": "dast_length", "correct": correct, "weight": 1}}
+        recipe = gr.recipe("composite", response_space="pixel", parts=parts, success="format")
+        targets = [wanted(), wanted(), {"bbox": [1, 1, 2, 2]}]
+        texts = [answer(), answer("correct", ELSEWHERE), ""]
+        scores = recipe.score(texts, targets, groups=[0, 0, 1], bad_target="abstain")
+        assert (scores.total[:2] > 0).tolist() == [True, False]
+        assert scores.valid.tolist() == [1, 1, float(not abstains)]
+
+
 PIECES = st.sampled_from([
     "<verdict>", "</verdict>", "<suggestion>", "</suggestion>", "<think>", "</think>", "correct", "incorrect", " ",
     CLICK, ELSEWHERE, "refusal", "wait()", "\x00", "\ud800", "é",
