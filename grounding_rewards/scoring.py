@@ -23,10 +23,12 @@ from grounding_rewards.parsing.parse import Thinking, parse_texts, read_response
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
+from grounding_rewards.targets.requirements import Check
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers.base import Verifier, called, nested, reads_of, within
+from grounding_rewards.verifiers.base import Verifier, called, nested, reads_of, target_checks, within
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
+from grounding_rewards.verifiers.critic import check_tag
 
 KINDS = BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""
@@ -149,6 +151,7 @@ class Recipe:
                 judge = next(called(each) for each in nested(term) if not within(each) and "points" in each.needs)
                 expected = f"expected 'all', because {judge} judges all answers of a response"
                 raise RecipeError(f"{self.name}: answers: got {self.answers!r}; {expected}")
+        check_tag(self.name, self.dialect, (self.reward, self.success))
 
     def __repr__(self) -> str:
         """Return the call that builds it again: the name and the options that are not defaults."""
@@ -178,6 +181,10 @@ class Recipe:
         (False, True)
         """
         return bool(reads_of(self.reward) | reads_of(self.success))
+
+    @cached_property
+    def _checks(self) -> tuple[Check, ...]:
+        return target_checks(self.reward, self.success)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -253,15 +260,9 @@ class Recipe:
         array([1., 0.])
         """
         rollouts = self.prepare(
-            responses,
-            targets,
-            image_sizes=image_sizes,
-            model_image_sizes=model_image_sizes,
-            groups=groups,
-            token_lengths=token_lengths,
-            extras=extras,
-            bad_target=bad_target,
-        )
+            responses, targets, image_sizes=image_sizes, model_image_sizes=model_image_sizes, groups=groups,
+            token_lengths=token_lengths, extras=extras, bad_target=bad_target,
+        )  # fmt: skip
         _warn(rollouts.targets, self)
         return self.evaluate(rollouts)
 
@@ -294,21 +295,15 @@ class Recipe:
             raise RecipeError(f"{self.name}: got {rows} responses and {len(table)} targets; expected one for each")
         if groups is None and "groups" in self.needs:
             raise RecipeError(f"{self.name} compares the rollouts of one sample: give groups=, the sample of each row")
+        sized = {
+            name: None if sizes is None else read_sizes(name, sizes, rows)
+            for name, sizes in (("image_sizes", image_sizes), ("model_image_sizes", model_image_sizes))
+        }
         ready = table.prepare(
-            self.space,
-            default=self.target_space,
-            response_space=self.response_space,
-            accepts=self.accepts,
-            screen="screen" in self.needs,
-            trajectories="trajectories" in self.needs,
-            label_free=self.label_free,
-            image_sizes=None if image_sizes is None else read_sizes("image_sizes", image_sizes, rows),
-            model_image_sizes=(
-                None if model_image_sizes is None else read_sizes("model_image_sizes", model_image_sizes, rows)
-            ),
-            resizing=self.resizing,
-            bad_target=bad_target,
-        )
+            self.space, default=self.target_space, response_space=self.response_space, accepts=self.accepts,
+            screen="screen" in self.needs, trajectories="trajectories" in self.needs, label_free=self.label_free,
+            checks=self._checks, resizing=self.resizing, bad_target=bad_target, **sized,
+        )  # fmt: skip
         try:
             predictions, text = parse_texts(
                 texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,

@@ -23,6 +23,7 @@ from grounding_rewards.verifiers import (
     MatchedF1,
     MatchedPrecision,
     MatchedRecall,
+    Verdict,
     Verifier,
 )
 from grounding_rewards.verifiers.consensus import clicks
@@ -72,6 +73,11 @@ def _matched(term: Matched, rollouts: Rollouts, row: int, score: float) -> str:
     return listed({"n": answers, "m": places, "k": matches})
 
 
+def _verdict(term: Verdict, rollouts: Rollouts, row: int, score: float) -> str:
+    read = {True: "right", False: "wrong", None: "no verdict"}[term.verdicts(rollouts)[row]]
+    return f"the response says {read}, the target {'right' if term.truth(rollouts.targets.rows[row]) else 'wrong'}"
+
+
 def _votes(term: Consensus | InConsensus, rollouts: Rollouts, row: int, score: float) -> str:
     regions = votes.voting_regions(clicks(rollouts), rollouts.predictions.box, term.size)
     if np.isnan(regions[row]).any():
@@ -112,5 +118,5 @@ def _shared(boxes: Floats, others: Floats) -> Floats:
 
 _KNOWN: dict[type, Callable[[Any, Rollouts, int, float], str]] = {
     DastLength: _length, Exploration: _exploration, Consensus: _votes, InConsensus: _votes, Blink: _boxes,
-    MatchedF1: _matched, MatchedPrecision: _matched, MatchedRecall: _matched,
+    MatchedF1: _matched, MatchedPrecision: _matched, MatchedRecall: _matched, Verdict: _verdict,
 }  # fmt: skip

@@ -43,6 +43,7 @@ from grounding_rewards.parsing.dialects.tool_calls import FIRST_CALL, FIRST_CALL
 from grounding_rewards.parsing.dialects.tuples import BARE_TUPLE, BARE_TUPLE_WHOLE, CORNER_LISTS, CORNER_TUPLES
 from grounding_rewards.parsing.parse import Thinking, parse
 from grounding_rewards.parsing.pattern_dialect import PatternDialect
+from grounding_rewards.parsing.tagged_dialect import TaggedDialect
 
 __all__ = [
     "ACTION_BLINK",
@@ -99,6 +100,7 @@ __all__ = [
     "Dialect",
     "Found",
     "PatternDialect",
+    "TaggedDialect",
     "Thinking",
     "parse",
 ]

@@ -249,6 +249,16 @@ def tag_span(text: str, name: str, start: int = 0) -> tuple[int, int] | None:
     return None if closed < 0 else (inside, closed)
 
 
+def tag_texts(text: str, name: str) -> list[str]:
+    """Return what each pair of tags of a name holds, in order; of tags opened twice, what stands behind the second.
+
+    >>> tag_texts("<score>1</score>, no: <score> 0 </score> <score>1", "score"), tag_texts("</score><score>", "score")
+    (['1', ' 0 '], [])
+    """
+    opened, close = text.split(f"<{name}>")[1:], f"</{name}>"
+    return [held for held, closed, _ in (part.partition(close) for part in opened) if closed]
+
+
 def floats(column: Column) -> Floats:
     """Read a column of numerals as float64, limited to ±COORDINATE_LIMIT; NaN for None and ""."""
     if isinstance(column, list):

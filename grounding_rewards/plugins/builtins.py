@@ -16,8 +16,8 @@ _VERIFIERS = """
     ActionMatch ActionType ArgumentMatch BoxSize Centredness Consensus CornerDistance CorrectRefusal DastLength
     DenseDistance Difficulty DirectionMatch DurationMatch EndHit Exploration FalseClick FalseRefusal Format
     GaussianCoverage GaussianPoint GradedFormat Hit InConsensus InsideDistance KeysMatch MatchedF1 MatchedPrecision
-    MatchedRecall NearPoint Noise NotCollinear Novelty Overlap RefusalMatch Repetition ScreenDistance TextMatch
-    ThinkingLength
+    MatchedRecall NearPoint Noise NotCollinear Novelty Overlap RefusalMatch Repetition ScreenDistance Suggestion
+    TextMatch ThinkingLength Verdict
 """
 _SELECTORS = "Band Every Learnability MeanBand MinRollouts Source Spread Unsolved"
 _PUBLISHED = """

@@ -9,6 +9,7 @@ from typing import Any
 from grounding_rewards.combine import best, steps, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing import TaggedDialect
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._expression import combinations, part_fields, part_term, shown, weight, whole_term
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
@@ -21,10 +22,13 @@ from grounding_rewards.verifiers import (
     Hit,
     InConsensus,
     NearPoint,
+    Suggestion,
+    Verdict,
     Verifier,
 )
 from grounding_rewards.verifiers.any_of import SameAction
 from grounding_rewards.verifiers.base import PLACES, called, judges_of, nested, within
+from grounding_rewards.verifiers.critic import suggestion_tag
 from grounding_rewards.verifiers.matching import Matched, MatchedF1
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
@@ -64,20 +68,21 @@ def composite(
             A combination stands in the verifier's place, ``{"weight": WEIGHT, "product": {NAME: TERM, ...}}``, and its
             terms are verifiers' names, verifiers with their arguments, or combinations.
         success: what makes ``acc``, which is 1 where it is above 0: the name of a part, or a verifier, by name or with
-            its arguments. Default, where a part judges actions: the first part that is an ``action_match``, else one
-            with the reach around points and the enlarging of the first ``hit``, ``near_point`` or ``end_hit`` that has
-            any; else, where a part is of the ``matched_...`` family, a ``matched_f1`` of 1 with its arguments; else the
-            first that is a ``hit`` (else a ``hit`` of default arguments); of the last two, or the right refusal where
-            a part is ``correct_refusal``.
+            its arguments. Default: the first part that is a ``verdict``; else, where a part judges actions, the first
+            that is an ``action_match`` or ``suggestion``, else one with the reach around points and the enlarging of
+            the first ``hit``, ``near_point`` or ``end_hit`` that has any; else, where a part is of the ``matched_...``
+            family, a ``matched_f1`` of 1 with its arguments; else the first that is a ``hit`` (else a ``hit`` of
+            default arguments); of the last two, or the right refusal where a part is ``correct_refusal``.
         space: the space in which the verifiers work.
         dialect: how answers are written, as in ``click``; default ``"auto"``, or ``"auto_action"`` where a part judges
             actions, which asks for a dialect that shares the vocabulary of ``actions.ACTIONS``; only ``action_type``
-            with other ``names`` does not.
+            with other ``names``, and ``verdict``, do not. Where a part is a ``suggestion``, its tag alone is read.
         refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
             "common" stands for those that models often use, such as "The element is not visible.".
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
-            three; point where a ``hit`` or ``action_match`` has a reach around points, refusal where a part is
-            ``correct_refusal``, ``refusal_match`` or ``action_match``, action where a part judges actions.
+            three; point where a ``hit``, ``action_match`` or ``suggestion`` has a reach around points, refusal where a
+            part is ``correct_refusal`` or ``refusal_match``, and where one judges whole actions, as ``action_match``,
+            ``suggestion`` and ``verdict`` do; action where a part judges actions.
         label_free: whether nothing is compared with targets, which then may be None or say no more than ``id`` and
             sizes. ``acc`` does not say that a response is right then: ``success`` is one that looks at no target, by
             default ``in_consensus`` of the same size as the first part that is a ``consensus``.
@@ -126,11 +131,16 @@ def composite(
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in nested(term):
             # Of a term made of others these count instead, but for SameAction, which compares names itself.
-            compares = isinstance(leaf, SameAction) or (ACTION in judges_of(leaf) and not within(leaf))
+            compares = isinstance(leaf, SameAction) or (
+                ACTION in judges_of(leaf) and not within(leaf) and not isinstance(leaf, Verdict)
+            )
             if compares and getattr(leaf, "names", _SHARED) == _SHARED:
                 in_vocabulary(built_dialect, f"{name} ({type(leaf).__name__})")
+    tag = suggestion_tag([*each, acc])
+    built_dialect = TaggedDialect(built_dialect, tag) if tag else built_dialect
     inside = as_space(space)
-    example = click_example(response, inside, dialect)
+    plain = not any(isinstance(leaf, Verdict | Suggestion) for leaf in [*each, *nested(acc)])
+    example = click_example(response, inside, dialect) if plain else None
     if label_free:
         _check_free(accepts, {**terms, "success": acc})
         example = example and replace(example, target=_UNLABELLED)
@@ -183,6 +193,8 @@ def _agreed(terms: Iterable[Verifier]) -> Verifier:
 def _success(success: Any, terms: Mapping[str, Verifier], each: list[Verifier], label_free: bool) -> Verifier:
     if success is None and label_free:
         return _agreed(each)
+    if success is None and (verdicts := [term for term in each if isinstance(term, Verdict)]):
+        return verdicts[0]
     if success is None and _judges_actions(each):
         return next((term for term in each if isinstance(term, ActionMatch)), _match(each))
     if success is None:

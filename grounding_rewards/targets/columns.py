@@ -19,7 +19,7 @@ from grounding_rewards.targets.alternatives import Alternatives, alternatives_of
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 from grounding_rewards.targets.read import read_with_form
 from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
-from grounding_rewards.targets.requirements import Requirements, violations
+from grounding_rewards.targets.requirements import Check, Requirements, violations
 from grounding_rewards.targets.target import NativeForm, Target
 
 BadTarget = Literal["raise", "abstain"]
@@ -223,6 +223,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         screen: bool = False,
         trajectories: bool = False,
         label_free: bool = False,
+        checks: tuple[Check, ...] = (),
         image_sizes: Floats | None = None,
         model_image_sizes: Floats | None = None,
         resizing: Resizing | None = None,
@@ -238,6 +239,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             screen: whether the formula measures in shares of the screen, so that it needs the size of ``into``.
             trajectories: whether the recipe needs each row's trajectory and step.
             label_free: whether rows need no place, so that sizes are demanded for the responses alone.
+            checks: what the recipe's verifiers ask of a target beside all this.
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
             resizing: makes the sizes of the images that the model saw, where nothing says them.
@@ -247,7 +249,7 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
-        needs = Requirements(into, response_space, accepts, screen, trajectories, label_free)
+        needs = Requirements(into, response_space, accepts, screen, trajectories, label_free, checks)
         if image_sizes is None and model_image_sizes is None:  # arrays are no keys, and may differ at each call
             key = needs, default, resizing, bad_target
             if key not in self._ready:

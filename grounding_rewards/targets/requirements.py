@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,13 @@ from grounding_rewards.coords.spaces import (
     sizes_needed,
 )
 from grounding_rewards.errors import MISSING, TargetError, near
-from grounding_rewards.targets.target import RegionKind
+from grounding_rewards.targets.target import RegionKind, Target
 
 if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
 
 Violations = list[tuple[int, TargetError]]
+Check = Callable[[Target | None, str | int], TargetError | None]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Requirements:
         screen: whether it measures in shares of the screen.
         trajectories: whether it needs each row's trajectory and step.
         label_free: whether it needs no places, so that responses alone are brought into its space.
+        checks: what its verifiers ask of a target beside all this: target and sample to an error or None.
     """
 
     into: CoordSpace
@@ -46,6 +49,7 @@ class Requirements:
     screen: bool = False
     trajectories: bool = False
     label_free: bool = False
+    checks: tuple[Check, ...] = ()
 
     def sizes(self, space: CoordSpace | None) -> tuple[str, ...]:
         """Return the size fields that targets in ``space``, or without a place (None), need."""
@@ -61,6 +65,7 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     errors = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
     errors += _circle_errors(targets) + _unusable_sizes(targets)
     errors += _place_errors(targets) if needs.trajectories else []
+    errors += _own_errors(targets, needs.checks)
     # Without places, no space would ask for them.
     errors += _size_errors(targets, None, needs) if needs.label_free else []
     for code in np.unique(targets.space_codes[targets.valid]):
@@ -72,7 +77,7 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
 
 def _surely_usable(targets: Targets, needs: Requirements) -> bool:
     """Return True where a few checks of the whole table rule out every violation, which is the usual case."""
-    if needs.trajectories or needs.label_free or "bbox" not in needs.accepts:
+    if needs.trajectories or needs.label_free or needs.checks or "bbox" not in needs.accepts:
         return False
     if targets.needs_row_checks or targets.errors or not targets.regions.boxes_only:
         return False
@@ -165,6 +170,13 @@ def _place_errors(targets: Targets) -> Violations:
                 expected = "the trajectory's name and the number of the step in it: this recipe adds up trajectories"
                 errors.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
     return errors
+
+
+def _own_errors(targets: Targets, checks: tuple[Check, ...]) -> Violations:
+    """List rows that a verifier cannot judge."""
+    rows = np.flatnonzero(targets.valid).tolist() if checks else []
+    errors = [(row, check(targets.rows[row], targets.sample(row))) for row in rows for check in checks]
+    return [(row, error) for row, error in errors if error]
 
 
 def _space_errors(targets: Targets) -> Violations:

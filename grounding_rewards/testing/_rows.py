@@ -95,10 +95,17 @@ def generated_rows(seed: int = 0) -> list[Row]:
     return rows
 
 
-def with_extras(rows: list[Row], extras: Mapping[str, Sequence[Any]]) -> list[Row]:
-    """Add further columns to rows, which take their values in turn."""
+def with_extras(
+    rows: list[Row], extras: Mapping[str, Sequence[Any]], target_extras: Sequence[Mapping[str, Any]] = ()
+) -> list[Row]:
+    """Add further columns to rows, and the field ``extra`` to their targets; both take their values in turn."""
+    more = [{"extra": extra} for extra in target_extras] or [{}]
     return [
-        replace(row, extras={name: values[place % len(values)] for name, values in extras.items()})
+        replace(
+            row,
+            extras={name: values[place % len(values)] for name, values in extras.items()},
+            target={**row.target, **more[place % len(more)]} if isinstance(row.target, Mapping) else row.target,
+        )
         for place, row in enumerate(rows)
     ]
 

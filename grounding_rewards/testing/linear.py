@@ -15,7 +15,7 @@ from grounding_rewards.parsing import Answers, Dialect, parse
 from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.testing._checks import brief
-from grounding_rewards.testing._rows import generated_rows, rollouts, with_extras
+from grounding_rewards.testing._rows import Row, generated_rows, rollouts, with_extras
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from grounding_rewards.testing.recipes import examples_of
 from grounding_rewards.verifiers.base import Verifier
@@ -52,6 +52,7 @@ def check_linear(
     *,
     rows: int = ROWS,
     extras: Mapping[str, Sequence[Any]] | None = None,
+    target_extras: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Check that the work of a recipe, a verifier or a dialect grows as the rows do, and no faster.
 
@@ -66,6 +67,7 @@ def check_linear(
             every answer format that it reads with a target of each kind that it accepts.
         rows: how many rows the smaller batch has at least.
         extras: values of the further columns that a verifier reads, by name; the rollouts have them in turn.
+        target_extras: what a verifier reads of the ``extra`` of targets; the targets have them in turn.
 
     Raises:
         AssertionError: four times the rows take more than 4.5 times the work; says what grows, with both numbers.
@@ -77,7 +79,7 @@ def check_linear(
     Traceback (most recent call last):
     AssertionError: FunctionVerifier(...) runs ... lines of Python for 256 rows and ... for 64 (each row alone): ...
     """
-    for how, count, make in _batches(thing, examples, rows, extras or {}):
+    for how, count, make in _batches(thing, examples, rows, extras or {}, target_extras):
         make(1)()  # work done once, such as compiling patterns, does not count
         few, many = work(make(1)), work(make(4))
         for what, least, ours, theirs in zip(_WHAT, (_LINES, _BYTES), few, many, strict=True):
@@ -127,8 +129,9 @@ def work(run: Run) -> Work:
 
 
 def _batches(
-    thing: Any, examples: Sequence[Example] | None, rows: int, extras: Mapping[str, Sequence[Any]]
-) -> Iterator[tuple[str, int, Callable[[int], Run]]]:
+    thing: Any, examples: Sequence[Example] | None, rows: int, extras: Mapping[str, Sequence[Any]],
+    target_extras: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, int, Callable[[int], Run]]]:  # fmt: skip
     """Yield batches of each kind: a name, its rows, and a function that makes a call with so many times as many."""
     if hasattr(thing, "find"):  # a dialect; recipes and verifiers have none
         texts = _repeated([text for form in ANSWER_FORMATS for text in (form.right, form.broken)], rows)
@@ -141,7 +144,8 @@ def _batches(
             cases = _repeated(examples or _cases(thing), rows)
             yield how, len(cases), _scoring(thing, cases, group)
         else:
-            yield how, rows, _judging(thing, rows, extras, group)
+            some = with_extras(list(islice(cycle(generated_rows()), rows)), extras, target_extras)
+            yield how, rows, _judging(thing, some, tuple(extras), group)
 
 
 _ALONE: dict[str, Grouping] = {"each row alone": lambda row: row}
@@ -181,14 +185,10 @@ def _scoring(recipe: Recipe, cases: list[Example], group: Grouping) -> Callable[
     return make
 
 
-def _judging(
-    verifier: Verifier, rows: int, extras: Mapping[str, Sequence[Any]], group: Grouping
-) -> Callable[[int], Run]:
-    some = with_extras(list(islice(cycle(generated_rows()), rows)), extras)
-
+def _judging(verifier: Verifier, some: list[Row], extras: Sequence[str], group: Grouping) -> Callable[[int], Run]:
     def make(times: int) -> Run:
         grouped = [replace(row, group=group(place)) for place, row in enumerate(some * times)]
-        table = rollouts(grouped, PIXEL, extras=tuple(extras))
+        table = rollouts(grouped, PIXEL, extras=extras)
         return lambda: verifier(table)
 
     return make

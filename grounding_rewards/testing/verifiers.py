@@ -36,6 +36,7 @@ def check_verifier(
     translation: bool = False,
     seed: int = 0,
     extras: Mapping[str, Sequence[Any]] | None = None,
+    target_extras: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Check the promises of every verifier, over rollouts of all kinds in all four spaces.
 
@@ -57,6 +58,7 @@ def check_verifier(
         translation: also check that nothing changes when predictions and targets move by whole numbers.
         seed: order and groups of the rollouts.
         extras: values of the further columns that it reads, by name; the rollouts have them in turn.
+        target_extras: what it reads of the ``extra`` of targets; the targets have them in turn.
 
     Raises:
         AssertionError: a promise is broken; names the verifier, the row and what is in it.
@@ -68,7 +70,7 @@ def check_verifier(
     AssertionError: Hit(...) returns ... for row ... (as it was and grown by 4): Row(target={'bbox': ...
     """
     name, columns = brief(verifier), tuple(extras or ())
-    rows = with_extras(generated_rows(seed), extras or {})
+    rows = with_extras(generated_rows(seed), extras or {}, target_extras)
     before = declared(name, VERIFIER, verifier)
     survives_copies(name, verifier)
     for turn, space in enumerate(CoordSpace):

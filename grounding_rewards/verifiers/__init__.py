@@ -10,6 +10,7 @@ from grounding_rewards.verifiers.any_of import any_of, if_placed, same_action
 from grounding_rewards.verifiers.arguments import ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch
 from grounding_rewards.verifiers.base import Verifier, verifier
 from grounding_rewards.verifiers.consensus import Consensus, InConsensus
+from grounding_rewards.verifiers.critic import Suggestion, Verdict
 from grounding_rewards.verifiers.difficulty import Difficulty
 from grounding_rewards.verifiers.distance import (
     Centredness,
@@ -71,8 +72,10 @@ __all__ = [
     "Repetition",
     "ScreenDistance",
     "StepReturn",
+    "Suggestion",
     "TextMatch",
     "ThinkingLength",
+    "Verdict",
     "Verifier",
     "any_of",
     "if_placed",

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.targets.requirements import Check
 from grounding_rewards.verifiers.contract import KNOWN, checked_scores, is_bound, known_names
 
 NEEDS_NOTHING: frozenset[str] = frozenset()
@@ -28,7 +29,8 @@ class Verifier(Protocol):
 
     It may also declare ``reads``, which of "token_lengths" and "extras" it reads (both, where it does not say), and
     ``judges``, the kinds of target that it can find a response right by, as ``Recipe.accepts`` names them (none, where
-    it does not say: it is taken to compare with no target).
+    it does not say: it is taken to compare with no target); and have ``target_error``, a function of a target and the
+    name of its sample to the TargetError about what it lacks, or None: then such targets cannot be used.
     """
 
     @property
@@ -111,6 +113,21 @@ def nested(term: Verifier) -> Iterator[Verifier]:
         yield from nested(part)
 
 
+def held(term: Verifier) -> Iterator[Verifier]:
+    """Yield what ``nested`` does, and the verifiers that any of these takes as an argument.
+
+    >>> from grounding_rewards.verifiers import DastLength, Format
+    >>> list(held(DastLength(correct=Format())))[1:]
+    [Format(pattern=None)]
+    """
+    for each in nested(term):
+        yield each
+        for name in () if within(each) else getattr(each, "__dataclass_fields__", ()):
+            value = getattr(each, name)
+            if callable(value) and hasattr(value, "needs"):
+                yield from held(value)
+
+
 @dataclass(frozen=True)
 class FunctionVerifier:
     """A plain function as a verifier; what it returns is checked at each call."""
@@ -147,6 +164,12 @@ def checked(term: Verifier, returned: Any, rows: int) -> Floats:
         return checked_scores(returned, term.low, term.high, rows)
     except ValueError as error:
         raise VerifierError(f"verifier {called(term)} {error}") from None
+
+
+def target_checks(*terms: Verifier) -> tuple[Check, ...]:
+    """Return the ``target_error`` of each of the terms, and of those that they hold, that has one."""
+    checks = [getattr(each, "target_error", None) for term in terms for each in held(term)]
+    return tuple([check for check in checks if check])
 
 
 def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:

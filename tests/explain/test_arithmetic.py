@@ -68,3 +68,15 @@ def test_answers_places_and_matches():
         numbers(recipe, Case(("(20, 30) (21, 30) (60, 30) (0, 0)",), (target,)), "matched_f1") == "n = 4, m = 3, k = 2"
     )
     assert numbers(recipe, Case((None,), (target,)), "matched_f1") == "n = 0, m = 3, k = 0"
+
+
+def test_the_verdicts_of_a_response_and_a_target():
+    part = {"weight": 1, "tag": "score", "positive": ["yes"], "negative": ["no"]}
+    recipe = gr.recipe("composite", response_space="pixel", parts={"verdict": part})
+
+    def shown(text, truth):
+        return numbers(recipe, Case((text,), ({"action": "wait", "extra": {"verdict": truth}},)), "verdict")
+
+    assert shown("<score>Yes</score>", False) == "the response says right, the target wrong"
+    assert shown("<score>no</score>", "no") == "the response says wrong, the target wrong"
+    assert shown("<think><score>no</score>", 1) == "the response says no verdict, the target right"

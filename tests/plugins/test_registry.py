@@ -61,7 +61,7 @@ def test_built_ins_are_there_without_a_plugin():
         "end_hit", "exploration", "false_click", "false_refusal", "format", "gaussian_coverage", "gaussian_point",
         "graded_format", "hit", "in_consensus", "inside_distance", "keys_match", "matched_f1", "matched_precision",
         "matched_recall", "near_point", "noise", "not_collinear", "novelty", "overlap", "refusal_match", "repetition",
-        "screen_distance", "text_match", "thinking_length",
+        "screen_distance", "suggestion", "text_match", "thinking_length", "verdict",
     ]  # fmt: skip
 
 

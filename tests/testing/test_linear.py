@@ -26,9 +26,9 @@ def test_every_recipe_scores_four_times_the_rows_with_four_times_the_work(name):
     check_linear(gr.recipe(name, **shown_with(name)))
 
 
-@pytest.mark.parametrize(("name", "arguments"), [case[:2] for case in CASES], ids=[f"{n} {a}" for n, a, _ in CASES])
-def test_every_verifier_does(name, arguments):
-    check_linear(verifier_named(name, arguments))
+@pytest.mark.parametrize(("name", "arguments", "more"), CASES, ids=[f"{n} {a}" for n, a, _ in CASES])
+def test_every_verifier_does(name, arguments, more):
+    check_linear(verifier_named(name, arguments), target_extras=more.get("target_extras", ()))
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -11,6 +11,8 @@ from grounding_rewards.testing import check_verifier
 VERIFIERS = collect([]).verifiers
 SCALE, MOVES = {"scale": True}, {"translation": True}
 BOTH = {**SCALE, **MOVES}
+WORDS = {"positive": ["right", "1"], "negative": ["wrong"]}
+JUDGED = {"target_extras": [{"verdict": each} for each in (True, False, 1, 0.0, "Wrong", " 1 ")]}
 # What each is built with, and under what its scores do not change; one that is not named here, with nothing and none.
 BUILT_WITH = {
     "action_match": [({}, BOTH), ({"text": "ratio", "text_threshold": 0.5, "enlarge": 1.5}, BOTH),
@@ -53,8 +55,10 @@ BUILT_WITH = {
     "refusal_match": [({}, BOTH)],
     "repetition": [({"radius": 50}, MOVES), ({"share": 0.25}, BOTH)],
     "screen_distance": [({}, SCALE)],
+    "suggestion": [({"tag": "better"}, BOTH), ({"tag": "better", "point_radius": 9}, MOVES)],
     "thinking_length": [({}, BOTH), ({"form": "plain"}, BOTH)],
     "text_match": [({"rule": rule}, BOTH) for rule in ("exact", "f1", "contains", "ratio")],
+    "verdict": [({"tag": "score", **WORDS}, {**BOTH, **JUDGED})],
 }  # fmt: skip
 CASES = [(name, *case) for name in VERIFIERS for case in BUILT_WITH.get(name, [({}, {})])]
 

@@ -60,6 +60,7 @@ def test_it_is_one_part_whatever_is_in_it():
 VERIFIERS = {name: kind for name, kind in collect([]).verifiers.items() if hasattr(kind, "each")}
 NEEDED = {
     "argument_match": {"field": "app"}, "near_point": {"radius": 5}, "consensus": {}, "hit": {"actions": ("click",)},
+    "suggestion": {"tag": "better"},
 }  # fmt: skip
 
 
