@@ -1,11 +1,12 @@
 """Round 2 on the next pool against round 2 on as many random samples, of one policy after round 1, over some seeds.
 
-    python benchmarks/next_round.py [--seeds 0,1,2] [--arms pool,control,everything] [--jobs 2] [--quick] [--json]
+    python benchmarks/next_round.py [--seeds 0,1,2] [--arms pool,control] [--limit N] [--jobs 2] [--quick] [--json]
 
 For each seed the demo's policy is warmed up and trained for a round with GRPO on 480 screens. The highest temperature
 that has not collapsed is found, the screens are measured at it with 8 rollouts each, and the next pool is built as
 `grounding-rewards pool next --zero-share 0.2 --control` does. From the same checkpoint a second round of as many
-steps, at that temperature, then runs on the pool and on the control; `everything` runs it on all 480 screens.
+steps, at that temperature, then runs on the pool and on the control; `everything` runs it on all 480 screens. An arm
+of any other name is a selector's: the pool of `--selector NAME --limit N`, with the never-solved screens that it keeps.
 
 Hit rate: greedy answers to held-out screens, with Wilson's 95 % interval. The last line has the difference's mean over
 seeds, with Student's interval: seeds, not screens, are what it is repeated over. Whatever comes out is printed.
@@ -31,6 +32,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 import numpy as np
 from toy_rounds import FULL, QUICK, by_source, first_round, greedy_hits, grpo, measured, rows_of
 
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.pool import selector
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.stats.intervals import mcnemar, wilson
 
@@ -39,7 +42,7 @@ ZERO_SHARE = 0.2
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}  # 95 %, by number of seeds
 
 
-def one_seed(seed: int, arms: Sequence[str], quick: bool) -> dict[str, Any]:
+def one_seed(seed: int, arms: Sequence[str], limit: int | None, quick: bool) -> dict[str, Any]:
     """Both rounds of one seed, in seconds of this process and in hits."""
     start = time.monotonic()
     size = QUICK if quick else FULL
@@ -48,8 +51,10 @@ def one_seed(seed: int, arms: Sequence[str], quick: bool) -> dict[str, Any]:
         done = first_round(size, seed, out)
         model, processor, held_out, hits = done.model, done.processor, done.held_out, done.hits
         stats = measured(out / "measured" / "round-1")
-        chosen = next_pool(stats, seed=seed, zero_share=ZERO_SHARE, control=True)
+        drawn = {"seed": seed, "zero_share": ZERO_SHARE, "limit": limit}
+        chosen = next_pool(stats, **drawn, control=True)
         rows = {"pool": chosen.kept, "control": chosen.control, "everything": np.arange(len(stats))}
+        rows |= {name: next_pool(stats, **drawn, selectors=[name]).kept for name in arms if name not in ARMS}
         checkpoint = {name: weights.clone() for name, weights in model.state_dict().items()}
         for arm in arms:
             model.load_state_dict(checkpoint)
@@ -62,6 +67,7 @@ def one_seed(seed: int, arms: Sequence[str], quick: bool) -> dict[str, Any]:
         "temperature": done.sweep.chosen,
         "accuracies": {row.temperature: row.accuracy for row in done.sweep.rows},
         "pool": {name: value for name, value in chosen.to_json().items() if name != "steps"},
+        "sizes": {arm: [len(rows[arm]), int(stats.none_correct[rows[arm]].sum())] for arm in arms},
         "hits": {name: int(each.sum()) for name, each in hits.items()},
         "by_source": {name: by_source(held_out, each) for name, each in hits.items()},
         "screens": len(held_out),
@@ -86,16 +92,17 @@ def summary(results: Sequence[dict[str, Any]], arm: str) -> dict[str, Any]:
 
 def show(results: Sequence[dict[str, Any]], arms: Sequence[str]) -> None:
     """The table, a line a seed and stage."""
-    print("seed   T  pool (never-solved + partly)  stage        hit rate, 95 % interval  by kind of widget")
+    print("seed   T  stage                samples (never solved)  hit rate, 95 % interval  by kind of widget")
     for each in results:
-        pool = each["pool"]
-        line = f"{each['seed']:4} {each['temperature']:3.1f}  {pool['kept']} ({pool['zero']} + {pool['positive']})"
+        line = f"{each['seed']:4} {each['temperature']:3.1f}"
         for stage, right in each["hits"].items():
             low, high = wilson(right, each["screens"])
             rates = {name: hit / of for name, (hit, of) in each["by_source"][stage].items() if name != "all"}
             kinds = "  ".join(f"{name} {rate:.3f}" for name, rate in rates.items())
-            line += " " * (38 - len(line)) + f" {stage:<12} {right / each['screens']:.3f} [{low:.3f}, {high:.3f}]"
-            print(f"{line}    {kinds}")
+            samples, never = each["sizes"].get(stage, (None, None))
+            size = "" if samples is None else f"{samples} ({never})"
+            line += " " * (8 - len(line)) + f"  {stage:<20} {size:<22}"
+            print(f"{line}  {right / each['screens']:.3f} [{low:.3f}, {high:.3f}]     {kinds}")
             line = ""
     for arm in arms:
         if arm != "control" and "control" in arms:
@@ -111,21 +118,27 @@ def show(results: Sequence[dict[str, Any]], arms: Sequence[str]) -> None:
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Round 2 on the next pool against as many random samples.")
     parser.add_argument("--seeds", default="0,1,2", help="default 0,1,2")
-    parser.add_argument("--arms", default="pool,control", help=f"some of {','.join(ARMS)} (default pool,control)")
+    parser.add_argument(
+        "--arms", default="pool,control", help=f"some of {','.join(ARMS)} and names of selectors (default pool,control)"
+    )
+    parser.add_argument("--limit", type=int, help="most screens of a pool, and number of the control's")
     parser.add_argument("--jobs", type=int, default=min(3, os.cpu_count() or 1), help="seeds at a time, a CPU each")
     parser.add_argument("--quick", action="store_true", help="one seed, through every step in seconds")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     options.seeds = [int(each) for each in options.seeds.split(",")][: 1 if options.quick else None]
     options.arms = options.arms.split(",")
-    if unknown := [arm for arm in options.arms if arm not in ARMS]:
-        parser.error(f"--arms: got {unknown[0]!r}; expected some of {', '.join(ARMS)}")
+    try:
+        for arm in set(options.arms) - set(ARMS):
+            selector(arm)
+    except RecipeError as error:
+        parser.error(f"--arms: {error}; or some of {', '.join(ARMS)}")
     return options
 
 
 def main() -> int:
     options = read_options()
-    arguments = [(seed, options.arms, options.quick) for seed in options.seeds]
+    arguments = [(seed, options.arms, options.limit, options.quick) for seed in options.seeds]
     if len(arguments) == 1:
         results = [one_seed(*arguments[0])]
     else:

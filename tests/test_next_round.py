@@ -95,11 +95,16 @@ def test_results_and_reports_are_written(out: Path) -> None:
     assert (out / "report-temperature" / "temperatures.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_benchmark_compares_the_pool_with_a_control_of_its_size() -> None:
-    found = json.loads(run("benchmarks/next_round.py", "--seeds", "3", "--json"))
-    (seed,) = found["seeds"]
-    assert seed["pool"]["control"] == seed["pool"]["kept"] == seed["pool"]["zero"] + seed["pool"]["positive"]
-    assert list(seed["hits"]) == ["warm start", "round 1", "pool", "control"]
-    gap = (seed["hits"]["pool"] - seed["hits"]["control"]) / 16
-    assert found["less_control"]["pool"]["by_seed"] == [gap]
-    assert seed["only"]["pool"][0] - seed["only"]["pool"][1] == seed["hits"]["pool"] - seed["hits"]["control"]
+def test_the_benchmark_compares_pools_with_a_control_of_their_size() -> None:
+    arms = ["pool", "learnability", "control"]
+    words = ["--seeds", "3", "--arms", ",".join(arms), "--limit", "10", "--json"]
+    measured = json.loads(run("benchmarks/next_round.py", *words))
+    (seed,) = measured["seeds"]
+    assert seed["pool"]["control"] == seed["pool"]["kept"] == seed["pool"]["zero"] + seed["pool"]["positive"] <= 10
+    assert list(seed["hits"]) == ["warm start", "round 1", *arms]
+    assert seed["sizes"]["learnability"] == [seed["pool"]["positive"], 0]  # never-solved ones have a weight of 0
+    assert seed["sizes"]["control"][0] == seed["sizes"]["pool"][0]
+    for arm in arms[:2]:
+        gap = (seed["hits"][arm] - seed["hits"]["control"]) / 16
+        assert measured["less_control"][arm]["by_seed"] == [gap]
+        assert seed["only"][arm][0] - seed["only"][arm][1] == seed["hits"][arm] - seed["hits"]["control"]
