@@ -19,6 +19,12 @@ _GATE = ("success_above", "failure_below", "last_k")
 
 def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], StageGate | None, list[int]]:
     """Return data sets by the name of their stage, the gate between them, and the epochs of each."""
+    files, gate, epochs = stage_files(source)
+    return {name: _rows(file) for name, file in files.items()}, gate, epochs
+
+
+def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageGate | None, list[int]]:
+    """Return the checked file of each stage by its name, the gate between them, and the epochs of each."""
     if not isinstance(source, str | os.PathLike):
         raise PoolError(f"source: got {source!r:.80}; expected a directory of stages, or data sets by name")
     path = Path(source) / MANIFEST
@@ -31,8 +37,8 @@ def read_stages(source: str | os.PathLike[str]) -> tuple[dict[str, Any], StageGa
     stages = manifest.get("stages") if isinstance(manifest, dict) else None
     if not isinstance(stages, list) or not all(_has(stage, _STAGE) for stage in stages) or "gate" not in manifest:
         raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it anew")
-    named = {stage["name"]: _rows(path, stage["file"], stage.get("sha256")) for stage in stages}
-    return named, _gate(path, manifest["gate"]), [stage["epochs"] for stage in stages]
+    files = {stage["name"]: _file(path, stage["file"], stage.get("sha256")) for stage in stages}
+    return files, _gate(path, manifest["gate"]), [stage["epochs"] for stage in stages]
 
 
 def _has(value: Any, names: tuple[str, ...]) -> bool:
@@ -50,19 +56,23 @@ def _gate(path: Path, gate: Any) -> StageGate | None:
         raise PoolError(f"{path}, {error}") from None
 
 
-def _rows(path: Path, name: Any, sha256: Any) -> Any:
-    from datasets import Dataset
-    from datasets.exceptions import DatasetGenerationError
-
+def _file(path: Path, name: Any, sha256: Any) -> Path:
     if name is None:
         raise PoolError(f"{path}: has weights in place of files; write it anew without --weights")
     try:
         inside_file(path.parent, name)
     except DataPathError as error:
         raise PoolError(f"{path}: names the file {name!r:.200} ({error}); write it anew") from None
-    file = path.parent / name
+    file: Path = path.parent / name
     if sha256 is not None and digest(file) != sha256:
         raise PoolError(f"{file}: is not what {path.name} says: a run was killed, or it was changed; write it anew")
+    return file
+
+
+def _rows(file: Path) -> Any:
+    from datasets import Dataset
+    from datasets.exceptions import DatasetGenerationError
+
     read = Dataset.from_parquet if file.suffix == ".parquet" else Dataset.from_json
     try:
         return read(str(file))

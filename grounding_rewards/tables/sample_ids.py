@@ -170,13 +170,11 @@ def sample_names(
     """
     if column is not None:
         require_column(table, column if column in table.columns else column.partition(".")[0], "--id-column")
-    named = PLACES if column is None else [column]
-    # A column may be called a.b itself.
-    places = [(place,) if place in table.columns else tuple(place.split(".")) for place in named]
+    places = name_paths(table.columns, column)
     names, first = list[str | None](), dict[str, int]()
     for batch in table.batches(sorted({path[0] for path in places}), whole=False):
         for index, row in enumerate(batch.rows):
-            name = _named(row, places)
+            name = name_in(row, places)
             if name is not None and first.setdefault(name, batch.start + index) != batch.start + index:
                 raise TableError(
                     f"{table.path}, {batch.place(index)}: sample {name!r} is in row {first[name]} already; expected "
@@ -193,7 +191,23 @@ def sample_names(
     return names
 
 
-def _named(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | None:
+def name_paths(columns: Sequence[str], column: str | None = None) -> list[tuple[str, ...]]:
+    """Return the places of names as columns with fields, in the order of looking: ``column``, else ``PLACES``.
+
+    >>> name_paths(["id", "answer.id"])[2:4]
+    [('reward_model', 'ground_truth', 'id'), ('answer.id',)]
+    """
+    # A column may be called a.b itself.
+    named = PLACES if column is None else [column]
+    return [(place,) if place in columns else tuple(place.split(".")) for place in named]
+
+
+def name_in(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | None:
+    """Return the name of a row's sample, at the first of ``name_paths`` that has one; None without it.
+
+    >>> name_in({"extra_info": {"id": 7}}, name_paths(["extra_info"]))
+    '7'
+    """
     for path in places:
         value: Any = row
         for name in path:
