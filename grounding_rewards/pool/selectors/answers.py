@@ -75,9 +75,9 @@ class DispersionWeighted:
     def diversity(self, stats: SampleStats) -> Floats:
         """Return dpi, (m,), 0 to 1; NaN where unknown."""
         if self.form == "distinct":
-            _check_known(stats, "cells")
+            check_known(stats, "cells")
             return different_share(stats)
-        _check_known(stats, "cell_entropy")
+        check_known(stats, "cell_entropy")
         possible = np.minimum(stats.n, GRID * GRID) if self.choices is None else np.full(len(stats), self.choices)
         most = np.log(np.maximum(possible, 1))
         shares = np.divide(stats.cell_entropy, most, out=0.0 * stats.cell_entropy, where=most > 0)  # 0 keeps NaN
@@ -109,7 +109,7 @@ class RareCells:
     high = 1.0
 
     def __call__(self, stats: SampleStats) -> Floats:
-        _check_known(stats, "cell_rarity")
+        check_known(stats, "cell_rarity")
         untried = np.where(stats.n == 0, 1.0, 0.0)
         return np.where(np.isnan(stats.cell_rarity), untried, np.minimum(stats.cell_rarity, 1.0))
 
@@ -132,8 +132,12 @@ def _known(stats: SampleStats, column: str) -> NDArray[np.bool_]:
     return np.asarray((stats.n > 0) & (values != -1) & ~np.isnan(values))
 
 
-def _check_known(stats: SampleStats, column: str, needed: str = "x_unit and y_unit, or answer_key") -> None:
-    """Check that a column is known of some sample, if rollouts were scored at all."""
+def check_known(stats: SampleStats, column: str, needed: str = "x_unit and y_unit, or answer_key") -> None:
+    """Check that a column is known of some sample, if rollouts were scored at all.
+
+    Raises:
+        PoolError: it is not; names the columns of rollouts that it comes from.
+    """
     known = _known(stats, column)
     for row in np.flatnonzero(stats.n > 0)[:1]:
         if not known.any():
@@ -144,7 +148,7 @@ def _check_known(stats: SampleStats, column: str, needed: str = "x_unit and y_un
 
 
 def _mean(stats: SampleStats) -> Floats:
-    _check_known(stats, "mean", "total")
+    check_known(stats, "mean", "total")
     for row in np.flatnonzero((stats.mean < 0.0) | (stats.mean > 1.0))[:1]:
         raise PoolError(
             f"mean total of {stats.named(row)}: got {stats.mean[row]:g}; expected 0 to 1, or of='pass_rate'"

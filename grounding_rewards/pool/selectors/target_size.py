@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.pool.selectors.answers import check_known
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 
@@ -24,6 +25,7 @@ class TargetSize:
 
     Raises:
         RecipeError: an option does not fit.
+        PoolError: when called: a is unknown of all samples.
 
     Range: smallest / largest to largest / smallest.
 
@@ -53,6 +55,7 @@ class TargetSize:
         return self.largest / self.smallest
 
     def __call__(self, stats: SampleStats) -> Floats:
+        check_known(stats, "target_area", "target and image_size")
         weights = np.ones(len(stats))
         known = stats.target_area > 0.0
         area = stats.target_area[known]

@@ -69,11 +69,11 @@ def test_one_choice_one_rollout_and_unknown_answers_weigh_nothing(tmp_path):
 def test_difficulty_by_mean_total(tmp_path):
     stats = answered(tmp_path, {"a": "AB", "b": "AB"}, total=0.25)
     assert select(stats, DispersionWeighted(of="mean")).tolist() == [0.75, 0.75]
-    with pytest.raises(SelectorError, match="mean total of sample 'b': got -0.5; expected 0 to 1, or of='pass_rate'"):
+    with pytest.raises(SelectorError, match=r"mean total of sample 'b': got -0\.5; expected 0 to 1, or of='pass_rate'"):
         select(replace(stats, mean=np.array([0.5, -0.5])), DispersionWeighted(of="mean"))
     some = replace(stats, mean=np.array([0.5, np.nan]))
     assert select(some, DispersionWeighted(of="mean")).tolist() == [1.0, 0.0]
-    with pytest.raises(SelectorError, match="mean of sample 'a', as of all samples: got none; .* that have total"):
+    with pytest.raises(SelectorError, match=r"mean of sample 'a', as of all samples: got none; .* that have total"):
         select(replace(stats, mean=np.full(2, np.nan)), DispersionWeighted(of="mean"))
 
 
@@ -86,7 +86,9 @@ def test_difficulty_by_mean_total(tmp_path):
     ],
 )
 def test_statistics_without_any_answer_are_refused(weigh, column):
-    text = f"{column} of sample '1', as of all samples: got none; .* rollouts that have x_unit and y_unit, or answer_key"
+    text = (
+        f"{column} of sample '1', as of all samples: got none; .* rollouts that have x_unit and y_unit, or answer_key"
+    )
     with pytest.raises(SelectorError, match=text):
         select(counted((0, 0), (1, 2), (2, 2)), weigh)
     nothing = counted((0, 0), (0, 0))

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
+from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import SampleStats, TargetSize, select, selector
 from grounding_rewards.testing import check_selector
 
@@ -23,6 +24,8 @@ def test_no_size_and_none_known_have_the_mean():
     weights = select(sized(0.04, np.nan, 0.01, 0.0, 0.0025), TargetSize())
     assert weights.round(3).tolist() == [0.143, 1.0, 0.571, 1.0, 2.286]
     assert select(sized(np.nan, 0.0), TargetSize()).tolist() == [1.0, 1.0]
+    with pytest.raises(SelectorError, match=r"target_area of sample '0', as of all .* that have target and image_size"):
+        select(sized(np.nan, np.nan), TargetSize())
 
 
 def test_extreme_sizes_are_clipped_and_the_mean_stays():
@@ -45,7 +48,7 @@ def test_options_that_do_not_fit(wrong, message):
         selector("target_size", **wrong)
 
 
-AREAS = st.lists(st.one_of(st.floats(0, 4), st.just(np.nan)), min_size=1, max_size=20)
+AREAS = st.lists(st.one_of(st.floats(0, 4), st.just(np.nan)), min_size=1, max_size=20).map(lambda some: [*some, 0.5])
 
 
 @given(AREAS, st.floats(1e-6, 1), st.floats(1, 1e6), st.randoms())
