@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.pool import Band, Unsolved
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool import Band, Every, Unsolved
 from grounding_rewards.testing import check_selector, check_verifier
 
 
@@ -280,9 +281,34 @@ def short(stats):
     return np.zeros(max(len(stats) - 1, 0))
 
 
+def needs_clicks(stats):
+    if len(stats) and not stats.clicks.any():
+        raise PoolError("clicks: got none")
+    return np.minimum(stats.clicks, 1.0)
+
+
+def needs_clicks_of_all(stats):
+    if (stats.clicks == 0).any():
+        raise PoolError("clicks: got none")
+    return np.ones(len(stats))
+
+
+def stumbles_without_clicks(stats):
+    if len(stats) and not stats.clicks.any():
+        raise ValueError("clicks")
+    return np.minimum(stats.clicks, 1.0)
+
+
+def test_only_statistics_without_a_column_may_be_refused_and_by_a_pool_error():
+    check_selector(Weigh(needs_clicks))
+    check_selector(Every([Weigh(needs_clicks), Unsolved()]))
+
+
 @pytest.mark.parametrize(
     ("fn", "message"),
     [
+        (needs_clicks_of_all, "on 300 samples raises PoolError"),
+        (stumbles_without_clicks, "raises ValueError: 'clicks'"),
         (rates, "returns nan, expected 0.0 to 1.0: sample sample_id='s"),
         (first_ten, "(in one order and in another): sample sample_id='s"),
         (easiest, "on 0 samples raises ValueError"),

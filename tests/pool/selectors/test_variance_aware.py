@@ -1,0 +1,102 @@
+"""Variance-aware sampling: the paper's scores, their scaling, and the share that is drawn alike."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.pool import VarianceAware, select, selector
+from grounding_rewards.testing import check_selector
+from tests.pool.selectors.test_bands import counted
+
+EXAMPLE = replace(counted((4, 8), (1, 8), (0, 8)), distinct=np.array([6, 4, 8]))
+"""Example 7 of pool.md: diversities of 0.75, 0.5 and 1."""
+
+
+def test_scores_and_their_scale():  # pool.md, example 7
+    weigh = VarianceAware(diversity="responses")
+    assert weigh.scores(EXAMPLE).tolist() == pytest.approx([0.35, 0.1875, 0.2], abs=1e-12)
+    assert weigh.scaled(EXAMPLE).round(4).tolist() == [1.0, 0.0, 0.0769]
+
+
+def test_half_of_the_chances_are_alike():
+    weights = select(EXAMPLE, VarianceAware(diversity="responses"))
+    # Scores 1, 0 and 1/13: chances 13/28 + 1/6, 1/6 and 1/28 + 1/6, which are 53, 14 and 17 of 84.
+    assert weights.tolist() == pytest.approx([1.0, 14 / 53, 17 / 53], abs=1e-6)
+    by_score = select(EXAMPLE, VarianceAware(diversity="responses", weighted_share=1))
+    assert by_score.tolist() == pytest.approx([1.0, 0.0, 1 / 13], abs=1e-6)
+    assert select(EXAMPLE, VarianceAware(diversity="responses", weighted_share=0)).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_scores_that_are_equal_fall_back_to_alike(share):
+    for stats in (counted((4, 8), (4, 8)), counted((0, 8), (8, 8), (0, 0)), counted((1, 8))):
+        assert select(stats, VarianceAware(weighted_share=share)).tolist() == [1.0] * len(stats)
+    nearly = replace(counted((4, 8), (4, 8)), dispersion=np.array([0.1, 0.1 + 1e-9]))
+    assert select(nearly, VarianceAware(weighted_share=share)).tolist() == [1.0, 1.0]
+
+
+def test_each_diversity():
+    stats = replace(
+        counted((0, 4), (0, 4), (0, 1), (0, 0), (0, 4)),
+        dispersion=np.array([0.1, 0.5, np.nan, np.nan, 30.0]),  # 30 diagonals: far outside of the image
+        cells=np.array([1, 4, 1, -1, 3]),
+        distinct=np.array([2, 4, 1, -1, 8]),
+        unscored=np.array([4, 0, 0, 0, 4]),
+    )
+
+    def scores(diversity):
+        return VarianceAware(outcome_weight=0, diversity_weight=1, diversity=diversity).scores(stats).tolist()
+
+    assert scores("dispersion") == [0.1, 0.5, 0.0, 0.0, 0.5]
+    assert scores("cells") == [0.0, 1.0, 0.0, 0.0, 2 / 3]
+    assert scores("responses") == [0.25, 1.0, 1.0, 0.0, 1.0]
+
+
+def test_unbiased_outcomes_of_different_numbers_of_rollouts():
+    stats = counted((1, 2), (2, 4), (0, 2))
+    assert VarianceAware().scores(stats).tolist() == pytest.approx([0.2, 0.2, 0.0])
+    assert VarianceAware(unbiased=True).scores(stats).tolist() == pytest.approx([0.4, 0.8 / 3, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"outcome_weight": -1}, r"VarianceAware\(outcome_weight=\): got -1; expected a number from 0"),
+        ({"outcome_weight": 0, "diversity_weight": 0}, "expected a number above 0, for diversity_weight is 0"),
+        ({"diversity": "bleu"}, "got 'bleu'; expected one of dispersion, cells, responses"),
+        ({"weighted_share": 1.5}, r"\(weighted_share=\): got 1.5; expected a number from 0 to 1"),
+        ({"unbiased": "yes"}, "expected one of True, False"),
+    ],
+)
+def test_options_that_do_not_fit(wrong, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        selector("variance_aware", **wrong)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.floats(0, 1)), min_size=1, max_size=12),
+    st.floats(0, 1), st.randoms(),
+)  # fmt: skip
+def test_weights_are_finite_and_chances_keep_the_share_that_is_alike(samples, share, shuffled):
+    stats = replace(
+        counted(*((min(right, n), n) for right, n, _ in samples)), dispersion=np.array([far for *_, far in samples])
+    )
+    weigh = VarianceAware(weighted_share=share)
+    weights = select(stats, weigh)  # checks that they are finite, from 0 to 1
+    assert weights.max() == 1.0
+    least = (1 - share) / len(stats)
+    assert (weights / weights.sum() >= least * (1 - 1e-9)).all()
+    scores, order = weigh.scores(stats), list(range(len(samples)))
+    assert (np.diff(weights[np.argsort(scores, kind="stable")]) >= -1e-12).all()
+    shuffled.shuffle(order)
+    assert select(stats.taken(order), weigh).tolist() == pytest.approx(weights[order].tolist(), rel=1e-12)
+
+
+@pytest.mark.parametrize("diversity", ["dispersion", "cells", "responses"])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_it_keeps_the_promises_of_selectors(diversity, share):
+    check_selector(VarianceAware(diversity=diversity, weighted_share=share, unbiased=share == 1.0))
