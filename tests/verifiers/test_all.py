@@ -51,7 +51,7 @@ BUILT_WITH = {
     "overlap": [({"kind": kind}, BOTH) for kind in ("iou", "giou", "diou", "ciou")] + [
         ({"pixel_convention": True}, MOVES)],
     "refusal_match": [({}, BOTH)],
-    "repetition": [({"radius": 50}, MOVES), ({"share": 0.25}, BOTH)],
+    "repetition": [({"radius": 50}, MOVES), ({"share": 0.25}, BOTH), ({"grid": 4, "per": "group"}, SCALE)],
     "screen_distance": [({}, SCALE)],
     "thinking_length": [({}, BOTH), ({"form": "plain"}, BOTH)],
     "text_match": [({"rule": rule}, BOTH) for rule in ("exact", "f1", "contains", "ratio")],
