@@ -85,7 +85,7 @@ class RoRecomp:
         right, length = rollouts.acc[places] == 1, rollouts.token_length[places]
         kind = 2 * groups(rollouts)[places] + right
         sizes, size = np.unique(np.bincount(kind)[kind], return_inverse=True)
-        # As it is written, for 0.7 · 10 is more than 7 in floats.
+        # As it is written, for 0.14 · 50 is more than 7 in floats.
         firsts = np.array([math.ceil(Fraction(str(self.alpha)) * count) for count in sizes.tolist()], dtype=np.int64)
         return places[ranks(kind, np.where(right, length, -length)) < firsts[size]]
 

@@ -38,9 +38,11 @@ def test_short_right_and_long_wrong_ones_go_first():
     assert batches(larger, ACC, LENGTH) == {"priority": [10, 20, 50, 40], "rest": [30, 40, 15, 5]}
 
 
-@pytest.mark.parametrize(("alpha", "first"), [(0.1, 1), (0.7, 7), (0.71, 8), (0.3, 3), (1, 10)])
-def test_shares_are_rounded_up_exactly(alpha, first):
-    got = batches(RoRecomp(alpha=alpha, buffer=99, compensation=1.0), [1] * 10, list(range(10)))
+@pytest.mark.parametrize(
+    ("alpha", "size", "first"), [(0.1, 10, 1), (0.7, 10, 7), (0.71, 10, 8), (0.14, 50, 7), (1, 10, 10), (0.001, 3, 1)]
+)
+def test_shares_are_rounded_up_exactly(alpha, size, first):
+    got = batches(RoRecomp(alpha=alpha, buffer=99, compensation=1.0), [1] * size, list(range(size)))
     assert got["priority"] == list(range(first))
 
 
