@@ -12,7 +12,13 @@ from grounding_rewards.plugins.named import made
 ALLOCATIONS: Mapping[str, str] = {}
 """Methods of ``pool allocate``: module and class by name."""
 
-ROLLOUT_CHOICES: Mapping[str, str] = {}
+ROLLOUT_CHOICES: Mapping[str, str] = {
+    "dart_proportional": "rollout_choice.dart:DartProportional",
+    "dart_steps": "rollout_choice.dart:DartSteps",
+    "dart_stored": "rollout_choice.dart:DartStored",
+    "outcome_exploration": "rollout_choice.exploration:OutcomeExploration",
+    "rorecomp": "rollout_choice.rorecomp:RoRecomp",
+}
 """Methods of ``pool rollouts``: module and class by name."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,17 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import extents
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
+from grounding_rewards.groups.exploration import answer_counts
 from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.base import NEEDS_SCREEN, NO_TARGET, BaseVerifier
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
 from grounding_rewards.verifiers.hit import check_reach, check_sizes, within
+
+Per = Literal["others", "group"]
+
+_MOST_CELLS = 10_000
+"""Cells along a side: as many as a screen has pixels."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,7 @@ class _Near(BaseVerifier):
 
     radius: float | None = None
     share: float | None = None
+    grid: int | None = None
 
     low = 0.0
     high = 1.0
@@ -30,27 +39,39 @@ class _Near(BaseVerifier):
 
     @property
     def needs(self) -> frozenset[str]:
-        return NEEDS_GROUPS if self.share is None else NEEDS_GROUPS | NEEDS_SCREEN
+        return NEEDS_GROUPS if self.radius is not None else NEEDS_GROUPS | NEEDS_SCREEN
 
     def __post_init__(self) -> None:
         check_reach(self, "radius", "share")
-        if self.radius is None and self.share is None:
-            raise RecipeError(f"{type(self).__name__}: got neither radius nor share; give one of them")
+        reach = "share" if self.radius is None else "radius"
+        if self.grid is None:
+            if getattr(self, reach) is None:
+                raise RecipeError(f"{type(self).__name__}: got neither radius nor share nor grid; give one of them")
+        elif getattr(self, reach) is not None:
+            raise RecipeError(f"{type(self).__name__}: got both {reach} and grid; give one of them")
+        elif type(self.grid) is not int or not 1 <= self.grid <= _MOST_CELLS:
+            raise options.wrong(self, "grid", f"a whole number from 1 to {_MOST_CELLS}")
 
     def repeated(self, rollouts: Rollouts, xy: Floats) -> Floats:
-        """Return the share of the other rollouts of the group that click near each point: (n,), 0.0 without one."""
+        """Return how many other rollouts of the group click near each point: (n,), 0.0 without one."""
+        if self.grid is not None:
+            size = _screens(rollouts, type(self).__name__, xy)
+            others = answer_counts(_cells(xy / size, self.grid), rollouts.groups) - 1.0
+            return np.where(others > 0, others, 0.0)
         scale = np.ones((1, 2)) if self.share is None else _screens(rollouts, type(self).__name__, xy)
         scale, reach = np.broadcast_to(scale, xy.shape), self.radius if self.share is None else self.share
         near = np.zeros(len(xy))
         for block in by_size(rollouts.groups, np.flatnonzero(~np.isnan((xy + scale).sum(axis=1)))):
             near[block] = _near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
-        others = np.bincount(rollouts.groups)[rollouts.groups] - 1
-        return near / np.maximum(others, 1)
+        return near
 
 
 @dataclass(frozen=True)
 class Repetition(_Near):
     """The share of the other rollouts of its group that click within reach of this one: 0.0 to 1.0.
+
+    Within reach is up to ``radius`` or ``share`` away, or in the same cell of ``grid``. Where ``per`` is "group", their
+    number is divided by that of all rollouts of the group instead, and 1.0 is not reached.
 
     0.0 in a group of one, and for rows without a place in the image; these count among the others, near to nothing.
     The target does not matter. A part of negative weight keeps a policy from collapsing to one place, but also pushes
@@ -58,10 +79,14 @@ class Repetition(_Near):
 
     Args:
         radius: the reach in units of the recipe's space, itself within.
-        share: the reach as a share of the screen, ||(dx / width, dy / height)||; one of the two must be given.
+        share: the reach as a share of the screen, ||(dx / width, dy / height)||.
+        grid: cells along each side of the screen; one of the three must be given.
+        per: "others" or "group". With ``grid``, "group" and a negative weight it is the batch penalty of outcome-based
+            exploration (arXiv 2509.06941, from memory), cells of a grid being our own form of its answers.
 
     Raises:
-        TargetError: ``share`` is given, the recipe works in a pixel space, and the size of an image is unknown.
+        TargetError: ``share`` or ``grid`` is given, the recipe works in a pixel space, and the size of an image is
+            unknown.
 
     A hit, or -0.2 of the share of rollouts that miss alike:
 
@@ -75,8 +100,14 @@ class Repetition(_Near):
     (-0.2, 1.0, ['groups'])
     """
 
+    per: Per = "others"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        options.choice(self, "per", Per)
+
     def __call__(self, rollouts: Rollouts) -> Floats:
-        return self.repeated(rollouts, clicks(rollouts))
+        return _share(rollouts, self.repeated(rollouts, clicks(rollouts)), itself=self.per == "group")
 
 
 @dataclass(frozen=True)
@@ -87,8 +118,9 @@ class Novelty(_Near):
     for being alone: gate it by a hit, so that among right clicks those that no other rollout found are worth more.
 
     Args:
-        radius: the reach, and
-        share: as in ``Repetition``.
+        radius: the reach,
+        share: and
+        grid: as in ``Repetition``.
 
     Raises:
         TargetError: as in ``Repetition``.
@@ -104,7 +136,21 @@ class Novelty(_Near):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         xy = clicks(rollouts)
-        return np.where(np.isnan(xy[:, 0]), 0.0, 1.0 - self.repeated(rollouts, xy))
+        return np.where(np.isnan(xy[:, 0]), 0.0, 1.0 - _share(rollouts, self.repeated(rollouts, xy)))
+
+
+def _share(rollouts: Rollouts, near: Floats, *, itself: bool = False) -> Floats:
+    """Return numbers of other rollouts as shares of all others of the group, or of all of it."""
+    sizes = np.bincount(rollouts.groups)[rollouts.groups]
+    share: Floats = near / np.maximum(sizes - (not itself), 1)
+    return share
+
+
+def _cells(unit: Floats, grid: int) -> NDArray[np.int64]:
+    """Return the number of each point's cell, of places in shares of the screen: (n, 2) to (n,), -1 without one."""
+    clicked = ~np.isnan(unit[:, 0] + unit[:, 1])
+    column, row = np.clip(np.floor(np.where(clicked[:, None], unit, 0.0) * grid), 0, grid - 1).astype(np.int64).T
+    return np.where(clicked, row * grid + column, -1)
 
 
 def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:

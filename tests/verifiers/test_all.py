@@ -53,7 +53,7 @@ BUILT_WITH = {
     "overlap": [({"kind": kind}, BOTH) for kind in ("iou", "giou", "diou", "ciou")] + [
         ({"pixel_convention": True}, MOVES)],
     "refusal_match": [({}, BOTH)],
-    "repetition": [({"radius": 50}, MOVES), ({"share": 0.25}, BOTH)],
+    "repetition": [({"radius": 50}, MOVES), ({"share": 0.25}, BOTH), ({"grid": 4, "per": "group"}, SCALE)],
     "screen_distance": [({}, SCALE)],
     "suggestion": [({"tag": "better"}, BOTH), ({"tag": "better", "point_radius": 9}, MOVES)],
     "thinking_length": [({}, BOTH), ({"form": "plain"}, BOTH)],

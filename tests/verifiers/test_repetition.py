@@ -11,6 +11,7 @@ import grounding_rewards as gr
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.groups.blocks import LARGE
+from grounding_rewards.groups.exploration import batch_penalty
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Hit, Novelty, Repetition
 from tests.verifiers.judging import rollouts
@@ -126,3 +127,52 @@ def test_in_a_large_group_the_same_pairs_count(rows, verifier, reach, size):
     near = (away <= reach).sum(axis=1) - 1
     assert near.max() > near.min()
     assert judge(verifier, *points.tolist(), size=(100, 100)) == (near / (rows - 1)).tolist()
+
+
+def test_cells_of_a_grid():
+    # Cells of 100 x 25 pixels: the second lies on a border, and so in the next cell; the last column ends at 400.
+    points, size = [(99, 24), (100, 24), (0, 0), (399, 99), (400, 100)], (400, 100)
+    assert judge(Repetition(grid=4), *points, size=size) == [0.25, 0.0, 0.25, 0.25, 0.25]
+    assert judge(Novelty(grid=4), *points, size=size) == [0.75, 1.0, 0.75, 0.75, 0.75]
+    assert judge(Repetition(grid=1), *points, size=size) == [1.0] * 5
+    assert judge(Repetition(grid=4), (0.2, 0.2), None, (0.1, 0.0), space=CoordSpace.UNIT) == [0.5, 0.0, 0.5]
+    assert judge(Repetition(grid=4), (1, 1), (1, 1), groups=[0, 1], size=size) == [0.0, 0.0]
+    assert Repetition(grid=4).needs == {"groups", "screen"}
+
+
+def test_per_group_it_is_the_published_batch_penalty():
+    # Three of four rollouts click in one cell: -1/4 times the two others each.
+    points, answers = [(1, 1), (2, 1), (1, 2), (90, 90)], [0, 0, 0, 15]
+    repetition = judge(Repetition(grid=4, per="group"), *points, size=(100, 100))
+    assert repetition == [0.5, 0.5, 0.5, 0.0]
+    assert (-batch_penalty(answers, [0] * 4)).tolist() == repetition
+    assert judge(Repetition(radius=3, per="group"), *points) == repetition
+    # A rollout that does not click counts in the group.
+    assert judge(Repetition(grid=4, per="group"), (1, 1), (1, 1), None, None, size=(100, 100)) == [0.25, 0.25, 0, 0]
+    assert judge(Repetition(grid=4, per="group"), (1, 1), size=(100, 100)) == [0.0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(points, st.integers(1, 5), st.integers(1, 3))
+def test_per_group_against_the_penalty_of_the_cells(some, grid, groups):
+    group = [row % groups for row in range(len(some))]
+    side = 13 / grid
+    answers = [-1 if point is None else int(point[1] // side) * grid + int(point[0] // side) for point in some]
+    repetition = judge(Repetition(grid=grid, per="group"), *some, groups=group, size=(13, 13))
+    assert repetition == pytest.approx((-batch_penalty(answers, group)).tolist())
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Repetition, {}, "got neither radius nor share nor grid; give one of them"),
+        (Repetition, {"radius": 1, "grid": 4}, "got both radius and grid"),
+        (Novelty, {"share": 0.1, "grid": 4}, "got both share and grid"),
+        (Novelty, {"grid": 0}, r"Novelty\(grid=\): got 0; expected a whole number from 1 to 10000"),
+        (Repetition, {"grid": 2.0}, r"Repetition\(grid=\): got 2.0"),
+        (Repetition, {"grid": 4, "per": "row"}, r"Repetition\(per=\): got 'row'; expected one of others, group"),
+    ],
+)
+def test_bad_options_of_grid_and_per(kind, options, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        kind(**options)

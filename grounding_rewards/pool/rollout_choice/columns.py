@@ -91,7 +91,8 @@ def read_columns(
 
     Args:
         table: rollouts; they need ``sample_id``, ``acc`` and each of ``columns``.
-        columns: columns to read beside ``acc``, ``round`` and ``rollout``: some of ``READ``, and ``answer``.
+        columns: columns to read beside ``acc``, ``round``, ``rollout`` and ``train_step``: some of ``READ``, and
+            ``answer``.
         rounds: the rounds that count; None for all.
 
     Raises:
@@ -127,7 +128,7 @@ def read_columns(
     return rollouts
 
 
-_OFTEN = ("round", "rollout")
+_OFTEN = ("round", "rollout", "train_step")
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.object_], Ints]:

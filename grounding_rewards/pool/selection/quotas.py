@@ -136,7 +136,7 @@ def draw(
     check_whole("seed", seed, 0)
     if count >= len(sample_ids) and (log_weights is None or not np.isneginf(log_weights).any()):
         return np.arange(len(sample_ids))  # nothing to choose: no need to hash millions of names
-    keys = _keys(sample_ids, int(seed), purpose)
+    keys = hashed(sample_ids, int(seed), purpose)
     if log_weights is None:
         return np.sort(np.argsort(~keys, kind="stable")[:count])  # ``~``: largest first; unsigned, so no minus
     usable = np.flatnonzero(~np.isneginf(log_weights))
@@ -149,7 +149,7 @@ def draw(
     return np.sort(usable[order[:count]])
 
 
-def _keys(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
+def hashed(sample_ids: Sequence[Any] | NDArray[Any], seed: int, purpose: str) -> NDArray[np.uint64]:
     """Hash the seed, the purpose and each name to 64 bits; the number 1 and the text 1 differ."""
     # Hashed to the length of a salt, for a purpose may be longer.
     salt = blake2b(f"{seed} {purpose}".encode(), digest_size=blake2b.SALT_SIZE).digest()

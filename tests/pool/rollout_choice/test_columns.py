@@ -41,6 +41,12 @@ def test_rollouts_are_sorted_by_sample_round_and_number(tmp_path):
         rollouts.total[0] = 1.0
 
 
+def test_steps_of_the_trainer_are_read_where_a_table_has_them(tmp_path):
+    rows = [{**row, "train_step": step} for row, step in zip(ROWS, (4, None, 2, 3), strict=True)]
+    assert read_columns(table(tmp_path / "r.jsonl", rows), ()).train_step.tolist() == [3, 2, -1, 4]
+    assert read_columns(table(tmp_path / "r.jsonl", ROWS), ()).train_step.tolist() == [-1] * 4
+
+
 def test_one_round_of_several(tmp_path):
     rollouts = read_columns(table(tmp_path / "r.jsonl", ROWS), ["total"], rounds=[2])
     assert (rollouts.sample_id.tolist(), rollouts.sample.tolist(), rollouts.row.tolist()) == (["a"], [0], [1])

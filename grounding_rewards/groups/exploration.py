@@ -1,0 +1,149 @@
+"""Bonuses for answers that a sample's rollouts seldom gave, and penalties for those that a group repeats.
+
+Answers are whole numbers that tell the answers of one sample apart, such as the cell of a click; a negative one is no
+answer. It has a bonus of exactly 0, and equals no other.
+
+Source: outcome-based exploration, arXiv 2509.06941; its formulas are from memory, and no answer without a bonus is our
+own choice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.groups.spread import means
+
+
+def answer_counts(answers: ArrayLike, samples: ArrayLike, moments: ArrayLike | None = None) -> Ints:
+    """Return N(x, a): how many rollouts of its sample gave the same answer as each, up to and including its moment.
+
+    Args:
+        answers: (n,) the answer of each rollout.
+        samples: (n,) the number of its sample; or of its group, for repetitions within it.
+        moments: (n,) the number of its round or step; without it, all count.
+
+    Returns:
+        (n,) counts, itself included, so 1 or more; 0 without an answer.
+
+    Raises:
+        RecipeError: something is no whole number, or lengths differ.
+
+    >>> answer_counts([7, 7, 7, 7, 8, -1], [0] * 6, [1, 2, 2, 2, 2, 2])
+    array([1, 4, 4, 4, 1, 0])
+    """
+    answer = _whole("answers", answers)
+    keys = [_whole("samples", samples, len(answer)), answer]
+    order = np.lexsort(keys[::-1] if moments is None else (_whole("moments", moments, len(answer)), *keys[::-1]))
+    places, first = np.arange(len(answer)), _begins(order, *keys)
+    start = np.maximum.accumulate(np.where(first, places, 0))
+    begins = first if moments is None else first | _begins(order, _whole("moments", moments))
+    ends = np.append(np.flatnonzero(begins)[1:], len(answer))
+    counts = np.empty(len(answer), dtype=np.int64)
+    counts[order] = ends[np.cumsum(begins) - 1] - start
+    return np.where(answer < 0, 0, counts)
+
+
+def ucb_bonus(counts: ArrayLike) -> Floats:
+    """Return b = min(1, sqrt(1 / N)), 0 where N is 0.
+
+    Args:
+        counts: (n,) N(x, a) as ``answer_counts`` returns it.
+
+    Raises:
+        RecipeError: a count is no whole number from 0.
+
+    >>> ucb_bonus([4, 4, 4, 1])
+    array([0.5, 0.5, 0.5, 1. ])
+    """
+    count = _counts(counts)
+    return np.where(count > 0, np.sqrt(1 / np.maximum(count, 1)), 0.0)  # the least N is 1, so that b is 1 at most
+
+
+def mean_bonus(counts: ArrayLike, groups: ArrayLike) -> Floats:
+    """Return b - the mean of b over the rollouts of the group that have an answer; b is that of ``ucb_bonus``.
+
+    Args:
+        counts: (n,) N(x, a).
+        groups: (n,) the number of each rollout's group.
+
+    Raises:
+        RecipeError: something is no whole number from 0, or lengths differ.
+
+    >>> mean_bonus([4, 4, 4, 1], [0, 0, 0, 0])
+    array([-0.125, -0.125, -0.125,  0.375])
+    """
+    count = _counts(counts)
+    group, answered, bonus = _whole("groups", groups, len(count)), count > 0, np.zeros(len(count))
+    ucb = ucb_bonus(count)[answered]
+    bonus[answered] = ucb - means(ucb, np.unique(group[answered], return_inverse=True)[1])
+    return bonus
+
+
+def constant_bonus(counts: ArrayLike, b0: float) -> Floats:
+    """Return b - b0; b is that of ``ucb_bonus``.
+
+    Args:
+        counts: (n,) N(x, a).
+        b0: the baseline; a review names 1 for easy data and 0.5 for data of medium difficulty.
+
+    Raises:
+        RecipeError: a count is no whole number from 0, or ``b0`` no finite number.
+
+    >>> constant_bonus([4, 4, 4, 1], 0.5)
+    array([0. , 0. , 0. , 0.5])
+    """
+    if isinstance(b0, bool) or not isinstance(b0, int | float) or not np.isfinite(b0):
+        raise RecipeError(f"b0: got {b0!r:.80}; expected a finite number")
+    count = _counts(counts)
+    return np.where(count > 0, ucb_bonus(count) - b0, 0.0)
+
+
+def batch_penalty(answers: ArrayLike, groups: ArrayLike) -> Floats:
+    """Return b_i = -(1 / K) · (number of other rollouts of the group with the same answer), of a group of K.
+
+    Rollouts without an answer count in K.
+
+    Args:
+        answers: (n,) the answer of each rollout.
+        groups: (n,) the number of its group.
+
+    Raises:
+        RecipeError: something is no whole number, or lengths differ.
+
+    >>> batch_penalty([7, 7, 7, 8], [0, 0, 0, 0])
+    array([-0.5, -0.5, -0.5,  0. ])
+    """
+    group = _whole("groups", groups)
+    counts = answer_counts(answers, group)
+    _, code, size = np.unique(group, return_inverse=True, return_counts=True)
+    return np.where(counts > 0, (1 - counts) / size[code], 0.0)
+
+
+def _begins(order: Ints, *keys: Ints) -> Any:
+    """Return which rows, in their order, differ from the one before in any key."""
+    begins = np.zeros(len(order), dtype=np.bool_)
+    begins[:1] = True
+    for key in keys:
+        begins[1:] |= key[order[1:]] != key[order[:-1]]
+    return begins
+
+
+def _counts(counts: ArrayLike) -> Ints:
+    count = _whole("counts", counts)
+    for row in np.flatnonzero(count < 0)[:1]:
+        raise RecipeError(f"counts: row {row} has {count[row]}; expected a whole number from 0")
+    return count
+
+
+def _whole(name: str, values: ArrayLike, rows: int | None = None) -> Ints:
+    column = np.asarray(values)
+    if column.ndim != 1 or (column.dtype.kind not in "iu" and column.size):
+        raise RecipeError(f"{name}: got {values!r:.80}; expected whole numbers, one a row")
+    if rows not in (None, len(column)):
+        raise RecipeError(f"{name}: got {len(column)}; expected one for each of {rows} rows")
+    return column.astype(np.int64, copy=False)
