@@ -134,6 +134,7 @@ def test_no_command_of_pools_loads_what_rollouts_name(attack, source):
     attack("pool", "stats", scored, "--out", "stats.parquet")
     data = () if source == "generations.log" else ("--data", "data.jsonl")  # whose samples have names of their own
     attack("pool", "next", scored, "--out", "pool.jsonl", "--seed", "1", *data)
+    attack("pool", "allocate", scored, "--method", "dars", "--out", "further.jsonl")
     attack("pool", "report", scored, "--out", "report", "--samples", "20")
     if source != "generations.log":  # which has no rounds
         attack("pool", "temperature", f"{scored}@0", f"{scored}@1")

@@ -9,7 +9,11 @@ from typing import Any
 from grounding_rewards.errors import PoolError, RecipeError, near
 from grounding_rewards.plugins.named import made
 
-ALLOCATIONS: Mapping[str, str] = {}
+ALLOCATIONS: Mapping[str, str] = {
+    "dars": "allocation.dars:Dars",
+    "dart": "allocation.dart:Dart",
+    "xrpo": "allocation.xrpo:Xrpo",
+}
 """Methods of ``pool allocate``: module and class by name."""
 
 ROLLOUT_CHOICES: Mapping[str, str] = {

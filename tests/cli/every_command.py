@@ -18,6 +18,7 @@ COMMANDS = {
     "recipes": "gelato",
     "plugins": "--all",
     "where": "easyr1",
+    "pool allocate": "rollouts.jsonl --method dars --out out.jsonl",
     "pool curriculum": f"rollouts.jsonl --stages {EXAMPLE} --out out",
     "pool next": "rollouts.jsonl --out out.parquet",
     "pool report": "rollouts.jsonl --out out",

@@ -45,6 +45,7 @@ EXPLAINED = ("explain", "gelato", "--file", "rows.jsonl", "--row", "0")
 TARGET = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--image-size", "640,480")
 NEXT = ("pool", "next", "rollouts.jsonl", "--out", "out.jsonl")
 UNSIZED = ("unsized.jsonl", "--response-space", "thousandths", "--image-root", "PLACE")
+ALLOCATE = ("pool", "allocate", "rollouts.jsonl", "--method", "dars", "--out", "out.jsonl")
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
 POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
 STAGES = ("pool", "curriculum", "rollouts.jsonl", "--stages", "stages.json", "--out", "stages")
@@ -144,6 +145,15 @@ CASES = {
         Case((*STATS[:-1], "PLACE"), None, ".parquet"),
     ],
     ("pool stats", "recipe"): [Case((*STATS, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("pool allocate", "rollouts"): [
+        Case((*ALLOCATE[:2], "PLACE", *ALLOCATE[3:], "--json"), "rollouts.jsonl", ".jsonl"),
+        Case((*ALLOCATE[:2], "PLACE", *ALLOCATE[3:]), "stats.parquet", ".parquet"),
+        Case((*ALLOCATE[:2], "PLACE", *ALLOCATE[3:]), "folder of rollouts"),
+    ],
+    ("pool allocate", "out"): [
+        Case((*ALLOCATE[:-1], "PLACE", "--json"), None, ".jsonl"),
+        Case((*ALLOCATE[:-1], "PLACE"), None, ".parquet"),
+    ],
     ("pool next", "rollouts"): [
         Case((*NEXT[:2], "PLACE", *NEXT[3:], "--json"), "rollouts.jsonl", ".jsonl"),
         Case((*NEXT[:2], "PLACE", *NEXT[3:]), "rollouts.parquet", ".parquet"),
@@ -213,6 +223,6 @@ CASES = {
 NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
-    "rule", "model", "id",
+    "rule", "model", "id", "method",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""

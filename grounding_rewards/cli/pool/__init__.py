@@ -27,6 +27,7 @@ def _together() -> None:
 
 
 _COMMANDS = {
+    "allocate": "allocate:allocate",
     "curriculum": "curriculum:curriculum",
     "next": "next:next_round",
     "report": "report:make_report",

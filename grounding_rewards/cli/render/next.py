@@ -13,14 +13,8 @@ from grounding_rewards.pool.selection.filters import NO_SOURCE, in_words
 
 def say(manifest: Mapping[str, Any]) -> None:
     """Print remarks on a pool, by its manifest."""
-    rounds, temperatures, join = manifest["rounds"], manifest["temperatures"], manifest["join"]
-    if rounds is not None:
-        say_rounds(sum(each["role"] == "rollouts" for each in manifest["inputs"]), rounds)
-    if len(temperatures) > 1:
-        terminal.note(
-            f"rollouts at temperatures {_listed(temperatures)} count together, and pass rates mix them; --round N "
-            "chooses a round"
-        )
+    join = manifest["join"]
+    say_measured(manifest)
     if manifest["shortfall"]:
         terminal.note(_short(manifest))
     if join is not None and (join["data_only"] or join["rollouts_only"] or join["rows_without_name"]):
@@ -30,6 +24,18 @@ def say(manifest: Mapping[str, Any]) -> None:
         )
     if manifest["suspects"]:
         _say_suspects(manifest)
+
+
+def say_measured(manifest: Mapping[str, Any]) -> None:
+    """Remark on rounds and temperatures that count together."""
+    rounds, temperatures = manifest["rounds"], manifest["temperatures"]
+    if rounds is not None:
+        say_rounds(sum(each["role"] == "rollouts" for each in manifest["inputs"]), rounds)
+    if len(temperatures) > 1:
+        terminal.note(
+            f"rollouts at temperatures {_listed(temperatures)} count together, and pass rates mix them; --round N "
+            "chooses a round"
+        )
 
 
 def _say_suspects(manifest: Mapping[str, Any]) -> None:

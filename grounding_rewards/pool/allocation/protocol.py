@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grounding_rewards.arrays import Ints
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import PoolError, short_repr
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.verifiers import options
 
 
 class Allocation(Protocol):
     """Map from m samples to m numbers of further rollouts, whole and from 0."""
 
-    def __call__(self, stats: SampleStats) -> NDArray[np.int64]:
+    def __call__(self, stats: SampleStats) -> Ints:
         """Return the number of further rollouts of each sample."""
         ...
 
 
-def allocate(stats: SampleStats, allocation: Allocation) -> NDArray[np.int64]:
+def allocate(stats: SampleStats, allocation: Allocation) -> Ints:
     """Return the number of further rollouts of each sample, checked: (m,) int64.
 
     Args:
@@ -36,3 +38,20 @@ def allocate(stats: SampleStats, allocation: Allocation) -> NDArray[np.int64]:
     for row in np.flatnonzero(numbers < 0)[:1]:
         raise PoolError(f"{label} returned {numbers[row]} for {stats.named(row)}; expected 0 or more")
     return numbers.astype(np.int64)
+
+
+def in_name_order(stats: SampleStats) -> Ints:
+    """Return the rows of samples in the order of their names, so that ties do not depend on the order of rows."""
+    names = [str(name) for name in stats.sample_id.tolist()]
+    return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+
+
+def whole(owner: object, name: str, least: int = 1) -> None:
+    """Check that an option is a whole number from ``least`` to 1e12.
+
+    Raises:
+        RecipeError: it is none; names the method and the option.
+    """
+    value = getattr(owner, name)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= COORDINATE_LIMIT:
+        raise options.wrong(owner, name, f"a whole number from {least}")

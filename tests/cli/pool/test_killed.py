@@ -75,6 +75,7 @@ COMMANDS = {
     "score": (("score", "IN", "--recipe", "gelato", "--overwrite", "--out", "out"), ("--option", "format_weight=0.5")),
     "next": (("next", "IN", "--out", "pool.jsonl", "--zero-share"), ("0.1", "--control"), ("0.2",)),
     "next other": (("next", "IN", "--out", "pool.jsonl"), None, ("--control",), ("--band", "0.3,0.7")),
+    "allocate": (("allocate", "IN", "--out", "more.jsonl", "--method"), ("dars",), ('{"name": "dart", "cut": 2}',)),
     "stats": (("stats", "IN", "--out", "stats.jsonl"), ("--pass-at", "2")),
     "curriculum": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), ("--seed", "1")),
     "weights": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), (), ("--weights",)),

@@ -1,0 +1,92 @@
+"""``grounding-rewards pool allocate``: the further rollouts that each sample gets."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.pool.specs import read_spec
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.cli.render.next import say_measured
+from grounding_rewards.errors import PoolError
+
+_MOST_ROWS = 20
+
+
+def allocate(
+    rollouts: options.Rollouts,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|JSON",
+            help='A method: dars, dart or xrpo, with arguments such as \'{"name": "dars", "form": "hardness"}\'.',
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
+    budget: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Scale the numbers so that they sum to N, by largest remainders."),
+    ] = None,
+    by: options.By = "source",
+    rounds: options.Rounds = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
+) -> None:
+    """Allocate further rollouts to samples, by what the last round measured.
+
+    FILE has a row a sample: `sample_id` and `n`, the further rollouts that it gets, in the order of names. Samples that
+    get none have no row. `FILE.manifest.json` has the method with all its arguments, the hashes of all inputs, and
+    counts: samples, those with rollouts, rollouts, and both by the number of right rollouts and by source.
+
+    Methods: `dars` gives more to samples below half right; `xrpo` spends a budget where the mean is least certain (it
+    needs budget, alpha, exploration and total); `dart` gives all rollouts of the next round, fewer where most were
+    right (it needs cut). ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
+
+    Example: `grounding-rewards pool allocate rollouts/ --round 1 --method dars --out further.parquet`
+    """
+    from grounding_rewards.pool.allocation.files import allocate_rollouts
+
+    try:
+        manifest = allocate_rollouts(
+            rollouts, out, read_spec("--method", method), budget=budget,
+            rounds=None if rounds is None else sorted(set(rounds)), by=by, reporting=terminal.REPORTING,
+        )  # fmt: skip
+    except PoolError as error:
+        raise PoolError(re.sub(r"^(?=(?:method\b.*?|budget):)", "--", str(error))) from error
+    say_measured(manifest)
+    if by != "source" and not manifest["by_source"]:
+        terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
+    if as_json:
+        paths = {"out": str(out), "manifest": f"{out}.manifest.json"}
+        terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
+        return
+    _show(manifest)
+    wrote = (
+        f"{manifest['n']:,} rollouts of {manifest['allocated']:,} of {manifest['samples']:,} samples written to {out}"
+    )
+    sys.stderr.write(terminal.printable(wrote) + "\n")
+
+
+def _show(manifest: dict[str, Any]) -> None:
+    cells = manifest["by_num_correct"]
+    rows = [(_right(cell), cell) for cell in cells[:_MOST_ROWS]] + [("all", manifest)]
+    _print("right", rows)
+    if len(cells) > _MOST_ROWS:
+        layout.console().print(layout.text(f"{len(cells) - _MOST_ROWS} further numbers are in the manifest."))
+    if manifest["by_source"]:
+        layout.console().print()
+        _print(manifest["by"] or "source", [(str(each["source"]), each) for each in manifest["by_source"]])
+
+
+def _print(head: str, rows: list[tuple[str, dict[str, Any]]]) -> None:
+    heads = [head, "samples", "rollouts"]
+    cells = [[name, f"{counts['samples']:,}", f"{counts['n']:,}"] for name, counts in rows]
+    layout.console().print(layout.table(heads, rows=cells, figures=heads[1:]))
+
+
+def _right(cell: dict[str, int]) -> str:
+    return f"{cell['num_correct']} of {cell['scored']}" if cell["scored"] else "not scored"

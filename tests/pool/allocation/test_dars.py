@@ -1,0 +1,98 @@
+"""DARS by hand: pool.md's example of 8 rollouts, its limits and its edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding_rewards.errors import PoolError, RecipeError
+from grounding_rewards.pool import SampleStats
+from grounding_rewards.pool.allocation import allocate
+from grounding_rewards.pool.allocation.dars import Dars
+from grounding_rewards.pool.methods import ALLOCATIONS, method
+
+
+def stats_of(correct, n):
+    right, size = np.asarray(correct, dtype=np.int64), np.broadcast_to(np.int64(n), len(correct))
+    names = np.array([f"s{row:03}" for row in range(len(right))], dtype=np.object_)
+    return SampleStats(sample_id=names, n=size, num_correct=right)
+
+
+EIGHT = stats_of(range(9), 8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "further"),
+    [
+        ({}, [24, 11, 3, 1]),
+        ({"form": "hardness"}, [56, 24, 8, 3]),
+        ({"std": True}, [9, 5, 2, 1]),
+        ({"form": "hardness", "std": True}, [23, 14, 6, 3]),
+    ],
+)
+def test_eight_rollouts(arguments, further):
+    dars = method({"name": "dars", **arguments}, ALLOCATIONS)
+    assert allocate(EIGHT, dars).tolist() == further + [0] * 5
+
+
+def test_limits():
+    assert Dars(most=100)(EIGHT).tolist()[:2] == [27, 11]  # 26.1, not capped
+    assert Dars(most=10)(EIGHT).tolist()[:4] == [2, 2, 2, 1]
+    assert Dars(most=8)(EIGHT).tolist() == Dars(most=4)(EIGHT).tolist() == [0] * 9  # N is there already
+
+
+def test_edges():
+    assert Dars()(stats_of([0], 1)).tolist() == [0]  # 0.5 / 1 is half right
+    assert Dars()(stats_of([0, 0], [0, 2])).tolist() == [0, 1]  # unscored: none; (1 - 0.75) / 0.375
+    assert Dars()(stats_of([], 8)).tolist() == []
+    assert Dars()(stats_of([1], 2_000_000)).tolist() == [0]  # more than most
+
+
+def test_whole_numbers_are_not_rounded_up():
+    """One right of 10: 2 · 0.9 · 5 / 0.18 = 50, which floats miss."""
+    assert Dars(form="hardness")(stats_of([1, 2], 10)).tolist() == [40, 15]
+    assert Dars(form="hardness", std=True)(stats_of([1, 2], 10)).tolist() == [20, 10]
+
+
+def test_the_number_of_rollouts_may_be_named():
+    """With N = 8 and 4 rollouts of which one was right: (4 - 3) / 0.375."""
+    assert Dars(rollouts=8)(stats_of([1], 4)).tolist() == [3]
+    assert Dars()(stats_of([1], 4)).tolist() == [2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted), min_size=1, max_size=20),
+    st.sampled_from(["equal", "hardness"]),
+    st.booleans(),
+    st.integers(1, 200),
+)
+def test_invariants(pairs, form, std, most):
+    stats = stats_of([right for right, _ in pairs], [n for _, n in pairs])
+    dars = Dars(form=form, std=std, most=most)
+    further = allocate(stats, dars)
+    assert (further + stats.n <= np.maximum(most, stats.n)).all()
+    assert not further[2 * stats.num_correct >= stats.n].any()
+    order = np.arange(len(stats))[::-1]
+    assert (dars(stats.taken(order)) == further[order]).all()
+    assert (dars(replace(stats, sample_id=stats.sample_id[order])) == further).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"form": "hard"}, r"Dars\(form=\): got 'hard'; expected one of equal, hardness"),
+        ({"std": "yes"}, r"Dars\(std=\): got 'yes'; expected one of True, False"),
+        ({"most": 0}, r"Dars\(most=\): got 0; expected a whole number from 1"),
+        ({"rollouts": 2.5}, r"Dars\(rollouts=\): got 2.5; expected a whole number from 1"),
+        ({"rollouts": 10**13}, r"Dars\(rollouts=\): got 10000000000000; expected a whole number from 1"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(RecipeError, match=message):
+        Dars(**arguments)
+    with pytest.raises(PoolError, match=f"method dars: {message}"):
+        method({"name": "dars", **arguments}, ALLOCATIONS)
