@@ -19,7 +19,10 @@ _VERIFIERS = """
     MatchedRecall NearPoint Noise NotCollinear Novelty Overlap RefusalMatch Repetition ScreenDistance TextMatch
     ThinkingLength
 """
-_SELECTORS = "Band Every Learnability MeanBand MinRollouts Source Spread Unsolved"
+_SELECTORS = """
+    Band DifficultyBuffer DifficultyPools Every ItemResponse Learnability MeanBand MinRollouts MovingTarget Screening
+    Source Spread Unsolved
+"""
 _PUBLISHED = """
     agentcpm-gui btl-ui gelato groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo infigui-g1 se-gui ui-agile ui-ins ui-r1
     ui-r1-dast ui-rft ui-s1 ui-venus ui-venus-navigation

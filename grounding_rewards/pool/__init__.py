@@ -7,21 +7,29 @@
 
 from grounding_rewards.plugins.named import selector
 from grounding_rewards.pool.selectors.bands import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
+from grounding_rewards.pool.selectors.difficulty import ItemResponse, MovingTarget, Screening, next_target
+from grounding_rewards.pool.selectors.pools import DifficultyBuffer, DifficultyPools
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weights import Every, Learnability
 from grounding_rewards.pool.stats import SampleStats, sample_stats
 
 __all__ = [
     "Band",
+    "DifficultyBuffer",
+    "DifficultyPools",
     "Every",
+    "ItemResponse",
     "Learnability",
     "MeanBand",
     "MinRollouts",
+    "MovingTarget",
     "SampleStats",
+    "Screening",
     "Selector",
     "Source",
     "Spread",
     "Unsolved",
+    "next_target",
     "sample_stats",
     "select",
     "selector",

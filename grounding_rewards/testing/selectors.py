@@ -22,7 +22,8 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
     Checked: it declares finite ``low`` <= ``high``; it returns (n,) float64, finite and within these bounds, also for
     no samples and for one; it neither raises, warns, prints nor writes into its inputs; a second call gives the same,
     and samples in another order have the same weights; it has a hash, can be pickled, and copies equal it. Weights
-    may be below 0 here; those that a pool is drawn by may not.
+    may be below 0 here; those that a pool is drawn by may not. Where no sample has a column that it needs, a selector
+    may raise a ValueError.
 
     Args:
         selector: what to check.
@@ -43,10 +44,16 @@ def check_selector(selector: Selector, *, seed: int = 0) -> None:
     _agree(name, stats, weights, _weights(name, selector, stats), "the first time and the second")
     back = np.argsort(order)
     _agree(name, stats, weights, _weights(name, selector, stats.taken(order))[back], "in one order and in another")
-    for some in ([], [0]):  # reductions fail on none, and squeezed arrays on one
+    known = int(np.flatnonzero(~np.isnan(stats.difficulty) & (stats.cells > 0))[0])
+    for some in ([], [known]):  # reductions fail on none, and squeezed arrays on one
         _weights(name, selector, stats.taken(some))
     bare = sample_stats(["a", "a", "b"], [1, 0, None])  # without the further columns, as from most rollouts
-    _weights(name, selector, bare)
+    try:
+        selector(bare)
+    except ValueError:
+        pass
+    else:
+        _weights(name, selector, bare)
     check_unchanged(name, SELECTOR, selector, before)
 
 

@@ -2,10 +2,13 @@
 
 from grounding_rewards.plugins.named import FunctionSelector, selector
 from grounding_rewards.pool.selectors.bands import Band, MeanBand, MinRollouts, Source, Spread, Unsolved
+from grounding_rewards.pool.selectors.difficulty import ItemResponse, MovingTarget, Screening, next_target
+from grounding_rewards.pool.selectors.pools import DifficultyBuffer, DifficultyPools
 from grounding_rewards.pool.selectors.protocol import Selector, select
 from grounding_rewards.pool.selectors.weights import Every, Learnability
 
 __all__ = [
-    "Band", "Every", "FunctionSelector", "Learnability", "MeanBand", "MinRollouts", "Selector", "Source", "Spread",
-    "Unsolved", "select", "selector",
+    "Band", "DifficultyBuffer", "DifficultyPools", "Every", "FunctionSelector", "ItemResponse", "Learnability",
+    "MeanBand", "MinRollouts", "MovingTarget", "Screening", "Selector", "Source", "Spread", "Unsolved", "next_target",
+    "select", "selector",
 ]  # fmt: skip
