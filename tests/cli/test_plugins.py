@@ -163,8 +163,21 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
     assert built_in["selectors"] == [
         {"name": "band", "says": "1 where low_rate < pass rate < high_rate, else 0: neither too hard nor too easy."},
         {
+            "name": "difficulty_buffer",
+            "says": "1 for normal samples and 0 for easy and hard ones, some of which are put back.",
+        },
+        {
+            "name": "difficulty_pools",
+            "says": "Weight of the pool that a sample's average is in: hard up to 0.25, normal up to 0.75, easy above.",
+        },
+        {
             "name": "every",
             "says": "The product of several selectors' weights: a sample that one of them leaves out is out.",
+        },
+        {
+            "name": "item_response",
+            "says": "4 a (1 - a) with the accuracy a = 1 - difficulty / 100 of an item response fit: most where half "
+            "are right.",
         },
         {
             "name": "learnability",
@@ -179,6 +192,16 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
         {
             "name": "min_rollouts",
             "says": "1 where at least n rollouts were scored, else 0: leave out samples with too few.",
+        },
+        {
+            "name": "moving_target",
+            "says": "1 for the batch samples whose difficulty d is nearest to a target T, else 0: AdaRFT's "
+            "curriculum.",
+        },
+        {
+            "name": "screening",
+            "says": "1 - p^n - (1 - p)^n: the chance that n rollouts of a sample with pass rate p are neither all "
+            "right nor all wrong.",
         },
         {"name": "source", "says": "1 for samples of some sources, else 0."},
         {

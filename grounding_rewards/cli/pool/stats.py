@@ -88,8 +88,8 @@ def _show(summary: dict[str, Any]) -> None:
         console.print(layout.text(line))
     if fit := summary.get("item_response"):
         abilities = ", ".join(f"{name} {ability + 0.0:+.2f}" for name, ability in fit["abilities"].items())
-        where = "their mean" if fit["at"] is None else f"that of {fit['column']} {fit['at']}"
-        console.print(layout.text(f"abilities by {fit['column']}: {abilities}; difficulties are at {where}"))
+        where = "their mean" if fit["at"] is None else f"{fit['column']} {fit['at']}"
+        console.print(layout.text(f"abilities by {fit['column']}: {abilities}; difficulty at {where}"))
 
 
 def _cells(counts: dict[str, Any]) -> list[str]:
