@@ -67,7 +67,7 @@ def difficulties(
         policy: (r,) the policy, checkpoint or round that answered.
         right: (r,) its right rollouts; counts of the same two are added up.
         n: (r,) its scored rollouts.
-        at: the policy at whose ability samples are as difficult as said; None: the mean ability of all.
+        at: the policy at whose ability accuracies and so difficulties are; None: the mean ability of all.
         prior: pseudo rollouts of each kind, above 0; 0.5 is our own choice, that of Jeffreys' prior for a share.
 
     Returns:

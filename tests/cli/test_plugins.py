@@ -195,8 +195,7 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
         },
         {
             "name": "moving_target",
-            "says": "1 for the batch samples whose difficulty d is nearest to a target T, else 0: AdaRFT's "
-            "curriculum.",
+            "says": "1 for the batch samples whose difficulty d is nearest to a target T, else 0: AdaRFT's curriculum.",
         },
         {
             "name": "screening",

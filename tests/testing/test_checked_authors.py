@@ -305,5 +305,20 @@ def test_sound_selectors_pass_whatever_the_seed():
             check_selector(selector, seed=seed)
 
 
+def without_difficulty(stats):
+    if len(stats) and np.isnan(stats.difficulty).all():
+        raise ValueError("no sample has a difficulty")
+    return np.nan_to_num(stats.difficulty) / 100
+
+
+def without_clicks(stats):
+    return np.ones(len(stats)) if len(stats) == 0 or stats.clicks.any() or stats.cells.max() > 0 else {}["clicks"]
+
+
+def test_a_selector_may_refuse_samples_without_a_column_by_a_value_error_alone():
+    check_selector(Weigh(without_difficulty))
+    assert "on 2 samples raises KeyError" in fault(check_selector, Weigh(without_clicks))
+
+
 def test_bounds_are_those_that_the_selector_declares():
     assert "returns 1.0, expected 0.0 to 0.5" in fault(check_selector, replace(Weigh(Unsolved()), high=0.5))

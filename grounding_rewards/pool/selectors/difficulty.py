@@ -96,8 +96,8 @@ class MovingTarget:
     high = 1.0
 
     def __post_init__(self) -> None:
-        whole(self, "batch", 1)
-        whole(self, "seed", 0)
+        options.whole(self, "batch", 1)
+        options.whole(self, "seed", 0)
         options.number(self, "easiest", 0.0, HARDEST)
         options.number(self, "hardest", self.easiest, HARDEST, above=True)
         options.number(self, "target", self.easiest, self.hardest)
@@ -192,24 +192,13 @@ class Screening:
     high = 1.0
 
     def __post_init__(self) -> None:
-        whole(self, "rollouts", 2)
+        options.whole(self, "rollouts", 2)
 
     def __call__(self, stats: SampleStats) -> Floats:
         right = np.where(stats.mixed, stats.num_correct / np.maximum(stats.n, 1), 0.5)
         # log1p and expm1: of a small pass rate the plain difference would be rounding alone.
         chance = -np.expm1(self.rollouts * np.log1p(-right)) - right**self.rollouts
         return np.where(stats.mixed, np.clip(chance, 0.0, 1.0), 0.0)
-
-
-def whole(owner: object, name: str, least: int) -> None:
-    """Check that an option is a whole number from ``least``.
-
-    Raises:
-        RecipeError: it is none; names the selector and the option.
-    """
-    options.number(owner, name, least)
-    if getattr(owner, name) != int(getattr(owner, name)):
-        raise options.wrong(owner, name, f"a whole number from {least}")
 
 
 def _check_reward(value: object, label: str) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.selection.quotas import draw
-from grounding_rewards.pool.selectors.difficulty import whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 
@@ -123,7 +122,7 @@ class DifficultyBuffer:
         options.number(self, "easy_fraction", 0.0, 1.0)
         options.number(self, "hard_fraction", 0.0, 1.0)
         options.choice(self, "of", AVERAGE)
-        whole(self, "seed", 0)
+        options.whole(self, "seed", 0)
 
     def __call__(self, stats: SampleStats) -> Floats:
         average = _average(stats, self.of)  # NaN compares as neither

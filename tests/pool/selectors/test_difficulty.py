@@ -76,6 +76,11 @@ def test_a_batch_is_met_exactly_and_the_order_of_rows_changes_nothing(batch, tar
     assert select(stats.taken(order), chosen).tolist() == weights[order].tolist()
 
 
+def test_a_whole_number_may_be_written_as_a_float():
+    assert selector({"name": "moving_target", "batch": 2.0, "seed": 3.0}) == MovingTarget(batch=2, seed=3)
+    assert select(measured(50, 60, 70), MovingTarget(batch=2.0)).tolist() == [1.0, 1.0, 0.0]
+
+
 def test_ties_go_by_the_seed():
     chosen = {tuple(select(measured(*[50] * 6), MovingTarget(batch=3, seed=seed)).tolist()) for seed in range(9)}
     assert len(chosen) > 1
