@@ -20,8 +20,8 @@ _VERIFIERS = """
     TextMatch ThinkingLength Verdict
 """
 _SELECTORS = """
-    Band DispersionWeighted Every Learnability MeanBand MinRollouts RareCells Source Spread TargetSize Unsolved
-    VarianceAware
+    Band DifficultyBuffer DifficultyPools DispersionWeighted Every ItemResponse Learnability MeanBand MinRollouts
+    MovingTarget RareCells Screening Source Spread TargetSize Unsolved VarianceAware
 """
 _PUBLISHED = """
     agentcpm-gui btl-ui gelato groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo infigui-g1 se-gui ui-agile ui-ins ui-r1

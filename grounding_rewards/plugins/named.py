@@ -61,8 +61,7 @@ def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
     True
     >>> selector("bnad")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, ...; your own \
-by module:attr or /path/file.py:attr
+    grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, ...
     """
     config: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
     if "name" not in config:

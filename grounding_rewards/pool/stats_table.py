@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from grounding_rewards.arrays import read_only
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.pool.aggregate import ALL, stats_of
+from grounding_rewards.pool.difficulties import add_difficulty
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import SUMMED, summary
 from grounding_rewards.scoring import Recipe
@@ -102,6 +104,7 @@ def count_rollouts(
     ks: Sequence[int] = (),
     target_space: CoordSpace | str | None = None,
     recipe: Recipe | None = None,
+    item_response: str | None = None,
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
     """Count rollouts by sample, as ``grounding-rewards pool stats`` does.
@@ -112,17 +115,20 @@ def count_rollouts(
         rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
         by: the column that becomes the samples' source.
         ks: for each k, also pass@k.
+        item_response: the column by which ``difficulty`` is fitted, see ``add_difficulty``; it needs ``out``.
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have.
         reporting: takes warnings and progress.
 
     Returns:
-        See ``summary``; with the rollouts by round and by temperature, and ``out``.
+        See ``summary``; with the rollouts by round and by temperature, ``out``, and ``item_response``.
 
     Raises:
         TableError: a file cannot be read or written, or holds statistics already.
         PoolError: as of ``stats_of``.
     """
+    if item_response is not None and out is None:
+        raise TableError("--item-response writes a column of --out; name a file by --out")
     for path in rollouts:
         if is_stats(path):
             raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
@@ -134,11 +140,17 @@ def count_rollouts(
             table, rounds=rounds, by=by, columns=SUMMED if out is None else ALL, target_space=target_space,
             recipe=recipe, warn=reporting.warn,
         )  # fmt: skip
+        fit: dict[str, Any] = {}
+        if item_response is not None:
+            difficulty, fit["item_response"] = add_difficulty(
+                table, stats, item_response, rounds=rounds, warn=reporting.warn
+            )
+            stats = replace(stats, difficulty=difficulty)
         advance(0.8)
         at = {"rounds": _by_name(table.rounds(rounds)), "temperatures": _by_name(table.temperatures(rounds))}
         if out is not None:
             write_file(out, in_tables(stats, ks=ks))
-    return {**summary(stats, ks), **at, **({} if out is None else {"out": str(out)})}
+    return {**summary(stats, ks), **at, **fit, **({} if out is None else {"out": str(out)})}
 
 
 def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:

@@ -28,6 +28,18 @@ def number(owner: object, name: str, low: float = 0.0, high: float = math.inf, *
         raise wrong(owner, name, f"a number {start}{end}")
 
 
+def whole(owner: object, name: str, least: int) -> None:
+    """Check that an option is a whole number from ``least``, and keep it as an int.
+
+    Raises:
+        RecipeError: it is none; names the verifier and the option.
+    """
+    number(owner, name, least)
+    if getattr(owner, name) != int(getattr(owner, name)):
+        raise wrong(owner, name, f"a whole number from {least}")
+    object.__setattr__(owner, name, int(getattr(owner, name)))
+
+
 def choice(owner: object, name: str, literal: Any) -> None:
     """Check that an option is one of a ``Literal``'s values.
 

@@ -223,6 +223,6 @@ CASES = {
 NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
-    "rule", "model", "id", "method",
+    "rule", "model", "id", "method", "item_response",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""

@@ -24,6 +24,14 @@ def stats(
         list[int] | None,
         typer.Option("--pass-at", metavar="K", help="Add pass@K; may be given several times."),
     ] = None,
+    item_response: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Fit the difficulty of samples, 0 to 100, beside the abilities of the policies, rounds or "
+            "temperatures that answered them, and write it to --out; COLUMN is policy, round or temperature.",
+        ),
+    ] = None,
     target_space: options.TargetSpace = None,
     recipe: options.TargetRecipe = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
@@ -36,7 +44,7 @@ def stats(
     `--out` holds for each sample: n, num_correct, pass_rate with its 95 % interval (wilson_low, wilson_high), mean,
     variance, lowest, highest and spread of the totals, parse_rate, clicks with their mean point and dispersion (of the
     screen's diagonal, and as dispersion_target of the target's), target_area and target_diagonal, distinct responses,
-    source, round and temperature.
+    source, round and temperature; with --item-response the difficulty.
 
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """
@@ -48,7 +56,7 @@ def stats(
         raise TableError(f"--pass-at: got {ks[0]}; expected a whole number above 0")
     summary = count_rollouts(
         rollouts, out, rounds=rounds, by=by, ks=ks, target_space=target_space, recipe=options.target_recipe(recipe),
-        reporting=terminal.REPORTING,
+        item_response=item_response, reporting=terminal.REPORTING,
     )  # fmt: skip
     if rounds is None:
         say_rounds(len(rollouts), [None if name == "unknown" else int(name) for name in summary["rounds"]])
@@ -78,6 +86,10 @@ def _show(summary: dict[str, Any]) -> None:
     for k, each in summary.get("pass_at_k", {}).items():
         line = f"pass@{k}: {percent(each['mean'])} of {each['samples']} samples with {k} rollouts or more"
         console.print(layout.text(line))
+    if fit := summary.get("item_response"):
+        abilities = ", ".join(f"{name} {ability + 0.0:+.2f}" for name, ability in fit["abilities"].items())
+        where = "their mean" if fit["at"] is None else f"{fit['column']} {fit['at']}"
+        console.print(layout.text(f"abilities by {fit['column']}: {abilities}; difficulty at {where}"))
 
 
 def _cells(counts: dict[str, Any]) -> list[str]:

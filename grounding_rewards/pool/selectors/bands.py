@@ -158,9 +158,7 @@ class MinRollouts(_KeepOrLeave):
     n: int
 
     def __post_init__(self) -> None:
-        options.number(self, "n", 1)
-        if self.n != int(self.n):
-            raise options.wrong(self, "n", "a whole number from 1")
+        options.whole(self, "n", 1)
 
     def __call__(self, stats: SampleStats) -> Floats:
         return np.where(stats.n >= self.n, 1.0, 0.0)

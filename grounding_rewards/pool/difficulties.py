@@ -1,0 +1,302 @@
+"""Difficulties of samples, and abilities of the policies that answered them, fitted to counts of right rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats, Ints, read_only
+from grounding_rewards.errors import PoolError, near
+from grounding_rewards.pool.item_response import fitting, sigmoid
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.rollout_columns import PLACES
+from grounding_rewards.tables.rollout_table import RolloutTable
+
+COLUMNS = ("policy", "round", "temperature")
+"""Columns of a rollout table that tell rollouts of one ability from those of another."""
+
+_STEPS = 100
+_CLOSE, _NEAR = 1e-9, 1e-3
+"""A step so small is the last; from the second on, one that does not halve is rounding, as counts of billions make."""
+
+
+@dataclass(frozen=True, eq=False)
+class Difficulties:
+    """Difficulties of m samples, and abilities of p policies.
+
+    Attributes:
+        sample: (m,) names of the samples, sorted.
+        difficulty: (m,) 100 (1 - a), with a the accuracy at ``ability_at``; NaN where no rollout was scored.
+        policy: (p,) names of the policies, sorted.
+        ability: (p,) their abilities, in logits.
+        ability_at: the ability to which difficulties belong.
+    """
+
+    sample: NDArray[Any]
+    difficulty: Floats
+    policy: NDArray[Any]
+    ability: Floats
+    ability_at: float
+
+
+def difficulties(
+    sample: Sequence[Any] | NDArray[Any],
+    policy: Sequence[Any] | NDArray[Any],
+    right: Sequence[int] | NDArray[Any],
+    n: Sequence[int] | NDArray[Any],
+    *,
+    at: Any = None,
+    prior: float = 0.5,
+) -> Difficulties:
+    """Fit a Rasch model: policy p solves sample s with the probability 1 / (1 + exp(d_s - t_p)).
+
+    So a sample that only strong policies answered is harder than one that only weak ones did, at equal pass rates.
+    Abilities t and difficulties d maximise the likelihood of the counts and of ``prior`` right and ``prior`` wrong
+    rollouts more: of each sample by a policy of ability 0, and of each policy on a sample of difficulty 0. So 0 of n
+    and n of n are finite. With equal abilities the accuracy is (right + prior) / (n + 2 prior).
+
+    Args:
+        sample: (r,) the sample of each count; all texts, or all numbers.
+        policy: (r,) the policy, checkpoint or round that answered.
+        right: (r,) its right rollouts; counts of the same two are added up.
+        n: (r,) its scored rollouts.
+        at: the policy at whose ability accuracies and so difficulties are; None: the mean ability of all.
+        prior: pseudo rollouts of each kind, above 0; 0.5 is our own choice, that of Jeffreys' prior for a share.
+
+    Returns:
+        The order of rows changes nothing. Newton's method: each of some ten steps takes time linear in r, times the
+        number of policies at most.
+
+    Raises:
+        PoolError: columns differ in length, or hold something else; there are fewer than two policies with scored
+            rollouts, or two that share no sample, not even through others; ``at`` is none of them.
+
+    Source: the 1PL model of item response theory (Rasch, 1960), the 3PL of SEELE, arXiv 2509.06923, without guessing
+    and with one discrimination; its use for pools, the prior and the scale of 0 to 100 are our own form.
+
+    >>> fit = difficulties(["a", "a", "b", "b"], [1, 2, 1, 2], right=[1, 1, 3, 3], n=[4, 4, 4, 4])
+    >>> fit.sample.tolist(), fit.difficulty.round(2).tolist()
+    (['a', 'b'], [72.22, 27.78])
+    """
+    names, samples = _codes("sample", sample, len(sample))
+    policies, answered_by = _codes("policy", policy, len(sample))
+    times = _counts("n", n, len(sample))
+    solved = _counts("right", right, len(sample))
+    for row in np.flatnonzero(solved > times)[:1]:
+        raise PoolError(f"right of row {row}: got {solved[row]:g} of {times[row]:g}; expected n at most")
+    fitting("prior", prior, lambda each: (each > 0) & (each <= 1e6), "a number above 0")
+    if at is not None and at not in policies.tolist():
+        raise PoolError(f"at: got {at!r:.80}{near(at, map(str, policies)) or ';'} there are: {_listed(policies)}")
+    scored = times > 0
+    _check_linked(samples[scored], answered_by[scored], policies)
+    both, row = np.unique(samples * len(policies) + answered_by, return_inverse=True)
+    solved, summed = (_sums(row, each, len(both)) for each in (solved, times))
+    shape = (len(names), len(policies))
+    hard, ability = _Rasch(both // len(policies), both % len(policies), solved, summed, shape, float(prior)).solution()
+    level = float(ability.mean() if at is None else ability[policies.tolist().index(at)])
+    measured = _sums(samples, times, len(names)) > 0
+    return Difficulties(names, np.where(measured, 100.0 * sigmoid(hard - level), np.nan), policies, ability, level)
+
+
+def add_difficulty(
+    table: RolloutTable,
+    stats: SampleStats,
+    column: str,
+    *,
+    rounds: Collection[int] | None = None,
+    warn: Note = lambda text: None,
+) -> tuple[Floats, dict[str, Any]]:
+    """Return the difficulty of each of ``stats``' samples by a table's rollouts, and the fit in plain values.
+
+    Args:
+        table: rollouts, with ``column``.
+        stats: the samples, counted from them.
+        column: ``policy``, ``round`` or ``temperature``. Difficulties are those at the ability of the latest round,
+            else at the mean ability.
+        rounds: the rounds that count; None for all.
+        warn: takes a warning of scored rollouts without a value of the column, which do not count.
+
+    Returns:
+        (m,), NaN where a sample has no such rollout; and ``column``, ``at`` and ``abilities``, for JSON.
+
+    Raises:
+        TableError: a file cannot be read, or lacks the column.
+        PoolError: the column is another one, or its values are too few; as of ``difficulties``.
+    """
+    if column not in COLUMNS:
+        raise PoolError(f"--item-response: got {column!r:.80}; expected one of {', '.join(COLUMNS)}")
+    table.need(column)
+    value = f"round(temperature, {PLACES})" if column == "temperature" else column
+    where = "" if rounds is None else " WHERE round IN (SELECT unnest(?::BIGINT[]))"
+    sql = (
+        f"SELECT sample_id, {value} AS policy, sum(acc)::BIGINT AS right, count(acc) AS n FROM {{rollouts}}{where} "
+        "GROUP BY 1, 2 HAVING count(acc) > 0"
+    )
+    needed = [name for name in ("sample_id", "acc", "round", column) if name in table.columns]
+    counts = table.query(sql, list(dict.fromkeys(needed)), [] if rounds is None else [list(rounds)])
+    unknown = pc.sum(counts.filter(counts["policy"].is_null())["n"]).as_py()
+    if unknown:
+        warn(f"{unknown} scored rollouts have no {column}, and do not count for the difficulty")
+    counts = counts.filter(counts["policy"].is_valid())
+    # Numbers in place of names, which are slow to sort.
+    sample = pc.index_in(counts["sample_id"], pa.array(stats.sample_id, pa.string())).fill_null(-1).to_numpy()
+    policy, right, n = (counts[name].to_numpy(zero_copy_only=False) for name in ("policy", "right", "n"))
+    if len(known := np.unique(policy)) < 2:
+        raise PoolError(
+            f"--item-response {column}: got {_listed(known) or 'no value'} in all scored rollouts; expected two "
+            f"different values of {column} or more, for one ability says no more than pass rates do"
+        )
+    at = known[-1].item() if column == "round" else None
+    fit = difficulties(sample, policy, right, n, at=at)
+    difficulty = np.full(len(stats) + 1, np.nan)
+    difficulty[fit.sample] = fit.difficulty
+    difficulty = difficulty[:-1]  # the last is that of samples which came since they were counted: -1
+    read_only(difficulty)
+    abilities = {str(name): float(ability) for name, ability in zip(fit.policy.tolist(), fit.ability, strict=True)}
+    return difficulty, {"column": column, "at": None if at is None else str(at), "abilities": abilities}
+
+
+class _Rasch:
+    """The model over rows of a sample, a policy, right rollouts and rollouts; each pair once, sorted."""
+
+    def __init__(
+        self, sample: Ints, policy: Ints, right: Floats, n: Floats, shape: tuple[int, int], prior: float
+    ) -> None:
+        self.sample, self.policy, self.right, self.n, self.prior = sample, policy, right, n, prior
+        self.samples, self.policies = shape
+
+    def solution(self) -> tuple[Floats, Floats]:
+        """Return difficulties and abilities, by Newton's method from 0 with halved steps where one goes too far."""
+        hard, able = np.zeros(self.samples), np.zeros(self.policies)
+        value, before = self._value(hard, able), np.inf
+        for _ in range(_STEPS):
+            harder, abler = self._step(hard, able)
+            share, furthest = 1.0, max(np.abs(harder).max(), np.abs(abler).max())
+            while (after := self._value(hard + share * harder, able + share * abler)) < value - 1e-12 * abs(value):
+                share /= 2  # the function is concave, and the step ascends: this ends
+            hard, able, value = hard + share * harder, able + share * abler, after
+            if furthest < _CLOSE or before / 2 < furthest < _NEAR:
+                return hard, able
+            before = furthest
+        raise PoolError(f"difficulties: no solution within {_STEPS} steps; expected counts below 1e12")
+
+    def _value(self, hard: Floats, able: Floats) -> float:
+        """Return the logarithm of the likelihood, pseudo rollouts included."""
+        z = able[self.policy] - hard[self.sample]
+        counts = self.right * _log_sigmoid(z) + (self.n - self.right) * _log_sigmoid(-z)
+        pseudo = sum(float((_log_sigmoid(each) + _log_sigmoid(-each)).sum()) for each in (hard, able))
+        return float(counts.sum() + self.prior * pseudo)
+
+    def _step(self, hard: Floats, able: Floats) -> tuple[Floats, Floats]:
+        """Return Newton's step: the difficulties are eliminated, and conjugate gradients solve for the abilities."""
+        accuracy = sigmoid(able[self.policy] - hard[self.sample])
+        over = self.right - self.n * accuracy
+        weight = self.n * accuracy * (1.0 - accuracy)
+        slope_hard = -self._by_sample(over) - self.prior * np.tanh(hard / 2)
+        slope_able = self._by_policy(over) - self.prior * np.tanh(able / 2)
+        bend_hard = self._by_sample(weight) + self._pseudo(hard)
+        bend_able = self._by_policy(weight) + self._pseudo(able)
+
+        def across(ability: Floats) -> Floats:
+            return self._by_sample(weight * ability[self.policy])
+
+        def back(difficulty: Floats) -> Floats:
+            return self._by_policy(weight * difficulty[self.sample])
+
+        def eliminated(ability: Floats) -> Floats:
+            return bend_able * ability - back(across(ability) / bend_hard)
+
+        abler = _conjugate_gradients(eliminated, slope_able + back(slope_hard / bend_hard), bend_able)
+        return (slope_hard + across(abler)) / bend_hard, abler
+
+    def _by_sample(self, values: Floats) -> Floats:
+        return _sums(self.sample, values, self.samples)
+
+    def _by_policy(self, values: Floats) -> Floats:
+        return _sums(self.policy, values, self.policies)
+
+    def _pseudo(self, values: Floats) -> Floats:
+        share = sigmoid(values)
+        return 2.0 * self.prior * share * (1.0 - share)
+
+
+def _conjugate_gradients(times: Any, wanted: Floats, scale: Floats) -> Floats:
+    """Return x with times(x) = wanted, for a symmetric positive map; ``scale`` is about its diagonal."""
+    x, rest = np.zeros(len(wanted)), wanted.copy()
+    goal = 1e-24 * float(wanted @ (wanted / scale))
+    direction, left = rest / scale, float(rest @ (rest / scale))
+    for _ in range(2 * len(wanted) + 10):  # exact arithmetic needs as many steps as there are policies
+        if left <= goal:
+            break
+        image = times(direction)
+        step = left / float(direction @ image)
+        x, rest = x + step * direction, rest - step * image
+        before, left = left, float(rest @ (rest / scale))
+        direction = rest / scale + left / before * direction
+    return x
+
+
+def _sums(code: Ints, values: Floats, groups: int) -> Floats:
+    return np.bincount(code, weights=values, minlength=groups).astype(np.float64, copy=False)
+
+
+def _log_sigmoid(z: Floats) -> Floats:
+    return np.minimum(z, 0.0) - np.log1p(np.exp(-np.abs(z)))
+
+
+def _check_linked(sample: Ints, policy: Ints, policies: NDArray[Any]) -> None:
+    """Check that there are two policies or more, linked by common samples: only so abilities can be compared."""
+    there = np.unique(policy)
+    if len(there) < 2:
+        raise PoolError(
+            f"policy: got {len(there)} with scored rollouts; expected two or more, for their abilities differ"
+        )
+    cluster = np.arange(len(policies))
+    while True:
+        first = np.full(int(sample.max()) + 1, len(policies))
+        np.minimum.at(first, sample, cluster[policy])
+        joined = cluster.copy()
+        np.minimum.at(joined, policy, first[sample])
+        if (joined == cluster).all():
+            break
+        cluster = joined
+    for other in there[cluster[there] != cluster[there[0]]][:1]:
+        one = policies[there[0]]
+        raise PoolError(
+            f"policy: rollouts of {one!r} and of {policies[other]!r} share no sample, not even through others; "
+            "expected common samples, by which abilities are compared"
+        )
+
+
+def _codes(name: str, values: Any, rows: int) -> tuple[NDArray[Any], Ints]:
+    """Return the distinct values, sorted, and each row's place among them."""
+    column = np.asarray(values, dtype=object) if len(values) and isinstance(values[0], str) else np.asarray(values)
+    if column.shape != (rows,):
+        raise PoolError(f"{name}: got shape {column.shape}; expected ({rows},), one for each of sample")
+    try:
+        names, codes = np.unique(column, return_inverse=True)
+    except TypeError:
+        raise PoolError(f"{name}: got {values!r:.80}; expected all texts, or all numbers") from None
+    if names.dtype.kind == "f" and np.isnan(names).any():
+        raise PoolError(f"{name}: got nan; expected a name or a number in every row")
+    return names, codes.astype(np.int64)
+
+
+def _counts(name: str, values: Any, rows: int) -> Floats:
+    counts = fitting(
+        name, values, lambda each: (each >= 0) & (each == np.trunc(each)) & (each <= 1e12), "counts from 0"
+    )
+    if counts.shape != (rows,):
+        raise PoolError(f"{name}: got shape {counts.shape}; expected ({rows},), one for each of sample")
+    return counts
+
+
+def _listed(names: NDArray[Any]) -> str:
+    return ", ".join(map(str, names[:20].tolist()))
