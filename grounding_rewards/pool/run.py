@@ -94,7 +94,7 @@ def next_round(
     _check_selectors(band, selectors)
     # Options that can change nothing in statistics, which are counted already: errors there.
     asked = {"--round": rounds is not None, "--target-space": target_space, "--by": by != "source", "--recipe": recipe}
-    table = _open(rollouts, [option for option, value in asked.items() if value])
+    table = open_measured(rollouts, [option for option, value in asked.items() if value])
     rows = None if data is None else open_rows(data, split)
     models = dict(zip(("weak", "strong"), two_model or (), strict=False))  # None: no pairs
     for path in models.values():
@@ -163,7 +163,7 @@ def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> No
         raise PoolError("selectors: is nested too deep") from None
 
 
-def _open(paths: Sequence[Path], asked: Sequence[str]) -> RolloutTable | None:
+def open_measured(paths: Sequence[Path], asked: Sequence[str]) -> RolloutTable | None:
     """Open rollouts; None for one file of statistics, which does not go with options ``asked`` of rollouts."""
     path = next((path for path in paths if is_stats(path)), None)
     if path is None:

@@ -29,6 +29,7 @@ def _together() -> None:
 _COMMANDS = {
     "curriculum": "curriculum:curriculum",
     "next": "next:next_round",
+    "plan": "plan:plan",
     "report": "report:make_report",
     "score": "score:score_rollouts",
     "stats": "stats:stats",

@@ -1,0 +1,43 @@
+"""Methods that options name: a name, or JSON with its arguments."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from grounding_rewards.errors import PoolError
+
+
+def read_spec(option: str, text: str) -> str | dict[str, Any]:
+    """Read a method's name, or a JSON object with ``name`` and arguments.
+
+    Raises:
+        PoolError: it is no such object, or holds a number that is not finite; names the option.
+
+    >>> read_spec("--selector", "learnability"), read_spec("--selector", '{"name": "band", "low_rate": 0.2}')
+    ('learnability', {'name': 'band', 'low_rate': 0.2})
+    """
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        spec = json.loads(text)
+        wrong = _infinite(spec)
+    except (ValueError, RecursionError):
+        spec, wrong = None, None
+    if not isinstance(spec, dict):
+        raise PoolError(f'{option}: got {text!r:.80}; expected a name, or JSON such as {{"name": "spread"}}')
+    if wrong is not None:
+        raise PoolError(f"{option}: got {text!r:.80}; {wrong}: expected a finite number")
+    return spec
+
+
+def _infinite(value: Any) -> str | None:
+    """Return the key of the first NaN or infinite number; None without one."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        if isinstance(each, float) and not math.isfinite(each):
+            return str(key)
+        if (place := _infinite(each)) is not None:
+            return f"{key}.{place}"
+    return None
