@@ -20,6 +20,7 @@ COMMANDS = {
     "where": "easyr1",
     "pool curriculum": f"rollouts.jsonl --stages {EXAMPLE} --out out",
     "pool next": "rollouts.jsonl --out out.parquet",
+    "pool plan": "rollouts.jsonl --picture out.png",
     "pool report": "rollouts.jsonl --out out",
     "pool score": "rows.jsonl --recipe gelato --out out",
     "pool stats": "rollouts.jsonl --out out.jsonl",

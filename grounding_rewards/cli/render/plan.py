@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.pool.plan.measures import in_per_cent
 from grounding_rewards.pool.report.wording import percent
 
 if TYPE_CHECKING:
@@ -41,17 +42,8 @@ def _overlaps(plan: Plan) -> Table:
     heads = [str(number) for number in range(1, len(plan.rows) + 1)]
     table = layout.table(["", *heads], figures=heads)
     for number, (row, shares) in enumerate(zip(plan.rows, plan.overlap, strict=True), 1):
-        layout.row(table, [f"{number} {row.method.name}", *map(_share, shares)])
+        layout.row(table, [f"{number} {row.method.name}", *map(in_per_cent, shares)])
     return table
-
-
-def _share(share: float) -> str:
-    """Write a share in per cent; a point for none.
-
-    >>> _share(0.0), _share(0.004), _share(0.996), _share(1.0)
-    ('.', '<1', '99', '100')
-    """
-    return "." if share == 0 else "<1" if share < 0.01 else f"{int(100 * share + 1e-9)}"
 
 
 def _why(method: Candidate) -> str:

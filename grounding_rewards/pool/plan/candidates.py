@@ -14,6 +14,7 @@ from grounding_rewards.plugins.loading import names_code
 from grounding_rewards.plugins.named import selector
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
+from grounding_rewards.pool.selection.filters import plain
 
 SELECTOR, ALLOCATION, CHOICE, REFERENCE = "selector", "allocation", "rollout choice", "reference"
 """Kinds of methods, and of the rows that they are compared with."""
@@ -49,7 +50,7 @@ class Candidate:
         >>> Candidate("band", SELECTOR, {"low_rate": 0.2, "inclusive": True}).label
         'band(low_rate=0.2, inclusive=true)'
         """
-        listed = ", ".join(f"{name}={json.dumps(value)}" for name, value in self.arguments.items())
+        listed = ", ".join(f"{name}={json.dumps(plain(value))}" for name, value in self.arguments.items())
         return f"{self.name}({listed})" if listed else self.name
 
 
@@ -67,10 +68,13 @@ def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]
     >>> [(each.name, each.kind, each.needs) for each in candidates(["learnability", {"name": "min_rollouts"}])]
     [('learnability', 'selector', ()), ('min_rollouts', 'selector', ('n',))]
     """
-    specs = list(specs)
+    specs, selectors = list(specs), registry().selectors
     if not specs:
         return [_attempt(name, kind) for name, kind in _kinds(BUILT_IN["selectors"]).items()]
-    return list({each.label: each for each in map(_named, specs)}.values())
+    try:
+        return list({each.label: each for each in (_named(spec, _kinds(selectors)) for spec in specs)}.values())
+    except RecursionError:  # specifications come from JSON, nested at will
+        raise PoolError("method: is nested too deep") from None
 
 
 def _kinds(selectors: Iterable[str]) -> dict[str, str]:
@@ -79,12 +83,12 @@ def _kinds(selectors: Iterable[str]) -> dict[str, str]:
     return {name: kind for kind, names in tables.items() for name in names}
 
 
-def _named(spec: str | Mapping[str, Any]) -> Candidate:
+def _named(spec: str | Mapping[str, Any], known: Mapping[str, str]) -> Candidate:
     config = dict(spec) if isinstance(spec, Mapping) else {"name": spec}
-    name, known = config.pop("name", None), _kinds(registry().selectors)
+    name = config.pop("name", None)
     if names_code(name):
         return Candidate(str(name), SELECTOR, config, selector({"name": name, **config}))
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise PoolError(
             f"method: got {name!r:.80}{near(name, known) or '.'} There are: {', '.join(known)}; a selector of your own "
             "by module:attr or /path/file.py:attr"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,12 +64,7 @@ class Plan:
             "rollouts": self.rollouts,
             "pass_rates": list(PASS_RATES),
             "methods": [
-                {
-                    **_identity(row.method),
-                    "rollouts": row.rollouts,
-                    **asdict(row.measures),
-                    "overlap": shared,
-                }
+                {**_identity(row.method), "rollouts": row.rollouts, **row.measures.to_json(), "overlap": shared}
                 for row, shared in zip(self.rows, self.overlap.tolist(), strict=True)
             ],
             "left_out": [

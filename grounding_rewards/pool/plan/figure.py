@@ -12,7 +12,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.explain.plot import files
 from grounding_rewards.explain.plot.figure import figures
 from grounding_rewards.pool.plan.comparison import Plan
-from grounding_rewards.pool.plan.measures import PASS_RATES
+from grounding_rewards.pool.plan.measures import PASS_RATES, in_per_cent
 from grounding_rewards.pool.report.figures import style
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.files import check_place
@@ -95,4 +95,4 @@ def _cells(axes: Axes, overlap: Floats) -> None:
     axes.set_xlabel("overlap in per cent", fontsize=style.NORMAL)
     for (row, column), share in np.ndenumerate(overlap):
         ink = "white" if share > _DARK else "black"
-        axes.text(column, row, f"{int(100 * share + 1e-9)}", ha="center", va="center", fontsize=7.0, color=ink)
+        axes.text(column, row, in_per_cent(share), ha="center", va="center", fontsize=7.0, color=ink)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.plan import figure
 from grounding_rewards.pool.plan.candidates import CHOICE, Candidate, candidates
@@ -76,7 +76,10 @@ def plan_rollouts(
             stats = stats_of(table, rounds=rounds, by=by, target_space=target_space, recipe=recipe, warn=reporting.warn)
             advance(0.4)
             chosen = [_checked(method, table) for method in chosen]
-            columns, counted = _columns(table, chosen, rounds), list(table.rounds(rounds))
+            choices = [each for each in chosen if each.kind == CHOICE and each.built is not None and not each.reason]
+            columns, failed = _read(table, choices, rounds)
+            chosen = [replace(each, reason=failed.get(each.label, each.reason)) for each in chosen]
+            counted = list(table.rounds(rounds))
             if text := mixed(table.temperatures(rounds)):
                 reporting.warn(text)
         advance(0.6)
@@ -105,11 +108,19 @@ def _has(table: RolloutTable, name: str) -> bool:
     return False
 
 
-def _columns(
-    table: RolloutTable, methods: Sequence[Candidate], rounds: Collection[int] | None
-) -> RolloutColumns | None:
-    """Read what the choices need that can run; None where none can."""
-    able = [method for method in methods if method.kind == CHOICE and method.built is not None and not method.reason]
-    if not able:
-        return None
-    return read_columns(table, {name for method in able for name in method.built.needs}, rounds=rounds)
+def _read(
+    table: RolloutTable, choices: Sequence[Candidate], rounds: Collection[int] | None
+) -> tuple[RolloutColumns | None, dict[str, str]]:
+    """Read the columns that choices need, and return the reasons why some cannot run, by their labels."""
+    if not choices:
+        return None, {}
+    try:
+        return read_columns(table, {name for each in choices for name in each.built.needs}, rounds=rounds), {}
+    except (PoolError, TableError) as error:
+        failed = {each.label: str(error) for each in choices}
+    if len(choices) == 1:
+        return None, failed
+    # A wrong value in a column leaves out those alone that need it.
+    single = {label: why for each in choices for label, why in _read(table, [each], rounds)[1].items()}
+    able = [each for each in choices if each.label not in single]
+    return (_read(table, able, rounds)[0], single) if single else (None, failed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,10 @@ class Measures:
     mean_p: float | None
     zero_signal_share: float | None
     by_pass_rate: tuple[float, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**vars(self), "by_pass_rate": list(self.by_pass_rate)}
 
 
 def measures(stats: SampleStats, weights: Floats) -> Measures:
@@ -104,6 +109,18 @@ def overlaps(weights: Sequence[Floats]) -> Floats:
     shared = np.minimum(np.maximum(shared, shared.T), 1.0)
     np.fill_diagonal(shared, 1.0)
     return shared
+
+
+def in_per_cent(share: float) -> str:
+    """Format an overlap, with 100 for methods that weigh alike and a point for those without a common sample.
+
+    >>> [in_per_cent(share) for share in (0.0, 0.004, 2 / 3, 0.999, 1.0 - 1e-12)]
+    ['.', '<1', '67', '99', '100']
+    """
+    if share == 0:
+        return "."
+    rounded = round(100 * share) if share >= 1.0 - 1e-9 else min(round(100 * share), 99)
+    return f"{rounded}" if share >= 0.01 else "<1"
 
 
 def _mean(values: Floats, weights: Floats) -> float | None:
