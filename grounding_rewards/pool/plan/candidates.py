@@ -19,8 +19,8 @@ from grounding_rewards.pool.selection.filters import plain
 SELECTOR, ALLOCATION, CHOICE, REFERENCE = "selector", "allocation", "rollout choice", "reference"
 """Kinds of methods, and of the rows that they are compared with."""
 
-_IDLE = {"source": ("exclude or only",)}
-"""Arguments of methods that would change nothing without one, though they can be built."""
+_EITHER = {"source": ("exclude or only",), "d3s": ("keep or share",)}
+"""Methods that need one of several arguments, each of which has a default."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def _missing(name: str, thing: Any, config: Mapping[str, Any]) -> tuple[str, ...
     """Return the required arguments that a config lacks."""
     if not isinstance(thing, type):
         return ()
-    if not config and name in _IDLE:
-        return _IDLE[name]
+    if not config and name in _EITHER:
+        return _EITHER[name]
     parameters = inspect.signature(thing).parameters.values()
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple(
