@@ -20,7 +20,7 @@ def plan(
         typer.Option(
             metavar="NAME|JSON",
             help='Compare this method, with its arguments: \'{"name": "band", "low_rate": 0.2}\'; may be given several '
-            "times. Default: all built-in ones.",
+            "times. Default: all, every built-in one.",
         ),
     ] = None,
     picture: Annotated[

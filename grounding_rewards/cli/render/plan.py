@@ -40,7 +40,8 @@ def _methods(plan: Plan) -> Table:
 
 def _overlaps(plan: Plan) -> Table:
     heads = [str(number) for number in range(1, len(plan.rows) + 1)]
-    table = layout.table(["", *heads], figures=heads)
+    table = layout.table(["", *heads], [""], figures=heads)
+    table.padding = 0  # a character between columns, for methods are many
     for number, (row, shares) in enumerate(zip(plan.rows, plan.overlap, strict=True), 1):
         layout.row(table, [f"{number} {row.method.name}", *map(in_per_cent, shares)])
     return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,9 @@ from grounding_rewards.pool.selection.filters import plain
 
 SELECTOR, ALLOCATION, CHOICE, REFERENCE = "selector", "allocation", "rollout choice", "reference"
 """Kinds of methods, and of the rows that they are compared with."""
+
+EVERYTHING = "all"
+"""Name for all built-in methods."""
 
 _EITHER = {"source": ("exclude or only",), "d3s": ("keep or share",)}
 """Methods that need one of several arguments, each of which has a default."""
@@ -58,8 +61,8 @@ def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]
     """Build methods for a comparison; those whose required arguments are missing only name them.
 
     Args:
-        specs: names, or mappings with ``name`` and arguments; a selector may also be code, ``module:attr``. Without
-            any, all built-in methods.
+        specs: names, or mappings with ``name`` and arguments; a selector may also be code, ``module:attr``. ``"all"``
+            stands for all built-in methods, and so does an empty list.
 
     Raises:
         PoolError: there is no method of a name, or it does not take its arguments.
@@ -68,13 +71,15 @@ def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]
     >>> [(each.name, each.kind, each.needs) for each in candidates(["learnability", {"name": "min_rollouts"}])]
     [('learnability', 'selector', ()), ('min_rollouts', 'selector', ('n',))]
     """
-    specs, selectors = list(specs), registry().selectors
-    if not specs:
-        return [_attempt(name, kind) for name, kind in _kinds(BUILT_IN["selectors"]).items()]
+    named = _kinds(registry().selectors)
+    chosen = list[Candidate]()
     try:
-        return list({each.label: each for each in (_named(spec, _kinds(selectors)) for spec in specs)}.values())
+        for spec in list(specs) or [EVERYTHING]:
+            chosen += _built_in() if spec == EVERYTHING else [_named(spec, named)]
     except RecursionError:  # specifications come from JSON, nested at will
         raise PoolError("method: is nested too deep") from None
+    built = {each.name for each in chosen if each.built is not None}
+    return list({each.label: each for each in chosen if each.built is not None or each.name not in built}.values())
 
 
 def _kinds(selectors: Iterable[str]) -> dict[str, str]:
@@ -96,11 +101,12 @@ def _named(spec: str | Mapping[str, Any], known: Mapping[str, str]) -> Candidate
     return _candidate(name, known[name], config)
 
 
-def _attempt(name: str, kind: str) -> Candidate:
-    try:
-        return _candidate(name, kind, {})
-    except GroundingRewardsError as error:  # an extra that is not installed, for one
-        return Candidate(name, kind, reason=str(error))
+def _built_in() -> Iterator[Candidate]:
+    for name, kind in _kinds(BUILT_IN["selectors"]).items():
+        try:
+            yield _candidate(name, kind, {})
+        except GroundingRewardsError as error:  # an extra that is not installed, for one
+            yield Candidate(name, kind, reason=str(error))
 
 
 def _candidate(name: str, kind: str, config: Mapping[str, Any]) -> Candidate:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.errors import PoolError
+from grounding_rewards.errors import GroundingRewardsError, PoolError
 from grounding_rewards.pool.allocation import allocate
 from grounding_rewards.pool.plan.candidates import ALLOCATION, CHOICE, REFERENCE, Candidate
 from grounding_rewards.pool.plan.measures import PASS_RATES, Measures, measures, overlaps
@@ -106,7 +106,7 @@ def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutC
             try:
                 weighed, number = _weighed(stats, method, rollouts, place)
             except (Exception, SystemExit) as error:  # one method is anybody's code, and must not end the others
-                method = replace(method, reason=" ".join(f"{error}".split()) or type(error).__name__)
+                method = replace(method, reason=_reason(error))
         if method.needs or method.reason:
             left_out.append(method)
         else:
@@ -151,6 +151,12 @@ def _weighed(
     if not weights.any():
         raise PoolError("keeps nothing: all weights are 0")
     return weights, number
+
+
+def _reason(error: BaseException) -> str:
+    """Return the message in one line; of a selector's own error without what ``select`` puts before it."""
+    own = error.__cause__ if isinstance(error.__cause__, GroundingRewardsError) else error
+    return " ".join(f"{own}".split()) or type(own).__name__
 
 
 def _places(stats: SampleStats, rollouts: RolloutColumns) -> Ints:

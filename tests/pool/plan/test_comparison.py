@@ -72,7 +72,7 @@ def test_a_bare_comparison_takes_every_built_in_method(made_up):
 
 
 def test_names_are_unique_over_the_kinds():
-    names = [*BUILT_IN["selectors"], *methods.ALLOCATIONS, *methods.ROLLOUT_CHOICES, "control", "next"]
+    names = [*BUILT_IN["selectors"], *methods.ALLOCATIONS, *methods.ROLLOUT_CHOICES, "control", "next", "all"]
     assert len(set(names)) == len(names)
 
 
@@ -113,6 +113,25 @@ def test_one_method_with_two_sets_of_arguments_is_two_methods(made_up):
     assert {label: row.rollouts for label, row in rows_of(made).items() if "first" in label} == {
         "first": 8, "first(keep=1)": 4,
     }  # fmt: skip
+
+
+def test_all_stands_for_every_built_in_method(made_up):
+    bare, more = candidates(), candidates(["all", {"name": "budget", "budget": 3}])
+    assert [each.label for each in candidates(["all"])] == [each.label for each in bare]
+    assert [each.label for each in more if each.name == "budget"] == ["budget(budget=3)"]
+    assert len(more) == len(bare)
+
+
+def test_a_selectors_own_error_is_the_reason(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from grounding_rewards.errors import PoolError\n"
+        "def picky(stats): raise PoolError('no sample has a\\n difficulty')\n"
+        "def broken(stats): raise KeyError('x')\n"
+    )
+    own = [{"name": f"{tmp_path}/own.py:{name}", "low": 0, "high": 1} for name in ("picky", "broken")]
+    picky, broken = compare(five(), candidates(own)).left_out
+    assert picky.reason == "no sample has a difficulty"
+    assert broken.reason == f"selector {tmp_path}/own.py:broken raised KeyError: 'x'"
 
 
 def test_what_a_caller_names_must_exist_and_fit(made_up):
