@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pool import peak, write
 
 from grounding_rewards.errors import GroundingRewardsError
@@ -28,7 +29,7 @@ from grounding_rewards.pool.plan.candidates import CHOICE, SELECTOR, Candidate, 
 
 PER_SAMPLE = 16
 SIZES = "1000000,10000000"
-COLUMNS = ("x_unit", "y_unit", "token_length", "entropy")
+COLUMNS = {"x_unit": pa.float64(), "y_unit": pa.float64(), "token_length": pa.int64(), "entropy": pa.float64()}
 BASE = ("stats", "stats --out", "plan")
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "d3s": {"share": 0.5},
