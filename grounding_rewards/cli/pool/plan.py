@@ -32,7 +32,7 @@ def plan(
     recipe: options.TargetRecipe = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON on stdout.")] = False,
 ) -> None:
-    """Show what each method of selection would keep of these rollouts, or weigh, side by side; nothing is drawn.
+    """Show side by side what each method of selection would keep of these rollouts, or weigh.
 
     Methods are selectors (`pool next --selector`), allocations of further rollouts (`pool allocate`) and choices of
     rollouts (`pool rollouts`). Each gives weights to samples: a selector its own, an allocation the number of further

@@ -98,7 +98,7 @@ def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutC
     ([0.667, 0.5, 1.0, 0.5], ('n',))
     """
     if not stats.n.any():
-        raise PoolError(f"{len(stats)} samples, and none has a scored rollout; expected one or more to compare methods")
+        raise PoolError("no sample has a scored rollout; expected one or more to compare methods")
     place = None if rollouts is None else _places(stats, rollouts)
     rows, weights, left_out = list[Row](), list[Floats](), list[Candidate]()
     for method in [*_references(), *methods]:

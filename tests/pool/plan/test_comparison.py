@@ -151,7 +151,7 @@ def test_what_a_caller_names_must_exist_and_fit(made_up):
 
 
 def test_without_a_measured_sample_there_is_nothing_to_compare():
-    with pytest.raises(PoolError, match="1 samples, and none has a scored rollout"):
+    with pytest.raises(PoolError, match="no sample has a scored rollout"):
         compare(sample_stats(["a"], [None]), candidates(["unsolved"]))
 
 
