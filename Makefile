@@ -49,6 +49,7 @@ bench: setup
 	$(BIN)/python benchmarks/adapters.py
 	$(BIN)/python benchmarks/pool.py
 	$(BIN)/python benchmarks/pool.py --large
+	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/next_round.py
 
 docs: setup

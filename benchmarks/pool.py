@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,12 @@ CHUNK = 62_500  # samples in a row group
 AGGREGATE = "SELECT max(sample_id), sum(acc) FROM read_parquet(?)"
 
 
-def write(path: Path, samples: int, rollouts: int, seed: int = 0) -> None:
-    """Rollouts of samples whose chances of being solved pile up at both ends."""
+def write(path: Path, samples: int, rollouts: int, seed: int = 0, more: Mapping[str, Any] | None = None) -> None:
+    """Rollouts of samples whose chances of being solved pile up at both ends; ``more`` columns by name and type."""
+    more = more or {}
     rng = np.random.default_rng(seed)
     kinds = {"sample_id": pa.string(), "round": pa.int64(), "rollout": pa.int64(), "source": pa.string()}
-    schema = pa.schema([*kinds.items(), ("total", pa.float64()), ("acc", pa.float64())])
+    schema = pa.schema([*kinds.items(), ("total", pa.float64()), ("acc", pa.float64()), *more.items()])
     sources = pa.array([f"source-{place}" for place in range(8)])
     with pq.ParquetWriter(path, schema) as writer:
         for start in range(0, samples, CHUNK):
@@ -55,6 +57,10 @@ def write(path: Path, samples: int, rollouts: int, seed: int = 0) -> None:
                 sources.take(pa.array(code % 8)),
                 total,
                 acc,
+                *(
+                    rng.integers(20, 500, len(code)) if pa.types.is_integer(kind) else rng.random(len(code))
+                    for kind in more.values()
+                ),
             ]
             writer.write_table(pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema))
 

@@ -26,6 +26,18 @@ ROLLOUT_CHOICES: Mapping[str, str] = {
 """Methods of ``pool rollouts``: module and class by name."""
 
 
+def class_of(name: Any, known: Mapping[str, str]) -> Any:
+    """Return the class of a method.
+
+    Raises:
+        PoolError: there is no method of this name.
+    """
+    if not isinstance(name, str) or name not in known:
+        raise PoolError(f"method: got {name!r:.80}{near(name, known) or '.'} There are: {', '.join(known)}")
+    module, _, kind = known[name].partition(":")
+    return getattr(import_module(f"grounding_rewards.pool.{module}"), kind)
+
+
 def method(spec: str | Mapping[str, Any], known: Mapping[str, str]) -> Any:
     """Build a method from its name, or a mapping with ``name`` and arguments.
 
@@ -37,11 +49,9 @@ def method(spec: str | Mapping[str, Any], known: Mapping[str, str]) -> Any:
         PoolError: there is no such method, or an argument is unknown, missing or does not fit.
     """
     config: dict[str, Any] = dict(spec) if isinstance(spec, Mapping) else {"name": spec}
-    name = config.pop("name", None)
-    if not isinstance(name, str) or name not in known:
-        raise PoolError(f"method: got {name!r:.80}{near(name, known) or '.'} There are: {', '.join(known)}")
-    module, _, kind = known[name].partition(":")
+    name: Any = config.pop("name", None)
+    kind = class_of(name, known)
     try:
-        return made(name, getattr(import_module(f"grounding_rewards.pool.{module}"), kind), config)
+        return made(name, kind, config)
     except RecipeError as error:
         raise PoolError(f"method {error}") from None

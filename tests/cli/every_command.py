@@ -21,6 +21,7 @@ COMMANDS = {
     "pool allocate": "rollouts.jsonl --method dars --out out.jsonl",
     "pool curriculum": f"rollouts.jsonl --stages {EXAMPLE} --out out",
     "pool next": "rollouts.jsonl --out out.parquet",
+    "pool plan": "rollouts.jsonl --picture out.png",
     "pool report": "rollouts.jsonl --out out",
     "pool score": "rows.jsonl --recipe gelato --out out",
     "pool stats": "rollouts.jsonl --out out.jsonl",

@@ -44,6 +44,7 @@ PICTURED = ("convert", "pictured.jsonl", "out.jsonl", "--for", "verl", "--target
 EXPLAINED = ("explain", "gelato", "--file", "rows.jsonl", "--row", "0")
 TARGET = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--image-size", "640,480")
 NEXT = ("pool", "next", "rollouts.jsonl", "--out", "out.jsonl")
+PLAN = ("pool", "plan", "rollouts.jsonl")
 UNSIZED = ("unsized.jsonl", "--response-space", "thousandths", "--image-root", "PLACE")
 ALLOCATE = ("pool", "allocate", "rollouts.jsonl", "--method", "dars", "--out", "out.jsonl")
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
@@ -177,6 +178,16 @@ CASES = {
         Case((*NEXT, "--data", "PLACE"), "samples.parquet", ".parquet"),
         Case((*NEXT, "--data", "PLACE"), "folder of samples"),
     ],
+    ("pool plan", "rollouts"): [
+        Case((*PLAN[:2], "PLACE", "--json"), "rollouts.jsonl", ".jsonl"),
+        Case((*PLAN[:2], "PLACE"), "stats.parquet", ".parquet"),
+        Case((*PLAN[:2], "PLACE"), "folder of rollouts"),
+    ],
+    ("pool plan", "method"): [
+        Case((*PLAN, "--method", '{"name": "PLACE:keep", "low": 0, "high": 1}', "--json"), "own.py", ".py")
+    ],
+    ("pool plan", "picture"): [Case((*PLAN, "--picture", "PLACE", "--json"), None, ".png")],
+    ("pool plan", "recipe"): [Case((*PLAN, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
     ("pool report", "inputs"): [
         Case(("pool", "report", "PLACE", "--out", "report", "--json"), "rollouts.jsonl", ".jsonl"),
         Case(("pool", "report", "PLACE", "--out", "report"), "stats.parquet", ".parquet"),

@@ -30,6 +30,7 @@ _COMMANDS = {
     "allocate": "allocate:allocate",
     "curriculum": "curriculum:curriculum",
     "next": "next:next_round",
+    "plan": "plan:plan",
     "report": "report:make_report",
     "score": "score:score_rollouts",
     "stats": "stats:stats",

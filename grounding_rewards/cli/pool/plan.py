@@ -1,0 +1,65 @@
+"""``grounding-rewards pool plan``: methods side by side on the same rollouts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.pool.specs import read_spec
+from grounding_rewards.cli.render.next import say_rounds
+
+
+def plan(
+    rollouts: options.Rollouts,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|JSON",
+            help='Compare this method, with its arguments: \'{"name": "band", "low_rate": 0.2}\'; may be given several '
+            "times. Default: all, every built-in one.",
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw it (.png, .svg, .pdf); needs the extra report.")
+    ] = None,
+    rounds: options.Rounds = None,
+    by: options.By = "source",
+    target_space: options.TargetSpace = None,
+    recipe: options.TargetRecipe = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON on stdout.")] = False,
+) -> None:
+    """Show side by side what each method of selection would keep of these rollouts, or weigh.
+
+    Methods are selectors (`pool next --selector`), allocations of further rollouts (`pool allocate`) and choices of
+    rollouts (`pool rollouts`). Each gives weights to samples: a selector its own, an allocation the number of further
+    rollouts, a choice that of kept ones. *kept* samples have a weight above 0; *effective* is the number of samples of
+    equal weight that would be as uneven; *never* and *no signal* are shares of the weight on never-solved samples, and
+    on samples whose totals are all alike; *mean p* is the weighted mean pass rate. The overlap of two methods is the
+    weight that they have in common, 100 % where they agree. For comparison, *control* is every measured sample, and
+    *next* what `pool next` draws without options.
+
+    A method that needs arguments is listed with their names, one that cannot run on these rollouts with the reason.
+    ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
+
+    Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.png`
+    """
+    from grounding_rewards.cli.render.plan import show
+    from grounding_rewards.pool.plan.files import plan_rollouts
+
+    compared, counted = plan_rollouts(
+        rollouts, [read_spec("--method", text) for text in method or ()], rounds=rounds, by=by,
+        target_space=target_space, recipe=options.target_recipe(recipe), picture=picture, reporting=terminal.REPORTING,
+    )  # fmt: skip
+    if rounds is None and counted:
+        say_rounds(len(rollouts), counted)
+    if as_json:
+        drawn = {} if picture is None else {"picture": str(picture)}
+        terminal.print_json({**compared.to_json(), **drawn, "warnings": terminal.warnings()})
+        return
+    show(compared)
+    if picture is not None:
+        sys.stderr.write(terminal.printable(f"picture written to {picture}") + "\n")

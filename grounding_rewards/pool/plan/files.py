@@ -1,0 +1,126 @@
+"""Comparison of methods on files of rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.plan import figure
+from grounding_rewards.pool.plan.candidates import CHOICE, Candidate, candidates
+from grounding_rewards.pool.plan.comparison import Plan, compare
+from grounding_rewards.pool.rollout_choice import RolloutColumns, read_columns
+from grounding_rewards.pool.run import open_measured
+from grounding_rewards.pool.stats_table import read_stats
+from grounding_rewards.pool.transitions.warnings import mixed
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.rollout_table import RolloutTable
+
+
+def plan_rollouts(
+    rollouts: Sequence[Path],
+    methods: Sequence[str | Mapping[str, Any]] = (),
+    *,
+    rounds: Collection[int] | None = None,
+    by: str = "source",
+    target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
+    picture: Path | None = None,
+    reporting: Reporting = SILENT,
+) -> tuple[Plan, list[int | None]]:
+    r"""Compare methods on rollouts, as ``grounding-rewards pool plan`` does.
+
+    Rollouts are read one by one only where a choice of rollouts can run.
+
+    Args:
+        rollouts: files and directories of rollouts, or one file of statistics.
+        methods: see ``candidates``.
+        rounds: the rounds that count; None for all.
+        by: see ``stats_of``, as for ``target_space`` and ``recipe``.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have.
+        picture: where to draw the comparison, .png, .svg or .pdf; None draws none.
+        reporting: takes warnings and progress.
+
+    Returns:
+        The comparison, and the rounds that count; none of statistics.
+
+    Raises:
+        PoolError: as of ``candidates``, ``stats_of`` and ``compare``.
+        PictureError: the picture cannot be drawn, or matplotlib is not installed.
+        TableError: a file cannot be read or written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "rollouts.jsonl")
+    ...     _ = file.write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "a", "acc": 0, "rollout": 1}\n')
+    ...     plan, _ = plan_rollouts([file], ["learnability", "unsolved"])
+    >>> [row.method.name for row in plan.rows]
+    ['control', 'next', 'learnability', 'unsolved']
+    """
+    chosen = candidates(methods)  # this and the next lines before the long work
+    asked = {"--round": rounds is not None, "--target-space": target_space, "--by": by != "source", "--recipe": recipe}
+    table = open_measured(rollouts, [option for option, value in asked.items() if value])
+    if picture is not None:
+        figure.check_picture(picture, [*rollouts, *(() if table is None else table.files)])
+    columns, counted = None, list[int | None]()
+    with reporting.progress("comparing methods") as advance:
+        if table is None:
+            stats = read_stats(rollouts[0])
+        else:
+            stats = stats_of(table, rounds=rounds, by=by, target_space=target_space, recipe=recipe, warn=reporting.warn)
+            advance(0.4)
+            chosen = [_checked(method, table) for method in chosen]
+            choices = [each for each in chosen if each.kind == CHOICE and each.built is not None and not each.reason]
+            columns, failed = _read(table, choices, rounds)
+            chosen = [replace(each, reason=failed.get(each.label, each.reason)) for each in chosen]
+            counted = list(table.rounds(rounds))
+            if text := mixed(table.temperatures(rounds)):
+                reporting.warn(text)
+        advance(0.6)
+        plan = compare(stats, chosen, columns)
+        if picture is not None:
+            figure.write_picture(plan, picture)
+    return plan, counted
+
+
+def _checked(method: Candidate, table: RolloutTable) -> Candidate:
+    """Give a choice of rollouts a reason where the table lacks a column that it needs."""
+    lacking = [name for name in getattr(method.built, "needs", ()) if method.kind == CHOICE and not _has(table, name)]
+    if not lacking:
+        return method
+    listed = ", ".join("clicks" if name == "answer" else f"column {name}" for name in lacking)
+    return replace(method, reason=f"the rollouts have no {listed}")
+
+
+def _has(table: RolloutTable, name: str) -> bool:
+    for columns in (["answer_key"], ["x_unit", "y_unit"]) if name == "answer" else ([name],):
+        try:
+            table.need(*columns)
+        except TableError:
+            continue
+        return True
+    return False
+
+
+def _read(
+    table: RolloutTable, choices: Sequence[Candidate], rounds: Collection[int] | None
+) -> tuple[RolloutColumns | None, dict[str, str]]:
+    """Read the columns that choices need, and return the reasons why some cannot run, by their labels."""
+    if not choices:
+        return None, {}
+    try:
+        return read_columns(table, {name for each in choices for name in each.built.needs}, rounds=rounds), {}
+    except (PoolError, TableError) as error:
+        failed = {each.label: str(error) for each in choices}
+    if len(choices) == 1:
+        return None, failed
+    # A wrong value in a column leaves out those alone that need it.
+    single = {label: why for each in choices for label, why in _read(table, [each], rounds)[1].items()}
+    able = [each for each in choices if each.label not in single]
+    return (_read(table, able, rounds)[0], single) if single else (None, failed)

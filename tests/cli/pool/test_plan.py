@@ -1,0 +1,102 @@
+"""``grounding-rewards pool plan``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grounding_rewards.plugins.builtins import BUILT_IN
+from tests.cli.command import write_rows
+from tests.pool.plan.made import ROWS, made_up
+
+__all__ = ["made_up"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    return write_rows(tmp_path / "r.jsonl", *ROWS)
+
+
+def test_methods_are_rows_of_a_table(run, made_up, file, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    chosen = ("band", "learnability", "further", "first", "short", "budget")
+    result = run("pool", "plan", file, *(word for name in chosen for word in ("--method", name)))
+    assert (result.code, result.err) == (0, "")
+    lines = [line.split() for line in result.out.splitlines()]
+    assert lines[0] == ["method", "kind", "kept", "rollouts", "effective", "never", "mean", "p", "no", "signal"]
+    assert lines[2:8] == [
+        ["1", "control", "reference", "4", "-", "4.0", "25.0", "%", "0.438", "50.0", "%"],
+        ["2", "next", "reference", "3", "-", "3.0", "33.3", "%", "0.250", "33.3", "%"],
+        ["3", "band", "selector", "2", "-", "2.0", "0.0", "%", "0.375", "0.0", "%"],
+        ["4", "learnability", "selector", "2", "-", "2.0", "0.0", "%", "0.393", "0.0", "%"],
+        ["5", "further", "allocation", "2", "4", "1.6", "75.0", "%", "0.062", "75.0", "%"],
+        ["6", "first", "rollout", "choice", "4", "8", "4.0", "25.0", "%", "0.438", "50.0", "%"],
+    ]
+    assert ["4", "learnability", "50", "67", "93", "100", "25", "50"] in lines
+    assert ["3", "band", "50", "67", "100", "93", "25", "50"] in lines
+    assert [line.rstrip() for line in result.out.splitlines()[-3:]] == [
+        "Not compared",
+        "short   rollout choice  the rollouts have no column token_length",
+        "budget  allocation      needs budget",
+    ]
+
+
+def test_a_bare_run_takes_every_method_and_fits(run, made_up, file, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    result = run("pool", "plan", file)
+    assert {*BUILT_IN["selectors"], "further", "budget", "first", "short", "raising"} <= set(result.out.split())
+    assert ["every", "selector", "needs", "selectors"] in [line.split() for line in result.out.splitlines()]
+    assert max(map(len, result.out.splitlines())) <= 100
+
+
+def test_json_is_the_same_as_the_table(run, made_up, file):
+    found = json.loads(run("pool", "plan", file, "--method", "first", "--method", "budget", "--json").out)
+    assert [each["name"] for each in found["methods"]] == ["control", "next", "first"]
+    assert (found["methods"][2]["kept"], found["methods"][2]["rollouts"], found["methods"][2]["mean_p"]) == (
+        4,
+        8,
+        0.4375,
+    )
+    assert found["methods"][0]["overlap"] == [1.0, 0.75, 1.0]
+    assert (found["left_out"][0]["name"], found["left_out"][0]["needs"]) == ("budget", ["budget"])
+    assert (found["samples"], found["warnings"]) == (5, [])
+
+
+def test_arguments_are_json(run, made_up, file):
+    result = run("pool", "plan", file, "--method", '{"name": "budget", "budget": 3}', "--method", "band")
+    assert "budget(budget=3)  allocation" in result.out
+    assert "Not compared" not in result.out
+
+
+def test_mistakes_are_one_line(run, made_up, file, tmp_path):
+    message = run.error("pool", "plan", file, "--method", "lernability")
+    assert message.startswith("method: got 'lernability'; did you mean 'learnability'? There are: band, ")
+    assert run.error("pool", "plan", file, "--method", '{"name": "budget"') == (
+        '--method: got \'{"name": "budget"\'; expected a name, or JSON such as {"name": "spread"}'
+    )
+    assert "low: expected a finite number" in run.error("pool", "plan", file, "--method", '{"name": "x", "low": NaN}')
+    assert "unknown argument 'low'" in run.error("pool", "plan", file, "--method", '{"name": "band", "low": 0.1}')
+    assert "a picture ends in .png, .svg, .pdf" in run.error("pool", "plan", file, "--picture", tmp_path / "p.jpg")
+    assert "there is no directory" in run.error("pool", "plan", file, "--picture", tmp_path / "no" / "p.png")
+    assert "lies in the input" in run.error("pool", "plan", tmp_path, "--picture", tmp_path / "p.png")
+    assert "no such file" in run.error("pool", "plan", tmp_path / "no.jsonl")
+    assert [each.name for each in tmp_path.iterdir()] == ["r.jsonl"]
+
+
+def test_a_picture_is_written_beside(run, file, tmp_path):
+    out = tmp_path / "plan.png"
+    result = run("pool", "plan", file, "--picture", out)
+    assert result.err == f"picture written to {out}\n"
+    assert out.read_bytes().startswith(b"\x89PNG")
+    found = json.loads(run("pool", "plan", file, "--picture", tmp_path / "plan.svg", "--json").out)
+    assert found["picture"] == str(tmp_path / "plan.svg")
+
+
+def test_rounds_and_temperatures_that_count_together_are_named(run, tmp_path):
+    rows = [{**row, "round": number, "temperature": number / 2} for row in ROWS for number in (1, 2)]
+    path = write_rows(tmp_path / "r.jsonl", *rows)
+    result = run("pool", "plan", path, "--method", "band")
+    assert "warning: rollouts at temperatures 0.5, 1 count together" in result.err
+    assert "note: rollouts of rounds 1, 2 count together; --round N chooses one" in result.err
+    assert run("pool", "plan", path, "--method", "band", "--round", 1).err == ""

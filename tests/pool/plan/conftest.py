@@ -1,0 +1,1 @@
+from tests.pool.plan.made import made_up as made_up

@@ -1,0 +1,194 @@
+"""Comparison of methods: figures worked out by hand, on five samples."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding_rewards.errors import PoolError, RecipeError
+from grounding_rewards.plugins.builtins import BUILT_IN
+from grounding_rewards.pool import SampleStats, methods, sample_stats
+from grounding_rewards.pool.plan import candidates, compare
+from tests.pool.plan.made import five, five_rollouts
+
+SELECTORS = ["unsolved", "learnability"]
+
+
+def rows_of(made):
+    return {row.method.label: row for row in made.rows}
+
+
+def test_each_row_has_the_figures_of_its_weights(made_up):
+    rows = rows_of(compare(five(), candidates([*SELECTORS, "further", "first"]), five_rollouts()))
+    figures = {
+        name: (row.measures.kept, row.rollouts, row.measures.zero_share, row.measures.mean_p, row.measures.effective)
+        for name, row in rows.items()
+    }
+    assert figures == {
+        "control": (4, None, 0.25, 0.4375, 4.0),
+        "next": (3, None, pytest.approx(1 / 3), 0.25, 3.0),
+        "unsolved": (4, None, 0.25, 0.25, 4.0),
+        "learnability": (2, None, 0.0, pytest.approx(11 / 28), 1.96),
+        "further": (2, 4, 0.75, 0.0625, 1.6),
+        "first": (4, 8, 0.25, 0.4375, 4.0),
+    }
+    signal = {name: row.measures.zero_signal_share for name, row in rows.items()}
+    third = pytest.approx(1 / 3)
+    assert signal == {
+        "control": 0.5, "next": third, "unsolved": third, "learnability": 0.0, "further": 0.75, "first": 0.5,
+    }  # fmt: skip
+    assert rows["control"].measures.by_pass_rate == (0.25, 0, 0.25, 0.25, 0, 0, 0.25, 0)
+    assert rows["unsolved"].measures.by_pass_rate == (0.25, 0, 0.25, 0.25, 0, 0, 0, 0.25)
+    assert rows["further"].measures.by_pass_rate == (0.75, 0, 0.25, 0, 0, 0, 0, 0)
+
+
+def test_overlap_is_the_weight_in_common(made_up):
+    made = compare(five(), candidates([*SELECTORS, "further", "first"]), five_rollouts())
+    third = 1 / 3
+    assert np.allclose(made.overlap, [
+        [1.0, 0.75, 0.75, 0.5, 0.5, 1.0],
+        [0.75, 1.0, 0.75, 2 * third, third + 0.25, 0.75],
+        [0.75, 0.75, 1.0, 0.5, 0.5, 0.75],
+        [0.5, 2 * third, 0.5, 1.0, 0.25, 0.5],
+        [0.5, third + 0.25, 0.5, 0.25, 1.0, 0.5],
+        [1.0, 0.75, 0.75, 0.5, 0.5, 1.0],
+    ])  # fmt: skip
+
+
+def test_a_bare_comparison_takes_every_built_in_method(made_up):
+    chosen = {each.name: each for each in candidates()}
+    assert set(chosen) == {*BUILT_IN["selectors"], "further", "budget", "first", "short", "raising"}
+    missing = ("budget", "every", "min_rollouts", "source")
+    assert {name: chosen[name].needs for name in missing} == {
+        "budget": ("budget",), "every": ("selectors",), "min_rollouts": ("n",), "source": ("exclude or only",),
+    }  # fmt: skip
+    kinds = {each.kind for each in chosen.values()}
+    assert kinds == {"selector", "allocation", "rollout choice"}
+
+
+def test_names_are_unique_over_the_kinds():
+    names = [*BUILT_IN["selectors"], *methods.ALLOCATIONS, *methods.ROLLOUT_CHOICES, "control", "next", "all"]
+    assert len(set(names)) == len(names)
+
+
+def test_methods_that_cannot_run_are_left_out_with_the_reason(made_up):
+    band = {"name": "band", "low_rate": 0.8, "high_rate": 0.9}
+    made = compare(five(), candidates(["raising", "budget", "min_rollouts", band, "mean_band"]), five_rollouts())
+    assert [row.method.name for row in made.rows] == ["control", "next", "mean_band"]
+    assert [(each.label, each.needs, each.reason) for each in made.left_out] == [
+        ("raising", (), r"'no\nnumber'"),
+        ("budget", ("budget",), ""),
+        ("min_rollouts", ("n",), ""),
+        ("band(low_rate=0.8, high_rate=0.9)", (), "keeps nothing: all weights are 0"),
+    ]
+
+
+def test_negative_weights_keep_nothing(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text("def less(stats): return [-0.5] * len(stats)\ndef same(stats): return [0.5] * len(stats)\n")
+    own = [{"name": f"{file}:{name}", "low": -1, "high": 1} for name in ("less", "same")]
+    made = compare(five(), candidates(own))
+    assert made.rows[-1].measures.kept == 5
+    assert [each.reason for each in made.left_out] == [
+        "keeps nothing: sample 'a' has the weight -0.5, and a pool is drawn by weights from 0"
+    ]
+
+
+def test_choices_need_rollouts(made_up):
+    (left,) = compare(five(), candidates(["first"])).left_out
+    assert left.reason == "needs rollouts; these are statistics of samples"
+    other = replace(five_rollouts(), sample_id=np.array(list("abcdf"), dtype=object))
+    with pytest.raises(PoolError, match="rollouts of sample 'f', of which there are no statistics"):
+        compare(five(), candidates(["first"]), other)
+
+
+def test_one_method_with_two_sets_of_arguments_is_two_methods(made_up):
+    specs = ["first", {"name": "first", "keep": 1}, "first"]
+    made = compare(five(), candidates(specs), five_rollouts())
+    assert {label: row.rollouts for label, row in rows_of(made).items() if "first" in label} == {
+        "first": 8, "first(keep=1)": 4,
+    }  # fmt: skip
+
+
+def test_all_stands_for_every_built_in_method(made_up):
+    bare, more = candidates(), candidates(["all", {"name": "budget", "budget": 3}])
+    assert [each.label for each in candidates(["all"])] == [each.label for each in bare]
+    assert [each.label for each in more if each.name == "budget"] == ["budget(budget=3)"]
+    assert len(more) == len(bare)
+
+
+def test_a_selectors_own_error_is_the_reason(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "from grounding_rewards.errors import PoolError\n"
+        "def picky(stats): raise PoolError('no sample has a\\n difficulty')\n"
+        "def broken(stats): raise KeyError('x')\n"
+    )
+    own = [{"name": f"{tmp_path}/own.py:{name}", "low": 0, "high": 1} for name in ("picky", "broken")]
+    picky, broken = compare(five(), candidates(own)).left_out
+    assert picky.reason == "no sample has a difficulty"
+    assert broken.reason == f"selector {tmp_path}/own.py:broken raised KeyError: 'x'"
+
+
+def test_what_a_caller_names_must_exist_and_fit(made_up):
+    with pytest.raises(PoolError, match=r"method: got 'furhter'; did you mean 'further'\? There are: band, "):
+        candidates(["furhter"])
+    with pytest.raises(PoolError, match=r"method: got None\. There are"):
+        candidates([{"n": 3}])
+    with pytest.raises(RecipeError, match="band: unknown argument 'low'"):
+        candidates([{"name": "band", "low": 0.2}])
+    with pytest.raises(PoolError, match="method first: unknown argument 'kept'"):
+        candidates([{"name": "first", "kept": 3}])
+    nested: object = "unsolved"
+    for _ in range(3000):
+        nested = {"name": "every", "selectors": [nested]}
+    with pytest.raises(PoolError, match="nested too deep"):
+        candidates([nested])
+
+
+def test_without_a_measured_sample_there_is_nothing_to_compare():
+    with pytest.raises(PoolError, match="no sample has a scored rollout"):
+        compare(sample_stats(["a"], [None]), candidates(["unsolved"]))
+
+
+def test_without_a_sometimes_solved_sample_there_is_no_next_pool():
+    made = compare(sample_stats(["a", "b"], [0, 1]), candidates(["unsolved"]))
+    assert [row.method.name for row in made.rows] == ["control", "unsolved"]
+    assert made.rows[0].measures.zero_signal_share is None  # without totals
+    assert made.left_out[0].reason.startswith("1 never-solved samples and no positive one left to train on")
+
+
+def test_json_has_everything(made_up):
+    plain = compare(five(), candidates(["further", "short", "budget"])).to_json()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert (plain["samples"], plain["measured"], plain["rollouts"]) == (5, 4, 18)
+    assert plain["methods"][2] == {
+        "name": "further", "kind": "allocation", "arguments": {}, "rollouts": 4, "kept": 2, "effective": 1.6,
+        "zero_share": 0.75, "mean_p": 0.0625, "zero_signal_share": 0.75,
+        "by_pass_rate": [0.75, 0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.0], "overlap": pytest.approx([0.5, 7 / 12, 1.0]),
+    }  # fmt: skip
+    assert plain["left_out"][1] == {
+        "name": "budget", "kind": "allocation", "arguments": {}, "needs": ["budget"], "reason": None,
+    }  # fmt: skip
+
+
+@given(counts=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=40), data=st.data())
+def test_the_order_of_samples_changes_nothing(counts, data):
+    n = np.array([max(pair) for pair in counts])
+    right = np.array([min(pair) for pair in counts])
+    if not n.any():
+        return
+    names = np.array([f"s{place}" for place in range(len(n))], dtype=object)
+    stats = SampleStats(names, n, right, lowest=np.where(right < n, 0.0, 1.0), highest=np.where(right > 0, 1.0, 0.0))
+    chosen = candidates(["unsolved", "learnability", "band"])
+    one, other = (compare(each, chosen) for each in (stats, stats.taken(data.draw(st.permutations(range(len(n)))))))
+    assert [row.method.name for row in one.rows] == [row.method.name for row in other.rows]
+    assert np.allclose(one.overlap, other.overlap)
+    for a, b in zip(one.rows, other.rows, strict=True):
+        assert a.measures.kept == b.measures.kept
+        assert np.allclose(a.measures.by_pass_rate, b.measures.by_pass_rate)
+        assert a.measures.effective == pytest.approx(b.measures.effective)
