@@ -12,7 +12,11 @@ from grounding_rewards.plugins.named import made
 ALLOCATIONS: Mapping[str, str] = {}
 """Methods of ``pool allocate``: module and class by name."""
 
-ROLLOUT_CHOICES: Mapping[str, str] = {}
+ROLLOUT_CHOICES: Mapping[str, str] = {
+    "d3s": "rollout_choice.variance:D3s",
+    "pods": "rollout_choice.variance:Pods",
+    "step_returns": "rollout_choice.step_returns:StepReturns",
+}
 """Methods of ``pool rollouts``: module and class by name."""
 
 

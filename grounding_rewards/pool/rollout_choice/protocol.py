@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,10 @@ class Choice:
 class RolloutChoice(Protocol):
     """Map from n rollouts to those of them that are kept."""
 
-    needs: ClassVar[tuple[str, ...]]
-    """Columns that a table must have, beside ``sample_id`` and ``acc``."""
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns that a table must have, beside ``sample_id`` and ``acc``."""
+        ...
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Return the rollouts to keep."""
