@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from enum import StrEnum
@@ -259,6 +260,40 @@ def marked(recipe: Recipe) -> dict[str, bool]:
 def unlabelled(recipe: Recipe) -> str:
     """Return the remark on the ``acc`` of a recipe that looks at no target."""
     return f"{recipe.name} compares nothing with targets: its acc does not say that a response is right"
+
+
+def named(option: str, text: str) -> str | dict[str, Any]:
+    """Read a name, or JSON with a name and arguments, from an option.
+
+    Raises:
+        PoolError: what begins like JSON is none, is no object, or holds a number that is not finite.
+    """
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        value = json.loads(text)
+        wrong = _infinite(value)
+    except (ValueError, RecursionError):
+        value, wrong = None, None
+    if not isinstance(value, dict):
+        raise PoolError(f'{option}: got {text!r:.80}; expected a name, or JSON such as {{"name": "{_SUCH[option]}"}}')
+    if wrong is not None:
+        raise PoolError(f"{option}: got {text!r:.80}; {wrong}: expected a finite number")
+    return value
+
+
+_SUCH = {"--selector": "spread", "--method": "pods"}
+
+
+def _infinite(value: Any) -> str | None:
+    """Return the key of the first NaN or infinite number; None without one."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        if isinstance(each, float) and not math.isfinite(each):
+            return str(key)
+        if (place := _infinite(each)) is not None:
+            return f"{key}.{place}"
+    return None
 
 
 def read_value(text: str) -> Any:

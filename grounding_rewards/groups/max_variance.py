@@ -114,8 +114,7 @@ def _first_of_equals(take: NDArray[np.bool_], value: Floats) -> NDArray[np.bool_
     """Take as many rows of each value of a group, but the first of them."""
     fresh = np.ones(value.shape, dtype=np.bool_)
     fresh[:, 1:] = value[:, 1:] != value[:, :-1]
-    fresh = fresh.ravel()
-    run = np.cumsum(fresh) - 1
+    run = np.cumsum(fresh.ravel()) - 1
     place = np.arange(len(run)) - np.flatnonzero(fresh)[run]
     first: NDArray[np.bool_] = place < np.bincount(run, weights=take.ravel())[run]
     return first.reshape(value.shape)

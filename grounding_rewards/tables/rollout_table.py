@@ -318,7 +318,7 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
 def _connected(*, ordered: bool) -> Any:
     """Return a connection; rows of a file come in their order where it is ``ordered``."""
     scratch = os.path.join(tempfile.gettempdir(), f"grounding-rewards-{uuid4().hex}")  # made where memory is short
-    config = {"memory_limit": MEMORY, "temp_directory": scratch, "preserve_insertion_order": ordered}
+    config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": scratch, "preserve_insertion_order": ordered}
     connection = duckdb.connect(config=config)
     # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
     connection.execute("SET disabled_optimizers = 'statistics_propagation'")

@@ -44,6 +44,15 @@ PICTURED = ("convert", "pictured.jsonl", "out.jsonl", "--for", "verl", "--target
 EXPLAINED = ("explain", "gelato", "--file", "rows.jsonl", "--row", "0")
 TARGET = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--image-size", "640,480")
 NEXT = ("pool", "next", "rollouts.jsonl", "--out", "out.jsonl")
+CHOOSE = (
+    "pool",
+    "rollouts",
+    "rollouts.jsonl",
+    "--method",
+    '{"name": "pods", "keep": 2, "of": "acc"}',
+    "--out",
+    "out.jsonl",
+)
 UNSIZED = ("unsized.jsonl", "--response-space", "thousandths", "--image-root", "PLACE")
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
 POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
@@ -167,6 +176,16 @@ CASES = {
         Case((*NEXT, "--data", "PLACE"), "samples.parquet", ".parquet"),
         Case((*NEXT, "--data", "PLACE"), "folder of samples"),
     ],
+    ("pool rollouts", "rollouts"): [
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:], "--json"), "rollouts.jsonl", ".jsonl"),
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:]), "rollouts.parquet", ".parquet"),
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:]), "folder of rollouts"),
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:]), "dumps"),
+    ],
+    ("pool rollouts", "out"): [
+        Case((*CHOOSE[:-1], "PLACE", "--json"), None, ".jsonl"),
+        Case((*CHOOSE[:-1], "PLACE"), None, ".parquet"),
+    ],
     ("pool report", "inputs"): [
         Case(("pool", "report", "PLACE", "--out", "report", "--json"), "rollouts.jsonl", ".jsonl"),
         Case(("pool", "report", "PLACE", "--out", "report"), "stats.parquet", ".parquet"),
@@ -213,6 +232,6 @@ CASES = {
 NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
-    "rule", "model", "id",
+    "rule", "model", "id", "method",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""

@@ -30,6 +30,7 @@ _COMMANDS = {
     "curriculum": "curriculum:curriculum",
     "next": "next:next_round",
     "report": "report:make_report",
+    "rollouts": "rollouts:choose",
     "score": "score:score_rollouts",
     "stats": "stats:stats",
     "temperature": "temperature:temperature",

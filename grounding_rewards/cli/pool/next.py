@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -125,7 +123,7 @@ def next_round(
             min_rollouts=min_rollouts,
             two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
             suspects=not keep_suspects, band=None if band is None else _band(band, confident),
-            selectors=[_selector(text) for text in selector or ()], limit=limit, control=control,
+            selectors=[options.named("--selector", text) for text in selector or ()], limit=limit, control=control,
             rounds=None if rounds is None else sorted(set(rounds)), by=by, target_space=target_space,
             recipe=options.target_recipe(recipe), data=data, id_column=id_column, split=split,
             reporting=terminal.REPORTING,
@@ -154,32 +152,6 @@ def _band(text: str, confident: bool) -> Band:
         return Band(float(low), float(high), confident=confident)
     except ValueError:  # RecipeError among them
         raise PoolError(f"--band: got {text!r:.80}; expected {expected}") from None
-
-
-def _selector(text: str) -> str | dict[str, Any]:
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        selector = json.loads(text)
-        wrong = _infinite(selector)
-    except (ValueError, RecursionError):
-        selector, wrong = None, None
-    if not isinstance(selector, dict):
-        raise PoolError(f'--selector: got {text!r:.80}; expected a name, or JSON such as {{"name": "spread"}}')
-    if wrong is not None:
-        raise PoolError(f"--selector: got {text!r:.80}; {wrong}: expected a finite number")
-    return selector
-
-
-def _infinite(value: Any) -> str | None:
-    """Return the key of the first NaN or infinite number; None without one."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        if isinstance(each, float) and not math.isfinite(each):
-            return str(key)
-        if (place := _infinite(each)) is not None:
-            return f"{key}.{place}"
-    return None
 
 
 _ARGUMENTS = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
@@ -22,6 +24,9 @@ def numbered(*columns: Ints) -> Ints:
     return codes
 
 
-def rewards_of(rollouts: RolloutColumns) -> Floats:
-    """Return the total of each rollout; NaN where it was not scored."""
-    return np.where(np.isnan(rollouts.acc), np.nan, rollouts.total)
+Reward = Literal["total", "acc"]
+
+
+def rewards_of(rollouts: RolloutColumns, of: Reward = "total") -> Floats:
+    """Return the total, or ``acc``, of each rollout; NaN where it was not scored."""
+    return rollouts.acc if of == "acc" else np.where(np.isnan(rollouts.acc), np.nan, rollouts.total)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.groups.max_variance import max_variance
 from grounding_rewards.groups.spread import EPSILON, normalised
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.grouping import numbered, rewards_of
+from grounding_rewards.pool.rollout_choice.grouping import Reward, numbered, rewards_of
 from grounding_rewards.pool.rollout_choice.protocol import Choice
 from grounding_rewards.verifiers.options import choice, number, wrong
 
@@ -20,32 +20,38 @@ Advantages = Literal["none", "kept", "all"]
 
 @dataclass(frozen=True)
 class Pods:
-    """Keep the rollouts of each group whose totals have the largest variance.
+    """Keep the rollouts of each group whose rewards have the largest variance.
 
     A group is the rollouts of a sample in a round. Of one with ``keep`` scored rollouts or fewer all stay, with equal
-    totals too; rollouts that were not scored never do.
+    rewards too; rollouts that were not scored never do.
 
     Args:
         keep: rollouts to keep of each group, 1 or more.
         advantages: a column ``advantage`` of those that are kept, A = (r - mean) / (std + 1e-6) with the unbiased
             standard deviation (of m - 1): over those of the group that are ``"kept"``, as a trainer computes it on what
             it gets, or over ``"all"`` of it; ``"none"`` writes no such column.
+        of: the reward, ``"total"``, or ``"acc"`` for tables without totals.
 
     Source: PODS (arXiv 2504.13818), from the paper's text; whether it centres on the subset is not stated there.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("total",)
-
     keep: int
     advantages: Advantages = "none"
+    of: Reward = "total"
 
     def __post_init__(self) -> None:
         _whole(self, "keep")
         choice(self, "advantages", Advantages)
+        choice(self, "of", Reward)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Columns that a table must have."""
+        return (self.of,)
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Return the rollouts to keep."""
-        rewards, group = rewards_of(rollouts), numbered(rollouts.sample, rollouts.round)
+        rewards, group = rewards_of(rollouts, self.of), numbered(rollouts.sample, rollouts.round)
         kept = np.flatnonzero(max_variance(rewards, group, self.keep))
         return Choice(kept, _advantages(rewards, group, kept, self.advantages))
 
@@ -55,7 +61,7 @@ class D3s:
     """Keep the rollouts of each batch whose advantages have the largest variance.
 
     Values are advantages within a group: A = (r - mean) / (std + 1e-6), with the unbiased standard deviation (of
-    m - 1), and 0 in groups whose totals do not differ, which are kept last. A group is the rollouts of a sample in a
+    m - 1), and 0 in groups whose rewards do not differ, which are kept last. A group is the rollouts of a sample in a
     round and in a train step. In a single group the choice is that of ``Pods``. Rollouts that were not scored are never
     kept. Exactly one of ``keep`` and ``share`` is needed.
 
@@ -65,6 +71,7 @@ class D3s:
         by: the batch: the whole ``"table"``, or each ``"train_step"``; rollouts without one make a batch of their own.
         advantages: the column ``advantage`` of those that are kept: over ``"all"`` of their group, by which they are
             chosen, over those that are ``"kept"``, or ``"none"``.
+        of: the reward, ``"total"`` or ``"acc"``.
 
     Source: D3S (arXiv 2509.22115), its sample level, from reviews of the paper; its schedules are not known.
     """
@@ -73,26 +80,27 @@ class D3s:
     share: float | None = None
     by: Literal["table", "train_step"] = "table"
     advantages: Advantages = "all"
+    of: Reward = "total"
 
     def __post_init__(self) -> None:
         if (self.keep is None) == (self.share is None):
-            expected = f"exactly one of keep and share; share is {self.share!r:.60}"
-            raise wrong(self, "keep", expected)
+            raise wrong(self, "keep", f"exactly one of keep and share; share is {self.share!r:.60}")
         if self.keep is not None:
             _whole(self, "keep")
         else:
             number(self, "share", 0.0, 1.0, above=True)
         choice(self, "by", Literal["table", "train_step"])
         choice(self, "advantages", Advantages)
+        choice(self, "of", Reward)
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Columns that a table must have."""
-        return ("total",) if self.by == "table" else ("total", "train_step")
+        return (self.of,) if self.by == "table" else (self.of, "train_step")
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Return the rollouts to keep."""
-        rewards = rewards_of(rollouts)
+        rewards = rewards_of(rollouts, self.of)
         group = numbered(rollouts.sample, rollouts.round, rollouts.train_step)
         step = rollouts.train_step if self.by == "train_step" else np.zeros(len(rollouts), dtype=np.int64)
         batch = numbered(step)

@@ -76,6 +76,11 @@ COMMANDS = {
     "next": (("next", "IN", "--out", "pool.jsonl", "--zero-share"), ("0.1", "--control"), ("0.2",)),
     "next other": (("next", "IN", "--out", "pool.jsonl"), None, ("--control",), ("--band", "0.3,0.7")),
     "stats": (("stats", "IN", "--out", "stats.jsonl"), ("--pass-at", "2")),
+    "rollouts": (
+        ("rollouts", "IN", "--out", "kept.jsonl", "--method"),
+        ('{"name":"pods","keep":1,"of":"acc"}',),
+        ('{"name":"pods","keep":2,"of":"acc"}',),
+    ),
     "curriculum": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), ("--seed", "1")),
     "weights": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), (), ("--weights",)),
 }

@@ -63,6 +63,14 @@ def test_pods_advantages_are_those_of_the_subset_or_of_the_group():
     assert of_all.columns["advantage"].round(4).tolist() == [1.5, -0.5, 0, 0]
 
 
+def test_verdicts_may_be_the_reward():
+    table = rollouts({"a": [0.2, 0.4, 0, 0.9, None]})
+    assert kept({"name": "pods", "keep": 2}, table) == [2, 3]
+    assert kept({"name": "pods", "keep": 2, "of": "acc"}, table) == [0, 2]
+    assert kept({"name": "d3s", "keep": 2, "of": "acc"}, table) == [0, 2]
+    assert method({"name": "pods", "keep": 2, "of": "acc"}, ROLLOUT_CHOICES).needs == ("acc",)
+
+
 @pytest.mark.parametrize(
     ("keep", "variance", "advantages"),
     [
@@ -126,6 +134,7 @@ def test_any_rollouts_are_kept_to_the_number_and_with_finite_advantages(groups, 
         ({"name": "pods", "keep": 0}, r"method pods: Pods\(keep=\): got 0; expected a whole number from 1"),
         ({"name": "pods", "keep": 1.5}, "got 1.5; expected a whole number"),
         ({"name": "pods", "keep": 2, "advantages": "some"}, "got 'some'; expected one of none, kept, all"),
+        ({"name": "pods", "keep": 2, "of": "hit"}, "got 'hit'; expected one of total, acc"),
         ("d3s", r"D3s\(keep=\): got None; expected exactly one of keep and share; share is None"),
         ({"name": "d3s", "keep": 2, "share": 0.5}, "expected exactly one of keep and share; share is 0.5"),
         ({"name": "d3s", "share": 0}, "got 0; expected a number above 0 to 1"),
