@@ -91,7 +91,8 @@ def read_columns(
 
     Args:
         table: rollouts; they need ``sample_id``, ``acc`` and each of ``columns``.
-        columns: columns to read beside ``acc``, ``round`` and ``rollout``: some of ``READ``, and ``answer``.
+        columns: columns to read beside ``acc``, ``round``, ``rollout`` and ``train_step``: some of ``READ``, and
+            ``answer``.
         rounds: the rounds that count; None for all.
 
     Raises:
@@ -127,12 +128,12 @@ def read_columns(
     return rollouts
 
 
-_OFTEN = ("round", "rollout")
+_OFTEN = ("round", "rollout", "train_step")
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.object_], Ints]:
     """Number the names of samples in the order of the names."""
-    coded = column.cast(pa.string()).dictionary_encode().unify_dictionaries().combine_chunks()
+    coded = column.cast(pa.string()).dictionary_encode().combine_chunks()  # chunks share one dictionary
     coded = coded if isinstance(coded, pa.DictionaryArray) else coded.chunk(0)
     names = np.array(coded.dictionary.to_pylist(), dtype=np.object_)
     order = np.argsort(names, kind="stable")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards._version import __version__
-from grounding_rewards.arrays import Ints
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.files import SCHEMA_VERSION
@@ -124,24 +123,26 @@ def counts(rollouts: RolloutColumns, kept: Ints) -> dict[str, dict[str, Any]]:
     group = numbered(rollouts.sample, rollouts.round)
     rewards = rollouts.acc if np.isnan(rollouts.total).all() else rewards_of(rollouts)
     figures = [
-        {
-            "rollouts": len(some),
-            "samples": int(np.count_nonzero(np.bincount(rollouts.sample[some]))),
-            "mean_p": _mean_p(rollouts.sample[some], rollouts.acc[some]),
-            "no_signal": _no_signal(group[some], rewards[some]),
-        }
-        for some in (np.arange(len(rollouts)), kept)
+        _figures(rollouts.sample, rollouts.acc, group, rewards),
+        _figures(rollouts.sample[kept], rollouts.acc[kept], group[kept], rewards[kept]),
     ]
     return {name: {"before": figures[0][name], "after": figures[1][name]} for name in figures[0]}
 
 
-def _mean_p(sample: Ints, acc: NDArray[np.float64]) -> float | None:
-    scored = ~np.isnan(acc)
-    n, right = np.bincount(sample[scored]), np.bincount(sample[scored], weights=acc[scored])
+def _figures(sample: Ints, acc: Floats, group: Ints, rewards: Floats) -> dict[str, Any]:
+    samples = int(np.count_nonzero(np.bincount(sample)))
+    return {
+        "rollouts": len(sample), "samples": samples, "mean_p": _mean_p(sample, acc),
+        "no_signal": _no_signal(group, rewards),
+    }  # fmt: skip
+
+
+def _mean_p(sample: Ints, acc: Floats) -> float | None:
+    n, right = np.bincount(sample, weights=~np.isnan(acc)), np.bincount(sample, weights=acc == 1.0)
     return float((right[n > 0] / n[n > 0]).mean()) if n.any() else None
 
 
-def _no_signal(group: Ints, rewards: NDArray[np.float64]) -> float | None:
+def _no_signal(group: Ints, rewards: Floats) -> float | None:
     groups = int(group.max(initial=-1)) + 1
     highest, lowest = np.full((2, groups), np.nan)  # fmax and fmin pass over NaN
     np.fmax.at(highest, group, rewards)
@@ -152,12 +153,15 @@ def _no_signal(group: Ints, rewards: NDArray[np.float64]) -> float | None:
 
 def _read(table: RolloutTable, choice: RolloutChoice) -> list[str]:
     """Return the columns to read: those of the choice, and totals for the counts where all files have them."""
-    totals = all("total" in each.columns for each in (*table.parquet, *table.rows))
+    files: list[Any] = [*table.parquet, *table.rows]
+    totals = all("total" in each.columns for each in files)
     return list(dict.fromkeys([*choice.needs, *(["total"] if totals else [])]))
 
 
 def _rounds(rollouts: RolloutColumns) -> list[int | None]:
-    return [None if number < 0 else int(number) for number in np.unique(rollouts.round)]
+    first, last = int(rollouts.round.min()), int(rollouts.round.max())
+    there = [first] if first == last else np.unique(rollouts.round).tolist()  # which sorts all
+    return [None if number < 0 else number for number in there]
 
 
 def _parameters(spec: str | Mapping[str, Any], choice: Any) -> dict[str, Any]:
