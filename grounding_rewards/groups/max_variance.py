@@ -17,6 +17,9 @@ _TIE = 1e-12
 _HALVED = 1e300
 """Beyond it differences of values may overflow."""
 
+_AT_ONCE = 1 << 18
+"""Rows whose sums are held at once, or those of one group."""
+
 
 def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.bool_]:
     """Return which rows to keep: of each group the m scored rows whose values have the largest population variance.
@@ -40,7 +43,7 @@ def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.
     >>> max_variance([1, 0, 0, 0, 0.5, 0.5], np.array([0, 0, 0, 0, 1, 1]), 2)
     array([ True,  True, False, False,  True,  True])
 
-    Source: PODS (arXiv 2504.13818): the lemma and the algorithm from the paper's text; ties are our own rule.
+    Source: PODS (arXiv 2504.13818), its lemma and algorithm, not its code; ties are our own rule.
     """
     value, group = np.asarray(values, dtype=np.float64), np.asarray(groups, dtype=np.int64)
     if value.ndim != 1 or value.shape != group.shape:
@@ -68,14 +71,16 @@ def _wanted(m: int | Ints, groups: int) -> Ints:
 def _alike(size: Ints, wanted: Ints) -> Iterator[tuple[Ints, int]]:
     """Yield the places, (groups, rows of each), of rows in the order of groups, and m, of groups alike in both numbers.
 
-    There are few kinds of groups: together they have no more rows than there are.
+    There are few kinds of groups: together they have no more rows than there are. Many groups of a kind come in parts.
     """
     start = np.cumsum(size) - size
     chosen = np.flatnonzero((wanted > 0) & (wanted < size))
     chosen = chosen[np.lexsort((wanted[chosen], size[chosen]))]
     change = np.flatnonzero((np.diff(size[chosen]) != 0) | (np.diff(wanted[chosen]) != 0)) + 1
     for some in np.split(chosen, change) if len(chosen) else ():
-        yield start[some, None] + np.arange(size[some[0]]), int(wanted[some[0]])
+        rows, m = int(size[some[0]]), int(wanted[some[0]])
+        for part in np.split(some, range(_AT_ONCE // rows or 1, len(some), _AT_ONCE // rows or 1)):
+            yield start[part, None] + np.arange(rows), m
 
 
 def _of_groups(value: Floats, m: int) -> NDArray[np.bool_]:

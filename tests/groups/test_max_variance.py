@@ -90,6 +90,13 @@ def test_one_call_is_a_call_for_each_group(rows, m):
         assert alone.sum() == min(m, (~np.isnan(numbers[of_group])).sum())
 
 
+def test_many_groups_are_chosen_as_one_is(monkeypatch):
+    numbers, groups = np.random.default_rng(0).random(60).round(1), np.arange(60) % 7
+    whole = max_variance(numbers, groups, 3)
+    monkeypatch.setattr("grounding_rewards.groups.max_variance._AT_ONCE", 10)
+    assert max_variance(numbers, groups, 3).tolist() == whole.tolist()
+
+
 @pytest.mark.parametrize("numbers", [[1e308, -1e308, 0.0, 5e307], [1e308, -1e308, 1e308], [5e-324, 0.0, 1e-323, 0.0]])
 def test_the_largest_and_the_smallest_floats(numbers):
     assert max(numbers) in chosen(numbers, 2)

@@ -32,7 +32,7 @@ class Pods:
             it gets, or over ``"all"`` of it; ``"none"`` writes no such column.
         of: the reward, ``"total"``, or ``"acc"`` for tables without totals.
 
-    Source: PODS (arXiv 2504.13818), from the paper's text; whether it centres on the subset is not stated there.
+    Source: PODS (arXiv 2504.13818), not its code; the column is our own form: code of others centres on the subset.
     """
 
     keep: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 
 import numpy as np
 import pyarrow as pa
@@ -146,6 +147,28 @@ def test_large_files_keep_their_order(run, tmp_path):
     kept(run, source, "--method", PODS, "--out", out)
     assert pq.read_table(out)["number"].to_numpy()[:4].tolist() == [0, 3, 8, 11]
     assert np.array_equal(pq.read_table(out)["number"].to_numpy(), number[np.isin(number % 8, (0, 3))])
+
+
+@pytest.mark.parametrize(
+    "spec", [PODS, '{"name": "d3s", "keep": 9}', '{"name": "d3s", "share": 0.4, "by": "train_step"}', "step_returns"]
+)
+def test_the_order_of_rows_changes_only_that_of_the_output(run, tmp_path, spec):
+    draw = random.Random(3)
+    rows = [
+        {"sample_id": f"s{step}", "trajectory": "t", "step": step, "rollout": number, "train_step": number % 2,
+         "acc": float(total > 0), "total": total}
+        for step in range(4) for number in range(6) for total in [draw.choice([0.0, 0.5, 1.0])]
+    ]  # fmt: skip
+    found = []
+    for _ in range(3):
+        draw.shuffle(rows)
+        out = tmp_path / "kept.jsonl"
+        kept(run, write_rows(tmp_path / "rollouts.jsonl", *rows), "--method", spec, "--out", out)
+        written = read_rows(out)
+        there = [row for row in rows if any(row.items() <= other.items() for other in written)]
+        assert [{name: row[name] for name in rows[0]} for row in written] == there
+        found.append(sorted(json.dumps(row, sort_keys=True) for row in written))
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize(
