@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
@@ -44,6 +44,10 @@ class _Stream:
         """Write text."""
         self._try(self._stream.write, text)
         return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write lines, which end as they are to end."""
+        self.write("".join(lines))
 
     def flush(self) -> None:
         """Flush the stream."""

@@ -17,11 +17,14 @@ ALLOCATIONS: Mapping[str, str] = {
 """Methods of ``pool allocate``: module and class by name."""
 
 ROLLOUT_CHOICES: Mapping[str, str] = {
+    "d3s": "rollout_choice.variance:D3s",
     "dart_proportional": "rollout_choice.dart:DartProportional",
     "dart_steps": "rollout_choice.dart:DartSteps",
     "dart_stored": "rollout_choice.dart:DartStored",
     "outcome_exploration": "rollout_choice.exploration:OutcomeExploration",
+    "pods": "rollout_choice.variance:Pods",
     "rorecomp": "rollout_choice.rorecomp:RoRecomp",
+    "step_returns": "rollout_choice.step_returns:StepReturns",
 }
 """Methods of ``pool rollouts``: module and class by name."""
 

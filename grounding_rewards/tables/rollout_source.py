@@ -21,12 +21,12 @@ from grounding_rewards.tables.without_columns import KeptColumns
 
 
 class LoggedTable:
-    """A trainer's log, or whatever else comes as rollouts in batches, as a table."""
+    """A trainer's log, or whatever else comes as rollouts in batches, as a table; with its ``verdicts`` or without."""
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Any, *, verdicts: bool = False) -> None:
         self.log, self.path = rows, Path(rows.path)
         # Scoring makes it anew, and a log whose verdicts cannot be read can be scored all the same.
-        self.columns = tuple(name for name in rows.columns if name != "acc")
+        self.columns = tuple(name for name in rows.columns if verdicts or name != "acc")
 
     @cached_property
     def schema(self) -> Any:
@@ -63,9 +63,11 @@ class RolloutFile:
     state: tuple[int, int]
 
     @classmethod
-    def of(cls, table: Table, gone: Collection[str], state: tuple[int, int], note: Note) -> RolloutFile:
-        """A table without the columns in ``gone``; ``note`` takes what becomes of others."""
-        kept = KeptColumns(table, {*COLUMNS, *gone}, {})
+    def of(
+        cls, table: Table, gone: Collection[str], state: tuple[int, int], note: Note, own: Collection[str] = COLUMNS
+    ) -> RolloutFile:
+        """A table without ``own`` columns and those in ``gone``; ``note`` takes what becomes of others."""
+        kept = KeptColumns(table, {*own, *gone}, {})
         if kept.schema is not None:
             types = {each.name: each.type for each in kept.schema}
             return cls(table, _count(table), kept, types, None, state)
@@ -170,9 +172,12 @@ def _as_text(value: Any) -> Any:
 
 def state_of(table: Table) -> tuple[int, int]:
     """Return the length of a table's files, and when they were last written to: equal where the table is the same."""
-    files = table.log.files if isinstance(table, LoggedTable) else getattr(table, "files", (table.path,))
+    # What is held in memory has no files.
+    files = (
+        getattr(table.log, "files", ()) if isinstance(table, LoggedTable) else getattr(table, "files", (table.path,))
+    )
     states = [os.stat(file) for file in files]
-    return sum(each.st_size for each in states), max(each.st_mtime_ns for each in states)
+    return sum(each.st_size for each in states), max((each.st_mtime_ns for each in states), default=0)
 
 
 _EXPECTED = {

@@ -14,7 +14,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -137,11 +137,10 @@ class RolloutTable:
         return self.query(f"SELECT {chosen} FROM {{rollouts}}{condition} ORDER BY {order}", wanted, parameters)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of all rows, file by file; null in those that a file lacks."""
+        """Some columns of all rows, file by file and in the order of each; null in those that a file lacks."""
         for parquet in self.parquet:
-            cursor = self._connection.cursor()  # which must outlive what it reads
-            yield from _batches(cursor, parquet.sql(columns))
-            cursor.close()
+            with closing(_connected(ordered=True)) as connection, self._readable():
+                yield from _batches(connection, parquet.sql(columns))
         for rows in self.rows:
             yield from rows.batches(columns)
 
@@ -238,16 +237,7 @@ class RolloutTable:
 
     @cached_property
     def _connection(self) -> Any:
-        scratch = os.path.join(tempfile.gettempdir(), f"grounding-rewards-{uuid4().hex}")  # made where memory is short
-        config: dict[str, Any] = {
-            "memory_limit": MEMORY,
-            "temp_directory": scratch,
-            "preserve_insertion_order": False,  # which takes memory; queries order their rows themselves
-        }
-        connection = duckdb.connect(config=config)
-        # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
-        connection.execute("SET disabled_optimizers = 'statistics_propagation'")
-        return connection
+        return _connected(ordered=False)  # order takes memory; queries order their rows themselves
 
     def _run(self, sql: str) -> None:
         with self._readable():
@@ -323,6 +313,16 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
             rows.append(JsonRollouts(table))
     if len(parquet) + len(rows) == before:
         raise NoRowsError(f"{path}: no rollouts are there; expected files that end in .parquet or .jsonl")
+
+
+def _connected(*, ordered: bool) -> Any:
+    """Return a connection; rows of a file come in their order where it is ``ordered``."""
+    scratch = os.path.join(tempfile.gettempdir(), f"grounding-rewards-{uuid4().hex}")  # made where memory is short
+    config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": scratch, "preserve_insertion_order": ordered}
+    connection = duckdb.connect(config=config)
+    # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    return connection
 
 
 def _some(batches: Iterator[Any]) -> list[Any]:

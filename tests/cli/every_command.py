@@ -23,6 +23,7 @@ COMMANDS = {
     "pool next": "rollouts.jsonl --out out.parquet",
     "pool plan": "rollouts.jsonl --picture out.png",
     "pool report": "rollouts.jsonl --out out",
+    "pool rollouts": """rollouts.jsonl --method {"name":"pods","keep":2,"of":"acc"} --out out.jsonl""",
     "pool score": "rows.jsonl --recipe gelato --out out",
     "pool stats": "rollouts.jsonl --out out.jsonl",
     "pool temperature": "1=rollouts.jsonl 1.4=warmer.jsonl",

@@ -45,6 +45,15 @@ EXPLAINED = ("explain", "gelato", "--file", "rows.jsonl", "--row", "0")
 TARGET = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--image-size", "640,480")
 NEXT = ("pool", "next", "rollouts.jsonl", "--out", "out.jsonl")
 PLAN = ("pool", "plan", "rollouts.jsonl")
+CHOOSE = (
+    "pool",
+    "rollouts",
+    "rollouts.jsonl",
+    "--method",
+    '{"name": "pods", "keep": 2, "of": "acc"}',
+    "--out",
+    "out.jsonl",
+)
 UNSIZED = ("unsized.jsonl", "--response-space", "thousandths", "--image-root", "PLACE")
 ALLOCATE = ("pool", "allocate", "rollouts.jsonl", "--method", "dars", "--out", "out.jsonl")
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
@@ -188,6 +197,16 @@ CASES = {
     ],
     ("pool plan", "picture"): [Case((*PLAN, "--picture", "PLACE", "--json"), None, ".png")],
     ("pool plan", "recipe"): [Case((*PLAN, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("pool rollouts", "rollouts"): [
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:], "--json"), "rollouts.jsonl", ".jsonl"),
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:]), "rollouts.parquet", ".parquet"),
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:]), "folder of rollouts"),
+        Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:]), "dumps"),
+    ],
+    ("pool rollouts", "out"): [
+        Case((*CHOOSE[:-1], "PLACE", "--json"), None, ".jsonl"),
+        Case((*CHOOSE[:-1], "PLACE"), None, ".parquet"),
+    ],
     ("pool report", "inputs"): [
         Case(("pool", "report", "PLACE", "--out", "report", "--json"), "rollouts.jsonl", ".jsonl"),
         Case(("pool", "report", "PLACE", "--out", "report"), "stats.parquet", ".parquet"),

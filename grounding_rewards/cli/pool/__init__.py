@@ -32,6 +32,7 @@ _COMMANDS = {
     "next": "next:next_round",
     "plan": "plan:plan",
     "report": "report:make_report",
+    "rollouts": "rollouts:choose",
     "score": "score:score_rollouts",
     "stats": "stats:stats",
     "temperature": "temperature:temperature",

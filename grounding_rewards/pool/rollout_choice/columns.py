@@ -133,7 +133,7 @@ _OFTEN = ("round", "rollout", "train_step")
 
 def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.object_], Ints]:
     """Number the names of samples in the order of the names."""
-    coded = column.cast(pa.string()).dictionary_encode().unify_dictionaries().combine_chunks()
+    coded = column.cast(pa.string()).dictionary_encode().combine_chunks()  # chunks share one dictionary
     coded = coded if isinstance(coded, pa.DictionaryArray) else coded.chunk(0)
     names = np.array(coded.dictionary.to_pylist(), dtype=np.object_)
     order = np.argsort(names, kind="stable")

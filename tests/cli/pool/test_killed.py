@@ -77,6 +77,11 @@ COMMANDS = {
     "next other": (("next", "IN", "--out", "pool.jsonl"), None, ("--control",), ("--band", "0.3,0.7")),
     "allocate": (("allocate", "IN", "--out", "more.jsonl", "--method"), ("dars",), ('{"name": "dart", "cut": 2}',)),
     "stats": (("stats", "IN", "--out", "stats.jsonl"), ("--pass-at", "2")),
+    "rollouts": (
+        ("rollouts", "IN", "--out", "kept.jsonl", "--method"),
+        ('{"name":"pods","keep":1,"of":"acc"}',),
+        ('{"name":"pods","keep":2,"of":"acc"}',),
+    ),
     "curriculum": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), ("--seed", "1")),
     "weights": (("curriculum", "IN", "--stages", "STAGES", "--out", "out"), (), ("--weights",)),
 }

@@ -47,6 +47,24 @@ def test_steps_of_the_trainer_are_read_where_a_table_has_them(tmp_path):
     assert read_columns(table(tmp_path / "r.jsonl", ROWS), ()).train_step.tolist() == [-1] * 4
 
 
+def test_rows_are_numbered_in_the_order_of_large_files(tmp_path):
+    """Row groups are read by several threads at once."""
+    file, rows = tmp_path / "r.parquet", 400_000
+    numbers = np.arange(rows, dtype=np.float64)
+    pq.write_table(
+        pa.table({"sample_id": ["a"] * rows, "acc": [1.0] * rows, "total": numbers}), file, row_group_size=5000
+    )
+    rollouts = read_columns(open_rollouts([file, write_one(tmp_path / "s.jsonl")]))
+    assert np.array_equal(rollouts.row, np.arange(rows + 1))
+    assert np.array_equal(rollouts.total[:-1], numbers)
+
+
+def write_one(file: Path) -> Path:
+    """Write one rollout of another sample."""
+    file.write_text(json.dumps({"sample_id": "b", "acc": 1, "total": 1}) + "\n")
+    return file
+
+
 def test_one_round_of_several(tmp_path):
     rollouts = read_columns(table(tmp_path / "r.jsonl", ROWS), ["total"], rounds=[2])
     assert (rollouts.sample_id.tolist(), rollouts.sample.tolist(), rollouts.row.tolist()) == (["a"], [0], [1])

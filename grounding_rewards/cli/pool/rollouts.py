@@ -1,0 +1,71 @@
+"""``grounding-rewards pool rollouts``: some rollouts of a table, by a method of choice."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.pool.specs import read_spec
+from grounding_rewards.cli.render.next import say_rounds
+from grounding_rewards.pool.report.wording import percent
+
+
+def choose(
+    rollouts: options.Rollouts,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME|JSON",
+            help='The method, by name or as JSON with its arguments, such as \'{"name": "pods", "keep": 4}\'; a name '
+            "that is unknown lists all.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
+    rounds: options.Rounds = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
+) -> None:
+    """Choose among the rollouts of a table: those whose rewards differ most, or those of another method.
+
+    FILE has the rows of ROLLOUTS that the method keeps, in their order and with every column as it was, and the columns
+    that the method adds; a column of that name must not be there. It is a rollout table again. `FILE.manifest.json` has
+    the method with all arguments, counts before and after, and the hashes of inputs and output, and no clock. Both
+    appear whole or not at all, the manifest last.
+
+    A group is the rollouts of a sample in a round. Rollouts that were not scored are never chosen by their rewards.
+    docs/methods has a page for each method.
+
+    Example: `grounding-rewards pool rollouts DIR --method '{"name": "pods", "keep": 4}' --out kept.parquet`
+    """
+    from grounding_rewards.pool.rollout_choice.files import choose_rollouts, manifest_of
+
+    spec = read_spec("--method", method)
+    manifest = choose_rollouts(
+        rollouts, spec, out, rounds=None if rounds is None else sorted(set(rounds)), reporting=terminal.REPORTING
+    )  # fmt: skip
+    if manifest["rounds"] == [None]:
+        say_rounds(len(rollouts), [None])
+    if as_json:
+        paths = {"out": str(out), "manifest": str(manifest_of(out))}
+        terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
+    else:
+        sys.stderr.writelines(f"{terminal.printable(line)}\n" for line in _lines(manifest, out))
+
+
+def _lines(manifest: Mapping[str, Any], out: Path) -> list[str]:
+    def change(name: str) -> str:
+        return " to ".join(percent(manifest[name][when]) for when in ("before", "after"))
+
+    rollouts, samples = manifest["rollouts"], manifest["samples"]
+    lines = [
+        f"{rollouts['after']} of {rollouts['before']} rollouts, of {samples['after']} of {samples['before']} samples, "
+        f"written to {out}",
+        f"  mean pass rate       {change('mean_p')}",
+        f"  groups, no signal    {change('no_signal')}",
+    ]
+    return [*lines, f"  new columns          {', '.join(manifest['columns'])}"] if manifest["columns"] else lines

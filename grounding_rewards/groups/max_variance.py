@@ -1,0 +1,125 @@
+"""Subsets of the largest variance: the m rows of each group whose values differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.groups.spread import Codes
+
+_TIE = 1e-12
+"""Variances that differ by no more than this share are equal: their sums are rounded."""
+
+_HALVED = 1e300
+"""Beyond it differences of values may overflow."""
+
+_AT_ONCE = 1 << 18
+"""Rows whose sums are held at once, or those of one group."""
+
+
+def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.bool_]:
+    """Return which rows to keep: of each group the m scored rows whose values have the largest population variance.
+
+    An optimum is always the j lowest values and the m - j highest ones, for some j from 0 to m. So values are sorted,
+    and each j is tried by prefix sums of v and v²: Var = Q / m - (S / m)². That takes time n log n.
+
+    Of several j the smallest is taken, of equal values the first rows. A group with m scored rows or fewer keeps them
+    all. Values are shifted and scaled to a width of 1 first, group by group, which changes no optimum.
+
+    Args:
+        values: (n,) numbers; NaN where a row was not scored, which is never kept.
+        groups: (n,) the group of each row, numbered from 0.
+        m: rows to keep of each group, 0 or more; or (g,) one number for each group.
+
+    Raises:
+        RecipeError: a value is infinite, lengths differ, or a number of rows is not a whole one of 0 or more.
+
+    >>> max_variance([0, 0.1, 0.5, 0.9, 1], np.zeros(5, dtype=int), 3)  # as large as that of 0, 0.1 and 1
+    array([ True, False, False,  True,  True])
+    >>> max_variance([1, 0, 0, 0, 0.5, 0.5], np.array([0, 0, 0, 0, 1, 1]), 2)
+    array([ True,  True, False, False,  True,  True])
+
+    Source: PODS (arXiv 2504.13818), its lemma and algorithm, not its code; ties are our own rule.
+    """
+    value, group = np.asarray(values, dtype=np.float64), np.asarray(groups, dtype=np.int64)
+    if value.ndim != 1 or value.shape != group.shape:
+        raise RecipeError(f"values, groups: got {value.shape} and {group.shape}; expected one of each for every row")
+    for row in np.flatnonzero(np.isinf(value))[:1]:
+        raise RecipeError(f"values: row {row} has {value[row]}; expected a finite number, or NaN without one")
+    wanted = _wanted(m, int(group.max(initial=-1)) + 1)
+    rows = np.flatnonzero(~np.isnan(value))
+    rows = rows[np.argsort(group[rows], kind="stable")]
+    size = np.bincount(group[rows], minlength=len(wanted))
+    kept = np.zeros(len(value), dtype=np.bool_)
+    kept[rows] = (size <= wanted)[group[rows]]
+    for places, m_here in _alike(size, wanted):
+        kept[rows[places]] = _of_groups(value[rows[places]], m_here)
+    return kept
+
+
+def _wanted(m: int | Ints, groups: int) -> Ints:
+    wanted = np.asarray(m)
+    if wanted.shape not in ((), (groups,)) or wanted.dtype.kind not in "iu" or (wanted < 0).any():
+        raise RecipeError(f"m: got {m!r:.60}; expected a whole number of 0 or more, or one for each of {groups} groups")
+    return np.broadcast_to(wanted, groups).astype(np.int64)
+
+
+def _alike(size: Ints, wanted: Ints) -> Iterator[tuple[Ints, int]]:
+    """Yield the places, (groups, rows of each), of rows in the order of groups, and m, of groups alike in both numbers.
+
+    There are few kinds of groups: together they have no more rows than there are. Many groups of a kind come in parts.
+    """
+    start = np.cumsum(size) - size
+    chosen = np.flatnonzero((wanted > 0) & (wanted < size))
+    chosen = chosen[np.lexsort((wanted[chosen], size[chosen]))]
+    change = np.flatnonzero((np.diff(size[chosen]) != 0) | (np.diff(wanted[chosen]) != 0)) + 1
+    for some in np.split(chosen, change) if len(chosen) else ():
+        rows, m = int(size[some[0]]), int(wanted[some[0]])
+        for part in np.split(some, range(_AT_ONCE // rows or 1, len(some), _AT_ONCE // rows or 1)):
+            yield start[part, None] + np.arange(rows), m
+
+
+def _of_groups(value: Floats, m: int) -> NDArray[np.bool_]:
+    """Return (groups, rows) marks of the rows to keep, m of each group."""
+    order = np.argsort(value, axis=1, kind="stable")
+    value = np.take_along_axis(value, order, axis=1)
+    marks = np.empty(value.shape, dtype=np.bool_)
+    np.put_along_axis(marks, order, _first_of_equals(_ends(value, m), value), axis=1)
+    return marks
+
+
+def _ends(value: Floats, m: int) -> NDArray[np.bool_]:
+    """Mark the j lowest and m - j highest of sorted (groups, rows) values, with the best j of each group."""
+    value = value / 2 if np.abs(value[:, [0, -1]]).max() > _HALVED else value
+    width = value[:, -1:] - value[:, :1]
+    unit = (value - value[:, :1]) / np.where(width > 0, width, 1.0)
+    unit -= unit.mean(axis=1, keepdims=True)
+    sums, squares = _of_ends(unit, m), _of_ends(unit**2, m)
+    variance = squares / m - (sums / m) ** 2
+    best = variance.max(axis=1, keepdims=True)
+    j = np.argmax(variance >= best - _TIE * np.abs(best), axis=1)[:, None]  # the first that is as large
+    place = np.arange(value.shape[1])
+    marks: NDArray[np.bool_] = (place < j) | (place >= len(place) - m + j)
+    return marks
+
+
+def _of_ends(value: Floats, m: int) -> Floats:
+    """Return (groups, m + 1) sums of the j first and the m - j last values, for j from 0 to m."""
+    prefix = np.zeros((len(value), value.shape[1] + 1))
+    np.cumsum(value, axis=1, out=prefix[:, 1:])
+    sums: Floats = prefix[:, : m + 1] + prefix[:, -1:] - prefix[:, -m - 1 :]
+    return sums
+
+
+def _first_of_equals(take: NDArray[np.bool_], value: Floats) -> NDArray[np.bool_]:
+    """Take as many rows of each value of a group, but the first of them."""
+    fresh = np.ones(value.shape, dtype=np.bool_)
+    fresh[:, 1:] = value[:, 1:] != value[:, :-1]
+    run = np.cumsum(fresh.ravel()) - 1
+    place = np.arange(len(run)) - np.flatnonzero(fresh)[run]
+    first: NDArray[np.bool_] = place < np.bincount(run, weights=take.ravel())[run]
+    return first.reshape(value.shape)

@@ -1,0 +1,105 @@
+"""Returns of steps in trajectories, and advantages made of them, as columns of a rollout table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from grounding_rewards.arrays import Ints
+from grounding_rewards.errors import PoolError
+from grounding_rewards.groups.returns import GAMMA, step_and_episode_advantages, step_returns
+from grounding_rewards.groups.spread import EPSILON
+from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
+from grounding_rewards.pool.rollout_choice.grouping import numbered, rewards_of
+from grounding_rewards.pool.rollout_choice.protocol import Choice
+from grounding_rewards.verifiers.options import is_number, number, wrong
+
+
+@dataclass(frozen=True)
+class StepReturns:
+    """Keep every scored rollout, with columns ``step_return`` and ``advantage`` of its place in a trajectory.
+
+    R(t) = r(t) + gamma · R(t + 1) where step t is right (``acc``) and its attempt has a scored step t + 1, else r(t);
+    A = w_e · A_episode + w_s · A_step, as of ``groups.returns``. The k-th rollout of each step of a trajectory, by its
+    number within its round, is of the k-th attempt at it; so every step of a trajectory has as many rollouts a round.
+    A rollout that was not scored is left out and ends the sum of the step before it.
+
+    Args:
+        gamma: the discount, 0 to 1.
+        episode_weight: w_e.
+        step_weight: w_s.
+        epsilon: added to standard deviations, above 0.
+
+    Source: UI-S1 (MobileAgent 11cea57), from its published code; how rollouts make attempts is our own form.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("total", "trajectory", "step")
+
+    gamma: float = GAMMA
+    episode_weight: float = 1.0
+    step_weight: float = 1.0
+    epsilon: float = EPSILON
+
+    def __post_init__(self) -> None:
+        number(self, "gamma", 0.0, 1.0)
+        for name in ("episode_weight", "step_weight"):
+            if not is_number(getattr(self, name)):
+                raise wrong(self, name, "a number that is finite")
+        number(self, "epsilon", above=True)
+
+    def __call__(self, rollouts: RolloutColumns) -> Choice:
+        """Return all scored rollouts, with their columns.
+
+        Raises:
+            PoolError: a rollout has no trajectory or step, two samples are the same step of a trajectory, or its steps
+                have different numbers of rollouts.
+        """
+        _check_places(rollouts)
+        trajectory = numbered(rollouts.trajectory, rollouts.round)
+        place = numbered(trajectory, rollouts.step)
+        _check_samples(rollouts, place)
+        attempt = _attempts(rollouts, trajectory, place)
+        rewards = rewards_of(rollouts)
+        kept = np.flatnonzero(~np.isnan(rewards))
+        names = trajectory[kept], rollouts.step[kept], attempt[kept]
+        returns = step_returns(rewards[kept], rollouts.acc[kept], *names, gamma=self.gamma)
+        advantages = step_and_episode_advantages(
+            returns, *names, episode_weight=self.episode_weight, step_weight=self.step_weight, epsilon=self.epsilon
+        )  # fmt: skip
+        return Choice(kept, {"step_return": returns, "advantage": advantages})
+
+
+def _check_places(rollouts: RolloutColumns) -> None:
+    for name, column in (("trajectory", rollouts.trajectory), ("step", rollouts.step)):
+        for row in np.flatnonzero(column < 0)[:1]:
+            raise PoolError(f"{rollouts.named(row)}: got no {name}; expected one in each rollout for step returns")
+
+
+def _check_samples(rollouts: RolloutColumns, place: Ints) -> None:
+    """Check that a step of a trajectory is one sample."""
+    first = np.zeros(place.max(initial=-1) + 1, dtype=np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]  # the first row of each comes last
+    for row in np.flatnonzero(rollouts.sample != rollouts.sample[first[place]])[:1]:
+        raise PoolError(
+            f"{rollouts.named(row)} and {rollouts.named(first[place[row]])} are both step {rollouts.step[row]} of one "
+            "trajectory; expected one sample for each step"
+        )
+
+
+def _attempts(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> Ints:
+    """Return the number of earlier rollouts of the same step, which is that of the attempt."""
+    order = np.argsort(place, kind="stable")  # rollouts are in the order of their numbers
+    count = np.bincount(place)
+    most = np.zeros(len(count), dtype=np.int64)
+    np.maximum.at(most, trajectory, count[place])
+    for row in np.flatnonzero(count[place] < most[trajectory])[:1]:
+        raise PoolError(
+            f"{rollouts.named(row)}: step {rollouts.step[row]} of its trajectory has {count[place[row]]} rollouts in "
+            f"round {rollouts.round[row]}, another one {most[trajectory[row]]}; expected as many of each step, so that "
+            "the k-th of each are one attempt"
+        )
+    attempt = np.empty(len(place), dtype=np.int64)
+    attempt[order] = np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count)
+    return attempt

@@ -1,0 +1,222 @@
+"""``pool rollouts``: literal choices, every column as it was, and inputs and outputs that do not fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.tables.recorder import RolloutRecorder
+from grounding_rewards.tables.rollout_table import open_rollouts
+from tests.cli.command import names, read_rows, write_rows
+
+PODS = '{"name": "pods", "keep": 2}'
+ROWS = [
+    {"sample_id": "b", "round": 1, "rollout": 0, "acc": 1, "total": 0.5, "extra": {"k": [1]}, "note": None},
+    {"sample_id": "a", "round": 1, "rollout": 0, "acc": 1, "total": 1.0, "target": {"bbox": [1, 2, 3, 4]}},
+    {"sample_id": "a", "round": 1, "rollout": 1, "acc": 1, "total": 0.75, "response": "(1, 2)"},
+    {"sample_id": "a", "round": 1, "rollout": 2, "acc": None, "total": None},
+    {"sample_id": "a", "round": 1, "rollout": 3, "acc": 0, "total": 0.0},
+    {"sample_id": "a", "round": 2, "rollout": 0, "acc": 0, "total": 0.0},
+]
+COUNTS = {
+    "rollouts": {"before": 6, "after": 4},
+    "samples": {"before": 2, "after": 2},
+    "mean_p": {"before": 0.75, "after": pytest.approx((1 + 1 / 3) / 2)},
+    "no_signal": {"before": pytest.approx(2 / 3), "after": pytest.approx(2 / 3)},
+}
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_rows(tmp_path / "rollouts.jsonl", *ROWS)
+
+
+def kept(run, *words):
+    result = run("pool", "rollouts", *words)
+    assert result.code == 0, result.err
+    return result
+
+
+def test_rows_that_are_kept_are_as_they_were_and_in_their_order(run, source, tmp_path):
+    out = tmp_path / "kept.jsonl"
+    result = kept(run, source, "--method", PODS, "--out", out)
+    assert out.read_text().splitlines() == [source.read_text().splitlines()[row] for row in (0, 1, 4, 5)]
+    assert result.err.splitlines() == [
+        f"4 of 6 rollouts, of 2 of 2 samples, written to {out}",
+        "  mean pass rate       75.0 % to 66.7 %",
+        "  groups, no signal    66.7 % to 66.7 %",
+    ]
+    assert names(tmp_path) == ["kept.jsonl", "kept.jsonl.manifest.json", "rollouts.jsonl"]
+
+
+def test_the_manifest_says_what_was_done(run, source, tmp_path):
+    out = tmp_path / "kept.jsonl"
+    printed = json.loads(kept(run, source, "--method", PODS, "--out", out, "--json").out)
+    manifest = json.loads((tmp_path / "kept.jsonl.manifest.json").read_text())
+    assert printed == {**manifest, "out": str(out), "manifest": f"{out}.manifest.json", "warnings": []}
+    assert manifest["method"] == {"name": "pods", "keep": 2, "advantages": "none", "of": "total"}
+    assert {name: manifest[name] for name in COUNTS} == COUNTS
+    assert (manifest["rounds"], manifest["columns"]) == ([1, 2], [])
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (source, out)]
+    assert [manifest["inputs"][0]["sha256"], manifest["outputs"][0]["sha256"]] == digests
+    before = out.read_bytes(), (tmp_path / "kept.jsonl.manifest.json").read_bytes()
+    kept(run, source, "--method", PODS, "--out", out)
+    assert (out.read_bytes(), (tmp_path / "kept.jsonl.manifest.json").read_bytes()) == before
+
+
+def test_one_round_alone(run, source, tmp_path):
+    kept(run, source, "--method", PODS, "--out", tmp_path / "kept.jsonl", "--round", 2)
+    assert read_rows(tmp_path / "kept.jsonl") == [ROWS[5]]
+
+
+def test_parquet_keeps_types_and_metadata_and_gains_columns(run, tmp_path):
+    source, out = tmp_path / "rollouts.parquet", tmp_path / "kept.parquet"
+    columns = {
+        "sample_id": pa.array(["a", "a", "a", "a"]).dictionary_encode(), "total": pa.array([1, 0, 0, 0], pa.float32()),
+        "acc": pa.array([1, 0, 0, 0], pa.int8()), "image": [b"\x00", b"\x01", None, b"\x03"],
+        "image_size": [[4, 3]] * 4,
+    }  # fmt: skip
+    pq.write_table(pa.table(columns).replace_schema_metadata({b"mine": b"1"}), source)
+    kept(run, source, "--method", '{"name": "d3s", "keep": 2}', "--out", out)
+    table = pq.read_table(out)
+    assert table.schema.remove_metadata().names == [*columns, "advantage"]
+    assert table.schema.field("total").type == pa.float32()
+    assert table.schema.metadata[b"mine"] == b"1"
+    assert table.drop_columns(["advantage"]).to_pylist() == pq.read_table(source).slice(0, 2).to_pylist()
+    assert table["advantage"].to_numpy().round(4).tolist() == [1.5, -0.5]
+    assert "cannot hold the bytes in column image" in run.error(
+        "pool", "rollouts", source, "--method", PODS, "--out", tmp_path / "kept.jsonl"
+    )
+    assert names(tmp_path) == ["kept.parquet", "kept.parquet.manifest.json", "rollouts.parquet"]
+
+
+@pytest.mark.parametrize("name", ["kept.jsonl", "kept.parquet"])
+def test_several_files_of_other_columns_become_one_that_statistics_read(run, source, tmp_path, name):
+    other = tmp_path / "other.parquet"
+    pq.write_table(
+        pa.table({"sample_id": ["c", "c", "c"], "correct": [True, False, True], "total": [1.0, 0.0, 0.5],
+                  "round": [1, 1, 1], "hit": [1.0, 0.0, 1.0]}), other,
+    )  # fmt: skip
+    (tmp_path / "one.csv").write_text('sample_id,acc,total,round,response\n007,1,1.0,1,512\n008,,,1,""\n')
+    out = tmp_path / name
+    kept(run, source, other, tmp_path / "one.csv", "--method", PODS, "--out", out)
+    stats = stats_of(open_rollouts([out]))
+    assert dict(zip(stats.sample_id.tolist(), zip(stats.n, stats.num_correct, strict=True), strict=True)) == {
+        "007": (1, 1), "a": (3, 1), "b": (1, 1), "c": (2, 1),
+    }  # fmt: skip
+    rows = read_rows(out) if out.suffix == ".jsonl" else pq.read_table(out).to_pylist()
+    assert [row["sample_id"] for row in rows] == ["c", "c", "b", "a", "a", "a", "007"]
+    assert [rows[0]["hit"], rows[-1]["response"], rows[2]["extra"]] == [1.0, "512", {"k": [1]}]
+    assert run("pool", "stats", out).code == 0
+
+
+def test_logs_and_growing_records_are_written_as_rollouts(run, tmp_path):
+    (tmp_path / "dumps").mkdir()
+    logged = {"input": "x", "output": "(2, 1)", "gts": {"id": "v", "bbox": [1, 2, 3, 4]}, "step": 1}
+    scores = [{"score": 1.0, "acc": 1}, {"score": 0.0, "acc": 0}, {"score": 0.5, "acc": 1}]
+    write_rows(tmp_path / "dumps" / "1.jsonl", *({**logged, **each} for each in scores))
+    recorder = RolloutRecorder(tmp_path / "record", ["hit"])
+    rows = {"sample_id": ["r"] * 3, "response": ["x"] * 3, "total": [1.0, 0.5, 0.0], "acc": [1.0, 1.0, 0.0]}
+    recorder.append({**rows, "hit": [1.0, 1.0, 0.0]})
+    recorder.flush()
+    for name in ("kept.jsonl", "kept.parquet"):
+        out = tmp_path / name
+        kept(run, tmp_path / "dumps", tmp_path / "record", "--method", PODS, "--out", out)
+        rows = read_rows(out) if name == "kept.jsonl" else pq.read_table(out).to_pylist()
+        assert sorted((row["sample_id"], row["total"], row["acc"], row.get("hit")) for row in rows) == [
+            ("r", 0.0, 0.0, 0.0), ("r", 1.0, 1.0, 1.0), ("v", 0.0, 0.0, None), ("v", 1.0, 1.0, None),
+        ]  # fmt: skip
+    recorder.close()
+
+
+def test_large_files_keep_their_order(run, tmp_path):
+    rows, source, out = 300_000, tmp_path / "rollouts.parquet", tmp_path / "kept.parquet"
+    number = np.arange(rows)
+    acc = (number % 8 == 3).astype(float)
+    pq.write_table(
+        pa.table({"sample_id": (number // 8).astype(str), "acc": acc, "total": acc, "number": number}), source,
+        row_group_size=5000,
+    )  # fmt: skip
+    kept(run, source, "--method", PODS, "--out", out)
+    assert pq.read_table(out)["number"].to_numpy()[:4].tolist() == [0, 3, 8, 11]
+    assert np.array_equal(pq.read_table(out)["number"].to_numpy(), number[np.isin(number % 8, (0, 3))])
+
+
+@pytest.mark.parametrize(
+    "spec", [PODS, '{"name": "d3s", "keep": 9}', '{"name": "d3s", "share": 0.4, "by": "train_step"}', "step_returns"]
+)
+def test_the_order_of_rows_changes_only_that_of_the_output(run, tmp_path, spec):
+    draw = random.Random(3)
+    rows = [
+        {"sample_id": f"s{step}", "trajectory": "t", "step": step, "rollout": number, "train_step": number % 2,
+         "acc": float(total > 0), "total": total}
+        for step in range(4) for number in range(6) for total in [draw.choice([0.0, 0.5, 1.0])]
+    ]  # fmt: skip
+    found = []
+    for _ in range(3):
+        draw.shuffle(rows)
+        out = tmp_path / "kept.jsonl"
+        kept(run, write_rows(tmp_path / "rollouts.jsonl", *rows), "--method", spec, "--out", out)
+        written = read_rows(out)
+        there = [row for row in rows if any(row.items() <= other.items() for other in written)]
+        assert [{name: row[name] for name in rows[0]} for row in written] == there
+        found.append(sorted(json.dumps(row, sort_keys=True) for row in written))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--method", "pdos"), "method: got 'pdos'; did you mean 'pods'"),
+        (("--method", "pods"), "method pods: "),
+        (("--method", '{"name": "pods", "keep": 0}'), "got 0; expected a whole number from 1"),
+        (("--method", '{"name": "pods"'), '--method: got \'{"name": "pods"\'; expected a name, or JSON such as'),
+        (("--method", '{"name": "d3s", "share": NaN}'), "share: expected a finite number"),
+        (("--method", '{"name": "d3s", "keep": 1, "by": "train_step"}'), "no column 'train_step'"),
+        (("--method", PODS, "--round", "7"), "no rollouts of round [7]"),
+    ],
+)
+def test_bad_arguments_are_one_error_and_write_nothing(run, source, tmp_path, words, message):
+    assert message in run.error("pool", "rollouts", source, *words, "--out", tmp_path / "kept.jsonl")
+    assert names(tmp_path) == ["rollouts.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["advantage", "Advantage"])
+def test_a_column_of_the_name_of_a_new_one_is_an_error(run, tmp_path, name):
+    source = write_rows(tmp_path / "rollouts.jsonl", *ROWS[:5], {**ROWS[5], name: 1.0})
+    words = ("pool", "rollouts", source, "--method", '{"name": "d3s", "keep": 2}', "--out", tmp_path / "kept.jsonl")
+    message = run.error(*words)
+    assert f"rollouts.jsonl: already has a column {name}; the method writes a column advantage" in message
+    assert names(tmp_path) == ["rollouts.jsonl"]
+
+
+def test_rollouts_that_cannot_be_chosen_or_written_are_one_error(run, tmp_path):
+    out = tmp_path / "kept.parquet"
+    unscored = write_rows(tmp_path / "unscored.jsonl", {"sample_id": "a", "acc": None, "total": None})
+    assert "keeps none of 1 rollouts" in run.error("pool", "rollouts", unscored, "--method", PODS, "--out", out)
+    bare = write_rows(tmp_path / "bare.jsonl", {"sample_id": "a", "acc": 1})
+    assert "no column 'total'" in run.error("pool", "rollouts", bare, "--method", PODS, "--out", out)
+    text = write_rows(tmp_path / "text.jsonl", {**ROWS[0], "extra": "x"})
+    other = write_rows(tmp_path / "other.jsonl", {**ROWS[1], "extra": {"k": 1}})
+    assert "text.jsonl: column extra holds string" in run.error(
+        "pool", "rollouts", other, text, "--method", PODS, "--out", out
+    )
+    assert names(tmp_path) == ["bare.jsonl", "other.jsonl", "text.jsonl", "unscored.jsonl"]
+
+
+def test_no_output_takes_the_place_of_an_input_or_becomes_part_of_one(run, source, tmp_path):
+    words = ("--method", PODS, "--out")
+    assert "is the input itself" in run.error("pool", "rollouts", source, *words, source)
+    assert "lies in the input" in run.error("pool", "rollouts", tmp_path, *words, tmp_path / "kept.jsonl")
+    assert "ends in .jsonl" in run.error("pool", "rollouts", source, *words, tmp_path / "kept.csv")
+    beside = tmp_path / "kept.jsonl.manifest.json"
+    beside.symlink_to(source)
+    assert f"{beside}: is the input itself" in run.error("pool", "rollouts", source, *words, tmp_path / "kept.jsonl")
+    assert len(read_rows(source)) == 6
