@@ -46,7 +46,7 @@ class SampleStats:
         cell_entropy: (m,) the entropy of these answers in nats; NaN where unknown.
         cell_rarity: (m,) the mean of 1 / sqrt(N) over the scored rollouts, N of which have the same answer; NaN
             likewise.
-        difficulty: (m,) a difficulty from 0 to 100 that was measured elsewhere; NaN where there is none.
+        item_difficulty: (m,) a difficulty from 0 to 100, such as `pool stats --item-response` fits; NaN without one.
         source: (m,) the samples' source, or another column that they are counted by; None where unknown.
         round: (m,) the latest round among its rollouts; -1 where unknown.
         temperature: (m,) the sampling temperature; NaN where unknown, or where rollouts disagree.
@@ -74,7 +74,7 @@ class SampleStats:
     cells: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
     cell_entropy: Floats = field(default=_ABSENT, metadata=_NAN)
     cell_rarity: Floats = field(default=_ABSENT, metadata=_NAN)
-    difficulty: Floats = field(default=_ABSENT, metadata=_NAN)
+    item_difficulty: Floats = field(default=_ABSENT, metadata=_NAN)
     source: NDArray[np.object_] = field(default=_ABSENT, metadata=_NONE)
     round: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
     temperature: Floats = field(default=_ABSENT, metadata=_NAN)

@@ -115,7 +115,7 @@ def count_rollouts(
         rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
         by: the column that becomes the samples' source.
         ks: for each k, also pass@k.
-        item_response: the column by which ``difficulty`` is fitted, see ``add_difficulty``; it needs ``out``.
+        item_response: the column by which ``item_difficulty`` is fitted, see ``add_difficulty``; it needs ``out``.
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have.
         reporting: takes warnings and progress.
@@ -145,7 +145,7 @@ def count_rollouts(
             difficulty, fit["item_response"] = add_difficulty(
                 table, stats, item_response, rounds=rounds, warn=reporting.warn
             )
-            stats = replace(stats, difficulty=difficulty)
+            stats = replace(stats, item_difficulty=difficulty)
         advance(0.8)
         at = {"rounds": _by_name(table.rounds(rounds)), "temperatures": _by_name(table.temperatures(rounds))}
         if out is not None:

@@ -87,7 +87,7 @@ def _further(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
         "target_diagonal": some(np.sqrt(area), np.nan),
         "distinct": some(np.minimum(rollouts, 1 + clicks), -1).astype(np.int64),
         **_answers(stats, rng),
-        "difficulty": some(100 * rng.random(len(stats)), np.nan),
+        "item_difficulty": some(100 * rng.random(len(stats)), np.nan),
         "source": some(rng.choice(["web", "desktop", "mobile"], len(stats)).astype(np.object_), None),
         "round": some(rng.integers(1, 4, len(stats)), -1).astype(np.int64),
         "temperature": some(rng.choice([0.0, 1.0, 1.7], len(stats)), np.nan),

@@ -34,10 +34,10 @@ def whole(owner: object, name: str, least: int) -> None:
     Raises:
         RecipeError: it is none; names the verifier and the option.
     """
-    number(owner, name, least)
-    if getattr(owner, name) != int(getattr(owner, name)):
+    value = getattr(owner, name)
+    if not is_number(value) or value != int(value) or value < least:
         raise wrong(owner, name, f"a whole number from {least}")
-    object.__setattr__(owner, name, int(getattr(owner, name)))
+    object.__setattr__(owner, name, int(value))
 
 
 def choice(owner: object, name: str, literal: Any) -> None:

@@ -81,7 +81,7 @@ def test_everything_that_a_rollout_says_is_counted(tmp_path):
         "cells": [2, 1],
         "cell_entropy": [np.log(2), 0.0],
         "cell_rarity": [1.0, 2**-0.5],
-        "difficulty": [None, None],
+        "item_difficulty": [None, None],
         "source": ["web", None],
         "round": [1, -1],
         "temperature": [1.1, None],

@@ -37,8 +37,8 @@ def choose(
     the method with all arguments, counts before and after, and the hashes of inputs and output, and no clock. Both
     appear whole or not at all, the manifest last.
 
-    A group is the rollouts of a sample in a round. Rollouts that were not scored are never chosen by their rewards.
-    docs/methods has a page for each method.
+    A group is the rollouts of a sample in a round and train step. Rollouts that were not scored are never chosen by
+    their rewards. docs/methods has a page for each method.
 
     Example: `grounding-rewards pool rollouts DIR --method '{"name": "pods", "keep": 4}' --out kept.parquet`
     """

@@ -44,7 +44,8 @@ def stats(
     `--out` holds for each sample: n, num_correct, pass_rate with its 95 % interval (wilson_low, wilson_high), mean,
     variance, lowest, highest and spread of the totals, parse_rate, clicks with their mean point and dispersion (of the
     screen's diagonal, and as dispersion_target of the target's), target_area and target_diagonal, distinct responses,
-    source, round and temperature; with --item-response the difficulty.
+    cells, cell_entropy and cell_rarity of the answers, source, round and temperature; with --item-response
+    item_difficulty.
 
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """

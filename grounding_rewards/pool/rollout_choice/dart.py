@@ -9,7 +9,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.drawing import check_whole, need, random_keys, ranks
+from grounding_rewards.pool.rollout_choice.grouping import need, random_keys, ranks
 from grounding_rewards.pool.rollout_choice.protocol import Choice
 from grounding_rewards.verifiers import options
 
@@ -56,8 +56,8 @@ class DartProportional:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_whole(self, "keep", 1)
-        check_whole(self, "seed", 0)
+        options.whole(self, "keep", 1)
+        options.whole(self, "seed", 0)
         options.number(self, "low", high=1.0)
         options.number(self, "high", low=self.low, high=1.0)
         options.choice(self, "by", Judged)

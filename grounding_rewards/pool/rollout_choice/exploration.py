@@ -11,7 +11,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.groups.exploration import answer_counts, batch_penalty, constant_bonus, mean_bonus, ucb_bonus
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.drawing import groups, moments
+from grounding_rewards.pool.rollout_choice.grouping import groups, moments
 from grounding_rewards.pool.rollout_choice.protocol import Choice
 from grounding_rewards.verifiers import options
 

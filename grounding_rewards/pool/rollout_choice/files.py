@@ -17,7 +17,7 @@ from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.files import SCHEMA_VERSION
 from grounding_rewards.pool.methods import ROLLOUT_CHOICES, method
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns, read_columns
-from grounding_rewards.pool.rollout_choice.grouping import numbered, rewards_of
+from grounding_rewards.pool.rollout_choice.grouping import groups, rewards_of
 from grounding_rewards.pool.rollout_choice.protocol import RolloutChoice, choose
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.chosen_rollouts import ChosenRollouts
@@ -117,10 +117,10 @@ def manifest_of(out: Path) -> Path:
 def counts(rollouts: RolloutColumns, kept: Ints) -> dict[str, dict[str, Any]]:
     """Return figures of rollouts before a choice and after it, for manifests; None where nothing was scored.
 
-    ``mean_p`` is the mean pass rate of samples, ``no_signal`` the share of groups (a sample's rollouts of a round)
-    whose totals, without totals their ``acc``, are no farther apart than 1e-6.
+    ``mean_p`` is the mean pass rate of samples, ``no_signal`` the share of groups (a sample's rollouts of a round and
+    train step) whose totals, without totals their ``acc``, are no farther apart than 1e-6.
     """
-    group = numbered(rollouts.sample, rollouts.round)
+    group = groups(rollouts)
     rewards = rollouts.acc if np.isnan(rollouts.total).all() else rewards_of(rollouts)
     figures = [
         _figures(rollouts.sample, rollouts.acc, group, rewards),
@@ -143,8 +143,8 @@ def _mean_p(sample: Ints, acc: Floats) -> float | None:
 
 
 def _no_signal(group: Ints, rewards: Floats) -> float | None:
-    groups = int(group.max(initial=-1)) + 1
-    highest, lowest = np.full((2, groups), np.nan)  # fmax and fmin pass over NaN
+    number = int(group.max(initial=-1)) + 1
+    highest, lowest = np.full((2, number), np.nan)  # fmax and fmin pass over NaN
     np.fmax.at(highest, group, rewards)
     np.fmin.at(lowest, group, rewards)
     spread = (highest - lowest)[~np.isnan(highest)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Ints
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.drawing import check_whole, groups, moments, need, ranks
+from grounding_rewards.pool.rollout_choice.grouping import groups, moments, need, ranks
 from grounding_rewards.pool.rollout_choice.protocol import Choice
 from grounding_rewards.pool.selection.quotas import hashed
 from grounding_rewards.verifiers import options
@@ -63,9 +63,9 @@ class RoRecomp:
 
     def __post_init__(self) -> None:
         options.number(self, "alpha", high=1.0, above=True)
-        check_whole(self, "buffer", 1)
+        options.whole(self, "buffer", 1)
         options.number(self, "compensation", high=1.0)
-        check_whole(self, "seed", 0)
+        options.whole(self, "seed", 0)
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Keep all rollouts, and name the batch of each."""

@@ -11,9 +11,9 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.groups.max_variance import max_variance
 from grounding_rewards.groups.spread import EPSILON, normalised
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.grouping import Reward, numbered, rewards_of
+from grounding_rewards.pool.rollout_choice.grouping import Reward, groups, numbered, rewards_of
 from grounding_rewards.pool.rollout_choice.protocol import Choice
-from grounding_rewards.verifiers.options import choice, number, wrong
+from grounding_rewards.verifiers.options import choice, number, whole, wrong
 
 Advantages = Literal["none", "kept", "all"]
 
@@ -22,8 +22,8 @@ Advantages = Literal["none", "kept", "all"]
 class Pods:
     """Keep the rollouts of each group whose rewards have the largest variance.
 
-    A group is the rollouts of a sample in a round. Of one with ``keep`` scored rollouts or fewer all stay, with equal
-    rewards too; rollouts that were not scored never do.
+    A group is the rollouts of a sample in a round and in a train step. Of one with ``keep`` scored rollouts or fewer
+    all stay, with equal rewards too; rollouts that were not scored never do.
 
     Args:
         keep: rollouts to keep of each group, 1 or more.
@@ -40,7 +40,7 @@ class Pods:
     of: Reward = "total"
 
     def __post_init__(self) -> None:
-        _whole(self, "keep")
+        whole(self, "keep", 1)
         choice(self, "advantages", Advantages)
         choice(self, "of", Reward)
 
@@ -51,7 +51,7 @@ class Pods:
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Return the rollouts to keep."""
-        rewards, group = rewards_of(rollouts, self.of), numbered(rollouts.sample, rollouts.round)
+        rewards, group = rewards_of(rollouts, self.of), groups(rollouts)
         kept = np.flatnonzero(max_variance(rewards, group, self.keep))
         return Choice(kept, _advantages(rewards, group, kept, self.advantages))
 
@@ -86,7 +86,7 @@ class D3s:
         if (self.keep is None) == (self.share is None):
             raise wrong(self, "keep", f"exactly one of keep and share; share is {self.share!r:.60}")
         if self.keep is not None:
-            _whole(self, "keep")
+            whole(self, "keep", 1)
         else:
             number(self, "share", 0.0, 1.0, above=True)
         choice(self, "by", Literal["table", "train_step"])
@@ -101,7 +101,7 @@ class D3s:
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Return the rollouts to keep."""
         rewards = rewards_of(rollouts, self.of)
-        group = numbered(rollouts.sample, rollouts.round, rollouts.train_step)
+        group = groups(rollouts)
         step = rollouts.train_step if self.by == "train_step" else np.zeros(len(rollouts), dtype=np.int64)
         batch = numbered(step)
         scored = np.bincount(batch, weights=~np.isnan(rewards))
@@ -109,12 +109,6 @@ class D3s:
         keep = sizes.astype(np.int64) if self.keep is None else self.keep
         kept = np.flatnonzero(max_variance(_normalised(rewards, group), batch, keep))
         return Choice(kept, _advantages(rewards, group, kept, self.advantages))
-
-
-def _whole(owner: object, name: str) -> None:
-    value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 63:
-        raise wrong(owner, name, "a whole number from 1")
 
 
 def _normalised(rewards: Floats, group: Ints) -> Floats:

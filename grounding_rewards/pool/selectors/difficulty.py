@@ -31,8 +31,8 @@ class ItemResponse:
     the scale of 0 to 1 and the use as a weight of samples are our own form.
 
     >>> from grounding_rewards.pool import SampleStats
-    >>> four = np.array([4, 4])
-    >>> ItemResponse()(SampleStats(np.array(["a", "b"], dtype=object), four, four, difficulty=np.array([50.0, 90.0])))
+    >>> four, difficulty = np.array([4, 4]), np.array([50.0, 90.0])
+    >>> ItemResponse()(SampleStats(np.array(["a", "b"], dtype=object), four, four, item_difficulty=difficulty))
     array([1.  , 0.36])
     """
 
@@ -54,9 +54,9 @@ class ItemResponse:
 class MovingTarget:
     """1 for the ``batch`` samples whose difficulty d is nearest to a target T, else 0: AdaRFT's curriculum.
 
-    d is ``difficulty`` where it is known, else 100 (1 - pass rate); a sample with neither is left out. Samples at equal
-    distance are drawn by the seed and their names. Fewer samples than the batch stay all. Nothing is remembered: while
-    T stays, so does the choice.
+    d is ``item_difficulty`` where it is known, else 100 (1 - pass rate); a sample with neither is left out. Samples at
+    equal distance are drawn by the seed and their names. Fewer samples than the batch stay all. Nothing is remembered:
+    while T stays, so does the choice.
 
     Args:
         batch: number of samples to keep, from 1.
@@ -211,7 +211,7 @@ def _check_reward(value: object, label: str) -> None:
 
 def _checked(stats: SampleStats) -> Floats:
     """Return the difficulties, NaN where unknown."""
-    difficulty = stats.difficulty
+    difficulty = stats.item_difficulty
     for row in np.flatnonzero(~(np.isnan(difficulty) | ((difficulty >= 0) & (difficulty <= HARDEST))))[:1]:
-        raise PoolError(f"difficulty of {stats.named(row)}: got {difficulty[row]:g}; expected 0 to 100, or none")
+        raise PoolError(f"item_difficulty of {stats.named(row)}: got {difficulty[row]:g}; expected 0 to 100, or none")
     return difficulty

@@ -19,7 +19,7 @@ def rows_of(counts, column="policy"):
 
 
 def by_sample(path):
-    return {row["sample_id"]: row["difficulty"] for row in read_rows(path)}
+    return {row["sample_id"]: row["item_difficulty"] for row in read_rows(path)}
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ def test_rounds_are_measured_at_the_latest_and_some_may_count_alone(run, tmp_pat
     path, out = write_rows(tmp_path / "r.jsonl", *rows), tmp_path / "s.parquet"
     result = run("pool", "stats", path, "--item-response", "round", "--out", out)
     assert "difficulty at round 10" in result.out
-    latest = pq.read_table(out)["difficulty"].to_pylist()
+    latest = pq.read_table(out)["item_difficulty"].to_pylist()
     summary = json.loads(
         run("pool", "stats", path, "--item-response", "round", "--out", out, "--round", 1, "--round", 2, "--json").out
     )["item_response"]
     assert (summary["at"], list(summary["abilities"])) == ("2", ["1", "2"])
-    assert max(latest) < 50.0 <= min(pq.read_table(out)["difficulty"].to_pylist()) + 1e-6
+    assert max(latest) < 50.0 <= min(pq.read_table(out)["item_difficulty"].to_pylist()) + 1e-6
 
 
 def test_temperatures_are_those_of_any_type_of_float(run, tmp_path):

@@ -140,12 +140,12 @@ def test_few_rollouts_and_sources_are_left_out():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("min_rollouts", {"n": 0}, r"MinRollouts\(n=\): got 0; expected a number from 1"),
+        ("min_rollouts", {"n": 0}, r"MinRollouts\(n=\): got 0; expected a whole number from 1"),
         ("min_rollouts", {"n": 1.5}, r"MinRollouts\(n=\): got 1.5; expected a whole number from 1"),
         ("min_rollouts", {}, "min_rollouts: missing a required argument: 'n'"),
         ("source", {"exclude": "web"}, r"Source\(exclude=\): got 'web'; expected a list of texts"),
         ("source", {"exclude": ["a"], "only": ["a"]}, "expected other sources than only"),
-        ("spread", {"threshold": -1}, r"Spread\(threshold=\): got -1; expected a number from 0"),
+        ("spread", {"threshold": -1}, r"Spread\(threshold=\): got -1; expected a whole number from 0"),
         ("mean_band", {"low_mean": 1, "high_mean": 1}, r"MeanBand\(low_mean=\): got 1; expected below high_mean, 1"),
     ],
 )

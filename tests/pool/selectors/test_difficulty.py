@@ -17,7 +17,7 @@ from tests.pool.selectors.test_bands import counted
 def measured(*difficulty):
     """Samples of known difficulty; None: without a scored rollout."""
     stats = counted(*[(0, 0 if each is None else 4) for each in difficulty])
-    return replace(stats, difficulty=np.array(difficulty, dtype=np.float64))
+    return replace(stats, item_difficulty=np.array(difficulty, dtype=np.float64))
 
 
 def test_item_response_weighs_most_where_half_are_expected_right():
@@ -37,7 +37,7 @@ def test_without_any_difficulty_the_error_says_how_to_measure_it():
 @pytest.mark.parametrize("chosen", [ItemResponse(), MovingTarget(batch=1)])
 @pytest.mark.parametrize("wrong", [-1.0, 101.0, np.inf])
 def test_a_difficulty_out_of_range_is_an_error_that_names_the_sample(chosen, wrong):
-    with pytest.raises(SelectorError, match=f"difficulty of sample '1': got {wrong:g}; expected 0 to 100"):
+    with pytest.raises(SelectorError, match=f"item_difficulty of sample '1': got {wrong:g}; expected 0 to 100"):
         select(measured(5, wrong), chosen)
 
 
@@ -59,7 +59,7 @@ def test_pass_rates_stand_in_for_difficulties_and_unscored_samples_are_out():
     stats = counted((4, 4), (3, 4), (1, 4), (0, 0))
     assert select(stats, MovingTarget(batch=1, target=20)).tolist() == [0.0, 1.0, 0.0, 0.0]
     assert select(stats, MovingTarget(batch=9)).tolist() == [1.0, 1.0, 1.0, 0.0]
-    known = replace(stats, difficulty=np.array([np.nan, 90.0, np.nan, 20.0]))
+    known = replace(stats, item_difficulty=np.array([np.nan, 90.0, np.nan, 20.0]))
     assert select(known, MovingTarget(batch=1, target=20)).tolist() == [0.0, 0.0, 0.0, 1.0]
 
 
@@ -70,7 +70,7 @@ def test_a_batch_is_met_exactly_and_the_order_of_rows_changes_nothing(batch, tar
     weights = select(stats, chosen)
     assert set(weights.tolist()) <= {0.0, 1.0}
     assert weights.sum() == min(batch, 9)
-    distance = np.abs(stats.difficulty - target)
+    distance = np.abs(stats.item_difficulty - target)
     if weights.sum() < 9:
         assert distance[weights > 0].max() <= np.nanmin(distance[weights == 0])
     assert select(stats.taken(order), chosen).tolist() == weights[order].tolist()
@@ -112,7 +112,7 @@ def test_screening_is_the_same_for_a_rate_and_its_mirror_and_grows_with_rollouts
     ("name", "options", "message"),
     [
         ("moving_target", {}, "moving_target: missing a required argument: 'batch'"),
-        ("moving_target", {"batch": 0}, r"MovingTarget\(batch=\): got 0; expected a number from 1"),
+        ("moving_target", {"batch": 0}, r"MovingTarget\(batch=\): got 0; expected a whole number from 1"),
         ("moving_target", {"batch": 1.5}, r"MovingTarget\(batch=\): got 1.5; expected a whole number from 1"),
         (
             "moving_target",
@@ -130,8 +130,8 @@ def test_screening_is_the_same_for_a_rate_and_its_mirror_and_grows_with_rollouts
             {"batch": 1, "easiest": 50, "hardest": 50},
             r"hardest=\): got 50; expected a number above 50",
         ),
-        ("moving_target", {"batch": 1, "seed": -1}, r"MovingTarget\(seed=\): got -1; expected a number from 0"),
-        ("screening", {"rollouts": 1}, r"Screening\(rollouts=\): got 1; expected a number from 2"),
+        ("moving_target", {"batch": 1, "seed": -1}, r"MovingTarget\(seed=\): got -1; expected a whole number from 0"),
+        ("screening", {"rollouts": 1}, r"Screening\(rollouts=\): got 1; expected a whole number from 2"),
         ("item_response", {"target": 0.5}, "item_response: unknown argument 'target'"),
     ],
 )
