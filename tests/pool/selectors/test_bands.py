@@ -145,7 +145,7 @@ def test_few_rollouts_and_sources_are_left_out():
         ("min_rollouts", {}, "min_rollouts: missing a required argument: 'n'"),
         ("source", {"exclude": "web"}, r"Source\(exclude=\): got 'web'; expected a list of texts"),
         ("source", {"exclude": ["a"], "only": ["a"]}, "expected other sources than only"),
-        ("spread", {"threshold": -1}, r"Spread\(threshold=\): got -1; expected a whole number from 0"),
+        ("spread", {"threshold": -1}, r"Spread\(threshold=\): got -1; expected a number from 0"),
         ("mean_band", {"low_mean": 1, "high_mean": 1}, r"MeanBand\(low_mean=\): got 1; expected below high_mean, 1"),
     ],
 )
