@@ -110,8 +110,8 @@ class WeightedDataset(_OrderedDataset):
     """Rows of which a share of each batch is drawn by weight, and the others uniformly.
 
     ``data.weighted_share`` is the share; the weights are in the rows' column ``data.weight_column``, or in a table of
-    ``sample_id`` and ``weight``, ``data.weights``, of whose stages ``data.weights_stage`` counts. The order lasts
-    ``trainer.total_training_steps``, or as many steps as the rows fill batches; ``data.seed`` seeds it.
+    ``sample_id`` and ``weight``, ``data.weights``, of whose methods or stages ``data.weights_of`` counts. The order
+    lasts ``trainer.total_training_steps``, or as many steps as the rows fill batches; ``data.seed`` seeds it.
     """
 
     def _files(self, files: list[str], config: Any, max_samples: int) -> list[str]:
@@ -148,8 +148,8 @@ class WeightedDataset(_OrderedDataset):
         return check_weights(self.dataframe.select_columns([column]).with_format("arrow")[:][column].to_numpy())
 
     def _joined(self) -> Floats:
-        path, stage = self.config.weights, self.config.get("weights_stage")
-        weights = read_weights(path, None if stage is None else str(stage))
+        path, of = self.config.weights, self.config.get("weights_of")
+        weights = read_weights(path, None if of is None else str(of))
         paths = name_paths(self.dataframe.column_names)
         columns = sorted({names[0] for names in paths} & set(self.dataframe.column_names))
         named = self.dataframe.select_columns(columns) if columns else []  # images need not be decoded

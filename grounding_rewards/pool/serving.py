@@ -116,31 +116,33 @@ def check_weights(weights: ArrayLike, names: Sequence[object] | None = None) -> 
     return column
 
 
-def read_weights(path: str | os.PathLike[str], stage: str | None = None) -> dict[str, float]:
+def read_weights(path: str | os.PathLike[str], of: str | None = None) -> dict[str, float]:
     """Read weights by the name of their sample from a table of ``sample_id`` and ``weight``.
 
     Args:
-        path: the table; that of ``grounding-rewards pool curriculum --weights`` has a column ``stage``, too.
-        stage: the stage whose weights count.
+        path: the table; that of ``grounding-rewards pool plan --weights`` has a column ``method``, too, and that of
+            ``pool curriculum --weights`` a column ``stage``.
+        of: the method or the stage whose weights count; None where the table has one.
 
     Raises:
         PoolError: a weight is no finite number from 0, a sample comes twice or has no name, or the table has several
-            stages of which none is named; names it.
+            methods or stages of which none is named; names it.
         TableError: the file cannot be read, or lacks a column.
     """
     table = open_table(path)
     for name in ("sample_id", "weight"):
         require_column(table, name, "of weights")
-    columns = ["sample_id", "weight", *({"stage"} & set(table.columns))]
+    kind = "method" if "method" in table.columns else "stage"
+    columns = ["sample_id", "weight", *({kind} & set(table.columns))]
     rows = [
-        (name_of(row["sample_id"]), weight, row.get("stage"))
+        (name_of(row["sample_id"]), weight, row.get(kind))
         for batch in table.batches(columns, whole=False)
         for row, weight in zip(batch.rows, batch.numbers("weight"), strict=True)
     ]
-    stages = list(dict.fromkeys(str(of) for _, _, of in rows if of is not None))
-    if (stage is None and len(stages) > 1) or stage not in (None, *stages):
-        raise PoolError(f"{path}: got the stage {stage!r:.80}; expected one of {', '.join(stages) or 'none at all'}")
-    rows = [row for row in rows if stage is None or str(row[2]) == stage]
+    there = list(dict.fromkeys(str(each) for _, _, each in rows if each is not None))
+    if (of is None and len(there) > 1) or of not in (None, *there):
+        raise PoolError(f"{path}: got the {kind} {of!r:.80}; expected one of {', '.join(there) or 'none at all'}")
+    rows = [row for row in rows if of is None or str(row[2]) == of]
     names = [name for name, _, _ in rows]
     wrong = [name for name, count in Counter(names).items() if name is None or count > 1]
     if wrong:

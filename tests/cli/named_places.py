@@ -195,6 +195,7 @@ CASES = {
     ("pool plan", "method"): [
         Case((*PLAN, "--method", '{"name": "PLACE:keep", "low": 0, "high": 1}', "--json"), "own.py", ".py")
     ],
+    ("pool plan", "weights"): [Case((*PLAN, "--weights", "PLACE", "--json"), None, ".parquet")],
     ("pool plan", "picture"): [Case((*PLAN, "--picture", "PLACE", "--json"), None, ".png")],
     ("pool plan", "recipe"): [Case((*PLAN, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
     ("pool rollouts", "rollouts"): [

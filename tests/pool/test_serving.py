@@ -138,6 +138,8 @@ def test_weights_in_a_file(tmp_path: Path) -> None:
     assert read_weights(table(tmp_path, "sample_id,weight\na,0.5\n7,2\n")) == {"a": 0.5, "7": 2.0}
     staged = table(tmp_path, "sample_id,stage,weight\na,1,0.5\na,2,1\nb,2,3\n")
     assert read_weights(staged, "2") == {"a": 1.0, "b": 3.0}
+    methods = table(tmp_path, "sample_id,method,weight\na,dars,2\na,pods,1\n")
+    assert read_weights(methods, "dars") == {"a": 2.0}
     one = table(tmp_path, "sample_id,stage,weight\na,easy,0.5\n")
     assert read_weights(one) == read_weights(one, "easy") == {"a": 0.5}
 

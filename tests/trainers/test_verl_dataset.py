@@ -174,7 +174,7 @@ def test_verl_reads_the_files_anew(lab: Path, folder: Path) -> None:
 def test_weights_of_a_stage_by_the_names_of_samples(lab: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = f"+data.weights={folder / 'weights' / 'weights.parquet'}"
     settings = (WEIGHTED[0], table, "trainer.total_training_steps=20")
-    made = trainer(lab, config_of(lab, folder, "WeightedDataset", *settings, "+data.weights_stage=hard"))
+    made = trainer(lab, config_of(lab, folder, "WeightedDataset", *settings, "+data.weights_of=hard"))
     assert set(served(made.train_dataset)[::2]) == {4, 5, 6, 7, 8}
     assert "4 of 9 training rows, such as 's0', are not in" in caplog.text
     with pytest.raises(PoolError, match=r"got the stage None; expected one of easy, hard$"):

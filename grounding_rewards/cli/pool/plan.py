@@ -26,6 +26,12 @@ def plan(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also draw it (.png, .svg, .pdf); needs the extra report.")
     ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write a row for each sample and method, with its weight (.parquet, .jsonl)."
+        ),
+    ] = None,
     rounds: options.Rounds = None,
     by: options.By = "source",
     target_space: options.TargetSpace = None,
@@ -43,7 +49,8 @@ def plan(
     *next* what `pool next` draws without options.
 
     A method that needs arguments is listed with their names, one that cannot run on these rollouts with the reason.
-    ROLLOUTS can also be one file of statistics, the output of `pool stats --out`.
+    `--weights` is for trainers that draw by weight. ROLLOUTS can also be one file of statistics, the output of
+    `pool stats --out`.
 
     Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.png`
     """
@@ -52,14 +59,21 @@ def plan(
 
     compared, counted = plan_rollouts(
         rollouts, [read_spec("--method", text) for text in method or ()], rounds=rounds, by=by,
-        target_space=target_space, recipe=options.target_recipe(recipe), picture=picture, reporting=terminal.REPORTING,
+        target_space=target_space, recipe=options.target_recipe(recipe), picture=picture, weights=weights,
+        reporting=terminal.REPORTING,
     )  # fmt: skip
+    written = {name: path for name, path in (("picture", picture), ("weights", weights)) if path is not None}
     if rounds is None and counted:
         say_rounds(len(rollouts), counted)
     if as_json:
-        drawn = {} if picture is None else {"picture": str(picture)}
-        terminal.print_json({**compared.to_json(), **drawn, "warnings": terminal.warnings()})
+        terminal.print_json(
+            {
+                **compared.to_json(),
+                **{name: str(path) for name, path in written.items()},
+                "warnings": terminal.warnings(),
+            }
+        )
         return
     show(compared)
-    if picture is not None:
-        sys.stderr.write(terminal.printable(f"picture written to {picture}") + "\n")
+    for name, path in written.items():
+        sys.stderr.write(terminal.printable(f"{name} written to {path}") + "\n")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import GroundingRewardsError, PoolError
@@ -47,6 +48,8 @@ class Plan:
         rows: methods that ran.
         left_out: methods that did not, with the arguments that they need, or a reason.
         overlap: (k, k) overlap of the rows' methods with each other.
+        sample_id: (m,) names of the samples.
+        weights: (m,) weights of the samples by each of the rows' methods.
     """
 
     samples: int
@@ -55,6 +58,8 @@ class Plan:
     rows: tuple[Row, ...]
     left_out: tuple[Candidate, ...]
     overlap: Floats = field(repr=False)
+    sample_id: NDArray[np.object_] = field(repr=False)
+    weights: tuple[Floats, ...] = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -113,7 +118,7 @@ def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutC
             rows.append(Row(method, measures(stats, weighed), number))
             weights.append(weighed)
     counts = len(stats), int((stats.n > 0).sum()), int((stats.n + stats.unscored).sum())
-    return Plan(*counts, tuple(rows), tuple(left_out), overlaps(weights))
+    return Plan(*counts, tuple(rows), tuple(left_out), overlaps(weights), stats.sample_id, tuple(weights))
 
 
 def _references() -> list[Candidate]:

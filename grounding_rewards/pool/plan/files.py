@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.plan import figure
-from grounding_rewards.pool.plan.candidates import CHOICE, Candidate, candidates
+from grounding_rewards.pool.plan.candidates import CHOICE, REFERENCE, Candidate, candidates
 from grounding_rewards.pool.plan.comparison import Plan, compare
 from grounding_rewards.pool.rollout_choice import RolloutColumns, read_columns
 from grounding_rewards.pool.run import open_measured
 from grounding_rewards.pool.stats_table import read_stats
 from grounding_rewards.pool.transitions.warnings import mixed
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.files import check_output
+from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable
 
@@ -31,6 +36,7 @@ def plan_rollouts(
     target_space: CoordSpace | str | None = None,
     recipe: Recipe | None = None,
     picture: Path | None = None,
+    weights: Path | None = None,
     reporting: Reporting = SILENT,
 ) -> tuple[Plan, list[int | None]]:
     r"""Compare methods on rollouts, as ``grounding-rewards pool plan`` does.
@@ -45,6 +51,8 @@ def plan_rollouts(
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have.
         picture: where to draw the comparison, .png, .svg or .pdf; None draws none.
+        weights: where to write the weights of the samples, .parquet or .jsonl, a row for each sample and method that
+            ran, with ``sample_id``, ``method`` and ``weight``; None writes none.
         reporting: takes warnings and progress.
 
     Returns:
@@ -66,8 +74,11 @@ def plan_rollouts(
     chosen = candidates(methods)  # this and the next lines before the long work
     asked = {"--round": rounds is not None, "--target-space": target_space, "--by": by != "source", "--recipe": recipe}
     table = open_measured(rollouts, [option for option, value in asked.items() if value])
+    inputs = [*rollouts, *(() if table is None else table.files)]
     if picture is not None:
-        figure.check_picture(picture, [*rollouts, *(() if table is None else table.files)])
+        figure.check_picture(picture, inputs)
+    if weights is not None:
+        check_output(weights, inputs)
     columns, counted = None, list[int | None]()
     with reporting.progress("comparing methods") as advance:
         if table is None:
@@ -86,7 +97,19 @@ def plan_rollouts(
         plan = compare(stats, chosen, columns)
         if picture is not None:
             figure.write_picture(plan, picture)
+        if weights is not None:
+            write_file(weights, _weights(plan))
     return plan, counted
+
+
+def _weights(plan: Plan) -> Iterator[pa.Table]:
+    """Yield a table of weights for each method, but for the rows that are only compared with."""
+    names = pa.array([str(name) for name in plan.sample_id.tolist()], pa.string())
+    methods = [(row.method, weights) for row, weights in zip(plan.rows, plan.weights, strict=True)]
+    chosen = [(method.label, weights) for method, weights in methods if method.kind != REFERENCE]
+    for label, weights in chosen or [("", np.zeros(0))]:
+        labels = pa.repeat(pa.scalar(label, pa.string()), len(weights))
+        yield pa.table({"sample_id": names[: len(weights)], "method": labels, "weight": weights})
 
 
 def _checked(method: Candidate, table: RolloutTable) -> Candidate:

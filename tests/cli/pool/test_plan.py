@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.plugins.builtins import BUILT_IN
+from grounding_rewards.pool.serving import read_weights
 from tests.cli.command import write_rows
 from tests.pool.plan.made import ROWS, made_up
 
@@ -100,3 +102,27 @@ def test_rounds_and_temperatures_that_count_together_are_named(run, tmp_path):
     assert "warning: rollouts at temperatures 0.5, 1 count together" in result.err
     assert "note: rollouts of rounds 1, 2 count together; --round N chooses one" in result.err
     assert run("pool", "plan", path, "--method", "band", "--round", 1).err == ""
+
+
+def test_weights_are_written_for_each_method(run, made_up, file, tmp_path):
+    for name in ("w.jsonl", "w.parquet"):
+        chosen = ("--method", "learnability", "--method", '{"name": "first"}', "--method", "budget")
+        result = run("pool", "plan", file, *chosen, "--weights", tmp_path / name)
+        assert (result.code, result.err) == (0, f"weights written to {tmp_path / name}\n")
+    rows = pq.read_table(tmp_path / "w.parquet").to_pylist()
+    assert rows == [json.loads(line) for line in (tmp_path / "w.jsonl").read_text().splitlines()]
+    by_method = {"learnability": [0.0, 0.1875, 0.25, 0.0, 0.0], "first": [2.0, 2.0, 2.0, 2.0, 0.0]}
+    assert [tuple(row.values()) for row in rows] == [
+        (sample, name, weight)
+        for name, column in by_method.items()
+        for sample, weight in zip("abcde", column, strict=True)
+    ]
+    assert read_weights(tmp_path / "w.parquet", "learnability") == dict(
+        zip("abcde", by_method["learnability"], strict=True)
+    )
+
+
+def test_weights_replace_no_input(run, made_up, file):
+    before = file.read_text()
+    assert "is the input itself" in run.error("pool", "plan", file, "--weights", file)
+    assert file.read_text() == before
