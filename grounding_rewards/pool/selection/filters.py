@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
+from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.pool.selectors.bands import Band
 from grounding_rewards.pool.selectors.protocol import Selector, name_of, select
-from grounding_rewards.pool.selectors.weights import built
+from grounding_rewards.pool.selectors.weights import Every, built
 from grounding_rewards.pool.stats import SampleStats
 
 NO_SOURCE = "(none)"
@@ -191,14 +192,15 @@ def filters(band: Band | tuple[float, float] | None, selectors: Iterable[Selecto
         RecipeError: they are not pass rates in order, or a selector cannot be built.
 
     >>> [step.parameters for step in filters(None, ["learnability"])]
-    [{'selector': 'learnability'}]
+    [{'selector': {'name': 'learnability', 'unbiased': False, 'scaled': False}}]
     """
     steps = []
     if band is not None:
         chosen = _band(band)
         steps.append(Filter("band", chosen, asdict(chosen)))
     return steps + [
-        Filter(_name(spec), built(spec), {"selector": plain(spec)}) for spec in as_list("selectors", selectors)
+        Filter(_name(spec), chosen, {"selector": with_defaults(spec, chosen)})
+        for spec, chosen in ((spec, built(spec)) for spec in as_list("selectors", selectors))
     ]
 
 
@@ -249,6 +251,21 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return value if value is None or isinstance(value, str | int | float) else _ADDRESS.sub("", repr(value))
+
+
+def with_defaults(spec: SelectorSpec, selector: Selector) -> Any:
+    """Return a selector's specification as JSON, with the arguments that it leaves to their defaults.
+
+    >>> with_defaults("spread", built("spread"))
+    {'name': 'spread', 'threshold': 0.0}
+    """
+    if isinstance(selector, NamedTerm) or not isinstance(spec, str | Mapping) or not is_dataclass(selector):
+        return plain(spec)
+    arguments = {each.name: plain(getattr(selector, each.name)) for each in fields(selector)}
+    if isinstance(selector, Every) and isinstance(spec, Mapping):
+        inner = zip(spec["selectors"], selector.selectors, strict=True)
+        arguments["selectors"] = [with_defaults(part, each) for part, each in inner]
+    return {"name": _name(spec), **arguments}
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # differs from run to run; manifests must not

@@ -166,9 +166,9 @@ def test_a_product_that_no_float_holds_leaves_nothing_out():
     assert ids(found, found.kept) == [f"b{row}" for row in range(5)]
 
 
-def test_what_is_recorded_of_selectors_is_what_was_given():
+def test_selectors_are_recorded_with_all_their_arguments():
     given = [
-        {"name": "every", "selectors": ["unsolved", Band(0.1, 0.9)]},
+        {"name": "every", "selectors": ["unsolved", {"name": "learnability"}, Band(0.1, 0.9)]},
         FunctionSelector(lambda stats: stats.n, 0, 9),
     ]
     found = next_pool(counted(*GELATO), seed=1, zero_share=0, band=(0, 0.5), selectors=given).to_json()
@@ -179,13 +179,14 @@ def test_what_is_recorded_of_selectors_is_what_was_given():
             "selector": {
                 "name": "every",
                 "selectors": [
-                    "unsolved",
+                    {"name": "unsolved"},
+                    {"name": "learnability", "unbiased": False, "scaled": False},
                     "Band(low_rate=0.1, high_rate=0.9, inclusive=False, confident=False)",
                 ],
             }
         },
         {
-            "selector": "FunctionSelector(fn=<function test_what_is_recorded_of_selectors_is_what_was_given.<locals>."
+            "selector": "FunctionSelector(fn=<function test_selectors_are_recorded_with_all_their_arguments.<locals>."
             "<lambda>>, low=0, high=9)"
         },
     ]
