@@ -120,6 +120,28 @@ class SampleStats:
         """Mark samples, (m,), with right and wrong rollouts."""
         return np.asarray((self.num_correct > 0) & (self.num_correct < self.n))
 
+    def known(self, column: str) -> NDArray[np.bool_]:
+        """Mark samples, (m,), with a scored rollout and a value in a column."""
+        values = getattr(self, column)
+        return np.asarray((self.n > 0) & (values != -1) & ~np.isnan(values))
+
+    def check_known(self, column: str, needed: str) -> None:
+        """Check that a column is known of some sample, if rollouts were scored at all.
+
+        Args:
+            column: a column of numbers, or ``spread``.
+            needed: the columns of rollouts that it comes from, for the error.
+
+        Raises:
+            PoolError: it is not.
+        """
+        for row in np.flatnonzero(self.n > 0)[:1]:
+            if not self.known(column).any():
+                raise PoolError(
+                    f"{column} of {self.named(row)}, as of all samples: got none; expected statistics of rollouts that "
+                    f"have {needed}"
+                )
+
     def taken(self, rows: Sequence[int] | NDArray[Any]) -> SampleStats:
         """Return the samples of some rows, in this order, or those for which ``rows`` is true."""
         chosen = np.asarray(rows)

@@ -115,7 +115,8 @@ def count_rollouts(
         rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
         by: the column that becomes the samples' source.
         ks: for each k, also pass@k.
-        item_response: the column by which ``item_difficulty`` is fitted, see ``add_difficulty``; it needs ``out``.
+        item_response: the column by which ``item_difficulty`` is fitted, see ``add_difficulty``; it needs ``out``. Of
+            ``round`` all rounds count in the fit where ``rounds`` is one.
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have.
         reporting: takes warnings and progress.
@@ -143,7 +144,7 @@ def count_rollouts(
         fit: dict[str, Any] = {}
         if item_response is not None:
             difficulty, fit["item_response"] = add_difficulty(
-                table, stats, item_response, rounds=rounds, warn=reporting.warn
+                table, stats, item_response, rounds=_fitted_rounds(item_response, rounds), warn=reporting.warn
             )
             stats = replace(stats, item_difficulty=difficulty)
         advance(0.8)
@@ -151,6 +152,11 @@ def count_rollouts(
         if out is not None:
             write_file(out, in_tables(stats, ks=ks))
     return {**summary(stats, ks), **at, **fit, **({} if out is None else {"out": str(out)})}
+
+
+def _fitted_rounds(column: str, rounds: Sequence[int] | None) -> Sequence[int] | None:
+    """Return the rounds that a fit of difficulties takes: a single round has one ability, which says nothing."""
+    return None if column == "round" and rounds is not None and len(set(rounds)) == 1 else rounds
 
 
 def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:

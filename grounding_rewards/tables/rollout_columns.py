@@ -40,7 +40,7 @@ COLUMNS: Mapping[str, Any] = {
 MEANINGS: Mapping[str, str] = {
     "sample_id": "the sample: the target's `id`, or a name made from its content",
     "round": "the pool's round",
-    "rollout": "a number that no other row of the table has",
+    "rollout": "a number; sample, round and number together occur once",
     "recipe": "the recipe's name",
     "response": "the model's text",
     "total": "the reward; null where the rollout was not scored",

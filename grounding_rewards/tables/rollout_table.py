@@ -251,7 +251,7 @@ class RolloutTable:
             raise TableError(f"{', '.join(map(str, self.paths))}: cannot be read ({first_line(error)})") from None
 
 
-def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
+def open_rollouts(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> RolloutTable:
     """Open rollouts.
 
     Args:
@@ -261,7 +261,7 @@ def open_rollouts(paths: Sequence[str | os.PathLike[str]]) -> RolloutTable:
     Raises:
         TableError: a path is not there, cannot be read, holds no rows, comes twice, or a run has yet to finish it.
     """
-    places = [Path(path) for path in paths]
+    places = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not places:
         raise TableError("no rollouts are given; expected files of them, or directories that adapters record")
     files, parquet, rows = list[Path](), list[ParquetRollouts](), list[Rows]()

@@ -48,7 +48,7 @@ def choose(
     manifest = choose_rollouts(
         rollouts, spec, out, rounds=None if rounds is None else sorted(set(rounds)), reporting=terminal.REPORTING
     )  # fmt: skip
-    if manifest["rounds"] == [None]:
+    if manifest["rounds"] == [None]:  # others are groups of their own
         say_rounds(len(rollouts), [None])
     if as_json:
         paths = {"out": str(out), "manifest": str(manifest_of(out))}

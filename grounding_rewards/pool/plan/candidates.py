@@ -16,7 +16,7 @@ from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
 from grounding_rewards.pool.selection.filters import plain
 
-SELECTOR, ALLOCATION, CHOICE, REFERENCE = "selector", "allocation", "rollout choice", "reference"
+SELECTOR, ALLOCATION, CHOICE, REFERENCE = "selector", "allocation", "choice", "reference"
 """Kinds of methods, and of the rows that they are compared with."""
 
 EVERYTHING = "all"

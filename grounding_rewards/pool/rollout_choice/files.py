@@ -12,13 +12,14 @@ import numpy as np
 
 from grounding_rewards._version import __version__
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.errors import PoolError
+from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.files import SCHEMA_VERSION
 from grounding_rewards.pool.methods import ROLLOUT_CHOICES, method
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns, read_columns
 from grounding_rewards.pool.rollout_choice.grouping import groups, rewards_of
 from grounding_rewards.pool.rollout_choice.protocol import RolloutChoice, choose
+from grounding_rewards.pool.stats_table import is_stats
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.chosen_rollouts import ChosenRollouts
 from grounding_rewards.tables.files import check_output, check_place
@@ -68,6 +69,9 @@ def choose_rollouts(
      {'before': 4, 'after': 2})
     """
     choice = method(spec, ROLLOUT_CHOICES)
+    for path in rollouts:
+        if is_stats(path):
+            raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
     table = open_rollouts(rollouts)
     check_output(out, [*table.files, *rollouts])
     check_place(manifest_of(out), [*table.files, *rollouts])
@@ -78,7 +82,8 @@ def choose_rollouts(
         columns = read_columns(table, _read(table, choice), rounds=rounds)
         chosen = choose(columns, choice)
         if not len(chosen.kept):
-            raise PoolError(f"{', '.join(map(str, rollouts))}: {spec!r:.200} keeps none of {len(columns)} rollouts")
+            paths, name = ", ".join(map(str, rollouts)), _parameters(spec, choice)["name"]
+            raise PoolError(f"{paths}: {name} keeps none of {len(columns)} rollouts")
         source.check_names(list(chosen.columns))
         advance(_READING)
         # Opened first, so renamed last: it never describes older files.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
@@ -16,6 +15,9 @@ from grounding_rewards.verifiers import options
 
 Difficulty = Literal["pass_rate", "mean"]
 Form = Literal["entropy", "distinct"]
+
+ANSWERS = "x_unit and y_unit, or answer_key"
+"""Columns of rollouts that say what was answered."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,9 @@ class DispersionWeighted:
     def diversity(self, stats: SampleStats) -> Floats:
         """Return dpi, (m,), 0 to 1; NaN where unknown."""
         if self.form == "distinct":
-            check_known(stats, "cells")
+            stats.check_known("cells", ANSWERS)
             return different_share(stats)
-        check_known(stats, "cell_entropy")
+        stats.check_known("cell_entropy", ANSWERS)
         possible = np.minimum(stats.n, GRID * GRID) if self.choices is None else np.full(len(stats), self.choices)
         most = np.log(np.maximum(possible, 1))
         shares = np.divide(stats.cell_entropy, most, out=0.0 * stats.cell_entropy, where=most > 0)  # 0 keeps NaN
@@ -109,7 +111,7 @@ class RareCells:
     high = 1.0
 
     def __call__(self, stats: SampleStats) -> Floats:
-        check_known(stats, "cell_rarity")
+        stats.check_known("cell_rarity", ANSWERS)
         untried = np.where(stats.n == 0, 1.0, 0.0)
         return np.where(np.isnan(stats.cell_rarity), untried, np.minimum(stats.cell_rarity, 1.0))
 
@@ -121,34 +123,14 @@ def different_share(stats: SampleStats) -> Floats:
     >>> different_share(SampleStats(one, 8 * one, one, cells=np.array([1, 2, -1]))).round(3)
     array([0.   , 0.143,   nan])
     """
-    known = _known(stats, "cells")
+    known = stats.known("cells")
     shares = np.where(known, 0.0, np.nan)
     np.divide(stats.cells - 1, stats.n - 1, out=shares, where=known & (stats.n > 1))
     return np.minimum(shares, 1.0)
 
 
-def _known(stats: SampleStats, column: str) -> NDArray[np.bool_]:
-    values = getattr(stats, column)
-    return np.asarray((stats.n > 0) & (values != -1) & ~np.isnan(values))
-
-
-def check_known(stats: SampleStats, column: str, needed: str = "x_unit and y_unit, or answer_key") -> None:
-    """Check that a column is known of some sample, if rollouts were scored at all.
-
-    Raises:
-        PoolError: it is not; names the columns of rollouts that it comes from.
-    """
-    known = _known(stats, column)
-    for row in np.flatnonzero(stats.n > 0)[:1]:
-        if not known.any():
-            raise PoolError(
-                f"{column} of {stats.named(row)}, as of all samples: got none; expected statistics of rollouts that "
-                f"have {needed}"
-            )
-
-
 def _mean(stats: SampleStats) -> Floats:
-    check_known(stats, "mean", "total")
+    stats.check_known("mean", "total")
     for row in np.flatnonzero((stats.mean < 0.0) | (stats.mean > 1.0))[:1]:
         raise PoolError(
             f"mean total of {stats.named(row)}: got {stats.mean[row]:g}; expected 0 to 1, or of='pass_rate'"

@@ -88,7 +88,7 @@ class MeanBand(_KeepOrLeave):
     """1 where low_mean < mean total < high_mean, else 0: filter groups online by their mean, as EasyR1 does.
 
     Equal totals strictly between the two stay, though they carry no signal: ``spread`` leaves them out. A sample
-    without totals is left out.
+    without totals is left out; where no sample has any, it is a PoolError.
 
     Args:
         low_mean: the mean below those that stay, of any sign.
@@ -110,6 +110,7 @@ class MeanBand(_KeepOrLeave):
             raise options.wrong(self, "low_mean", f"below high_mean, {self.high_mean}")
 
     def __call__(self, stats: SampleStats) -> Floats:
+        stats.check_known("mean", "total")
         return np.where((stats.mean > self.low_mean) & (stats.mean < self.high_mean), 1.0, 0.0)
 
 
@@ -117,7 +118,8 @@ class MeanBand(_KeepOrLeave):
 class Spread(_KeepOrLeave):
     """1 where highest - lowest total > 1e-6, else 0: DAPO's dynamic sampling, drop groups without signal.
 
-    A group of one rollout stays, for its signal is unknown. Another sample without totals is left out.
+    A group of one rollout stays, for its signal is unknown. Another sample without totals is left out; where no sample
+    has any, it is a PoolError.
 
     Args:
         threshold: their standard deviation, divided by their number, must be above this as well; UI-S1 has 0.3.
@@ -139,6 +141,7 @@ class Spread(_KeepOrLeave):
         options.number(self, "threshold")
 
     def __call__(self, stats: SampleStats) -> Floats:
+        stats.check_known("spread", "total")
         # Not by the deviation alone: that of equal floats need not be 0.
         apart = (stats.spread > NO_SIGNAL) & (np.sqrt(stats.variance) > self.threshold)
         return np.where(apart | (stats.n == 1), 1.0, 0.0)

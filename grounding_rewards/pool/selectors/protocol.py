@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import SelectorError, short_repr
+from grounding_rewards.errors import GroundingRewardsError, SelectorError, short_repr
 from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.stats import SampleStats
@@ -44,9 +44,12 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
     ([0.0, 1.0, 1.0], [0.0, 0.0, 1.0])
     """
     problem, cause = why_invalid(selector, SELECTOR), None
+    label = f"selector {name_of(selector)}{origin(selector)}"
     if not problem:
         try:
             returned = selector(stats)
+        except GroundingRewardsError as error:
+            raise SelectorError(f"{label}: {error}") from error
         except (Exception, SystemExit) as error:  # a selector is anybody's code; exit() must not end the run
             problem, cause = f"raised {type(error).__name__}: {error}", error
     if not problem:
@@ -54,7 +57,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
             return checked_scores(returned, selector.low, selector.high, len(stats), stats.named)
         except ValueError as error:
             problem = str(error)
-    raise SelectorError(f"selector {name_of(selector)}{origin(selector)} {problem}") from cause
+    raise SelectorError(f"{label} {problem}") from cause
 
 
 def name_of(selector: object) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.pool.selectors.answers import check_known
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 
@@ -55,7 +54,7 @@ class TargetSize:
         return self.largest / self.smallest
 
     def __call__(self, stats: SampleStats) -> Floats:
-        check_known(stats, "target_area", "target and image_size")
+        stats.check_known("target_area", "target and image_size")
         weights = np.ones(len(stats))
         known = stats.target_area > 0.0
         area = stats.target_area[known]

@@ -68,6 +68,14 @@ def test_rounds_are_measured_at_the_latest_and_some_may_count_alone(run, tmp_pat
     assert max(latest) < 50.0 <= min(pq.read_table(out)["item_difficulty"].to_pylist()) + 1e-6
 
 
+def test_one_round_counts_beside_a_fit_of_all(run, tmp_path):
+    rows = rows_of([(sample, number, number, 4) for sample in "ab" for number in (1, 3)], "round")
+    path, out = write_rows(tmp_path / "r.jsonl", *rows), tmp_path / "s.jsonl"
+    result = run("pool", "stats", path, "--item-response", "round", "--out", out, "--round", 1, "--json")
+    assert list(json.loads(result.out)["item_response"]["abilities"]) == ["1", "3"]
+    assert [(row["num_correct"], row["n"]) for row in read_rows(out)] == [(1, 4), (1, 4)]
+
+
 def test_temperatures_are_those_of_any_type_of_float(run, tmp_path):
     rows = without_numbers(rows_of([("a", 0.7, 1, 4), ("a", 0.7000000001, 1, 4), ("a", 1.0, 3, 4)], "temperature"))
     path, out = write_rows(tmp_path / "r.jsonl", *rows), tmp_path / "s.jsonl"

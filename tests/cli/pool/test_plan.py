@@ -33,14 +33,14 @@ def test_methods_are_rows_of_a_table(run, made_up, file, monkeypatch):
         ["3", "band", "selector", "2", "-", "2.0", "0.0", "%", "0.375", "0.0", "%"],
         ["4", "learnability", "selector", "2", "-", "2.0", "0.0", "%", "0.393", "0.0", "%"],
         ["5", "further", "allocation", "2", "4", "1.6", "75.0", "%", "0.062", "75.0", "%"],
-        ["6", "first", "rollout", "choice", "4", "8", "4.0", "25.0", "%", "0.438", "50.0", "%"],
+        ["6", "first", "choice", "4", "8", "4.0", "25.0", "%", "0.438", "50.0", "%"],
     ]
     assert ["4", "learnability", "50", "67", "93", "100", "25", "50"] in lines
     assert ["3", "band", "50", "67", "100", "93", "25", "50"] in lines
     assert [line.rstrip() for line in result.out.splitlines()[-3:]] == [
         "Not compared",
-        "short   rollout choice  the rollouts have no column token_length",
-        "budget  allocation      needs budget",
+        "short   choice      the rollouts have no column token_length",
+        "budget  allocation  needs budget",
     ]
 
 

@@ -68,7 +68,7 @@ def test_a_bare_comparison_takes_every_built_in_method(made_up):
         "budget": ("budget",), "every": ("selectors",), "min_rollouts": ("n",), "source": ("exclude or only",),
     }  # fmt: skip
     kinds = {each.kind for each in chosen.values()}
-    assert kinds == {"selector", "allocation", "rollout choice"}
+    assert kinds == {"selector", "allocation", "choice"}
 
 
 def test_names_are_unique_over_the_kinds():

@@ -109,7 +109,11 @@ def test_the_mean_of_a_group_as_easyr1_filters_it():  # pool.md, example 5
     assert select(grouped(*groups), MeanBand()).tolist() == [0.0, 0.0, 1.0, 1.0]
     dense = [[1.0] * 4 + [0.0] * 4, [0.75] * 4 + [0.0] * 4, [0.75] * 5 + [0.0] * 3]
     assert select(grouped(*dense), MeanBand(0.01, 0.49)).tolist() == [0.0, 1.0, 1.0]
-    assert select(sample_stats(["a", "a"], [0, 1]), MeanBand()).tolist() == [0.0]
+    assert select(sample_stats(["a", "a", "b"], [0, 1, 1], [0, 1, None]), MeanBand()).tolist() == [1.0, 0.0]
+    with pytest.raises(
+        gr.errors.SelectorError, match="mean of sample .a., as of all samples: got none"
+    ):
+        select(sample_stats(["a", "a"], [0, 1]), MeanBand())
     assert select(grouped([-1.0, -0.5]), MeanBand(-1.0, 0.0)).tolist() == [1.0]
 
 
@@ -119,8 +123,10 @@ def test_the_spread_of_a_group_as_dapo_filters_it():  # pool.md, example 6
     assert select(grouped(*groups), Spread(threshold=0.3)).tolist() == [0.0, 0.0, 1.0, 1.0]
     assert select(grouped(*groups), Spread(threshold=0.35)).tolist() == [0.0, 0.0, 1.0, 0.0]
     assert select(grouped([0.0, 1e-6], [0.0, 2e-6]), Spread()).tolist() == [0.0, 1.0]
-    without_totals = sample_stats(["a", "a", "b", "c"], [0, 1, 1, None])
-    assert select(without_totals, Spread()).tolist() == [0.0, 1.0, 0.0]
+    names, acc = ["a", "a", "b", "c", "d", "d"], [0, 1, 1, None, 0, 1]
+    assert select(sample_stats(names, acc, [None] * 4 + [0, 1]), Spread()).tolist() == [0.0, 1.0, 0.0, 1.0]
+    with pytest.raises(gr.errors.SelectorError, match="spread of sample 'a', as of all samples: got none"):
+        select(sample_stats(names, acc), Spread())
 
 
 @given(st.floats(-1e6, 1e6), st.integers(2, 32))
