@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.groups.spread import means
 
 
@@ -97,8 +98,8 @@ def constant_bonus(counts: ArrayLike, b0: float) -> Floats:
     >>> constant_bonus([4, 4, 4, 1], 0.5)
     array([0. , 0. , 0. , 0.5])
     """
-    if isinstance(b0, bool) or not isinstance(b0, int | float) or not np.isfinite(b0):
-        raise RecipeError(f"b0: got {b0!r:.80}; expected a finite number")
+    if isinstance(b0, bool) or not isinstance(b0, int | float) or not abs(b0) <= COORDINATE_LIMIT:
+        raise RecipeError(f"b0: got {short_repr(b0)}; expected a finite number")
     count = _counts(counts)
     return np.where(count > 0, ucb_bonus(count) - b0, 0.0)
 

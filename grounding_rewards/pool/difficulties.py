@@ -277,14 +277,15 @@ def _check_linked(sample: Ints, policy: Ints, policies: NDArray[Any]) -> None:
 
 def _codes(name: str, values: Any, rows: int) -> tuple[NDArray[Any], Ints]:
     """Return the distinct values, sorted, and each row's place among them."""
-    column = np.asarray(values, dtype=object) if len(values) and isinstance(values[0], str) else np.asarray(values)
+    # Objects, for numpy makes texts of numbers that stand among texts.
+    column = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if column.shape != (rows,):
         raise PoolError(f"{name}: got shape {column.shape}; expected ({rows},), one for each of sample")
     try:
         names, codes = np.unique(column, return_inverse=True)
     except TypeError:
         raise PoolError(f"{name}: got {values!r:.80}; expected all texts, or all numbers") from None
-    if names.dtype.kind == "f" and np.isnan(names).any():
+    if any(name != name for name in names.tolist()):  # NaN equals nothing
         raise PoolError(f"{name}: got nan; expected a name or a number in every row")
     return names, codes.astype(np.int64)
 

@@ -105,8 +105,8 @@ def check_weights(weights: ArrayLike, names: Sequence[object] | None = None) -> 
     """
     try:
         column = np.asarray(weights, dtype=np.float64)  # None becomes NaN
-    except (TypeError, ValueError) as error:
-        raise PoolError(f"weights: {error}; expected one number a row") from None
+    except (OverflowError, TypeError, ValueError) as error:
+        raise PoolError(f"weights: {error}; expected one finite number a row") from None
     if column.ndim != 1 or not len(column):
         raise PoolError(f"weights: got the shape {column.shape}; expected one number for each of one row or more")
     wrong = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))

@@ -30,7 +30,7 @@ class Verdict(BaseVerifier):
 
     The verdict is right or wrong: one of the words for either, as the whole text between ``<tag>`` and ``</tag>``, case
     and white space around it aside. Only the answer is read, never the thinking before ``</think>``. Several pairs of
-    tags must agree; a pair that holds anything else makes it no verdict.
+    tags must agree; a pair that holds anything else makes it no verdict, and so does a tag without its other half.
 
     The target's own is true or false, 1 or 0, or one of the words: whether the proposed action is right.
 
@@ -85,7 +85,10 @@ class Verdict(BaseVerifier):
 
     def verdict(self, answer: str) -> bool | None:
         """Return the verdict of an answer, which has no thinking; None for no verdict, or several."""
-        verdicts = {self._meaning(held) for held in tag_texts(answer, self.tag)}
+        texts = tag_texts(answer, self.tag)
+        if not len(texts) == answer.count(f"<{self.tag}>") == answer.count(f"</{self.tag}>"):
+            return None  # a tag that is open, or opened twice, may hide another verdict
+        verdicts = {self._meaning(held) for held in texts}
         return verdicts.pop() if len(verdicts) == 1 else None
 
     def target_error(self, target: Target | None, sample: str | int) -> TargetError | None:

@@ -43,6 +43,13 @@ def test_worked_examples(numbers, m, variance, expected):
     assert round(float(subset.var()), 2 if variance > 20 else 4) == variance
 
 
+def test_the_other_subsets_of_the_worked_examples_vary_less():
+    lowest, highest = [0, 0.1, 0.5], [0.5, 0.9, 1]  # j = 3 and j = 0 of the first one
+    assert [round(float(np.var(subset)), 4) for subset in (lowest, highest)] == [0.0467, 0.0467]
+    batch = [1.5, -0.5, -0.5, -0.5, 0.75**0.5, 0.75**0.5, -(0.75**0.5), -(0.75**0.5), 0, 0, 0, 0]
+    assert round(float(np.var(batch)), 4) == 0.5
+
+
 def test_of_several_counts_of_low_values_the_smallest_is_taken_and_of_equal_values_the_first_rows():
     assert max_variance([1, 0.9, 0.5, 0.1, 0], np.zeros(5, dtype=int), 3).tolist() == [True, True, False, False, True]
     assert max_variance([0.6] * 5, np.zeros(5, dtype=int), 2).tolist() == [True, True, False, False, False]

@@ -97,6 +97,8 @@ def test_difficulties_are_found_again():
         ((["a", "a"], [1], [1, 1], [2, 2]), {}, r"policy: got shape \(1,\); expected \(2,\)"),
         ((["a", "a"], [1, float("nan")], [1, 1], [2, 2]), {}, "policy: got nan; expected a name"),
         ((["a", 1], [1, 2], [1, 1], [2, 2]), {}, "sample: got .*; expected all texts, or all numbers"),
+        (([1, "1"], [1, 2], [1, 1], [2, 2]), {}, "sample: got .*; expected all texts, or all numbers"),
+        ((["a", "a"], [1, 2], [1, 10**400], [2, 2]), {}, "right: got .*; expected counts from 0"),
         ((["a", "a"], ["one", "two"], [1, 1], [2, 2]), {"at": "on"}, "at: got 'on'; did you mean 'one'"),
         ((["a", "a"], [1, 2], [1, 1], [2, 2]), {"prior": 0}, "prior: got 0; expected a number above 0"),
     ],

@@ -114,7 +114,7 @@ def test_draws_are_in_proportion_to_weights() -> None:
         ({"weights": [math.inf]}, "weights, row 0: got inf"),
         ({"weights": []}, r"weights: got the shape \(0,\); expected one number for each of one row or more"),
         ({"weights": [[1]]}, r"weights: got the shape \(1, 1\)"),
-        ({"weights": ["many"]}, "weights: could not convert string to float: 'many'; expected one number a row"),
+        ({"weights": ["many"]}, "weights: could not convert string to float: 'many'; expected one finite number a row"),
         ({"length": -1}, "length: got -1; expected a whole number from 0"),
         ({"batch_size": 0}, "batch_size: got 0; expected a whole number from 1"),
         ({"seed": 0.5}, "seed: got 0.5; expected a whole number from 0"),

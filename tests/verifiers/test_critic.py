@@ -45,8 +45,10 @@ def judged(text, verdict, **more):
         ("<score>wrong</score>", False),
         ("<score>0</score>", False),
         ("<score>right</score> as said, <score>1</score>", True),
-        ("<score><score>right</score></score>", True),
-        ("<score>right</score><score>wrong", True),
+        ("<score><score>right</score></score>", None),  # a tag that stands alone may hide another verdict
+        ("<score>wrong<score>right</score>", None),
+        ("<score>right</score>wrong</score>", None),
+        ("<score>right</score><score>wrong", None),
         ("<score>right</score><score>wrong</score>", None),
         ("<score>right</score><score>maybe</score>", None),
         ("<score>right</score><score></score>", None),

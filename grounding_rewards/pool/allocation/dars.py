@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 
 from grounding_rewards.arrays import Ints
-from grounding_rewards.pool.allocation.protocol import whole
 from grounding_rewards.pool.selectors.bands import TRUTH
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
@@ -56,7 +55,7 @@ class Dars:
         options.choice(self, "std", TRUTH)
         for name in ("rollouts", "most"):
             if getattr(self, name) is not None:
-                whole(self, name)
+                options.whole(self, name, 1)
 
     def __call__(self, stats: SampleStats) -> Ints:
         """Return the number of further rollouts of each sample, (m,)."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from grounding_rewards.arrays import Ints
-from grounding_rewards.pool.allocation.protocol import whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 
@@ -42,7 +41,7 @@ class Dart:
 
     def __post_init__(self) -> None:
         for name in ("cut", "rollouts"):
-            whole(self, name)
+            options.whole(self, name, 1)
         options.number(self, "above", 0.0, 1.0)
         if self.cut >= self.rollouts:
             raise options.wrong(self, "cut", f"less than rollouts, {self.rollouts}")

@@ -7,10 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from grounding_rewards.arrays import Ints
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import PoolError, short_repr
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.verifiers import options
 
 
 class Allocation(Protocol):
@@ -44,14 +42,3 @@ def in_name_order(stats: SampleStats) -> Ints:
     """Return the rows of samples in the order of their names, so that ties do not depend on the order of rows."""
     names = [str(name) for name in stats.sample_id.tolist()]
     return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-
-
-def whole(owner: object, name: str, least: int = 1) -> None:
-    """Check that an option is a whole number from ``least`` to 1e12.
-
-    Raises:
-        RecipeError: it is none; names the method and the option.
-    """
-    value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= COORDINATE_LIMIT:
-        raise options.wrong(owner, name, f"a whole number from {least}")

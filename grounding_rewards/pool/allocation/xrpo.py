@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.groups.spread import NO_SIGNAL
-from grounding_rewards.pool.allocation.protocol import in_name_order, whole
+from grounding_rewards.pool.allocation.protocol import in_name_order
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 
 Of = Literal["acc", "total"]
+
+MOST_TURNS = 10_000_000
+"""Turns of a budget; so many take some 15 seconds."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,13 @@ class Xrpo:
     of: Of = "acc"
 
     def __post_init__(self) -> None:
-        whole(self, "budget", 0)
+        options.whole(self, "budget", 0)
         options.number(self, "alpha", 1e-9, 1.0)
         options.number(self, "exploration")
         options.number(self, "total")
-        whole(self, "per_turn")
+        options.whole(self, "per_turn", 1)
+        if self.budget > MOST_TURNS * self.per_turn:
+            raise options.wrong(self, "budget", f"{MOST_TURNS:,} turns at most: raise per_turn, {self.per_turn}")
         options.choice(self, "of", Of)
         try:
             _quantile()

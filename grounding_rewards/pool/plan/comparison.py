@@ -15,6 +15,7 @@ from grounding_rewards.pool.allocation import allocate
 from grounding_rewards.pool.plan.candidates import ALLOCATION, CHOICE, REFERENCE, Candidate
 from grounding_rewards.pool.plan.measures import PASS_RATES, Measures, measures, overlaps
 from grounding_rewards.pool.rollout_choice import RolloutColumns, choose
+from grounding_rewards.pool.rollout_choice.figures import figures
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selection.filters import plain
 from grounding_rewards.pool.selectors.protocol import select
@@ -82,7 +83,8 @@ def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutC
     """Compare methods by the weights that they give to samples.
 
     The weight of a sample is a selector's, the number of further rollouts of an allocation, or the number of its
-    rollouts that a choice keeps. Two references come first: ``control`` is every measured sample, ``next`` the pool
+    rollouts that a choice keeps, whose mean pass rate and share without signal are those of these rollouts. Two
+    references come first: ``control`` is every measured sample, ``next`` the pool
     that ``next_pool`` draws without options. A method that raises is left out, with its error as the reason.
 
     Args:
@@ -109,13 +111,16 @@ def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutC
     for method in [*_references(), *methods]:
         if not (method.needs or method.reason):
             try:
-                weighed, number = _weighed(stats, method, rollouts, place)
+                weighed, number, kept = _weighed(stats, method, rollouts, place)
             except (Exception, SystemExit) as error:  # one method is anybody's code, and must not end the others
                 method = replace(method, reason=_reason(error))
         if method.needs or method.reason:
             left_out.append(method)
         else:
-            rows.append(Row(method, measures(stats, weighed), number))
+            shown = measures(stats, weighed)
+            if kept is not None:
+                shown = replace(shown, mean_p=kept["mean_p"], zero_signal_share=kept["no_signal"])
+            rows.append(Row(method, shown, number))
             weights.append(weighed)
     counts = len(stats), int((stats.n > 0).sum()), int((stats.n + stats.unscored).sum())
     return Plan(*counts, tuple(rows), tuple(left_out), overlaps(weights), stats.sample_id, tuple(weights))
@@ -131,19 +136,22 @@ def _references() -> list[Candidate]:
 
 def _weighed(
     stats: SampleStats, method: Candidate, rollouts: RolloutColumns | None, place: Ints | None
-) -> tuple[Floats, int | None]:
+) -> tuple[Floats, int | None, dict[str, Any] | None]:
     """Return the weights of the samples, (m,), and the number of rollouts that a method keeps or asks for.
+
+    The third are the figures of the rollouts that a choice keeps.
 
     Raises:
         Exception: it cannot run, or keeps nothing.
     """
     weights: Floats
-    number = None
+    number, after = None, None
     if method.kind == CHOICE:
         if rollouts is None or place is None:
             raise PoolError("needs rollouts; these are statistics of samples")
         kept = choose(rollouts, method.built).kept
         number, weights = len(kept), np.bincount(place[rollouts.sample[kept]], minlength=len(stats)).astype(np.float64)
+        after = figures(rollouts, kept)
     elif method.kind == ALLOCATION:
         further = allocate(stats, method.built)
         number, weights = int(further.sum()), further.astype(np.float64)
@@ -155,7 +163,7 @@ def _weighed(
         )
     if not weights.any():
         raise PoolError("keeps nothing: all weights are 0")
-    return weights, number
+    return weights, number, after
 
 
 def _reason(error: BaseException) -> str:

@@ -137,8 +137,11 @@ def _read(
     """Read the columns that choices need, and return the reasons why some cannot run, by their labels."""
     if not choices:
         return None, {}
+    totals = ["total"] if _has(table, "total") else []  # by which groups have a signal or not
     try:
-        return read_columns(table, {name for each in choices for name in each.built.needs}, rounds=rounds), {}
+        return read_columns(
+            table, {*totals, *(name for each in choices for name in each.built.needs)}, rounds=rounds
+        ), {}
     except (PoolError, TableError) as error:
         failed = {each.label: str(error) for each in choices}
     if len(choices) == 1:

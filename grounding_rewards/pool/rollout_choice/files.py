@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards._version import __version__
-from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.files import SCHEMA_VERSION
 from grounding_rewards.pool.methods import ROLLOUT_CHOICES, method
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns, read_columns
-from grounding_rewards.pool.rollout_choice.grouping import groups, rewards_of
+from grounding_rewards.pool.rollout_choice.figures import figures
 from grounding_rewards.pool.rollout_choice.protocol import RolloutChoice, choose
 from grounding_rewards.pool.stats_table import is_stats
 from grounding_rewards.tables.atomic import atomic_files
@@ -96,11 +94,12 @@ def choose_rollouts(
             advance=lambda done: advance(_READING + (1 - _READING) * done),
         )  # fmt: skip
         file.flush()
+        before, after = figures(columns), figures(columns, chosen.kept)
         content = {
             "inputs": [{"role": "rollouts", **each} for each in table.inputs()],
             "method": _parameters(spec, choice),
             "rounds": _rounds(columns),
-            **counts(columns, chosen.kept),
+            **{name: {"before": before[name], "after": after[name]} for name in before},
             "columns": list(new),
             "outputs": [{"path": out.name, "rows": len(rows), "sha256": digest(Path(file.name))}],
             "version": __version__,
@@ -117,43 +116,6 @@ def manifest_of(out: Path) -> Path:
     'a/kept.parquet.manifest.json'
     """
     return out.with_name(f"{out.name}.manifest.json")
-
-
-def counts(rollouts: RolloutColumns, kept: Ints) -> dict[str, dict[str, Any]]:
-    """Return figures of rollouts before a choice and after it, for manifests; None where nothing was scored.
-
-    ``mean_p`` is the mean pass rate of samples, ``no_signal`` the share of groups (a sample's rollouts of a round and
-    train step) whose totals, without totals their ``acc``, are no farther apart than 1e-6.
-    """
-    group = groups(rollouts)
-    rewards = rollouts.acc if np.isnan(rollouts.total).all() else rewards_of(rollouts)
-    figures = [
-        _figures(rollouts.sample, rollouts.acc, group, rewards),
-        _figures(rollouts.sample[kept], rollouts.acc[kept], group[kept], rewards[kept]),
-    ]
-    return {name: {"before": figures[0][name], "after": figures[1][name]} for name in figures[0]}
-
-
-def _figures(sample: Ints, acc: Floats, group: Ints, rewards: Floats) -> dict[str, Any]:
-    samples = int(np.count_nonzero(np.bincount(sample)))
-    return {
-        "rollouts": len(sample), "samples": samples, "mean_p": _mean_p(sample, acc),
-        "no_signal": _no_signal(group, rewards),
-    }  # fmt: skip
-
-
-def _mean_p(sample: Ints, acc: Floats) -> float | None:
-    n, right = np.bincount(sample, weights=~np.isnan(acc)), np.bincount(sample, weights=acc == 1.0)
-    return float((right[n > 0] / n[n > 0]).mean()) if n.any() else None
-
-
-def _no_signal(group: Ints, rewards: Floats) -> float | None:
-    number = int(group.max(initial=-1)) + 1
-    highest, lowest = np.full((2, number), np.nan)  # fmax and fmin pass over NaN
-    np.fmax.at(highest, group, rewards)
-    np.fmin.at(lowest, group, rewards)
-    spread = (highest - lowest)[~np.isnan(highest)]
-    return float((spread <= NO_SIGNAL).mean()) if len(spread) else None
 
 
 def _read(table: RolloutTable, choice: RolloutChoice) -> list[str]:

@@ -110,7 +110,8 @@ class MovingTarget:
     def __call__(self, stats: SampleStats) -> Floats:
         difficulty = _checked(stats)
         difficulty = np.where(np.isnan(difficulty), HARDEST * (1.0 - stats.pass_rate), difficulty)
-        distance = np.abs(difficulty - self._target())
+        # Rounded, for 100 (1 - 0.7) is not 30 in floats, and equal distances are drawn.
+        distance = np.round(np.abs(difficulty - self._target()), 9)
         known = np.flatnonzero(~np.isnan(distance))
         weights = np.zeros(len(stats))
         if len(known) <= self.batch:
@@ -155,7 +156,8 @@ def next_target(
         hardest: the highest target.
 
     Raises:
-        RecipeError: the mean reward is not a number from 0 to 1.
+        RecipeError: the mean reward is not a number from 0 to 1, another argument is no finite number, or
+            ``easiest`` is above ``hardest``.
 
     Source: AdaRFT, arXiv 2504.05520 (its code).
 
@@ -163,6 +165,10 @@ def next_target(
     (23.106, 61.186)
     """
     _check_reward(mean_reward, "mean_reward")
+    numbers = {"target": target, "beta": beta, "alpha": alpha, "eta": eta, "easiest": easiest, "hardest": hardest}
+    for name, value in numbers.items():
+        if not options.is_number(value) or (name == "easiest" and value > hardest):
+            raise RecipeError(f"{name}: got {value!r:.80}; expected a finite number, easiest at most hardest")
     return float(min(max(target + eta * math.tanh(alpha * (mean_reward - beta)), easiest), hardest))
 
 

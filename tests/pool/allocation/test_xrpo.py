@@ -110,7 +110,7 @@ def test_invariants(pairs, budget, exploration, alpha, random):
     ("changes", "message"),
     [
         ({"budget": -1}, r"Xrpo\(budget=\): got -1; expected a whole number from 0"),
-        ({"budget": 1.0}, r"Xrpo\(budget=\): got 1.0; expected a whole number from 0"),
+        ({"budget": 1.5}, r"Xrpo\(budget=\): got 1.5; expected a whole number from 0"),
         ({"alpha": 0}, r"Xrpo\(alpha=\): got 0; expected a number from 1e-09 to 1"),
         ({"exploration": float("nan")}, r"Xrpo\(exploration=\): got nan; expected a number from 0"),
         ({"total": -1}, r"Xrpo\(total=\): got -1; expected a number from 0"),

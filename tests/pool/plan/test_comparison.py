@@ -35,7 +35,7 @@ def test_each_row_has_the_figures_of_its_weights(made_up):
         "unsolved": (4, None, 0.25, 0.25, 4.0),
         "learnability": (2, None, 0.0, pytest.approx(11 / 28), 1.96),
         "further": (2, 4, 0.75, 0.0625, 1.6),
-        "first": (4, 8, 0.25, 0.4375, 4.0),
+        "first": (4, 8, 0.25, 0.5, 4.0),
     }
     signal = {name: row.measures.zero_signal_share for name, row in rows.items()}
     third = pytest.approx(1 / 3)
