@@ -264,8 +264,12 @@ def _check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, 
         if key not in parameters and not anything:
             takes = ", ".join(parameters) or "no arguments"
             raise RecipeError(f"{name}: unknown argument {key!r}{near(key, parameters) or '.'} It takes: {takes}")
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    needed = [key for key, each in parameters.items() if each.default is each.empty and each.kind in named]
+    if missing := [key for key in needed if key not in arguments]:
+        raise RecipeError(f"{name}: needs {', '.join(missing)}; it takes: {', '.join(parameters)}")
     try:
-        signature.bind(*[None] * skip, **arguments)  # finds what is missing, without a call
+        signature.bind(*[None] * skip, **arguments)  # of positional arguments
     except TypeError as error:
         raise RecipeError(f"{name}: {error}") from None
 

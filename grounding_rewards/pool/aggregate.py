@@ -36,6 +36,7 @@ _OF_CELLS = ("cells", "cell_entropy", "cell_rarity")
 _READ = ("target", "image_size", "recipe")
 _KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
 _KEYED = "answer_key"
+_OUTSIDE = 2.0  # images away from the corner, where clicks of an honest miss do not lie
 _USED = (*_KEY, "reason", "x_unit", "y_unit", "response", *_READ)
 
 
@@ -110,7 +111,22 @@ def stats_of(
     # ``pop`` frees a column's batches once they are joined, so that only one column is held twice.
     stats = SampleStats(**{name: np.concatenate(parts.pop(name)) for name in list(parts)})
     read_only(*vars(stats).values())
+    if text := _far(stats):
+        warn(text)
     return stats
+
+
+def _far(stats: SampleStats) -> str:
+    """Return a warning of clicks that are no shares of the image; "" where most are."""
+    places = np.maximum(np.abs(stats.x_unit), np.abs(stats.y_unit))
+    known = int((~np.isnan(places)).sum())
+    far = int((places > _OUTSIDE).sum())
+    if 2 * far <= known or not known:
+        return ""
+    return (
+        f"{far} of {known} samples have clicks beyond {_OUTSIDE:g} in x_unit or y_unit; expected shares of the image, "
+        "0 to 1: divide pixels by the image's sides and thousandths by 1000, or suspects and answers are miscounted"
+    )
 
 
 def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: Collection[str]) -> None:

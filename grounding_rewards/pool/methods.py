@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from grounding_rewards.errors import PoolError, RecipeError, near
+from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.named import made
 
 ALLOCATIONS: Mapping[str, str] = {
@@ -36,9 +37,26 @@ def class_of(name: Any, known: Mapping[str, str]) -> Any:
         PoolError: there is no method of this name.
     """
     if not isinstance(name, str) or name not in known:
-        raise PoolError(f"method: got {name!r:.80}{near(name, known) or '.'} There are: {', '.join(known)}")
+        expected = "" if isinstance(name, str) else ', expected a name, or JSON with a "name"'
+        hint = other_kind(name, known) or near(name, known) or "."
+        raise PoolError(f"method: got {name!r:.80}{expected}{hint} There are: {', '.join(known)}")
     module, _, kind = known[name].partition(":")
     return getattr(import_module(f"grounding_rewards.pool.{module}"), kind)
+
+
+def other_kind(name: Any, known: Mapping[str, str]) -> str:
+    """Return the command that takes a method which is not ``known`` to another, for errors; "" for no such method.
+
+    >>> other_kind("pods", ALLOCATIONS), other_kind("band", ALLOCATIONS), other_kind("pods", ROLLOUT_CHOICES)
+    ('; pods chooses rollouts: `pool rollouts`.', '; band is a selector: `pool next --selector`.', '')
+    """
+    tables = {
+        "chooses rollouts: `pool rollouts`": ROLLOUT_CHOICES,
+        "allocates rollouts: `pool allocate`": ALLOCATIONS,
+        "is a selector: `pool next --selector`": BUILT_IN["selectors"],
+    }
+    words = [words for words, table in tables.items() if isinstance(name, str) and name in table and name not in known]
+    return f"; {name} {words[0]}." if words else ""
 
 
 def method(spec: str | Mapping[str, Any], known: Mapping[str, str]) -> Any:

@@ -324,3 +324,12 @@ def test_samples_keep_their_answers_in_any_order_of_columns(tmp_path):
     other = stats_of(table(tmp_path / "b.jsonl", rows[::-1]), columns=["cell_entropy", "cells"])
     assert whole.cell_entropy.tolist() == other.cell_entropy.tolist()
     assert whole.cells.tolist() == other.cells.tolist()
+
+
+def test_points_that_are_no_shares_of_the_image_are_a_warning(tmp_path):
+    warned: list[str] = []
+    thousandths = table(tmp_path / "a.jsonl", [clicked("a", 700.0, 300.0), clicked("b", 1.0, 500.0)])
+    stats_of(thousandths, warn=warned.append)
+    assert [text.partition(";")[0] for text in warned] == ["2 of 2 samples have clicks beyond 2 in x_unit or y_unit"]
+    stats_of(table(tmp_path / "b.jsonl", [clicked("a", 700.0), clicked("b", 1.0)]), warn=warned.append)
+    assert len(warned) == 1  # one of two

@@ -135,9 +135,9 @@ def test_options_of_verdict_that_do_not_fit_are_errors(options, match):
 def test_nothing_about_a_verdict_has_a_default(name):
     arguments = {"tag": "score", "positive": ["right"], "negative": ["wrong"], "weight": 1}
     del arguments[name]
-    with pytest.raises(gr.RecipeError, match=f"part 'verdict': verdict: missing a required argument: '{name}'"):
+    with pytest.raises(gr.RecipeError, match=f"part 'verdict': verdict: needs {name}; it takes"):
         gr.recipe("composite", response_space="pixel", parts={"verdict": arguments})
-    with pytest.raises(gr.RecipeError, match="suggestion: missing a required argument: 'tag'"):
+    with pytest.raises(gr.RecipeError, match="suggestion: needs tag; it takes"):
         gr.recipe("composite", response_space="pixel", parts={"suggestion": 1})
 
 

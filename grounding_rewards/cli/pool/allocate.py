@@ -58,6 +58,12 @@ def allocate(
     except PoolError as error:
         raise PoolError(re.sub(r"^(?=(?:method\b.*?|budget):)", "--", str(error))) from error
     say_measured(manifest)
+    if manifest["suspects"]["n"]:
+        terminal.note(
+            f"{manifest['suspects']['n']:,} of {manifest['n']:,} rollouts go to never-solved samples whose clicks "
+            f"agree on another place than the target ({manifest['suspects']['samples']}); look at their labels, which "
+            "`pool next` sets aside in a file"
+        )
     if by != "source" and not manifest["by_source"]:
         terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
     if as_json:

@@ -22,6 +22,11 @@ def say(manifest: Mapping[str, Any]) -> None:
             f"{join['both']} samples are in the rollouts and in the data; left out: {join['rollouts_only']} in the "
             f"rollouts alone, {join['data_only']} in the data alone, {join['rows_without_name']} rows without a name"
         )
+    if manifest["idle_weights"]:
+        terminal.note(
+            f"weights steer draws, and all {manifest['positive']} sometimes-solved samples fit without one; --limit N "
+            "draws some of them"
+        )
     if manifest["suspects"]:
         _say_suspects(manifest)
 

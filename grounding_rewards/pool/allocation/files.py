@@ -18,6 +18,7 @@ from grounding_rewards.pool.allocation.budget import check_budget, within_budget
 from grounding_rewards.pool.allocation.protocol import allocate, in_name_order
 from grounding_rewards.pool.methods import ALLOCATIONS, method
 from grounding_rewards.pool.run import measured_at, open_measured
+from grounding_rewards.pool.selection.filters import suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import read_stats
 from grounding_rewards.pool.summary import by_source
@@ -28,7 +29,7 @@ from grounding_rewards.tables.parted import write_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 
 SCHEMA_VERSION = 1
-_READ = ("sample_id", "source", "round", "temperature", "variance")
+_READ = ("sample_id", "source", "round", "temperature", "variance", "clicks", "dispersion", "target_diagonal")
 
 
 def allocate_rollouts(
@@ -87,7 +88,9 @@ def allocate_rollouts(
         numbers = allocate(stats, allocation)
         if budget is not None:
             numbers = within_budget(stats, numbers, budget)
+        aside = suspects(stats)
         content = {
+            "suspects": {"samples": int(aside.sum()), "n": int(numbers[aside].sum())},
             "method": {"name": spec if isinstance(spec, str) else spec["name"], **asdict(allocation)},
             "budget": budget,
             "inputs": hashes,

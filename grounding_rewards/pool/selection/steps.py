@@ -43,6 +43,7 @@ class NextPool:
         steps: counts of each step.
         zero_share: the requested share of never-solved samples.
         seed: seed of all draws.
+        idle_weights: True where selectors weigh positive samples differently, but all of them were taken.
     """
 
     stats: SampleStats
@@ -56,6 +57,7 @@ class NextPool:
     steps: tuple[Step, ...]
     zero_share: float
     seed: int
+    idle_weights: bool = False
 
     @property
     def kept(self) -> Rows:
@@ -90,6 +92,7 @@ class NextPool:
             "zero_share": self.zero_share,
             "zero_share_actual": len(self.zero) / kept,
             "seed": self.seed,
+            "idle_weights": self.idle_weights,
             "steps": [step.to_json() for step in self.steps],
         }
 
@@ -176,7 +179,10 @@ def next_pool(
         rows = np.flatnonzero(drawable)
         others = rows[draw(stats.sample_id[rows], len(zero) + len(positive), seed=seed, purpose="control")]
     share = float(share_of_zeros(zero_share))
-    return NextPool(stats, zero, positive, easy, aside, never, others, quota, tuple(funnel.steps), share, int(seed))
+    all_taken = limit is None or not any(step.name == "limit" and step.removed for step in funnel.steps)
+    idle = all_taken and bool(np.ptp(logs[positive]) > 0.0)
+    steps = tuple(funnel.steps)
+    return NextPool(stats, zero, positive, easy, aside, never, others, quota, steps, share, int(seed), idle)
 
 
 def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit: Any = None) -> None:

@@ -138,9 +138,9 @@ def test_a_column_that_nobody_has_is_a_warning(run, tmp_path):
     ("words", "message"),
     [
         (("--method", "drs"), "--method: got 'drs'; did you mean 'dars'? There are: dars, dart, xrpo"),
-        (("--method", "{}"), "--method: got None. There are: dars, dart, xrpo"),
+        (("--method", "{}"), '--method: got None, expected a name, or JSON with a "name". There are: dars, dart, xrpo'),
         (("--method", "{"), "--method: got '{'; expected a name, or JSON such as"),
-        (("--method", "dart"), "--method dart: missing a required argument: 'cut'"),
+        (("--method", "dart"), "--method dart: needs cut; it takes: cut, rollouts, above"),
         (("--method", '{"name": "dars", "from": 1}'), "--method dars: unknown argument 'from'; did you mean 'form'?"),
         (("--method", '{"name": "dars", "most": 0}'), "--method dars: Dars(most=): got 0; expected a whole number"),
         (("--method", "dars", "--budget", 0), "--budget: got 0; expected a whole number from 1"),
@@ -179,3 +179,14 @@ def test_a_budget_that_nobody_can_use(run, tmp_path):
     words = ("--method", "dars", "--budget", 3, "--out", tmp_path / "more.jsonl")
     assert "--budget: got 3, and the method gives no sample any rollout" in run.error("pool", "allocate", path, *words)
     assert names(tmp_path) == ["r.jsonl"]
+
+
+def test_rollouts_of_suspects_are_a_note(run, tmp_path):
+    """Four clicks on one place, none of them right: a wrong label looks like this."""
+    clicks = {"x_unit": 0.5, "y_unit": 0.5, "image_size": [100, 100]}
+    path = rollouts(tmp_path / "r.jsonl", **clicks)
+    result = run("pool", "allocate", path, "--method", "dars", "--out", tmp_path / "more.jsonl")
+    assert (
+        "note: 24 of 39 rollouts go to never-solved samples whose clicks agree on another place than the target (1)"
+        in (" ".join(result.err.split()))
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.command import names, read_rows, write_rows
-from tests.cli.pool.test_next import GELATO
+from tests.cli.pool.test_next import GELATO, manifest_of, rollouts
 
 
 @pytest.fixture
@@ -64,3 +64,14 @@ def test_a_file_that_no_run_set_aside_is_not_replaced(run, source, tmp_path, man
     assert "pool.easy.jsonl: exists, and no pool.jsonl.manifest.json lists it, so it is not replaced" in message
     assert (tmp_path / "pool.easy.jsonl").read_text() == "mine"
     assert not (tmp_path / "pool.jsonl").exists()
+
+
+def test_weights_that_choose_nothing_are_a_note(run, tmp_path):
+    source, out = write_rows(tmp_path / "r.jsonl", *rollouts(("one", 3, 1), ("four", 3, 4))), tmp_path / "pool.jsonl"
+    note = "note: weights steer draws, and all 6 sometimes-solved samples fit without one; --limit N draws some of them"
+    words = ("pool", "next", source, "--out", out, "--zero-share", 0, "--selector", "learnability")
+    assert note in run(*words).err.splitlines()
+    assert manifest_of(out)["idle_weights"]
+    assert note not in run(*words, "--limit", 4).err
+    assert not manifest_of(out)["idle_weights"]
+    assert note not in run(*words[:-1], "unsolved").err  # weights of 1 alone

@@ -41,5 +41,5 @@ def test_bad_arguments(arguments, message):
 
 
 def test_the_cut_has_no_default():
-    with pytest.raises(PoolError, match="method dart: missing a required argument: 'cut'"):
+    with pytest.raises(PoolError, match="method dart: needs cut; it takes: cut, rollouts, above"):
         method("dart", ALLOCATIONS)

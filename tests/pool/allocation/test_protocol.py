@@ -29,7 +29,10 @@ def test_methods_are_built_by_name():
     assert method({"name": "band", "low_rate": 0.25}, known).low_rate == 0.25
     for spec, message in (
         ("bnad", "method: got 'bnad'; did you mean 'band'"),
-        ({"low_rate": 1}, "method: got None. There are: band"),
+        ({"low_rate": 1}, 'method: got None, expected a name, or JSON with a "name". There are: band'),
+        ("pods", "method: got 'pods'; pods chooses rollouts: `pool rollouts`. There are: band"),
+        ("learnability", "learnability is a selector: `pool next --selector`. There are"),
+        ({"name": "band", "low_rate": 1, "n": 1}, "unknown argument 'n'"),
         ({"name": "band", "lowest": 1}, "method band: unknown argument 'lowest'"),
         ({"name": "band", "low_rate": 3}, r"method band: Band\(low_rate=\): got 3"),
     ):

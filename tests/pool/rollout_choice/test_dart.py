@@ -152,7 +152,7 @@ def test_every_step_needs_its_entropy_and_its_trajectory():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("dart_steps", "method dart_steps: missing a required argument: 'over'"),
+        ("dart_steps", "method dart_steps: needs over; it takes: over, percentile"),
         ({"name": "dart_steps", "over": "round"}, r"DartSteps\(over=\): got 'round'; expected one of all, trajectory"),
         ({"name": "dart_steps", "over": "all", "percentile": 101}, r"DartSteps\(percentile=\): got 101"),
         ({"name": "dart_proportional", "keep": 0}, r"DartProportional\(keep=\): got 0; expected a whole number from 1"),

@@ -87,8 +87,8 @@ def test_bonuses_are_finite_and_the_same_in_any_order_of_rows(tmp_path_factory, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"form": "mean"}, "missing a required argument: 'weight'"),
-        ({"weight": 0.2}, "missing a required argument: 'form'"),
+        ({"form": "mean"}, "needs weight; it takes"),
+        ({"weight": 0.2}, "needs form; it takes"),
         ({"form": "con", "weight": 1}, r"OutcomeExploration\(form=\): got 'con'; expected one of ucb, mean, constant"),
         ({"form": "constant", "weight": 1}, r"OutcomeExploration\(b0=\): got None; expected a number, such as 0.5"),
         ({"form": "mean", "weight": 1, "b0": 1}, r"b0=\): got 1; expected None, as form is not \"constant\""),

@@ -115,7 +115,7 @@ def test_nothing_is_lost_in_any_order_of_rows(tmp_path_factory, some, alpha, buf
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alpha": 0.5, "buffer": 4}, "missing a required argument: 'compensation'"),
+        ({"alpha": 0.5, "buffer": 4}, "needs compensation; it takes: alpha"),
         ({"alpha": 0, "buffer": 4, "compensation": 1}, r"RoRecomp\(alpha=\): got 0; expected a number above 0 to 1"),
         ({"alpha": 0.5, "buffer": 0, "compensation": 1}, r"RoRecomp\(buffer=\): got 0; expected a whole number from 1"),
         ({"alpha": 0.5, "buffer": 4, "compensation": 1.5}, r"RoRecomp\(compensation=\): got 1.5"),

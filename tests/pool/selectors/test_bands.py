@@ -146,7 +146,7 @@ def test_few_rollouts_and_sources_are_left_out():
     [
         ("min_rollouts", {"n": 0}, r"MinRollouts\(n=\): got 0; expected a whole number from 1"),
         ("min_rollouts", {"n": 1.5}, r"MinRollouts\(n=\): got 1.5; expected a whole number from 1"),
-        ("min_rollouts", {}, "min_rollouts: missing a required argument: 'n'"),
+        ("min_rollouts", {}, "min_rollouts: needs n; it takes: n"),
         ("source", {"exclude": "web"}, r"Source\(exclude=\): got 'web'; expected a list of texts"),
         ("source", {"exclude": ["a"], "only": ["a"]}, "expected other sources than only"),
         ("spread", {"threshold": -1}, r"Spread\(threshold=\): got -1; expected a number from 0"),

@@ -111,7 +111,7 @@ def test_screening_is_the_same_for_a_rate_and_its_mirror_and_grows_with_rollouts
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("moving_target", {}, "moving_target: missing a required argument: 'batch'"),
+        ("moving_target", {}, "moving_target: needs batch; it takes: batch"),
         ("moving_target", {"batch": 0}, r"MovingTarget\(batch=\): got 0; expected a whole number from 1"),
         ("moving_target", {"batch": 1.5}, r"MovingTarget\(batch=\): got 1.5; expected a whole number from 1"),
         (

@@ -71,8 +71,8 @@ def test_shares_are_put_back_exactly_and_by_name(easy, hard, easy_fraction, hard
         ("difficulty_pools", {"pools": 3}, r"DifficultyPools\(pools=\): got 3; expected pairs"),
         ("difficulty_pools", {"unseen": -1}, r"DifficultyPools\(unseen=\): got -1; expected a number from 0"),
         ("difficulty_pools", {"of": "max"}, r"DifficultyPools\(of=\): got 'max'; expected one of mean, pass_rate"),
-        ("difficulty_buffer", {}, "difficulty_buffer: missing a required argument: 'easy_threshold'"),
-        ("difficulty_buffer", {"easy_threshold": 1}, "missing a required argument: 'hard_threshold'"),
+        ("difficulty_buffer", {}, "difficulty_buffer: needs easy_threshold, hard_threshold; it takes"),
+        ("difficulty_buffer", {"easy_threshold": 1}, "needs hard_threshold; it takes: easy"),
         (
             "difficulty_buffer",
             {"easy_threshold": 0.2, "hard_threshold": 0.8},
