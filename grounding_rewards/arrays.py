@@ -1,4 +1,4 @@
-"""Arrays: their types, missing rows, runs of indices, and read-only columns."""
+"""Arrays: their types, missing rows, runs of indices, numbers for rows of whole numbers, and read-only columns."""
 
 from __future__ import annotations
 
@@ -27,6 +27,67 @@ def ranges(start: Ints, count: Ints) -> Ints:
     ends = np.cumsum(count)
     numbers: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + count, count)
     return numbers
+
+
+_LARGEST = 2**63 - 1
+
+
+def packed(*columns: Ints) -> Ints:
+    """Return one column of whole numbers from 0 that orders rows as several do, the first one first.
+
+    Equal rows have equal numbers. One sort of them takes a fraction of the time of ``np.lexsort``.
+
+    >>> packed(np.array([1, 0, 1]), np.array([5, 7, 5]))
+    array([3, 2, 3])
+    """
+    key, width = _from_zero(columns[0])
+    for column in columns[1:]:
+        more, size = _from_zero(column)
+        if width * size > _LARGEST:  # as many as there are rows at most, so that their product fits
+            (key, width), (more, size) = _dense(key), _dense(more)
+        if size > 1:
+            key, width = more if width == 1 else key * size + more, width * size
+    return key
+
+
+def numbered(*columns: Ints) -> Ints:
+    """Number the distinct rows of several columns of whole numbers, from 0 and in the order of their values.
+
+    >>> numbered(np.array([1, 0, 1]), np.array([5, 7, 5]))
+    array([1, 0, 1])
+    """
+    key = packed(*columns)
+    if (key[1:] >= key[:-1]).all():  # sorted, as rollouts of samples are
+        return np.cumsum(changes(key)) - 1
+    return _dense(key)[0]
+
+
+def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows differ from the one before; the first does.
+
+    >>> changes(np.array([5, 5, 7, 5]))
+    array([ True, False,  True,  True])
+    """
+    differ = np.ones(len(column), dtype=np.bool_)
+    np.not_equal(column[1:], column[:-1], out=differ[1:])
+    return differ
+
+
+def _from_zero(column: Ints) -> tuple[Ints, int]:
+    """Return a column from 0, and how many numbers it may hold."""
+    if not len(column):
+        return column, 1
+    low, high = int(column.min()), int(column.max())
+    if low == high:
+        return np.broadcast_to(0, len(column)), 1
+    if high - low >= _LARGEST:
+        return _dense(column)
+    return column.astype(np.int64, copy=False) - low if low else column, high - low + 1
+
+
+def _dense(column: Ints) -> tuple[Ints, int]:
+    values, codes = np.unique(column, return_inverse=True)
+    return codes, len(values)
 
 
 def read_only(*columns: NDArray[Any] | None) -> None:

@@ -9,12 +9,10 @@ own choice.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.arrays import Floats, Ints, changes, numbered, packed
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.groups.spread import means
@@ -38,14 +36,14 @@ def answer_counts(answers: ArrayLike, samples: ArrayLike, moments: ArrayLike | N
     array([1, 4, 4, 4, 1, 0])
     """
     answer = _whole("answers", answers)
-    keys = [_whole("samples", samples, len(answer)), answer]
-    order = np.lexsort(keys[::-1] if moments is None else (_whole("moments", moments, len(answer)), *keys[::-1]))
-    places, first = np.arange(len(answer)), _begins(order, *keys)
-    start = np.maximum.accumulate(np.where(first, places, 0))
-    begins = first if moments is None else first | _begins(order, _whole("moments", moments))
-    ends = np.append(np.flatnonzero(begins)[1:], len(answer))
+    same = packed(_whole("samples", samples, len(answer)), answer)
+    key = same if moments is None else packed(same, _whole("moments", moments, len(answer)))
+    order = np.argsort(key, kind="stable")
+    first, begins = changes(same.take(order)), np.flatnonzero(changes(key.take(order)))
+    ends = np.append(begins, len(answer))[1:]
+    until = ends - np.flatnonzero(first)[np.cumsum(first[begins]) - 1]
     counts = np.empty(len(answer), dtype=np.int64)
-    counts[order] = ends[np.cumsum(begins) - 1] - start
+    counts[order] = np.repeat(until, ends - begins)
     return np.where(answer < 0, 0, counts)
 
 
@@ -81,7 +79,7 @@ def mean_bonus(counts: ArrayLike, groups: ArrayLike) -> Floats:
     count = _counts(counts)
     group, answered, bonus = _whole("groups", groups, len(count)), count > 0, np.zeros(len(count))
     ucb = ucb_bonus(count)[answered]
-    bonus[answered] = ucb - means(ucb, np.unique(group[answered], return_inverse=True)[1])
+    bonus[answered] = ucb - means(ucb, numbered(group[answered]))
     return bonus
 
 
@@ -121,17 +119,8 @@ def batch_penalty(answers: ArrayLike, groups: ArrayLike) -> Floats:
     """
     group = _whole("groups", groups)
     counts = answer_counts(answers, group)
-    _, code, size = np.unique(group, return_inverse=True, return_counts=True)
-    return np.where(counts > 0, (1 - counts) / size[code], 0.0)
-
-
-def _begins(order: Ints, *keys: Ints) -> Any:
-    """Return which rows, in their order, differ from the one before in any key."""
-    begins = np.zeros(len(order), dtype=np.bool_)
-    begins[:1] = True
-    for key in keys:
-        begins[1:] |= key[order[1:]] != key[order[:-1]]
-    return begins
+    code = numbered(group)
+    return np.where(counts > 0, (1 - counts) / np.bincount(code)[code], 0.0)
 
 
 def _counts(counts: ArrayLike) -> Ints:

@@ -85,26 +85,38 @@ def _alike(size: Ints, wanted: Ints) -> Iterator[tuple[Ints, int]]:
 
 def _of_groups(value: Floats, m: int) -> NDArray[np.bool_]:
     """Return (groups, rows) marks of the rows to keep, m of each group."""
-    order = np.argsort(value, axis=1, kind="stable")
-    value = np.take_along_axis(value, order, axis=1)
-    marks = np.empty(value.shape, dtype=np.bool_)
-    np.put_along_axis(marks, order, _first_of_equals(_ends(value, m), value), axis=1)
+    ordered = np.sort(value, axis=1)
+    j = _lowest(ordered, m)
+    ends = np.pad(ordered, ((0, 0), (1, 1)), constant_values=np.inf)
+    ends[:, 0] = -np.inf
+    low = np.take_along_axis(ends, j, axis=1)  # the largest of the j lowest, and the smallest of the m - j highest
+    high = np.take_along_axis(ends, j - m - 1 + ends.shape[1], axis=1)
+    below, above = value < low, value > high
+    marks = below | above
+    of_low = np.where(low == high, m - marks.sum(axis=1, keepdims=True), j - below.sum(axis=1, keepdims=True))
+    marks |= _first(value == low, of_low)
+    marks |= _first((value == high) & (low != high), m - j - above.sum(axis=1, keepdims=True))
     return marks
 
 
-def _ends(value: Floats, m: int) -> NDArray[np.bool_]:
-    """Mark the j lowest and m - j highest of sorted (groups, rows) values, with the best j of each group."""
+def _first(rows: NDArray[np.bool_], number: Ints) -> NDArray[np.bool_]:
+    """Mark the first so many of the marked rows of each group."""
+    first: NDArray[np.bool_] = rows & (np.cumsum(rows, axis=1) <= number)
+    return first
+
+
+def _lowest(value: Floats, m: int) -> Ints:
+    """Return the best j of each group, (groups, 1), for the j lowest and m - j highest of sorted values."""
     value = value / 2 if np.abs(value[:, [0, -1]]).max() > _HALVED else value
     width = value[:, -1:] - value[:, :1]
-    unit = (value - value[:, :1]) / np.where(width > 0, width, 1.0)
+    unit = value - value[:, :1]
+    unit /= np.where(width > 0, width, 1.0)  # in place, as below: of one large group each copy counts
     unit -= unit.mean(axis=1, keepdims=True)
     sums, squares = _of_ends(unit, m), _of_ends(unit**2, m)
     variance = squares / m - (sums / m) ** 2
     best = variance.max(axis=1, keepdims=True)
-    j = np.argmax(variance >= best - _TIE * np.abs(best), axis=1)[:, None]  # the first that is as large
-    place = np.arange(value.shape[1])
-    marks: NDArray[np.bool_] = (place < j) | (place >= len(place) - m + j)
-    return marks
+    j: Ints = np.argmax(variance >= best - _TIE * np.abs(best), axis=1)  # the first that is as large
+    return j[:, None]
 
 
 def _of_ends(value: Floats, m: int) -> Floats:
@@ -113,13 +125,3 @@ def _of_ends(value: Floats, m: int) -> Floats:
     np.cumsum(value, axis=1, out=prefix[:, 1:])
     sums: Floats = prefix[:, : m + 1] + prefix[:, -1:] - prefix[:, -m - 1 :]
     return sums
-
-
-def _first_of_equals(take: NDArray[np.bool_], value: Floats) -> NDArray[np.bool_]:
-    """Take as many rows of each value of a group, but the first of them."""
-    fresh = np.ones(value.shape, dtype=np.bool_)
-    fresh[:, 1:] = value[:, 1:] != value[:, :-1]
-    run = np.cumsum(fresh.ravel()) - 1
-    place = np.arange(len(run)) - np.flatnonzero(fresh)[run]
-    first: NDArray[np.bool_] = place < np.bincount(run, weights=take.ravel())[run]
-    return first.reshape(value.shape)

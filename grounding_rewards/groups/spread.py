@@ -66,7 +66,7 @@ def normalised(value: Floats, group: Codes, epsilon: float) -> Floats:
     """
     size = np.bincount(group)
     scale = _scale(value, group, len(size))
-    value = value / scale[group]
+    value = value if (scale == 1).all() else value / scale[group]
     centred = value - means(value, group)
     std = np.sqrt(np.bincount(group, weights=centred**2) / np.maximum(size - 1, 1))
     scores: Floats = np.zeros(len(value))

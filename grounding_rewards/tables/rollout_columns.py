@@ -65,6 +65,9 @@ MEANINGS: Mapping[str, str] = {
 CORRECT = "correct"
 """Another name of the column ``acc``."""
 
+ENTROPY = "entropy"
+"""Column of numbers that some tables have: the mean entropy of a response's tokens."""
+
 PLACES = 6
 """Decimal places of a temperature as it is read: 0.7 is the same in every type of float."""
 

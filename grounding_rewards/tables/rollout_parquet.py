@@ -19,7 +19,7 @@ import pyarrow as pa
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.parquet import ParquetTable, plain_type
-from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, PLACES
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, ENTROPY, PLACES
 from grounding_rewards.tables.rollout_rows import AGREE, NO_TOTAL
 
 _ROW = "file_row_number"
@@ -71,7 +71,9 @@ class ParquetRollouts:
     def _expression(self, name: str) -> str:
         """Return the SQL of one column in its type; it fails on verdicts that disagree, and on NaN beside a verdict."""
         kind = COLUMNS.get(name)
-        wanted = "VARCHAR" if kind is None else _SQL[str(kind)]
+        # A column that no recorder writes is read as texts; one of numbers need not take that way.
+        further = "DOUBLE" if name == ENTROPY and self.kinds.get(name) == pa.float64() else "VARCHAR"
+        wanted = further if kind is None else _SQL[str(kind)]
         casts = [
             self._cast(each, wanted) for each in ((name, CORRECT) if name == "acc" else (name,)) if each in self.kinds
         ]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats, Ints, read_only
+from grounding_rewards.arrays import Floats, Ints, changes, packed, ranges, read_only
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.sql import GRID
 from grounding_rewards.tables.rollout_table import RolloutTable
@@ -75,10 +76,6 @@ class RolloutColumns:
         number = "" if self.rollout[place] < 0 else f", rollout {self.rollout[place]}"
         return f"sample {self.sample_id[self.sample[place]]!r}{number}"
 
-    def taken(self, places: NDArray[Any]) -> RolloutColumns:
-        """Return some of the rollouts, in this order; samples keep their numbers."""
-        return replace(self, **{column.name: getattr(self, column.name)[places] for column in fields(self)[1:]})
-
 
 READ = ("acc", "total", "round", "rollout", "train_step", "token_length", "entropy", "trajectory", "step")
 """Columns that ``read_columns`` can read, beside ``answer``."""
@@ -105,22 +102,23 @@ def read_columns(
     if "answer" in columns:
         table.need(*place)
     numbers = [name for name in READ if name in {*columns, "acc"} or (name in _OFTEN and name in table.columns)]
-    wanted = ["sample_id", *numbers, *(place if "answer" in columns else ())]
-    read = pa.Table.from_batches(list(table.batches(wanted)))
-    names, sample = _codes(read["sample_id"])
+    names, sample, kept = _joined(table, ["sample_id", *numbers, *(place if "answer" in columns else ())], place)
     if None in names:
         raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
-    kept = {name: _column(name, read[name]) for name in numbers}
-    if "answer" in columns:
-        kept["answer"] = _answers(read, place)
-    rollouts = RolloutColumns(names, sample, **kept)
+    row = None
     if rounds is not None:
-        rollouts = rollouts.taken(np.isin(rollouts.round, list(rounds)))
-    if not len(rollouts):
+        row = np.flatnonzero(np.isin(kept["round"], list(rounds)))
+        sample, kept = sample[row], {name: _taken(column, row) for name, column in kept.items()}
+    if not len(sample):
         raise PoolError(f"{_paths(table)}: no rollouts{'' if rounds is None else f' of round {list(rounds)}'}")
-    for row in np.flatnonzero(~np.isin(rollouts.acc, (0.0, 1.0)) & ~np.isnan(rollouts.acc))[:1]:
-        raise PoolError(f"{_paths(table)}: acc of {rollouts.named(row)}: got {rollouts.acc[row]:g}; expected 0 or 1")
-    rollouts = rollouts.taken(np.lexsort((rollouts.row, rollouts.rollout, rollouts.round, rollouts.sample)))
+    acc = kept["acc"]
+    for place in np.flatnonzero(~((acc == 0) | (acc == 1) | np.isnan(acc)))[:1]:
+        named = RolloutColumns(names, sample, **kept).named(place)
+        raise PoolError(f"{_paths(table)}: acc of {named}: got {acc[place]:g}; expected 0 or 1")
+    order = _order(sample, *(kept[name] for name in ("round", "rollout") if name in kept))
+    for name in kept:  # one after the other, so that one column alone is held twice
+        kept[name] = _taken(kept[name], order)
+    rollouts = RolloutColumns(names, sample.take(order), row=order if row is None else row[order], **kept)
     rollouts = _without_gaps(rollouts)
     if _twice(rollouts):
         table.check_once()
@@ -131,40 +129,114 @@ def read_columns(
 _OFTEN = ("round", "rollout", "train_step")
 
 
-def _codes(column: pa.ChunkedArray) -> tuple[NDArray[np.object_], Ints]:
-    """Number the names of samples in the order of the names."""
-    coded = column.cast(pa.string()).dictionary_encode().combine_chunks()  # chunks share one dictionary
-    coded = coded if isinstance(coded, pa.DictionaryArray) else coded.chunk(0)
-    names = np.array(coded.dictionary.to_pylist(), dtype=np.object_)
-    order = np.argsort(names, kind="stable")
-    place = np.append(np.empty_like(order), len(names))  # null comes last
-    place[order] = np.arange(len(names))
-    last = [None] if coded.null_count else []
-    codes = place[coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)]
-    return np.array([*names[order], *last], dtype=np.object_), codes
+_Texts = tuple[pa.Array, Ints]
+"""Texts, each stretch of equal ones once, and the lengths of the stretches."""
 
 
-def _column(name: str, column: pa.ChunkedArray) -> Any:
+def _joined(
+    table: RolloutTable, wanted: Sequence[str], place: Sequence[str]
+) -> tuple[NDArray[np.object_], Ints, dict[str, Any]]:
+    """Return the names of the samples, the sample of each row, and the other columns, in the order of the rows.
+
+    Batches become numbers as they arrive, for the texts of a whole table take several times the memory.
+    """
+    texts = dict[str, list[_Texts]]({name: [] for name in ("sample_id", "trajectory", "answer_key") if name in wanted})
+    numbers = {name: _Growing() for name in wanted if name in READ and name not in texts}
+    answers = _Growing()
+    row = 0
+    for batch in table.batches(wanted):
+        for name, runs in texts.items():
+            runs.append(_runs(batch[name]))
+        for name, parts in numbers.items():
+            parts.add(_numbers(name, batch[name], row))
+        if "x_unit" in wanted:
+            answers.add(_cells(*(batch[name] for name in place)))
+        row += len(batch)
+    names, sample = _codes(texts.pop("sample_id"))
+    kept = {name: parts.joined() for name, parts in numbers.items()}
+    kept |= {_CODED[name]: _codes(texts.pop(name))[1] for name in list(texts)}
+    return names, sample, kept | ({"answer": answers.joined()} if "x_unit" in wanted else {})
+
+
+_CODED = {"trajectory": "trajectory", "answer_key": "answer"}
+
+
+class _Growing:
+    """A column that grows in place by each part of it: to join millions of rows takes as long as to read them."""
+
+    def __init__(self) -> None:
+        self._column: NDArray[Any] = np.empty(0)
+        self._rows = 0
+
+    def add(self, part: NDArray[Any]) -> None:
+        """Add rows."""
+        end = self._rows + len(part)
+        if not self._rows:
+            self._column = np.empty(end, dtype=part.dtype)
+        elif end > len(self._column):
+            self._column.resize(end + end // 4, refcheck=False)
+        self._column[self._rows : end] = part
+        self._rows = end
+
+    def joined(self) -> NDArray[Any]:
+        """Return the column; whole numbers that are all equal, as rounds mostly are, as a view of one."""
+        self._column.resize(self._rows, refcheck=False)
+        column = self._column
+        equal = column.dtype.kind == "i" and len(column) and column.min() == column.max()
+        return np.broadcast_to(column[0].copy(), len(column)) if equal else column
+
+
+def _runs(column: pa.Array) -> _Texts:
+    runs = pc.run_end_encode(column.cast(pa.string()))  # a sample's rollouts lie side by side, mostly
+    return runs.values, np.diff(runs.run_ends.to_numpy(), prepend=0)
+
+
+def _codes(runs: Sequence[_Texts]) -> tuple[NDArray[np.object_], Ints]:
+    """Number texts in their order; null is -1, and the last of the names."""
+    coded = pa.chunked_array([texts for texts, _ in runs], pa.string()).dictionary_encode().combine_chunks()
+    coded = coded if isinstance(coded, pa.DictionaryArray) else coded.chunk(0)  # chunks share one dictionary
+    order = pc.array_sort_indices(coded.dictionary).to_numpy()  # UTF-8 sorts as texts do
+    place = np.full(len(order) + 1, -1)
+    place[order] = np.arange(len(order))
+    codes = place.take(coded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False))
+    names = [*coded.dictionary.take(pa.array(order)).to_pylist(), *([None] if coded.null_count else [])]
+    return np.array(names, dtype=np.object_), np.repeat(codes, np.concatenate([lengths for _, lengths in runs]))
+
+
+def _numbers(name: str, column: pa.Array, start: int) -> Any:
     if name in _WHOLE:
         return column.fill_null(-1).to_numpy()
-    if name == "trajectory":
-        return np.where(column.is_null().to_numpy(), -1, _codes(column)[1])
     try:
-        numbers: Floats = column.cast(pa.float64()).to_numpy()
+        numbers: Floats = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
         raise PoolError(f"column {name}: {error}; expected numbers, or null") from None
     for row in np.flatnonzero(np.isinf(numbers))[:1]:
-        raise PoolError(f"{name} of row {row}: got {numbers[row]}; expected a finite number, or null")
+        raise PoolError(f"{name} of row {start + row}: got {numbers[row]}; expected a finite number, or null")
     return numbers
 
 
-def _answers(read: pa.Table, place: list[str]) -> Ints:
-    if place == ["answer_key"]:
-        return np.where(read["answer_key"].is_null().to_numpy(), -1, _codes(read["answer_key"])[1])
-    x, y = (read[name].to_numpy() for name in place)
-    clicked = ~(np.isnan(x) | np.isnan(y))
-    cells = [np.clip(np.floor(np.where(clicked, each, 0.0) * GRID), 0, GRID - 1).astype(np.int64) for each in (x, y)]
-    return np.where(clicked, cells[1] * GRID + cells[0], -1)
+def _cells(across: pa.Array, down: pa.Array) -> Ints:
+    x, y = (each.to_numpy(zero_copy_only=False) for each in (across, down))
+    # fmax makes 0 of NaN; numbers from 0 are rounded down to whole ones.
+    cells = [np.fmin(np.fmax(each * GRID, 0), GRID - 1).astype(np.int64) for each in (x, y)]
+    return np.where(np.isnan(x) | np.isnan(y), -1, cells[1] * GRID + cells[0])
+
+
+def _order(sample: Ints, *keys: Ints) -> Ints:
+    """Return the rows by sample, then by the keys, then as they are."""
+    key, fresh = packed(*keys) if keys else np.broadcast_to(0, len(sample)), changes(sample)
+    if (fresh[1:] | (key[1:] >= key[:-1])).all():
+        start = np.flatnonzero(fresh)
+        by_sample = np.argsort(sample[start])
+        if changes(sample[start][by_sample]).all():  # each sample's rows lie side by side: their stretches are sorted
+            return ranges(start[by_sample], np.diff(np.append(start, len(sample)))[by_sample])
+    key = packed(sample, key)
+    order = np.argsort(key)  # faster than a stable sort, which is needed among equals alone
+    return order if changes(key.take(order)).all() else np.argsort(key, kind="stable")
+
+
+def _taken(column: NDArray[Any], places: Ints) -> NDArray[Any]:
+    return np.broadcast_to(column[:1], len(places)) if column.strides == (0,) else column.take(places)
 
 
 def _twice(rollouts: RolloutColumns) -> bool:
@@ -177,8 +249,10 @@ def _twice(rollouts: RolloutColumns) -> bool:
 
 def _without_gaps(rollouts: RolloutColumns) -> RolloutColumns:
     """Drop the names of samples without a rollout."""
-    there, sample = np.unique(rollouts.sample, return_inverse=True)
-    return replace(rollouts, sample_id=rollouts.sample_id[there], sample=sample.astype(np.int64))
+    there = np.bincount(rollouts.sample, minlength=len(rollouts.sample_id)) > 0
+    if there.all():
+        return rollouts
+    return replace(rollouts, sample_id=rollouts.sample_id[there], sample=(np.cumsum(there) - 1)[rollouts.sample])
 
 
 def _paths(table: RolloutTable) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.groups.blocks import by_size
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
 from grounding_rewards.pool.rollout_choice.grouping import need, random_keys, ranks
 from grounding_rewards.pool.rollout_choice.protocol import Choice
@@ -169,12 +171,11 @@ class DartSteps:
 
 def _percentiles(values: Floats, group: Ints, percentile: float) -> Floats:
     """Return the percentile of the values of each row's group."""
-    _, code, size = np.unique(group, return_inverse=True, return_counts=True)
-    ordered = values[np.lexsort((values, code))]
-    start = np.cumsum(size) - size
-    place = (size - 1) * percentile / 100
-    below = np.floor(place).astype(np.int64)
-    lower, upper = ordered[start + below], ordered[start + np.minimum(below + 1, size - 1)]
-    limits = np.minimum(lower + (upper - lower) * (place - below), upper)  # rounding shall not pass the upper one
-    rows: Floats = limits[code]
-    return rows
+    limits = np.empty(len(values))
+    for rows in by_size(group, np.arange(len(values))):
+        ordered, size = np.sort(values[rows], axis=1), rows.shape[1]
+        place = (size - 1) * percentile / 100
+        below = math.floor(place)
+        lower, upper = ordered[:, below, None], ordered[:, min(below + 1, size - 1), None]
+        limits[rows] = np.minimum(lower + (upper - lower) * (place - below), upper)  # rounding shall not pass upper
+    return limits

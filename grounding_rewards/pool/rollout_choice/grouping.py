@@ -7,24 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.arrays import Floats, Ints, numbered
 from grounding_rewards.errors import PoolError
+from grounding_rewards.groups.blocks import by_size
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
 from grounding_rewards.pool.selection.quotas import hashed
-
-
-def numbered(*columns: Ints) -> Ints:
-    """Number the distinct rows of several columns of whole numbers, from 0 and in the order of their values.
-
-    >>> numbered(np.array([1, 0, 1]), np.array([5, 7, 5]))
-    array([1, 0, 1])
-    """
-    order = np.lexsort(columns[::-1])  # the last key goes first
-    fresh = np.ones(len(order), dtype=np.bool_)
-    fresh[1:] = np.logical_or.reduce([np.diff(column[order]) != 0 for column in columns])
-    codes = np.empty(len(order), dtype=np.int64)
-    codes[order] = np.cumsum(fresh) - 1
-    return codes
 
 
 def moments(rollouts: RolloutColumns) -> Ints:
@@ -48,12 +35,12 @@ def ranks(group: NDArray[Any], *keys: NDArray[Any]) -> Ints:
     >>> ranks(np.array([0, 1, 0, 0]), np.array([5, 1, 3, 4]))
     array([2, 0, 0, 1])
     """
-    order = np.lexsort((*keys[::-1], group))
-    ordered = group[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))[: len(group)]
-    places = np.arange(len(group))
     rank = np.empty(len(group), dtype=np.int64)
-    rank[order] = places - np.repeat(starts, np.diff(np.append(starts, len(group))))
+    for rows in by_size(group, np.arange(len(group))):
+        if keys:
+            order = np.lexsort([key[rows] for key in keys[::-1]], axis=-1)
+            rows = np.take_along_axis(rows, order, axis=1)
+        rank[rows] = np.arange(rows.shape[1])
     return rank
 
 

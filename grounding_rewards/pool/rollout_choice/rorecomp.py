@@ -84,10 +84,11 @@ class RoRecomp:
         """Return the places of those that go first, of the scored ones."""
         right, length = rollouts.acc[places] == 1, rollouts.token_length[places]
         kind = 2 * groups(rollouts)[places] + right
-        sizes, size = np.unique(np.bincount(kind)[kind], return_inverse=True)
+        sizes, size = np.unique(np.bincount(kind), return_inverse=True)
         # As it is written, for 0.14 · 50 is more than 7 in floats.
         firsts = np.array([math.ceil(Fraction(str(self.alpha)) * count) for count in sizes.tolist()], dtype=np.int64)
-        return places[ranks(kind, np.where(right, length, -length)) < firsts[size]]
+        first: Ints = places[ranks(kind, np.where(right, length, -length)) < firsts[size][kind]]
+        return first
 
     def _batches(self, full: int) -> NDArray[np.object_]:
         """Return the names of the batches by their numbers; those that are not trained on are called "rest"."""

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from grounding_rewards.arrays import Ints
+from grounding_rewards.arrays import Ints, numbered
 from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.returns import GAMMA, step_and_episode_advantages, step_returns
 from grounding_rewards.groups.spread import EPSILON
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.grouping import numbered, rewards_of
+from grounding_rewards.pool.rollout_choice.grouping import rewards_of
 from grounding_rewards.pool.rollout_choice.protocol import Choice
 from grounding_rewards.verifiers.options import is_number, number, wrong
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.arrays import Floats, Ints, numbered
 from grounding_rewards.groups.max_variance import max_variance
 from grounding_rewards.groups.spread import EPSILON, normalised
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.grouping import Reward, groups, numbered, rewards_of
+from grounding_rewards.pool.rollout_choice.grouping import Reward, groups, rewards_of
 from grounding_rewards.pool.rollout_choice.protocol import Choice
 from grounding_rewards.verifiers.options import choice, number, whole, wrong
 
@@ -102,18 +102,23 @@ class D3s:
         """Return the rollouts to keep."""
         rewards = rewards_of(rollouts, self.of)
         group = groups(rollouts)
-        step = rollouts.train_step if self.by == "train_step" else np.zeros(len(rollouts), dtype=np.int64)
-        batch = numbered(step)
+        batch = numbered(rollouts.train_step) if self.by == "train_step" else np.zeros(len(rollouts), dtype=np.int64)
         scored = np.bincount(batch, weights=~np.isnan(rewards))
         sizes = scored if self.share is None else np.maximum(np.floor(self.share * scored + 0.5), 1)
         keep = sizes.astype(np.int64) if self.keep is None else self.keep
-        kept = np.flatnonzero(max_variance(_normalised(rewards, group), batch, keep))
+        values = _normalised(rewards, group)
+        kept = np.flatnonzero(max_variance(values, batch, keep))
+        if self.advantages == "all":
+            return Choice(kept, {"advantage": values[kept]})
         return Choice(kept, _advantages(rewards, group, kept, self.advantages))
 
 
 def _normalised(rewards: Floats, group: Ints) -> Floats:
     """Return advantages within groups; NaN where a rollout was not scored."""
-    scored = np.flatnonzero(~np.isnan(rewards))
+    known = ~np.isnan(rewards)
+    if known.all():
+        return normalised(rewards, group, EPSILON)
+    scored = np.flatnonzero(known)
     values = np.full(len(rewards), np.nan)
     values[scored] = normalised(rewards[scored], group[scored], EPSILON)
     return values
