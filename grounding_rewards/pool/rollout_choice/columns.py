@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints, changes, packed, ranges, read_only
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.sql import GRID
+from grounding_rewards.pool.sql import GRID, LARGEST_TOTAL
 from grounding_rewards.tables.rollout_table import RolloutTable
 
 _ABSENT: Any = None
@@ -210,8 +210,10 @@ def _numbers(name: str, column: pa.Array, start: int) -> Any:
         numbers: Floats = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
         raise PoolError(f"column {name}: {error}; expected numbers, or null") from None
-    for row in np.flatnonzero(np.isinf(numbers))[:1]:
-        raise PoolError(f"{name} of row {start + row}: got {numbers[row]}; expected a finite number, or null")
+    largest = LARGEST_TOTAL if name == "total" else np.inf
+    for row in np.flatnonzero(np.abs(numbers) >= largest)[:1]:
+        expected = "a finite number" if np.isinf(largest) else f"a number of a size below {largest:g}"
+        raise PoolError(f"{name} of row {start + row}: got {numbers[row]:g}; expected {expected}, or null")
     return numbers
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.blocks import by_size
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
 from grounding_rewards.pool.rollout_choice.grouping import need, random_keys, ranks
@@ -98,8 +99,11 @@ class DartStored:
     lowest number. A sample without an earlier success keeps what it has; one without rollouts in the latest round has
     none. Adds the column ``stored``: 1 for stored successes, 0 for all others.
 
+    A stored success keeps its own round, so methods that group by round count it apart; trainers that group by sample
+    do not.
+
     Raises:
-        PoolError: a rollout has no round.
+        PoolError: a rollout has no round, or all are of one.
 
     Source: DART, arXiv 2509.23866, from a note on it (one stored success if all fail); which one is our own form.
 
@@ -115,6 +119,10 @@ class DartStored:
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Keep the latest round, and stored successes."""
         need(rollouts, "round")
+        if len(rollouts) and rollouts.round.min() == rollouts.round.max():
+            raise PoolError(
+                f"round: got {rollouts.round[0]} alone; expected earlier rounds, which hold stored successes"
+            )
         latest, samples = rollouts.round == rollouts.round.max(initial=-1), len(rollouts.sample_id)
         scored = np.bincount(rollouts.sample[latest & ~np.isnan(rollouts.acc)], minlength=samples)
         right = np.bincount(rollouts.sample[latest & (rollouts.acc == 1)], minlength=samples)

@@ -68,8 +68,16 @@ Reward = Literal["total", "acc"]
 
 
 def rewards_of(rollouts: RolloutColumns, of: Reward = "total") -> Floats:
-    """Return the total, or ``acc``, of each rollout; NaN where it was not scored."""
-    return rollouts.acc if of == "acc" else np.where(np.isnan(rollouts.acc), np.nan, rollouts.total)
+    """Return the total, or ``acc``, of each rollout; NaN where it was not scored.
+
+    Raises:
+        PoolError: a scored rollout has no total.
+    """
+    if of == "acc":
+        return rollouts.acc
+    for place in np.flatnonzero(np.isnan(rollouts.total) & ~np.isnan(rollouts.acc))[:1]:
+        raise PoolError(f"total of {rollouts.named(int(place))}: got none; expected one for each scored rollout")
+    return np.where(np.isnan(rollouts.acc), np.nan, rollouts.total)
 
 
 def need(rollouts: RolloutColumns, name: str, places: NDArray[np.bool_] | None = None) -> None:

@@ -23,7 +23,8 @@ class StepReturns:
 
     R(t) = r(t) + gamma · R(t + 1) where step t is right (``acc``) and its attempt has a scored step t + 1, else r(t);
     A = w_e · A_episode + w_s · A_step, as of ``groups.returns``. The k-th rollout of each step of a trajectory, by its
-    number within its round, is of the k-th attempt at it; so every step of a trajectory has as many rollouts a round.
+    number within its round, is of the k-th attempt at it; so every step of a trajectory has as many rollouts a round,
+    and of numbers that several steps share, each step has the same. A trainer's steps are not told apart.
     A rollout that was not scored is left out and ends the sum of the step before it.
 
     Args:
@@ -90,6 +91,7 @@ def _check_samples(rollouts: RolloutColumns, place: Ints) -> None:
 
 def _attempts(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> Ints:
     """Return the number of earlier rollouts of the same step, which is that of the attempt."""
+    _check_numbers(rollouts, trajectory, place)
     order = np.argsort(place, kind="stable")  # rollouts are in the order of their numbers
     count = np.bincount(place)
     most = np.zeros(len(count), dtype=np.int64)
@@ -103,3 +105,18 @@ def _attempts(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> Ints:
     attempt = np.empty(len(place), dtype=np.int64)
     attempt[order] = np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count)
     return attempt
+
+
+def _check_numbers(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> None:
+    """Check that, where steps of a trajectory share numbers, they share all: else a rollout is missing."""
+    known = np.flatnonzero(rollouts.rollout >= 0)
+    pair = numbered(trajectory[known], rollouts.rollout[known])
+    shared = np.bincount(pair)[pair]  # steps with this number
+    steps = np.bincount(trajectory[np.unique(place, return_index=True)[1]])[trajectory[known]]
+    sharing = np.zeros(trajectory.max(initial=-1) + 1, dtype=np.bool_)
+    sharing[trajectory[known[shared > 1]]] = True
+    for row in known[np.flatnonzero(sharing[trajectory[known]] & (shared < steps))][:1]:
+        raise PoolError(
+            f"{rollouts.named(row)}: other steps of its trajectory have no rollout {rollouts.rollout[row]} in round "
+            f"{rollouts.round[row]}; expected the same numbers for each step, or numbers that no two steps share"
+        )

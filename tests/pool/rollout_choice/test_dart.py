@@ -97,8 +97,12 @@ def test_a_stored_success_where_all_failed(tmp_path):
     ]
     assert chosen(tmp_path, rows, DartStored()) == kept
     assert chosen(tmp_path, rows[::-1], DartStored()) == kept
-    latest = [row for row in rows if row["round"] == 3]
-    assert [stored for *_, stored in chosen(tmp_path, latest, DartStored())] == [0] * 6, "nothing is stored"
+
+
+def test_one_round_holds_no_stored_success(tmp_path):
+    latest = [dict(zip(("sample_id", "round", "rollout", "acc"), row, strict=True)) for row in STORE if row[1] == 3]
+    with pytest.raises(PoolError, match="round: got 3 alone; expected earlier rounds, which hold stored successes"):
+        chosen(tmp_path, latest, DartStored())
 
 
 def test_stored_successes_need_rounds(tmp_path):

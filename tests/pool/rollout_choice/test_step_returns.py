@@ -99,3 +99,24 @@ def test_returns_are_finite_and_discounted_sums_up_to_the_first_wrong_step(steps
             right = np.append(np.flatnonzero(rewards[start:] == 0), steps - start - 1)[0]
             expected = sum(0.5**ahead * rewards[start + ahead] for ahead in range(right + 1))
             assert choice.columns["step_return"].reshape(steps, attempts)[start, attempt] == pytest.approx(expected)
+
+
+def test_numbers_that_some_steps_share_must_be_those_of_all(tmp_path):
+    """Rows are missing: ranks would join rollout 2 of the first step with rollout 1 of the second."""
+    file = table(tmp_path, [1, 1, 1], [1, 1, 1], rollout=[0, 2, 3, 0, 1, 3])
+    with pytest.raises(
+        PoolError, match=r"sample 's0', rollout 2: other steps .* have no rollout 2 in round -1"
+    ) as error:
+        chosen(file)
+    assert "expected the same numbers for each step, or numbers that no two steps share" in str(error.value)
+    _, choice = chosen(table(tmp_path, [1, 0], [1, 1], rollout=[70, 90, 80, 95]))
+    assert choice.columns["step_return"].tolist() == [1.5, 0, 1, 1]
+
+
+def test_a_scored_rollout_without_a_total_is_an_error():
+    rollouts = RolloutColumns(
+        np.array(["a"], dtype=object), np.array([0, 0]), np.array([1.0, 0.0]), np.array([np.nan, 0])
+    )
+    for spec in ({"name": "pods", "keep": 1}, {"name": "d3s", "keep": 1}):
+        with pytest.raises(PoolError, match="total of sample 'a': got none; expected one for each scored rollout"):
+            choose(rollouts, method(spec, ROLLOUT_CHOICES))
