@@ -91,7 +91,6 @@ def _check_samples(rollouts: RolloutColumns, place: Ints) -> None:
 
 def _attempts(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> Ints:
     """Return the number of earlier rollouts of the same step, which is that of the attempt."""
-    _check_numbers(rollouts, trajectory, place)
     order = np.argsort(place, kind="stable")  # rollouts are in the order of their numbers
     count = np.bincount(place)
     most = np.zeros(len(count), dtype=np.int64)
@@ -102,6 +101,7 @@ def _attempts(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> Ints:
             f"round {rollouts.round[row]}, another one {most[trajectory[row]]}; expected as many of each step, so that "
             "the k-th of each are one attempt"
         )
+    _check_numbers(rollouts, trajectory, place)
     attempt = np.empty(len(place), dtype=np.int64)
     attempt[order] = np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count)
     return attempt
