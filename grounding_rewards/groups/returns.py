@@ -7,9 +7,9 @@ the rows of a rollout are one response to each step. Rows come in any order.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, numbered, packed
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.spread import EPSILON, Codes, Names, codes_of, normalised
@@ -65,18 +65,28 @@ def step_returns(
         raise RecipeError(f"gamma: got {gamma!r}; expected a number from 0 to 1")
     trajectory = codes_of("trajectories", trajectories, rows)
     rollout = _rollouts(trajectory, step, rollouts)
-    order = np.lexsort((step, rollout, trajectory))  # the last key goes first
+    order = np.argsort(packed(trajectory, rollout, step), kind="stable")
     trajectory, rollout, step = trajectory[order], rollout[order], step[order]
     same = (trajectory[1:] == trajectory[:-1]) & (rollout[1:] == rollout[:-1])
     if (same & (step[1:] == step[:-1])).any():
         raise RecipeError("rollouts: two rows are the same step of one rollout; expected one row for each of its steps")
     linked = same & (step[1:] - step[:-1] == 1) & goes_on[order[:-1]]
-    sums = earned[order].tolist()
-    for here in reversed(np.flatnonzero(linked).tolist()):
-        sums[here] += gamma * sums[here + 1]
     returns = np.empty(rows)
-    returns[order] = sums
+    returns[order] = _discounted(earned[order], np.append(linked, False)[:rows], gamma)
     return np.clip(returns, -_FINITE, _FINITE)
+
+
+def _discounted(earned: Floats, linked: NDArray[np.bool_], gamma: float) -> Floats:
+    """Add gamma times the sum of the next row to each row that is linked to it."""
+    places = np.arange(len(earned))
+    ends = places[~linked]
+    left = ends[np.searchsorted(ends, places)] - places  # rows that follow in the same chain
+    by_left = np.argsort(left, kind="stable")
+    rows = np.split(by_left, np.cumsum(np.bincount(left))[:-1]) if len(left) else []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for here in rows[1:]:  # those whose next row is summed already
+            earned[here] += gamma * earned[here + 1]
+    return earned
 
 
 def step_and_episode_advantages(
@@ -127,7 +137,7 @@ def step_and_episode_advantages(
     if not rows:
         return np.zeros(0)
     episode = _pairs(trajectory, rollout)
-    order = np.lexsort((step, episode))
+    order = np.argsort(packed(episode, step), kind="stable")
     first = order[np.append(True, episode[order][1:] != episode[order][:-1])]  # the first step of each episode
     of_episode = normalised(value[first], trajectory[first], epsilon)[episode]
     return episode_weight * of_episode + step_weight * normalised(value, _pairs(trajectory, step), epsilon)
@@ -156,10 +166,8 @@ def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
 
 
 def _pairs(first: Codes, second: Codes) -> Codes:
-    """Number the distinct pairs, from 0; the first ones are numbers of distinct values themselves."""
-    _, second = np.unique(second, return_inverse=True)  # below len(second), so that no two pairs share a sum
-    codes: Codes = np.unique(first * len(second) + second, return_inverse=True)[1]
-    return codes
+    """Number the distinct pairs, from 0."""
+    return numbered(first, second)
 
 
 def _numbers(name: str, values: ArrayLike, rows: int | None = None) -> Floats:

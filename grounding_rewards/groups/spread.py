@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, numbered
 from grounding_rewards.errors import RecipeError
 
 Codes = NDArray[np.int64]
@@ -26,6 +26,8 @@ _SQUARABLE = 400  # powers of two; the squares of millions of such numbers add u
 def codes_of(name: str, values: Names, rows: int) -> Codes:
     """Number the distinct values, from 0; ``name`` is what an error calls them."""
     numbers: dict[Hashable, int] = {}
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "i" and len(values) == rows:
+        return numbered(values)
     try:
         plain = values.tolist() if hasattr(values, "tolist") else values  # tensors, too, whose rows hash as objects
         codes = np.array([numbers.setdefault(value, len(numbers)) for value in plain], dtype=np.int64)

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from grounding_rewards.arrays import read_only
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TargetError, near
-from grounding_rewards.pool.sql import LARGEST_TOTAL, TOTAL, cells_of, counts, other_columns, sample_columns
+from grounding_rewards.pool.sql import HASH, LARGEST_TOTAL, TOTAL, cells_of, counts, other_columns, sample_columns
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.scoring import Recipe
@@ -94,8 +95,8 @@ def stats_of(
     table.check_names()  # 1 and '1' would be one sample in SQL
     inner = counts(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
     more = {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
-    outer = sample_columns(inner, more, names="sample_id" in wanted)
     answered = bool(wanted & set(_OF_CELLS)) and ({"x_unit", "y_unit"} <= set(table.columns) or _KEYED in table.columns)
+    outer = sample_columns(inner, more, names="sample_id" in wanted) | ({"key": HASH} if answered else {})
     # Sorting millions of names is slow, so only where it is needed.
     order = " ORDER BY sample_id" if answered or "sample_id" in wanted else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
@@ -107,7 +108,8 @@ def stats_of(
         raise PoolError(_none_left(table, rounds, temperature))
     _check(table, where, suspicious, by)
     if answered:
-        parts |= _cells(table, where, [name for name in _OF_CELLS if name in wanted])
+        keys = np.concatenate(parts.pop("key"))
+        parts |= _cells(table, where, [name for name in _OF_CELLS if name in wanted], keys)
     # ``pop`` frees a column's batches once they are joined, so that only one column is held twice.
     stats = SampleStats(**{name: np.concatenate(parts.pop(name)) for name in list(parts)})
     read_only(*vars(stats).values())
@@ -196,7 +198,7 @@ def _gathered(
             .select([name for name in _CHECKED if name in grouped.column_names])
             .to_pylist()
         )
-        columns = {name: _array(name, grouped[name]) for name in grouped.column_names if name in ALL}
+        columns = {name: _array(name, grouped[name]) for name in grouped.column_names if name in (*ALL, "key")}
         columns.setdefault("sample_id", np.broadcast_to(np.array(None, dtype=np.object_), len(grouped)))
         if "target" in grouped.column_names:
             columns |= reading.targets(grouped)
@@ -206,12 +208,17 @@ def _gathered(
     return parts, suspicious
 
 
-def _cells(table: RolloutTable, where: str, wanted: Sequence[str]) -> dict[str, list[Any]]:
-    """Return statistics of answers, in the order of the other columns: both are sorted by sample."""
+def _cells(table: RolloutTable, where: str, wanted: Sequence[str], keys: NDArray[np.uint64]) -> dict[str, list[Any]]:
+    """Return statistics of answers, in the order of the other columns, whose samples have these keys."""
     place = [_KEYED] if _KEYED in table.columns else ["x_unit", "y_unit"]
     needed = [name for name in ("sample_id", "acc", "round", "temperature", *place) if name in table.columns]
-    answers = table.query(cells_of(table.columns, where), needed)
-    return {name: [_array(name, answers[name])] for name in wanted}
+    answers = table.query(cells_of(table.columns, where, HASH), needed)
+    order = np.argsort(keys)
+    if not np.array_equal(answers["key"].to_numpy(), keys[order]):  # two names have one hash
+        answers, order = table.query(cells_of(table.columns, where, "sample_id"), needed), np.arange(len(keys))
+    rows = np.empty_like(order)
+    rows[order] = np.arange(len(order))
+    return {name: [_array(name, answers[name])[rows]] for name in wanted}
 
 
 def _suspicious(grouped: pa.Table) -> pa.ChunkedArray:

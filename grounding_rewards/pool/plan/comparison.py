@@ -20,6 +20,7 @@ from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selection.filters import plain
 from grounding_rewards.pool.selectors.protocol import select
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.tables.reporting import Advance
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,13 @@ class Plan:
         }
 
 
-def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutColumns | None = None) -> Plan:
+def compare(
+    stats: SampleStats,
+    methods: Sequence[Candidate],
+    rollouts: RolloutColumns | None = None,
+    *,
+    advance: Advance = lambda done: None,
+) -> Plan:
     """Compare methods by the weights that they give to samples.
 
     The weight of a sample is a selector's, the number of further rollouts of an allocation, or the number of its
@@ -91,6 +98,7 @@ def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutC
         stats: m samples.
         methods: the methods; ``candidates`` builds them.
         rollouts: the rollouts of these samples, for choices; None where they are not at hand.
+        advance: takes the share of the methods that are done.
 
     Raises:
         PoolError: no sample is measured.
@@ -107,8 +115,10 @@ def compare(stats: SampleStats, methods: Sequence[Candidate], rollouts: RolloutC
     if not stats.n.any():
         raise PoolError("no sample has a scored rollout; expected one or more to compare methods")
     place = None if rollouts is None else _places(stats, rollouts)
+    every = [*_references(), *methods]
     rows, weights, left_out = list[Row](), list[Floats](), list[Candidate]()
-    for method in [*_references(), *methods]:
+    for done, method in enumerate(every):
+        advance(done / len(every))
         if not (method.needs or method.reason):
             try:
                 weighed, number, kept = _weighed(stats, method, rollouts, place)

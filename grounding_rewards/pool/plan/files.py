@@ -94,7 +94,7 @@ def plan_rollouts(
             if text := mixed(table.temperatures(rounds)):
                 reporting.warn(text)
         advance(0.6)
-        plan = compare(stats, chosen, columns)
+        plan = compare(stats, chosen, columns, advance=lambda done: advance(0.6 + 0.4 * done))
         if picture is not None:
             figure.write_picture(plan, picture)
         if weights is not None:
