@@ -18,7 +18,16 @@ from grounding_rewards.arrays import read_only
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TargetError, near
-from grounding_rewards.pool.sql import HASH, LARGEST_TOTAL, TOTAL, cells_of, counts, other_columns, sample_columns
+from grounding_rewards.pool.sql import (
+    HASH,
+    LARGEST_TOTAL,
+    TOTAL,
+    answered_by,
+    cells_of,
+    counts,
+    other_columns,
+    sample_columns,
+)
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.scoring import Recipe
@@ -36,7 +45,6 @@ _OF_TOTALS = {"mean", "variance", "lowest", "highest"}
 _OF_CELLS = ("cells", "cell_entropy", "cell_rarity")
 _READ = ("target", "image_size", "recipe")
 _KEY = ("sample_id", "acc", "total", "round", "rollout", "temperature")
-_KEYED = "answer_key"
 _OUTSIDE = 2.0  # images away from the corner, where clicks of an honest miss do not lie
 _USED = (*_KEY, "reason", "x_unit", "y_unit", "response", *_READ)
 
@@ -95,7 +103,7 @@ def stats_of(
     table.check_names()  # 1 and '1' would be one sample in SQL
     inner = counts(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
     more = {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
-    answered = bool(wanted & set(_OF_CELLS)) and ({"x_unit", "y_unit"} <= set(table.columns) or _KEYED in table.columns)
+    answered = bool(wanted & set(_OF_CELLS)) and bool(answered_by(table.columns))
     outer = sample_columns(inner, more, names="sample_id" in wanted) | ({"key": HASH} if answered else {})
     # Sorting millions of names is slow, so only where it is needed.
     order = " ORDER BY sample_id" if answered or "sample_id" in wanted else ""
@@ -210,7 +218,7 @@ def _gathered(
 
 def _cells(table: RolloutTable, where: str, wanted: Sequence[str], keys: NDArray[np.uint64]) -> dict[str, list[Any]]:
     """Return statistics of answers, in the order of the other columns, whose samples have these keys."""
-    place = [_KEYED] if _KEYED in table.columns else ["x_unit", "y_unit"]
+    place = answered_by(table.columns)
     needed = [name for name in ("sample_id", "acc", "round", "temperature", *place) if name in table.columns]
     answers = table.query(cells_of(table.columns, where, HASH), needed)
     order = np.argsort(keys)

@@ -25,6 +25,9 @@ _ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
 _FAR, _FAR_BITS = 1000.0, 10
 """Points are clipped to so many image sizes, so that sums of integers do not overflow."""
 
+CLICKS = ("x_unit", "y_unit")
+"""Columns of the point of a rollout."""
+
 GRID = 32
 """Cells along each side of an image, in which clicks count as the same answer."""
 
@@ -128,10 +131,21 @@ def _variance(value: str, bits: int) -> str:
 
 def answer(has: Collection[str]) -> str:
     """Return the SQL of a rollout's answer: its ``answer_key``, else the number of its cell; null without one."""
-    if "answer_key" in has:
-        return "answer_key"
     across, down = (f"greatest(0, least({GRID - 1}, floor({name} * {GRID})))" for name in ("x_unit", "y_unit"))
-    return f"CASE WHEN {_CLICK} THEN ({down} * {GRID} + {across})::INTEGER END"
+    cell = f"CASE WHEN {_CLICK} THEN ({down} * {GRID} + {across})::INTEGER END"
+    if "answer_key" not in has:
+        return cell
+    # Rollouts of another file may have no key, and keys may be the numbers of cells.
+    return f"coalesce('key ' || answer_key, ({cell})::VARCHAR)" if set(CLICKS) <= set(has) else "answer_key"
+
+
+def answered_by(has: Collection[str]) -> list[str]:
+    """Return the columns that say what was answered, of those that there are; none where there are too few.
+
+    >>> answered_by(["acc", "x_unit", "y_unit"]), answered_by(["answer_key", "x_unit"]), answered_by(["x_unit"])
+    (['x_unit', 'y_unit'], ['answer_key'], [])
+    """
+    return [*({"answer_key"} & set(has)), *(CLICKS if set(CLICKS) <= set(has) else ())]
 
 
 HASH = "hash(sample_id)"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints, changes, packed, ranges, read_only
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.sql import GRID, LARGEST_TOTAL
+from grounding_rewards.pool.sql import CLICKS, GRID, LARGEST_TOTAL, answered_by
 from grounding_rewards.tables.rollout_table import RolloutTable
 
 _ABSENT: Any = None
@@ -98,11 +98,11 @@ def read_columns(
     """
     table.need("sample_id", "acc", *(name for name in columns if name != "answer"), *(["round"] if rounds else ()))
     table.check_names()
-    place = ["answer_key"] if "answer_key" in table.columns else ["x_unit", "y_unit"]
-    if "answer" in columns:
-        table.need(*place)
+    place = answered_by(table.columns) if "answer" in columns else []
+    if "answer" in columns and not place:
+        table.need(*CLICKS)
     numbers = [name for name in READ if name in {*columns, "acc"} or (name in _OFTEN and name in table.columns)]
-    names, sample, kept = _joined(table, ["sample_id", *numbers, *(place if "answer" in columns else ())], place)
+    names, sample, kept = _joined(table, ["sample_id", *numbers, *place])
     if None in names:
         raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
     row = None
@@ -133,9 +133,7 @@ _Texts = tuple[pa.Array, Ints]
 """Texts, each stretch of equal ones once, and the lengths of the stretches."""
 
 
-def _joined(
-    table: RolloutTable, wanted: Sequence[str], place: Sequence[str]
-) -> tuple[NDArray[np.object_], Ints, dict[str, Any]]:
+def _joined(table: RolloutTable, wanted: Sequence[str]) -> tuple[NDArray[np.object_], Ints, dict[str, Any]]:
     """Return the names of the samples, the sample of each row, and the other columns, in the order of the rows.
 
     Batches become numbers as they arrive, for the texts of a whole table take several times the memory.
@@ -150,15 +148,16 @@ def _joined(
         for name, parts in numbers.items():
             parts.add(_numbers(name, batch[name], row))
         if "x_unit" in wanted:
-            answers.add(_cells(*(batch[name] for name in place)))
+            answers.add(_cells(*(batch[name] for name in CLICKS)))
         row += len(batch)
     names, sample = _codes(texts.pop("sample_id"))
     kept = {name: parts.joined() for name, parts in numbers.items()}
-    kept |= {_CODED[name]: _codes(texts.pop(name))[1] for name in list(texts)}
-    return names, sample, kept | ({"answer": answers.joined()} if "x_unit" in wanted else {})
-
-
-_CODED = {"trajectory": "trajectory", "answer_key": "answer"}
+    codes = {name: _codes(texts.pop(name))[1] for name in list(texts)}
+    if "x_unit" in wanted:
+        kept["answer"] = answers.joined()
+    if (key := codes.pop("answer_key", None)) is not None:  # numbers beyond those of cells
+        kept["answer"] = np.where(key < 0, kept.get("answer", -1), key + GRID * GRID)
+    return names, sample, kept | codes
 
 
 class _Growing:

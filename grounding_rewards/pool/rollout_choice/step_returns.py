@@ -24,7 +24,7 @@ class StepReturns:
     R(t) = r(t) + gamma · R(t + 1) where step t is right (``acc``) and its attempt has a scored step t + 1, else r(t);
     A = w_e · A_episode + w_s · A_step, as of ``groups.returns``. The k-th rollout of each step of a trajectory, by its
     number within its round, is of the k-th attempt at it; so every step of a trajectory has as many rollouts a round,
-    and of numbers that several steps share, each step has the same. A trainer's steps are not told apart.
+    and of numbers that several steps share, each step has the same. A trainer's steps are not kept apart.
     A rollout that was not scored is left out and ends the sum of the step before it.
 
     Args:

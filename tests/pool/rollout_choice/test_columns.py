@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.rollout_choice import Choice, RolloutColumns, choose, read_columns
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from tests.cli.command import write_rows
 
 ROWS = [
     {"sample_id": "b", "round": 1, "rollout": 0, "acc": 1, "total": 0.75, "x_unit": 0.5, "y_unit": 0.0},
@@ -75,7 +77,7 @@ def test_one_round_of_several(tmp_path):
 def test_an_answer_key_goes_before_the_cell_and_trajectories_are_numbered(tmp_path):
     rows = [{**row, "answer_key": key, "trajectory": key} for row, key in zip(ROWS, ("x", None, "y", "x"), strict=True)]
     rollouts = read_columns(table(tmp_path / "r.jsonl", rows), ["answer", "trajectory"])
-    assert rollouts.answer.tolist() == [0, 1, -1, 0]
+    assert rollouts.answer.tolist() == [32 * 32, 32 * 32 + 1, -1, 32 * 32]
     assert rollouts.trajectory.tolist() == [0, 1, -1, 0]
 
 
@@ -118,3 +120,11 @@ def test_choices_are_checked():
     ):
         with pytest.raises(PoolError, match=message):
             choose(rollouts, lambda _, chosen=chosen: chosen)
+
+
+def test_rows_of_a_file_without_keys_have_cells(tmp_path):
+    keyed = write_rows(tmp_path / "a.jsonl", {"sample_id": "a", "rollout": 9, "acc": 1, "answer_key": "0"})
+    clicks = [{"sample_id": "a", "rollout": each, "acc": 1, "x_unit": each / 8, "y_unit": 0.0} for each in range(8)]
+    both = open_rollouts([keyed, write_rows(tmp_path / "b.jsonl", *clicks)])
+    assert read_columns(both, ["answer"]).answer.tolist() == [*range(0, 32, 4), 32 * 32]
+    assert stats_of(both).cells.tolist() == [9]
