@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from grounding_rewards.pool.stats_table import in_tables
 from grounding_rewards.tables.atomic import atomic_files, leftovers
 from grounding_rewards.tables.base import Table
 from grounding_rewards.tables.files import check_output, check_place
-from grounding_rewards.tables.manifests import read_manifest
+from grounding_rewards.tables.manifests import manifest_bytes, read_manifest
 from grounding_rewards.tables.parted import write_parts, write_tables
 
 SCHEMA_VERSION = 1
@@ -131,8 +130,7 @@ def write_pool(
             "version": __version__,
             "schema_version": SCHEMA_VERSION,
         }
-        # NaN is no JSON, and other readers refuse it: an error here.
-        opened.write((json.dumps(manifest, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
+        opened.write(manifest_bytes(manifest))
         there = {file.path for file in written}
         files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]  # an older run's
     return manifest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,18 @@ def read_manifest(path: Path, *, by_caller: bool = False) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise TableError(f"{path}: cannot be read as a manifest: got {type(content).__name__}; expected a JSON object")
     return content
+
+
+def manifest_bytes(content: Mapping[str, Any]) -> bytes:
+    r"""Return a manifest as JSON, the same bytes for the same content.
+
+    Raises:
+        ValueError: a number is NaN or infinite, which is no JSON.
+
+    >>> manifest_bytes({"b": 1, "a": "x"})
+    b'{\n  "a": "x",\n  "b": 1\n}\n'
+    """
+    return (json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 def manifest_or_none(path: Path) -> dict[str, Any] | None:

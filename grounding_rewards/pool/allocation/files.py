@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +23,7 @@ from grounding_rewards.pool.stats_table import read_stats
 from grounding_rewards.pool.summary import by_source
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.files import check_output, check_place
-from grounding_rewards.tables.manifests import digest, fingerprint
+from grounding_rewards.tables.manifests import digest, fingerprint, manifest_bytes
 from grounding_rewards.tables.parted import write_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 
@@ -143,4 +142,4 @@ def _write(out: Path, manifest: Path, stats: SampleStats, numbers: Ints, content
         written = write_rows(file, out, [pa.table({"sample_id": names, "n": numbers[rows]})])
         file.flush()
         content["outputs"] = [{"path": out.name, "rows": written, "sha256": digest(Path(file.name))}]
-        opened.write((json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
+        opened.write(manifest_bytes(content))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,7 +21,7 @@ from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.chosen_rollouts import ChosenRollouts
 from grounding_rewards.tables.files import check_output, check_place
 from grounding_rewards.tables.launches import several_runs
-from grounding_rewards.tables.manifests import digest
+from grounding_rewards.tables.manifests import digest, manifest_bytes
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
@@ -105,7 +104,7 @@ def choose_rollouts(
             "version": __version__,
             "schema_version": SCHEMA_VERSION,
         }
-        manifest.write((json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n").encode())
+        manifest.write(manifest_bytes(content))
     return content
 
 
