@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool import sample_stats
+from grounding_rewards.pool import aggregate, sample_stats
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.tables import rollout_table
 from grounding_rewards.tables.rollout_table import open_rollouts
@@ -324,3 +324,11 @@ def test_samples_keep_their_answers_in_any_order_of_columns(tmp_path):
     other = stats_of(table(tmp_path / "b.jsonl", rows[::-1]), columns=["cell_entropy", "cells"])
     assert whole.cell_entropy.tolist() == other.cell_entropy.tolist()
     assert whole.cells.tolist() == other.cells.tolist()
+
+
+def test_answers_of_samples_whose_names_have_one_hash_are_told_apart(tmp_path, monkeypatch):
+    clicks = [("b", 0.1), ("a", 0.1), ("b", 0.9), ("c", None)]
+    rows = [{"sample_id": name, "acc": 1, "x_unit": x, "y_unit": 0.5} for name, x in clicks]
+    assert stats_of(table(tmp_path / "r.jsonl", rows)).cells.tolist() == [1, 2, 1]
+    monkeypatch.setattr(aggregate, "HASH", "1::UBIGINT")
+    assert stats_of(table(tmp_path / "r.jsonl", rows)).cells.tolist() == [1, 2, 1]
