@@ -326,7 +326,7 @@ def test_samples_keep_their_answers_in_any_order_of_columns(tmp_path):
     assert whole.cells.tolist() == other.cells.tolist()
 
 
-def test_answers_of_samples_whose_names_have_one_hash_are_told_apart(tmp_path, monkeypatch):
+def test_answers_of_samples_whose_names_have_one_hash_count_apart(tmp_path, monkeypatch):
     clicks = [("b", 0.1), ("a", 0.1), ("b", 0.9), ("c", None)]
     rows = [{"sample_id": name, "acc": 1, "x_unit": x, "y_unit": 0.5} for name, x in clicks]
     assert stats_of(table(tmp_path / "r.jsonl", rows)).cells.tolist() == [1, 2, 1]
