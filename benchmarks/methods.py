@@ -2,12 +2,15 @@
 
     python benchmarks/methods.py [--rollouts 1000000,10000000] [--method NAME|JSON] [--repeat 3] [--quick] [--json]
 
-For each number of rollouts a Parquet file is written, 16 a sample, with points, token lengths and entropies. Each step
-then reads it in a process of its own, in turns, and the quickest run counts. `stats` is `pool stats`, and all others
-are given in multiples of it: `stats --out` computes all columns and writes them, and every selector and allocation
-needs most of these; a method reads what it needs, and weighs or chooses. `alone` are its seconds without the reading.
-`plan` is `pool plan` over all methods that need no argument. Methods come from the tables of the package; those with
-required arguments run with the ones below, or are listed with what they need. Memory is the most that the process held.
+For each number of rollouts a Parquet file is written, 16 a sample, with points, token lengths, entropies and
+trajectories of 8 samples; points are anywhere, so that nearly every answer is of its own. Each step then reads it in a
+process of its own, in turns, and the quickest run counts. `stats` is `pool stats`, and all others are given in
+multiples of it: `stats --out` computes all columns and writes them, and every selector and allocation needs most of
+these; a method reads what it needs, and weighs or chooses. `alone` are its seconds without the reading. `plan` is `pool
+plan` over all methods that need no argument. Methods that need targets have a second file, of a tenth of the rollouts
+and with targets, and are given in multiples of `pool stats` of that file, `stats of targets`. Methods come from the
+tables of the package; those with required arguments run with the ones below, or are listed with what they need. Memory
+is the most that the process held.
 """
 
 from __future__ import annotations
@@ -18,31 +21,66 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-from pool import peak, write
+from numpy.typing import NDArray
+from pool import Making, peak, write
 
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.pool.plan.candidates import CHOICE, SELECTOR, Candidate, candidates
 
 PER_SAMPLE = 16
 SIZES = "1000000,10000000"
-COLUMNS = {"x_unit": pa.float64(), "y_unit": pa.float64(), "token_length": pa.int64(), "entropy": pa.float64()}
+STEPS = 8  # samples in a trajectory
 BASE = ("stats", "stats --out", "plan")
+OF_TARGETS = "stats of targets"
+NEED_TARGETS = {"target_size"}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "d3s": {"share": 0.5},
     "dart": {"cut": 2},
     "dart_steps": {"over": "sample"},
+    "difficulty_buffer": {"easy_threshold": 0.8, "hard_threshold": 0.2},
     "min_rollouts": {"n": 8},
     "moving_target": {"batch": 1024},
     "outcome_exploration": {"form": "mean", "weight": 0.2},
     "pods": {"keep": 8},
     "rorecomp": {"alpha": 0.5, "buffer": 4096, "compensation": 0.5},
+    "source": {"exclude": ["source-0"]},
     "xrpo": {"budget": 100_000, "alpha": 0.05, "exploration": 0.1, "total": 1000},
 }
 """Arguments to time with, which mean nothing else."""
+
+
+def texts(number: NDArray[np.int64], text: Callable[[int], str]) -> pa.Array:
+    """One text for each of the numbers, which ascend."""
+    names = pa.array([text(each) for each in range(number[0], number[-1] + 1)])
+    return pa.DictionaryArray.from_arrays((number - number[0]).astype(np.int32), names).cast(pa.string())
+
+
+def target(sample: int) -> str:
+    return json.dumps({"bbox": [100, 100, 110 + sample % 400, 110 + sample % 300], "space": "pixel"})
+
+
+def uniform(rng: np.random.Generator, sample: NDArray[np.int64]) -> NDArray[np.float64]:
+    return rng.random(len(sample))
+
+
+COLUMNS: dict[str, tuple[pa.DataType, Making]] = {
+    "x_unit": (pa.float64(), uniform),
+    "y_unit": (pa.float64(), uniform),
+    "token_length": (pa.int64(), lambda rng, sample: rng.integers(20, 500, len(sample))),
+    "entropy": (pa.float64(), uniform),
+    "trajectory": (pa.string(), lambda rng, sample: texts(sample // STEPS, "trajectory-{}".format)),
+    "step": (pa.int64(), lambda rng, sample: sample % STEPS),
+}
+TARGETS: dict[str, tuple[pa.DataType, Making]] = {
+    "target": (pa.string(), lambda rng, sample: texts(sample, target)),
+    "image_size": (pa.list_(pa.float64()), lambda rng, sample: [[1280.0, 720.0]] * len(sample)),
+}
 
 
 def chosen(words: list[str]) -> list[Candidate]:
@@ -70,7 +108,7 @@ def run(step: str, path: Path) -> dict[str, Any]:
 
     start = ready = time.perf_counter()
     try:
-        if step in ("stats", "stats --out"):
+        if step in ("stats", "stats --out", OF_TARGETS):
             count_rollouts([path], path.with_name("stats.parquet") if step == "stats --out" else None)
         elif step == "plan":
             plan_rollouts([path])
@@ -88,7 +126,7 @@ def run(step: str, path: Path) -> dict[str, Any]:
     except Exception as error:
         return {"reason": " ".join(f"{error}".split())}
     end = time.perf_counter()
-    return {"seconds": end - start, "alone": None if step in BASE else end - ready, "bytes": peak()}
+    return {"seconds": end - start, "alone": None if step in (*BASE, OF_TARGETS) else end - ready, "bytes": peak()}
 
 
 def measured(step: str, path: Path) -> dict[str, Any]:
@@ -100,18 +138,26 @@ def measured(step: str, path: Path) -> dict[str, Any]:
 def sized(rollouts: int, methods: list[Candidate], repeat: int) -> dict[str, Any]:
     """Every step on a file of so many rollouts."""
     steps = {name: name for name in BASE}
-    steps |= {
+    built = {
         each.label: json.dumps({"name": each.name, **each.arguments}) for each in methods if each.built is not None
     }
+    of_targets = {each.label for each in methods if each.name in NEED_TARGETS and each.built is not None}
+    steps |= ({OF_TARGETS: OF_TARGETS} if of_targets else {}) | built
+    of_targets |= {OF_TARGETS}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "rollouts.parquet")
-        write(path, rollouts // PER_SAMPLE, PER_SAMPLE, more=COLUMNS)
-        runs = [{name: measured(step, path) for name, step in steps.items()} for _ in range(repeat)]
+        path, tenth = Path(folder, "rollouts.parquet"), Path(folder, "targets.parquet")
+        samples = rollouts // PER_SAMPLE
+        write(path, samples, PER_SAMPLE, more=COLUMNS)
+        if len(of_targets) > 1:
+            write(tenth, samples // 10, PER_SAMPLE, more=TARGETS)
+        runs = [
+            {name: measured(step, tenth if name in of_targets else path) for name, step in steps.items()}
+            for _ in range(repeat)
+        ]
     best = {name: min((each[name] for each in runs), key=lambda one: one.get("seconds", 0.0)) for name in steps}
-    stats = best["stats"]["seconds"]
-    for each in best.values():
+    for name, each in best.items():
         if "seconds" in each:
-            each["stats"] = each["seconds"] / stats
+            each["stats"] = each["seconds"] / best[OF_TARGETS if name in of_targets else "stats"]["seconds"]
     kinds = {each.label: each.kind for each in methods}
     left = [{"step": each.label, "kind": each.kind, "needs": each.needs, "reason": each.reason} for each in methods
             if each.built is None]  # fmt: skip

@@ -21,13 +21,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 STEPS = ("scan", "aggregate", "counts", "summary", "statistics", "next pool", "command")
 LARGE = 6_250_000
@@ -35,12 +36,20 @@ CHUNK = 62_500  # samples in a row group
 AGGREGATE = "SELECT max(sample_id), sum(acc) FROM read_parquet(?)"
 
 
-def write(path: Path, samples: int, rollouts: int, seed: int = 0, more: Mapping[str, Any] | None = None) -> None:
-    """Rollouts of samples whose chances of being solved pile up at both ends; ``more`` columns by name and type."""
+Making = Callable[[np.random.Generator, NDArray[np.int64]], Any]
+"""Makes the values of a column, of rollouts of these samples by number."""
+
+
+def write(
+    path: Path, samples: int, rollouts: int, seed: int = 0, more: Mapping[str, tuple[pa.DataType, Making]] | None = None
+) -> None:
+    """Rollouts of samples whose chances of being solved pile up at both ends; ``more`` columns by name."""
     more = more or {}
     rng = np.random.default_rng(seed)
     kinds = {"sample_id": pa.string(), "round": pa.int64(), "rollout": pa.int64(), "source": pa.string()}
-    schema = pa.schema([*kinds.items(), ("total", pa.float64()), ("acc", pa.float64()), *more.items()])
+    schema = pa.schema([*kinds.items(), ("total", pa.float64()), ("acc", pa.float64())])
+    for name, (kind, _) in more.items():
+        schema = schema.append(pa.field(name, kind))
     sources = pa.array([f"source-{place}" for place in range(8)])
     with pq.ParquetWriter(path, schema) as writer:
         for start in range(0, samples, CHUNK):
@@ -57,10 +66,7 @@ def write(path: Path, samples: int, rollouts: int, seed: int = 0, more: Mapping[
                 sources.take(pa.array(code % 8)),
                 total,
                 acc,
-                *(
-                    rng.integers(20, 500, len(code)) if pa.types.is_integer(kind) else rng.random(len(code))
-                    for kind in more.values()
-                ),
+                *(make(rng, start + code.astype(np.int64)) for _, make in more.values()),
             ]
             writer.write_table(pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema))
 

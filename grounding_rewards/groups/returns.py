@@ -78,9 +78,8 @@ def step_returns(
 
 def _discounted(earned: Floats, linked: NDArray[np.bool_], gamma: float) -> Floats:
     """Add gamma times the sum of the next row to each row that is linked to it."""
-    places = np.arange(len(earned))
-    ends = places[~linked]
-    left = ends[np.searchsorted(ends, places)] - places  # rows that follow in the same chain
+    chain: Codes = np.cumsum(~linked) - ~linked
+    left = np.flatnonzero(~linked)[chain] - np.arange(len(earned))  # rows that follow in the same chain
     by_left = np.argsort(left, kind="stable")
     rows = np.split(by_left, np.cumsum(np.bincount(left))[:-1]) if len(left) else []
     with np.errstate(over="ignore", invalid="ignore"):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool import sample_stats
+from grounding_rewards.pool import aggregate, sample_stats
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.tables import rollout_table
 from grounding_rewards.tables.rollout_table import open_rollouts
@@ -333,3 +333,11 @@ def test_points_that_are_no_shares_of_the_image_are_a_warning(tmp_path):
     assert [text.partition(";")[0] for text in warned] == ["2 of 2 samples have clicks beyond 2 in x_unit or y_unit"]
     stats_of(table(tmp_path / "b.jsonl", [clicked("a", 700.0), clicked("b", 1.0)]), warn=warned.append)
     assert len(warned) == 1  # one of two
+
+
+def test_answers_of_samples_whose_names_have_one_hash_count_apart(tmp_path, monkeypatch):
+    clicks = [("b", 0.1), ("a", 0.1), ("b", 0.9), ("c", None)]
+    rows = [{"sample_id": name, "acc": 1, "x_unit": x, "y_unit": 0.5} for name, x in clicks]
+    assert stats_of(table(tmp_path / "r.jsonl", rows)).cells.tolist() == [1, 2, 1]
+    monkeypatch.setattr(aggregate, "HASH", "1::UBIGINT")
+    assert stats_of(table(tmp_path / "r.jsonl", rows)).cells.tolist() == [1, 2, 1]

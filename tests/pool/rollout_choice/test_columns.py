@@ -128,3 +128,21 @@ def test_rows_of_a_file_without_keys_have_cells(tmp_path):
     both = open_rollouts([keyed, write_rows(tmp_path / "b.jsonl", *clicks)])
     assert read_columns(both, ["answer"]).answer.tolist() == [*range(0, 32, 4), 32 * 32]
     assert stats_of(both).cells.tolist() == [9]
+
+
+def test_scattered_rows_and_stretches_of_samples_give_the_same_columns(tmp_path):
+    rng = np.random.default_rng(3)
+    numbers = np.arange(600)
+    rows = pa.table({
+        "sample_id": [f"s{number * 7 // 8 % 50}" for number in numbers // 12], "rollout": numbers,
+        "round": numbers % 3, "acc": (numbers % 5 == 0) * 1.0, "total": rng.random(600),
+    })  # fmt: skip
+    read = []
+    for name, order in (("stretches", numbers), ("scattered", rng.permutation(600)), ("reversed", numbers[::-1])):
+        pq.write_table(rows.take(order), tmp_path / f"{name}.parquet")
+        columns = read_columns(open_rollouts([tmp_path / f"{name}.parquet"]))
+        assert np.array_equal(order[columns.row], columns.rollout)
+        read.append([getattr(columns, each).tolist() for each in ("sample_id", "sample", "round", "rollout", "total")])
+    assert read[0] == read[1] == read[2]
+    keys = list(zip(*read[0][1:4], strict=True))
+    assert keys == sorted(keys)

@@ -1,0 +1,18 @@
+"""Numbers of rows of several columns of whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grounding_rewards.arrays import numbered, packed
+
+WHOLE = st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2)
+
+
+@given(st.lists(st.tuples(WHOLE, WHOLE, WHOLE), max_size=8))
+def test_numbers_sort_as_rows_do(rows):
+    columns = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)] or [np.zeros(0, dtype=np.int64)]
+    assert numbered(*columns).tolist() == [sorted(set(rows)).index(row) for row in rows]
+    assert np.argsort(packed(*columns), kind="stable").tolist() == sorted(range(len(rows)), key=rows.__getitem__)
