@@ -76,6 +76,11 @@ class RolloutColumns:
         number = "" if self.rollout[place] < 0 else f", rollout {self.rollout[place]}"
         return f"sample {self.sample_id[self.sample[place]]!r}{number}"
 
+    def taken(self, places: NDArray[Any]) -> RolloutColumns:
+        """Return some of the rollouts, in this order; samples keep their numbers."""
+        places = np.arange(len(self))[places]
+        return replace(self, **{column.name: _taken(getattr(self, column.name), places) for column in fields(self)[1:]})
+
 
 READ = ("acc", "total", "round", "rollout", "train_step", "token_length", "entropy", "trajectory", "step")
 """Columns that ``read_columns`` can read, beside ``answer``."""
@@ -139,50 +144,32 @@ def _joined(table: RolloutTable, wanted: Sequence[str]) -> tuple[NDArray[np.obje
     Batches become numbers as they arrive, for the texts of a whole table take several times the memory.
     """
     texts = dict[str, list[_Texts]]({name: [] for name in ("sample_id", "trajectory", "answer_key") if name in wanted})
-    numbers = {name: _Growing() for name in wanted if name in READ and name not in texts}
-    answers = _Growing()
+    numbers = dict[str, list[Any]]({name: [] for name in wanted if name in READ and name not in texts})
+    answers = list[Ints]()
     row = 0
     for batch in table.batches(wanted):
         for name, runs in texts.items():
             runs.append(_runs(batch[name]))
         for name, parts in numbers.items():
-            parts.add(_numbers(name, batch[name], row))
+            parts.append(np.array(_numbers(name, batch[name], row)))  # a view would keep the batch in memory
         if "x_unit" in wanted:
-            answers.add(_cells(*(batch[name] for name in CLICKS)))
+            answers.append(_cells(*(batch[name] for name in CLICKS)))
         row += len(batch)
     names, sample = _codes(texts.pop("sample_id"))
-    kept = {name: parts.joined() for name, parts in numbers.items()}
+    kept = {name: _whole_column(numbers.pop(name)) for name in list(numbers)}  # which frees the parts
     codes = {name: _codes(texts.pop(name))[1] for name in list(texts)}
     if "x_unit" in wanted:
-        kept["answer"] = answers.joined()
+        kept["answer"] = _whole_column(answers)
     if (key := codes.pop("answer_key", None)) is not None:  # numbers beyond those of cells
         kept["answer"] = np.where(key < 0, kept.get("answer", -1), key + GRID * GRID)
     return names, sample, kept | codes
 
 
-class _Growing:
-    """A column that grows in place by each part of it: to join millions of rows takes as long as to read them."""
-
-    def __init__(self) -> None:
-        self._column: NDArray[Any] = np.empty(0)
-        self._rows = 0
-
-    def add(self, part: NDArray[Any]) -> None:
-        """Add rows."""
-        end = self._rows + len(part)
-        if not self._rows:
-            self._column = np.empty(end, dtype=part.dtype)
-        elif end > len(self._column):
-            self._column.resize(end + end // 4, refcheck=False)
-        self._column[self._rows : end] = part
-        self._rows = end
-
-    def joined(self) -> NDArray[Any]:
-        """Return the column; whole numbers that are all equal, as rounds mostly are, as a view of one."""
-        self._column.resize(self._rows, refcheck=False)
-        column = self._column
-        equal = column.dtype.kind == "i" and len(column) and column.min() == column.max()
-        return np.broadcast_to(column[0].copy(), len(column)) if equal else column
+def _whole_column(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Join parts; whole numbers that are all equal, as rounds mostly are, become a view of one."""
+    column = np.concatenate(parts)
+    equal = column.dtype.kind == "i" and len(column) and column.min() == column.max()
+    return np.broadcast_to(column[0].copy(), len(column)) if equal else column
 
 
 def _runs(column: pa.Array) -> _Texts:

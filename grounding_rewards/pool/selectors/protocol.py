@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import GroundingRewardsError, SelectorError, short_repr
+from grounding_rewards.errors import PoolError, SelectorError, short_repr
 from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.stats import SampleStats
@@ -48,7 +48,7 @@ def select(stats: SampleStats, selector: Selector) -> Floats:
     if not problem:
         try:
             returned = selector(stats)
-        except GroundingRewardsError as error:
+        except PoolError as error:  # a refusal of these samples, in the selector's own words
             raise SelectorError(f"{label}: {error}") from error
         except (Exception, SystemExit) as error:  # a selector is anybody's code; exit() must not end the run
             problem, cause = f"raised {type(error).__name__}: {error}", error
