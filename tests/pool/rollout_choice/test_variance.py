@@ -106,7 +106,7 @@ def test_edges(totals):
     table = rollouts(totals)
     scored = np.flatnonzero(~np.isnan(table.total)).tolist()
     assert kept({"name": "pods", "keep": 9}, table) == kept({"name": "d3s", "keep": 9}, table) == scored
-    assert kept({"name": "d3s", "share": 0.01}, table) == scored[-1:] if totals["a"][0] is None else scored[:1]
+    assert kept({"name": "d3s", "share": 0.01}, table) == (scored[-1:] if totals["a"][0] is None else scored[:1])
 
 
 tables = st.dictionaries(
