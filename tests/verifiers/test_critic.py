@@ -72,6 +72,11 @@ def test_the_verdict_of_a_response(text, verdict):
     assert (judged(text, True), judged(text, False)) == (float(verdict is True), float(verdict is False))
 
 
+def test_case_is_that_of_any_language():
+    judge = Verdict("score", positive=["klein"], negative=["groß"])
+    assert judge.verdict("<score>GROSS</score>") is False
+
+
 def test_thinking_that_the_prompt_opened_and_nothing_closes_holds_none():
     text = "<score>right</score>"
     assert judged(text, True, reasons=[Reason.UNFINISHED]) == 0

@@ -60,6 +60,8 @@ def test_draws_differ_by_sample_and_seed_and_without_numbers():
 def test_rollouts_without_a_number_have_keys_of_their_own_beside_numbered_ones():
     some = columns([0.0] * 5, sample=[0, 0, 0, 1, 1], rollout=[0, -1, -1, -1, 1])
     assert len(set(random_keys(some, 0, "draw").tolist())) == 5
+    rounds = columns([0.0] * 2, round=[1, 2], rollout=[0, 0])
+    assert len(set(random_keys(rounds, 0, "draw").tolist())) == 2
 
 
 @settings(max_examples=30, deadline=None)
