@@ -100,6 +100,12 @@ def test_only_the_proportions_of_weights_count(weights: list[int], power: int, s
     assert order_of(scaled, 20, 4, 0.5, seed) == order_of(weights, 20, 4, 0.5, seed)
 
 
+def test_orders_are_always_those_of_their_seeds() -> None:
+    assert stage_order([4, 3], [2, 1], 5).tolist() == [3, 1, 2, 0, 2, 3, 0, 1, 4, 6, 5]
+    assert order_of([1, 1, 1, 1], 8, 4, 0.5, 0) == [2, 1, 3, 0, 0, 0, 2, 1]
+    assert order_of([1, 1, 1, 1], 8, 4, 0.5, 1) == [2, 3, 2, 0, 0, 3, 1, 3]
+
+
 def test_draws_are_in_proportion_to_weights() -> None:
     drawn = Counter(order_of([1, 3, 0, 4], 80_000, 4, 1, 0))
     assert [drawn[row] / 80_000 for row in range(4)] == pytest.approx([0.125, 0.375, 0, 0.5], abs=0.01)
