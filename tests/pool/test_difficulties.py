@@ -45,6 +45,7 @@ def test_right_rollouts_are_as_many_as_the_fit_expects_and_rows_come_in_any_orde
     rows = [(0, policy, 1, 3) for policy in range(4)] + [(s, p, min(r, n), n) for s, p, r, n in some]
     fit = difficulties(*zip(*rows, strict=True), prior=prior)
     assert fit.policy.tolist() == [0, 1, 2, 3]
+    assert fit.ability_at == pytest.approx(fit.ability.mean())
     measured = ~np.isnan(fit.difficulty)
     assert measured.tolist() == [any(n for s, _, _, n in rows if s == sample) for sample in fit.sample.tolist()]
     assert ((fit.difficulty > 0) & (fit.difficulty < 100))[measured].all()
@@ -93,6 +94,7 @@ def test_difficulties_are_found_again():
         ((["a", "b"], ["p", "q"], [1, 1], [2, 2]), {}, "rollouts of 'p' and of 'q' share no sample"),
         ((["a", "a"], [1, 2], [3, 1], [2, 2]), {}, "right of row 0: got 3 of 2; expected n at most"),
         ((["a", "a"], [1, 2], [1, 1], [2, 1.5]), {}, "n of row 1: got 1.5; expected counts from 0"),
+        ((["a", "a"], [1, 2], [1, 1], [2, 2 * 10**12]), {}, r"n of row 1: got 2e\+12; expected counts from 0"),
         ((["a", "a"], [1, 2], [1], [2, 2]), {}, r"right: got shape \(1,\); expected \(2,\)"),
         ((["a", "a"], [1], [1, 1], [2, 2]), {}, r"policy: got shape \(1,\); expected \(2,\)"),
         ((["a", "a"], [1, float("nan")], [1, 1], [2, 2]), {}, "policy: got nan; expected a name"),
