@@ -14,6 +14,7 @@ from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.pool import SampleStats, methods, sample_stats
 from grounding_rewards.pool.plan import candidates, compare
+from grounding_rewards.pool.plan.candidates import Candidate
 from tests.pool.plan.made import five, five_rollouts
 
 SELECTORS = ["unsolved", "learnability"]
@@ -132,6 +133,14 @@ def test_a_selectors_own_error_is_the_reason(tmp_path):
     picky, broken = compare(five(), candidates(own)).left_out
     assert picky.reason == "no sample has a difficulty"
     assert broken.reason == f"selector {tmp_path}/own.py:broken raised KeyError: 'x'"
+
+
+def test_a_choice_that_ends_the_program_is_left_out():
+    def leaves(rollouts):
+        raise SystemExit("no more")
+
+    made = compare(five(), [Candidate("leaves", "choice", built=leaves)], five_rollouts())
+    assert [(each.name, each.reason) for each in made.left_out] == [("leaves", "no more")]
 
 
 def test_what_a_caller_names_must_exist_and_fit(made_up):
