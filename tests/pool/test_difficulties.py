@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.difficulties import difficulties
+from grounding_rewards.pool import sample_stats
+from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.difficulties import add_difficulty, difficulties
 from grounding_rewards.pool.item_response import sigmoid
+from grounding_rewards.tables.rollout_table import open_rollouts
+from tests.cli.command import write_rows
 
 
 def test_at_equal_abilities_the_accuracy_is_the_pass_rate_with_half_a_rollout_more_of_each_kind():
@@ -83,6 +87,17 @@ def test_difficulties_are_found_again():
     fit = difficulties(sample, policy, right, np.full(900, 64), at=1)
     assert np.corrcoef(fit.difficulty, 100 * sigmoid(hard))[0, 1] > 0.99
     assert np.diff(fit.ability) == pytest.approx([1.0, 1.0], abs=0.1)
+
+
+def test_a_sample_that_came_since_the_others_were_counted_has_no_difficulty(tmp_path):
+    rows = [{"sample_id": name, "policy": policy, "acc": acc} for name, acc in (("a", 1), ("b", 0)) for policy in "pq"]
+    table = open_rollouts([write_rows(tmp_path / "r.jsonl", *rows)])
+    both, _ = add_difficulty(table, stats_of(table), "policy")
+    assert both.tolist() == pytest.approx([100 * 0.5 / 3, 100 * 2.5 / 3])
+    alone, _ = add_difficulty(table, stats_of(table).taken([1]), "policy")
+    assert alone.tolist() == both[1:].tolist()
+    before = add_difficulty(table, sample_stats(["0"], [1]), "policy")[0]
+    assert np.isnan(before).tolist() == [True]
 
 
 @pytest.mark.parametrize(
