@@ -44,6 +44,12 @@ def test_no_answer_has_no_bonus_and_counts_in_the_group_alone():
     assert batch_penalty(answers, group).tolist() == [-0.25, 0.0, 0.0, -0.25]
 
 
+def test_groups_may_have_any_numbers():
+    groups = [10**12, -5, 10**12, -5]
+    assert mean_bonus([4, 1, 1, 0], groups).tolist() == [-0.25, 0.0, 0.25, 0.0]
+    assert batch_penalty([A, A, A, B], groups).tolist() == [-0.5, 0.0, -0.5, 0.0]
+
+
 def test_nothing_at_all():
     for values in (answer_counts([], []), ucb_bonus([]), mean_bonus([], []), batch_penalty([], [])):
         assert values.tolist() == []
@@ -58,6 +64,8 @@ def test_nothing_at_all():
         (lambda: ucb_bonus([1, -1]), "counts: row 1 has -1; expected a whole number from 0"),
         (lambda: mean_bonus([1], [0, 0]), "groups: got 2"),
         (lambda: constant_bonus([1], float("nan")), "b0: got nan; expected a finite number"),
+        (lambda: constant_bonus([1], True), "b0: got True; expected a finite number"),
+        (lambda: constant_bonus([1], 1.1e12), "b0: got 1100000000000.0; expected a finite number"),
         (lambda: batch_penalty([1], ["a"]), "groups: got"),
     ],
 )

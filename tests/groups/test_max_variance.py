@@ -52,6 +52,7 @@ def test_the_other_subsets_of_the_worked_examples_vary_less():
 
 def test_of_several_counts_of_low_values_the_smallest_is_taken_and_of_equal_values_the_first_rows():
     assert max_variance([1, 0.9, 0.5, 0.1, 0], np.zeros(5, dtype=int), 3).tolist() == [True, True, False, False, True]
+    assert max_variance([1, 0.8, 0.5, 0.2, 0], np.zeros(5, dtype=int), 3).tolist() == [True, True, False, False, True]
     assert max_variance([0.6] * 5, np.zeros(5, dtype=int), 2).tolist() == [True, True, False, False, False]
     assert max_variance([1, 1, 0, 1, 0, 0], np.zeros(6, dtype=int), 2).tolist() == [True, False, True] + [False] * 3
     assert max_variance([0.1, 0.2, 0.3], np.zeros(3, dtype=int), 1).tolist() == [False, False, True]
@@ -62,6 +63,16 @@ def test_groups_are_chosen_apart_and_may_keep_other_numbers():
     assert max_variance(rewards, groups, 2).tolist() == [True, True, True, False, True, False, True, False, True]
     by_group = max_variance(rewards, groups, np.array([0, 1, 9, 3]))
     assert by_group.tolist() == [False, False, False, False, True, False, True, True, True]
+
+
+def test_groups_of_one_size_may_keep_other_numbers():
+    rewards, groups = [0, 1, 3, 0, 1, 3], np.array([0, 0, 0, 1, 1, 1])
+    assert max_variance(rewards, groups, np.array([1, 2])).tolist() == [False, False, True, True, False, True]
+
+
+def test_a_variance_that_is_larger_by_little_is_larger():
+    few = max_variance([0, 0.1 - 1e-8, 0.5, 0.9, 1], np.zeros(5, dtype=int), 3)
+    assert few.tolist() == [True, True, False, False, True]  # j = 2, though j = 1 is as good up to 1e-7
 
 
 def test_unscored_rows_are_never_kept():

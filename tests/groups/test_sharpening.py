@@ -25,6 +25,17 @@ def test_only_positive_advantages_change():
 def test_rows_without_a_log_probability_stay_out():
     advantages = sharpened([0.5, 0.5, 0.5, 0.5], [-1.0, None, -2.0, np.nan], ["a", "a", "a", "b"])
     assert advantages.tolist() == [0.5, 0.5, 0.75, 0.5]
+    near = sharpened([1.0, 1.0, 1.0], [-1.0, None, -1.2], ["a"] * 3)  # the mean is -1.1
+    assert near.tolist() == pytest.approx([1.0, 1.0, 1 + 2.5 * (1 - 0.904837418)])
+
+
+@pytest.mark.parametrize("setting", ["novelty", "bound"])
+def test_a_setting_of_0_adds_nothing(setting):
+    assert sharpened([0.5, 0.5], [-1.0, -2.0], ["a"] * 2, **{setting: 0}).tolist() == [0.5, 0.5]
+
+
+def test_the_largest_advantages():
+    assert sharpened([1e12, -1e12], [-1.0, -1.0], ["a"] * 2).tolist() == [1e12, -1e12]
 
 
 def test_groups_are_compared_within():

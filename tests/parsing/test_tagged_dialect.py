@@ -3,7 +3,7 @@
 import pytest
 
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import DialectError
+from grounding_rewards.errors import DialectError, RecipeError
 from grounding_rewards.parsing import AUTO_ACTION, BARE_TUPLE, TaggedDialect, parse
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason
@@ -52,7 +52,7 @@ def test_names_and_vocabulary_are_those_of_the_dialect_inside():
     predictions = parse(["<to>tap(1, 2)</to>", "<to>refusal</to>"], actions, space=CoordSpace.PIXEL)
     assert (predictions.actions[0], predictions.xy[0].tolist()) == ("click", [1, 2])
     assert Reason(predictions.reason[1]) is Reason.REFUSED
-    assert not TAGGED.vocabulary
+    assert (TAGGED.vocabulary, actions.vocabulary) == (False, True)
 
 
 class Broken:
@@ -60,6 +60,14 @@ class Broken:
 
     def find(self, texts, answers):
         raise ValueError("no number")
+
+    def check_patterns(self):
+        raise RecipeError("dialect broken: no pattern")
+
+
+def test_the_patterns_of_the_dialect_inside_are_checked():
+    with pytest.raises(RecipeError, match="dialect broken: no pattern"):
+        TaggedDialect(Broken(), "to").check_patterns()
 
 
 def test_an_error_of_the_dialect_inside_names_it():

@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.difficulties import difficulties
+from grounding_rewards.pool import sample_stats
+from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.difficulties import add_difficulty, difficulties
 from grounding_rewards.pool.item_response import sigmoid
+from grounding_rewards.tables.rollout_table import open_rollouts
+from tests.cli.command import write_rows
 
 
 def test_at_equal_abilities_the_accuracy_is_the_pass_rate_with_half_a_rollout_more_of_each_kind():
@@ -45,6 +49,7 @@ def test_right_rollouts_are_as_many_as_the_fit_expects_and_rows_come_in_any_orde
     rows = [(0, policy, 1, 3) for policy in range(4)] + [(s, p, min(r, n), n) for s, p, r, n in some]
     fit = difficulties(*zip(*rows, strict=True), prior=prior)
     assert fit.policy.tolist() == [0, 1, 2, 3]
+    assert fit.ability_at == pytest.approx(fit.ability.mean())
     measured = ~np.isnan(fit.difficulty)
     assert measured.tolist() == [any(n for s, _, _, n in rows if s == sample) for sample in fit.sample.tolist()]
     assert ((fit.difficulty > 0) & (fit.difficulty < 100))[measured].all()
@@ -84,6 +89,17 @@ def test_difficulties_are_found_again():
     assert np.diff(fit.ability) == pytest.approx([1.0, 1.0], abs=0.1)
 
 
+def test_a_sample_that_came_since_the_others_were_counted_has_no_difficulty(tmp_path):
+    rows = [{"sample_id": name, "policy": policy, "acc": acc} for name, acc in (("a", 1), ("b", 0)) for policy in "pq"]
+    table = open_rollouts([write_rows(tmp_path / "r.jsonl", *rows)])
+    both, _ = add_difficulty(table, stats_of(table), "policy")
+    assert both.tolist() == pytest.approx([100 * 0.5 / 3, 100 * 2.5 / 3])
+    alone, _ = add_difficulty(table, stats_of(table).taken([1]), "policy")
+    assert alone.tolist() == both[1:].tolist()
+    before = add_difficulty(table, sample_stats(["0"], [1]), "policy")[0]
+    assert np.isnan(before).tolist() == [True]
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
@@ -93,6 +109,7 @@ def test_difficulties_are_found_again():
         ((["a", "b"], ["p", "q"], [1, 1], [2, 2]), {}, "rollouts of 'p' and of 'q' share no sample"),
         ((["a", "a"], [1, 2], [3, 1], [2, 2]), {}, "right of row 0: got 3 of 2; expected n at most"),
         ((["a", "a"], [1, 2], [1, 1], [2, 1.5]), {}, "n of row 1: got 1.5; expected counts from 0"),
+        ((["a", "a"], [1, 2], [1, 1], [2, 2 * 10**12]), {}, r"n of row 1: got 2e\+12; expected counts from 0"),
         ((["a", "a"], [1, 2], [1], [2, 2]), {}, r"right: got shape \(1,\); expected \(2,\)"),
         ((["a", "a"], [1], [1, 1], [2, 2]), {}, r"policy: got shape \(1,\); expected \(2,\)"),
         ((["a", "a"], [1, float("nan")], [1, 1], [2, 2]), {}, "policy: got nan; expected a name"),

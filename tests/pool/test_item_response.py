@@ -92,6 +92,15 @@ def test_flat_and_falling_accuracies_have_a_finite_fit(acc, rate):
         assert float(hint_rate(0.5, *fit)) == rate
 
 
+def test_parameters_stay_within_their_bounds():
+    assert float(fit_three_pl([0.25, 0.75], [0.5, 0.5]).k) == pytest.approx(0.04, rel=1e-3)
+    assert float(fit_three_pl([0.5, 0.5005], [0, 1]).k) == pytest.approx(2 * np.log(99) / 1e-3)  # a gap of 1e-3
+    assert float(fit_three_pl([0.5, 1], [0.001, 0.002]).mu) == pytest.approx(-2, abs=0.01)
+    assert float(fit_three_pl([0.5, 1], [0.998, 0.999]).mu) == pytest.approx(1, abs=0.01)
+    assert float(fit_three_pl([0, 0.25, 0.5, 0.75, 1], [0.97] * 4 + [1]).b) == pytest.approx(0.97, abs=1e-3)
+    assert float(fit_three_pl([0.2, 0.3, 1], [0.995, 0.995, 1]).b) == pytest.approx(0.99, abs=1e-3)
+
+
 def test_rollouts_weigh_rounds():
     q, acc = [0.2, 0.2, 0.8], [0.0, 0.5, 0.9]
     assert float(three_pl(0.2, *fit_three_pl(q, acc, [1, 3, 8]))) == pytest.approx(0.375, abs=1e-3)

@@ -100,6 +100,21 @@ def test_only_the_proportions_of_weights_count(weights: list[int], power: int, s
     assert order_of(scaled, 20, 4, 0.5, seed) == order_of(weights, 20, 4, 0.5, seed)
 
 
+def test_orders_are_always_those_of_their_seeds() -> None:
+    assert stage_order([4, 3], [2, 1], 5).tolist() == [3, 1, 2, 0, 2, 3, 0, 1, 4, 6, 5]
+    assert order_of([1, 1, 1, 1], 8, 4, 0.5, 0) == [2, 1, 3, 0, 0, 0, 2, 1]
+    assert order_of([1, 1, 1, 1], 8, 4, 0.5, 1) == [2, 3, 2, 0, 0, 3, 1, 3]
+
+
+def test_a_share_of_a_batch_is_as_it_is_written() -> None:
+    order = order_of([0] * 999 + [1], 100, 100, 0.29, 0)  # in floats 0.29 * 100 is below 29
+    assert [row == 999 for row in order] == [True] * 29 + [False] * 71
+
+
+def test_sums_of_the_largest_weights_are_finite() -> None:
+    assert order_of([1.7e308] * 3, 20, 4, 0.5, 0) == order_of([1.0] * 3, 20, 4, 0.5, 0)
+
+
 def test_draws_are_in_proportion_to_weights() -> None:
     drawn = Counter(order_of([1, 3, 0, 4], 80_000, 4, 1, 0))
     assert [drawn[row] / 80_000 for row in range(4)] == pytest.approx([0.125, 0.375, 0, 0.5], abs=0.01)
@@ -138,6 +153,8 @@ def test_weights_in_a_file(tmp_path: Path) -> None:
     assert read_weights(table(tmp_path, "sample_id,weight\na,0.5\n7,2\n")) == {"a": 0.5, "7": 2.0}
     staged = table(tmp_path, "sample_id,stage,weight\na,1,0.5\na,2,1\nb,2,3\n")
     assert read_weights(staged, "2") == {"a": 1.0, "b": 3.0}
+    numbered = table(tmp_path, '{"sample_id": "a", "stage": 2, "weight": 1}\n', "weights.jsonl")
+    assert read_weights(numbered, "2") == {"a": 1.0}
     methods = table(tmp_path, "sample_id,method,weight\na,dars,2\na,pods,1\n")
     assert read_weights(methods, "dars") == {"a": 2.0}
     one = table(tmp_path, "sample_id,stage,weight\na,easy,0.5\n")

@@ -59,3 +59,32 @@ def test_parts_of_a_file_are_written_in_order_and_progress_is_shown(tmp_path):
     assert np.array_equal(pq.read_table(path)["place"].to_numpy(), rows)
     assert shown == sorted(shown)
     assert shown[-1] == 1.0
+
+
+@pytest.mark.parametrize("name", ["kept.jsonl", "kept.parquet"])
+def test_further_columns_go_on_from_file_to_file(tmp_path, name):
+    files = [tmp_path / f"{letter}.jsonl" for letter in "ab"]
+    for file in files:
+        lines = [json.dumps({"sample_id": f"{file.stem}{row}", "acc": 1}) for row in range(3)]
+        file.write_text("\n".join(lines) + "\n")
+    rows, new, shown, path = np.array([0, 2, 4, 5]), {"bonus": np.array([0.0, 0.5, 1.0, 1.5])}, [], tmp_path / name
+    with path.open("wb") as file:
+        ChosenRollouts(open_rollouts(files)).write(file, path, rows, new, advance=shown.append)
+    kept = pq.read_table(path).to_pylist() if name == "kept.parquet" else map(json.loads, path.read_text().splitlines())
+    assert [(row["sample_id"], row["bonus"]) for row in kept] == [("a0", 0.0), ("a2", 0.5), ("b1", 1.0), ("b2", 1.5)]
+    assert shown == sorted(shown)
+    assert (shown[0], shown[-1]) == (0.5, 1.0)
+
+
+def test_a_new_column_may_not_differ_from_one_in_case_alone(source):
+    with pytest.raises(TableError, match=r"rollouts.jsonl: already has a column more; the method writes a column More"):
+        ChosenRollouts(open_rollouts([source])).check_names(["batch", "More"])
+
+
+def test_cells_of_csv_files_are_numbers_but_for_texts_of_rollouts(tmp_path):
+    source, path = tmp_path / "rollouts.csv", tmp_path / "kept.jsonl"
+    source.write_text("sample_id,acc,response,more\n1,1,7,8\n2,0,9,\n")
+    with path.open("wb") as file:
+        ChosenRollouts(open_rollouts([source])).write(file, path, np.array([0]), {})
+    row = json.loads(path.read_text())
+    assert (row["sample_id"], row["response"], row["acc"], row["more"]) == ("1", "7", 1, 8)

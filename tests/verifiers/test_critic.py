@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -16,6 +16,7 @@ from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Example
 from grounding_rewards.testing import check_linear, check_recipe
 from grounding_rewards.verifiers import ActionMatch, Suggestion, Verdict
+from grounding_rewards.verifiers.critic import check_tag
 from tests.verifiers.judging import rollouts
 
 JUDGE = Verdict("score", positive=["right", "1"], negative=["Wrong", "0"])
@@ -70,6 +71,19 @@ def judged(text, verdict, **more):
 def test_the_verdict_of_a_response(text, verdict):
     assert JUDGE.verdicts(rollouts([None], [wanted()], text=[text])) == [verdict]
     assert (judged(text, True), judged(text, False)) == (float(verdict is True), float(verdict is False))
+
+
+def test_case_is_that_of_any_language():
+    judge = Verdict("score", positive=["klein"], negative=["groß"])
+    assert judge.verdict("<score>GROSS</score>") is False
+
+
+def test_a_refusal_may_be_judged_and_any_dialect_is_read_without_a_suggestion():
+    parts = {"verdict": {"tag": "score", "positive": ["right"], "negative": ["wrong"], "weight": 1}}
+    recipe = gr.recipe("composite", response_space="pixel", parts=parts, success="verdict")
+    refused = {"refusal": True, "extra": {"verdict": True}}
+    assert recipe.score(["<score>right</score>", "<score>wrong</score>"], [refused] * 2).total.tolist() == [1, 0]
+    check_tag("own", TaggedDialect(ACTION_JSON, "to"), [JUDGE])
 
 
 def test_thinking_that_the_prompt_opened_and_nothing_closes_holds_none():
@@ -245,6 +259,7 @@ PIECES = st.sampled_from([
 TEXTS = st.lists(PIECES, max_size=12).map("".join)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(TEXTS, st.booleans()), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_a_row_depends_on_itself_alone_whatever_it_holds(rows, random):
     scores = RECIPE.score([text for text, _ in rows], [wanted(truth) for _, truth in rows])

@@ -42,6 +42,8 @@ def test_eight_rollouts(arguments, further):
 def test_limits():
     assert Dars(most=100)(EIGHT).tolist()[:2] == [27, 11]  # 26.1, not capped
     assert Dars(most=10)(EIGHT).tolist()[:4] == [2, 2, 2, 1]
+    assert Dars(most=100, form="hardness")(stats_of([0], 9)).tolist() == [72]
+    assert Dars(form="hardness")(stats_of([0], 9)).tolist() == [55]  # 64 at most
     assert Dars(most=8)(EIGHT).tolist() == Dars(most=4)(EIGHT).tolist() == [0] * 9  # N is there already
 
 
@@ -56,12 +58,21 @@ def test_whole_numbers_are_not_rounded_up():
     """One right of 10: 2 · 0.9 · 5 / 0.18 = 50, which floats miss."""
     assert Dars(form="hardness")(stats_of([1, 2], 10)).tolist() == [40, 15]
     assert Dars(form="hardness", std=True)(stats_of([1, 2], 10)).tolist() == [20, 10]
+    assert Dars(form="hardness")(stats_of([0], 6)).tolist() == [30]
+    assert Dars(form="hardness", std=True, most=1000)(stats_of([8], 58)).tolist() == [87]
+
+
+def test_one_of_a_million_counts_as_never_solved():
+    dars = Dars(most=10**12)
+    assert dars(stats_of([1], 200)).tolist() == [9851]  # a = 0.005: (100 - 1.99) / 0.00995
+    assert dars(stats_of([1, 2], 10**6)).tolist() == [499_999_250_001, 124_999_250_001]  # a = 5e-7 and 2e-6
 
 
 def test_the_number_of_rollouts_may_be_named():
     """With N = 8 and 4 rollouts of which one was right: (4 - 3) / 0.375."""
     assert Dars(rollouts=8)(stats_of([1], 4)).tolist() == [3]
     assert Dars()(stats_of([1], 4)).tolist() == [2]
+    assert Dars(rollouts=8)(stats_of([0, 0], [0, 2])).tolist() == [0, 24]  # unscored: none
 
 
 @given(

@@ -16,6 +16,7 @@ from tests.pool.allocation.test_dars import stats_of
 def test_five_of_eight_is_cut_and_three_of_five_is_not():
     stats = stats_of([0, 4, 5, 8, 3, 0], [8, 8, 8, 8, 5, 0])
     assert allocate(stats, method({"name": "dart", "cut": 3}, ALLOCATIONS)).tolist() == [8, 8, 5, 5, 8, 8]
+    assert Dart(cut=3)(stats_of([600, 604], 1000)).tolist() == [8, 5]
     assert Dart(cut=1, rollouts=4, above=0.5)(stats).tolist() == [4, 4, 3, 3, 3, 4]
 
 

@@ -45,6 +45,8 @@ def test_totals_have_a_deviation_of_their_own():
     stats = sample_stats(["a"] * 4 + ["b"] * 3, [1, 1, 0, 0, 1, 1, 0], totals)
     xrpo = method({"name": "xrpo", "budget": 1, "of": "total", **EXAMPLE}, ALLOCATIONS)
     assert xrpo.priority(stats).tolist() == [near(0.2018 / 2 + 0.0801), near(0.1 * np.sqrt(np.log(13) / 3))]
+    equal = sample_stats(["a"] * 3 + ["b"] * 3, [0] * 6, [0.0] * 3 + [0.1] * 3)  # in floats 0.1 varies by 2e-34
+    assert Xrpo(budget=1, alpha=0.05, exploration=0, total=0, of="total")(equal).tolist() == [1, 0]
     bare = sample_stats(["a", "b", "b"], [None, 1, 0])
     with pytest.raises(PoolError, match=r"sample 'b': its rollouts have no total; expected one in each, or of='acc'"):
         xrpo(bare)
@@ -76,6 +78,17 @@ def test_turns_of_several_rollouts_end_with_the_rest():
     stats = stats_of([2, 1, 0], 4)
     assert Xrpo(budget=7, per_turn=4, **EXAMPLE)(stats).tolist() == [4, 3, 0]
     assert Xrpo(budget=7, per_turn=100, **EXAMPLE)(stats).tolist() == [7, 0, 0]
+    # After a turn of three the second has 7 rollouts and a priority of 0.105, after another one 10 and 0.072.
+    assert Xrpo(budget=9, per_turn=3, **EXAMPLE)(stats_of([0, 1], 4)).tolist() == [3, 6]
+
+
+def test_there_are_ten_million_turns_at_most():
+    assert Xrpo(budget=10**7, **EXAMPLE).per_turn == 1
+    with pytest.raises(
+        RecipeError, match=r"budget=\): got 10000001; expected 10,000,000 turns at most: raise per_turn, 1"
+    ):
+        Xrpo(budget=10**7 + 1, **EXAMPLE)
+    assert Xrpo(budget=10**7 + 1, per_turn=2, **EXAMPLE).budget == 10**7 + 1
 
 
 def naive(stats, xrpo):

@@ -14,6 +14,9 @@ from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.pool import SampleStats, methods, sample_stats
 from grounding_rewards.pool.plan import candidates, compare
+from grounding_rewards.pool.plan.candidates import Candidate
+from grounding_rewards.pool.rollout_choice import Choice
+from grounding_rewards.pool.selection import next_pool
 from tests.pool.plan.made import five, five_rollouts
 
 SELECTORS = ["unsolved", "learnability"]
@@ -69,6 +72,17 @@ def test_a_bare_comparison_takes_every_built_in_method(made_up):
     }  # fmt: skip
     kinds = {each.kind for each in chosen.values()}
     assert kinds == {"selector", "allocation", "choice"}
+
+
+def test_one_of_several_arguments_is_enough():
+    specs = [{"name": "d3s", "keep": 2}, {"name": "d3s", "share": 0.5}, {"name": "source", "only": ["web"]}]
+    assert [each.needs for each in candidates(specs)] == [(), (), ()]
+
+
+@pytest.mark.parametrize("name", [None, 3, ["pods"], {"name": "pods"}])
+def test_a_name_of_a_method_is_a_text(name):
+    with pytest.raises(PoolError, match=r'expected a name, or JSON with a "name".* There are: d3s, '):
+        methods.method({"name": name}, methods.ROLLOUT_CHOICES)
 
 
 def test_names_are_unique_over_the_kinds():
@@ -132,6 +146,34 @@ def test_a_selectors_own_error_is_the_reason(tmp_path):
     picky, broken = compare(five(), candidates(own)).left_out
     assert picky.reason == "no sample has a difficulty"
     assert broken.reason == f"selector {tmp_path}/own.py:broken raised KeyError: 'x'"
+
+
+def test_a_choice_that_ends_the_program_is_left_out():
+    def leaving(*words):
+        def leave(rollouts):
+            raise SystemExit(*words)
+
+        return Candidate("leave", "choice", built=leave)
+
+    made = compare(five(), [leaving("no more"), leaving()], five_rollouts())
+    assert [each.reason for each in made.left_out] == ["no more", "SystemExit"]
+
+
+def test_rollouts_may_number_the_samples_otherwise(made_up):
+    rollouts, first = five_rollouts(), candidates([{"name": "first", "keep": 1}])
+    keeps_two = [replace(each, built=lambda some: Choice(np.array([0, 4]))) for each in first]
+    back = replace(rollouts, sample_id=rollouts.sample_id[::-1], sample=4 - rollouts.sample)
+    for numbered in (rollouts, back):
+        assert compare(five(), keeps_two, numbered).weights[-1].tolist() == [1, 1, 0, 0, 0]
+
+
+def test_the_next_pool_is_that_of_seed_0_and_progress_goes_by_methods():
+    shown: list[float] = []
+    stats = sample_stats([f"s{place:02}" for place in range(40) for _ in range(2)], ([0, 0] * 3 + [1, 0]) * 10)
+    made = compare(stats, candidates(SELECTORS), advance=shown.append)
+    drawn = [np.bincount(next_pool(stats, seed=seed).kept, minlength=40).tolist() for seed in (0, 1)]
+    assert made.weights[1].tolist() == drawn[0] != drawn[1]
+    assert shown == [0.0, 0.25, 0.5, 0.75]
 
 
 def test_what_a_caller_names_must_exist_and_fit(made_up):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.pool.plan.measures import _AT_ONCE, PASS_RATES, measures, overlaps, pass_rate_bins
+from grounding_rewards.pool.plan.measures import _AT_ONCE, PASS_RATES, in_per_cent, measures, overlaps, pass_rate_bins
 
 WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(any)
 
@@ -34,6 +36,24 @@ def test_a_sample_without_a_scored_rollout_is_in_no_range():
     assert PASS_RATES[pass_rate_bins(stats([0], 0))[0]] == "unmeasured"
     only = measures(stats([0, 0], np.array([0, 4])), np.array([1.0, 0.0]))
     assert (only.zero_share, only.mean_p, only.zero_signal_share) == (0.0, None, None)
+
+
+def test_totals_are_equal_up_to_a_millionth():
+    spread = replace(stats([1, 1, 1], 2), lowest=np.zeros(3), highest=np.array([1e-6, 2e-6, np.nan]))
+    assert measures(spread, np.array([1.0, 2.0, 4.0])).zero_signal_share == pytest.approx(1 / 3)
+
+
+def test_sums_of_the_largest_weights_are_finite():
+    largest = measures(stats([0, 4], 4), np.array([1.7e308, 1.7e308]))
+    assert (largest.effective, largest.zero_share, largest.mean_p) == (2.0, 0.5, 0.5)
+    assert overlaps([np.array([1.7e308, 1.7e308]), np.array([0.0, 1.0])])[0].tolist() == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.01, "1"), (0.0099, "<1"), (0.995, "99"), (1 - 2e-9, "99"), (1 - 1e-10, "100"), (1.0, "100")]
+)
+def test_overlaps_in_per_cent(share, text):
+    assert in_per_cent(share) == text
 
 
 @given(WEIGHTS, st.data())

@@ -74,6 +74,29 @@ def test_one_round_of_several(tmp_path):
         read_columns(table(tmp_path / "r.jsonl", ROWS), rounds=[3])
 
 
+def test_samples_without_a_rollout_of_the_round_have_no_name(tmp_path):
+    rows = [{**row, "round": number} for row, number in zip(ROWS, (3, 2, 1, 1), strict=True)]
+    rollouts = read_columns(table(tmp_path / "r.jsonl", rows), rounds=[3])
+    assert (rollouts.sample_id.tolist(), rollouts.sample.tolist(), rollouts.row.tolist()) == (["b"], [0], [0])
+
+
+def test_rows_without_numbers_keep_their_order_in_the_table(tmp_path):
+    rows = [{"sample_id": name, "acc": 1} for name in "ab" * 50]
+    rollouts = read_columns(table(tmp_path / "r.jsonl", rows), ())
+    assert rollouts.row.tolist() == [*range(0, 100, 2), *range(1, 100, 2)]
+
+
+def test_a_later_round_may_come_first_where_samples_alternate(tmp_path):
+    rows = [{"sample_id": name, "round": number, "acc": 1} for name, number in (("a", 2), ("b", 1), ("a", 1))]
+    assert read_columns(table(tmp_path / "r.jsonl", rows), ()).row.tolist() == [2, 0, 1]
+
+
+def test_clicks_beside_the_image_are_in_its_outermost_cells_and_half_a_click_is_none(tmp_path):
+    clicks = [(-3.0, 0.0), (0.0, -3.0), (7.0, 0.0), (0.5, None), (None, 0.5)]
+    rows = [{"sample_id": "a", "acc": 1, "x_unit": x, "y_unit": y} for x, y in clicks]
+    assert read_columns(table(tmp_path / "r.jsonl", rows), ["answer"]).answer.tolist() == [0, 0, 31, -1, -1]
+
+
 def test_an_answer_key_goes_before_the_cell_and_trajectories_are_numbered(tmp_path):
     rows = [{**row, "answer_key": key, "trajectory": key} for row, key in zip(ROWS, ("x", None, "y", "x"), strict=True)]
     rollouts = read_columns(table(tmp_path / "r.jsonl", rows), ["answer", "trajectory"])
@@ -95,6 +118,31 @@ def test_bad_rollouts_are_one_error(tmp_path, change, columns, error, message):
     rows = [{**ROWS[0], **change}, *ROWS[1:]]
     with pytest.raises(error, match=message):
         read_columns(table(tmp_path / "r.jsonl", rows), columns)
+
+
+@pytest.mark.parametrize("total", [1e12, -1e12])
+def test_a_total_beyond_all_rewards_is_named_by_its_row_in_all_files(tmp_path, total):
+    write_rows(tmp_path / "a.jsonl", *ROWS)
+    write_rows(tmp_path / "b.jsonl", {**ROWS[0], "rollout": 1}, {**ROWS[0], "rollout": 2, "total": total})
+    with pytest.raises(PoolError, match=r"total of row 5: got -?1e\+12; expected a number of a size below 1e\+12"):
+        read_columns(open_rollouts([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]))
+    rows = [{**row, "entropy": 1e300} for row in ROWS]
+    assert read_columns(table(tmp_path / "c.jsonl", rows), ["entropy"]).entropy.tolist() == [1e300] * 4
+
+
+def test_names_that_are_numbers_in_one_file_and_texts_in_another_are_an_error(tmp_path):
+    pq.write_table(pa.table({"sample_id": [1], "acc": [1.0]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"sample_id": ["1"], "acc": [0.0]}), tmp_path / "b.parquet")
+    with pytest.raises(TableError, match=r"sample_id is a whole number in .*a.parquet and a text in .*b.parquet"):
+        read_columns(open_rollouts([tmp_path / "a.parquet", tmp_path / "b.parquet"]), ())
+
+
+def test_some_rollouts_are_taken_in_an_order_and_samples_keep_their_numbers(tmp_path):
+    rollouts = read_columns(table(tmp_path / "r.jsonl", ROWS))
+    some = rollouts.taken(np.array([3, 0]))
+    assert (some.sample.tolist(), some.row.tolist(), some.total.tolist()) == ([1, 0], [0, 3], [0.75, 0.25])
+    assert (some.sample_id.tolist(), some.step.tolist()) == (["a", "b"], [-1, -1])
+    assert rollouts.taken(rollouts.total > 0.5).row.tolist() == [0]
 
 
 def test_parquet_without_a_name_is_an_error(tmp_path):

@@ -13,6 +13,7 @@ from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.pool.methods import ROLLOUT_CHOICES, method
 from grounding_rewards.pool.rollout_choice import choose
 from grounding_rewards.pool.rollout_choice.dart import DartProportional, DartSteps, DartStored
+from grounding_rewards.pool.rollout_choice.grouping import random_keys
 from tests.pool.rollout_choice.made import chosen, columns
 
 
@@ -43,6 +44,8 @@ def test_what_is_neither_right_nor_wrong_takes_no_part():
     assert choose(rollouts, DartProportional(by="total")).kept.tolist() == [0, 3, 4]
     assert choose(columns([1, np.nan, 0, np.nan]), DartProportional()).kept.tolist() == [0, 2]
     assert choose(columns([np.nan, np.nan]), DartProportional()).kept.tolist() == []
+    last_unscored = columns([1, 0, 1, 0, np.nan], sample=[0, 0, 1, 1, 2])
+    assert choose(last_unscored, DartProportional()).kept.tolist() == [0, 1, 2, 3]
     assert (DartProportional().needs, DartProportional(by="total").needs) == ((), ("total",))
 
 
@@ -52,6 +55,13 @@ def test_draws_differ_by_sample_and_seed_and_without_numbers():
     assert first != second
     assert {place - 40 for place in first if place >= 40} != {place for place in first if place < 40}
     assert len(first) == len(second) == 16
+
+
+def test_rollouts_without_a_number_have_keys_of_their_own_beside_numbered_ones():
+    some = columns([0.0] * 5, sample=[0, 0, 0, 1, 1], rollout=[0, -1, -1, -1, 1])
+    assert len(set(random_keys(some, 0, "draw").tolist())) == 5
+    rounds = columns([0.0] * 2, round=[1, 2], rollout=[0, 0])
+    assert len(set(random_keys(rounds, 0, "draw").tolist())) == 2
 
 
 @settings(max_examples=30, deadline=None)
@@ -131,6 +141,11 @@ STEPS = {
 )
 def test_steps_of_high_entropy(over, percentile, kept):
     assert choose(columns([1.0] * 6, **STEPS), DartSteps(over=over, percentile=percentile)).kept.tolist() == kept
+
+
+def test_a_fifth_of_the_steps_goes_by_default():
+    steps = columns([1.0] * 11, entropy=np.arange(11.0))
+    assert choose(steps, DartSteps(over="all")).kept.tolist() == list(range(2, 11))
 
 
 @settings(max_examples=100, deadline=None)

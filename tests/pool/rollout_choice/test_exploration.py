@@ -39,6 +39,11 @@ def test_the_four_forms(tmp_path, options, bonus):
     assert [value for *_, value in weighted] == pytest.approx([0.2 * value for value in bonus])
 
 
+def test_the_baseline_may_be_below_0(tmp_path):
+    raised = chosen(tmp_path, ROWS, OutcomeExploration("constant", weight=1, b0=-1.0))
+    assert [value for *_, value in raised] == [2.0, 1.5, 1.5, 1.5, 2.0, 0.0]
+
+
 def test_the_batch_form_on_a_group_of_four(tmp_path):
     four = chosen(tmp_path, ROWS[1:5], OutcomeExploration("batch", weight=1))
     assert [value for *_, value in four] == [-0.5, -0.5, -0.5, 0.0]

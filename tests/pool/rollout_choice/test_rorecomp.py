@@ -52,6 +52,12 @@ def test_groups_that_are_all_right_or_all_wrong_are_like_others():
     assert batches(choice, [0, 0, 0, 0], [4, 3, 2, 1]) == {"priority": [4, 3], "compensation-1": [2, 1]}
 
 
+def test_right_ones_of_a_sample_and_wrong_ones_of_the_next_are_apart():
+    choice = RoRecomp(alpha=0.5, buffer=2, compensation=1.0)
+    got = batches(choice, [1, 1, 0, 0], [10, 20, 30, 40], sample=[0, 0, 1, 1])
+    assert got == {"priority": [10, 40], "compensation-1": [20, 30]}
+
+
 def test_clicks_of_constant_length_go_by_their_numbers():
     choice = RoRecomp(alpha=0.5, buffer=2, compensation=1.0)
     names = choose(columns([1, 1, 0, 0], token_length=[9.0] * 4), choice).columns["batch"].tolist()
@@ -78,7 +84,7 @@ def test_a_smaller_probability_leaves_out_batches_and_keeps_the_names_of_others(
     assert set(none.tolist()) == {"priority", "rest"}
     assert (half[half != "rest"] == every[half != "rest"]).all()
     assert 160 < (half == "rest").sum() < 240
-    assert (of(0.5) == half).all()
+    assert half[half != "rest"][:4].tolist() == ["priority", *(f"compensation-{number}" for number in (2, 3, 4))]
     assert (of(0.5, seed=1) != half).any()
 
 

@@ -48,6 +48,22 @@ def test_options_are_those_of_the_functions(tmp_path):
     assert choice.columns["advantage"].round(3).tolist() == [1.414, -1.414, 0, 0]
 
 
+def test_epsilon_is_added_to_standard_deviations(tmp_path):
+    _, choice = chosen(table(tmp_path, [1, 0]), {"name": "step_returns", "epsilon": 1})
+    assert choice.columns["advantage"].round(3).tolist() == [0.586, -0.586]  # twice 0.5 / (0.7071 + 1)
+
+
+def test_trajectories_may_have_different_numbers_of_attempts(tmp_path):
+    places = {"trajectory": [*"tttt", *"uu"], "step": [0, 0, 1, 1, 0, 1]}
+    _, choice = chosen(table(tmp_path, [1, 0], [1, 1], [1], [1], **places))
+    assert choice.columns["step_return"].tolist() == [1.5, 0, 1, 1, 1.5, 1]
+
+
+def test_many_attempts_are_joined_in_the_order_of_their_numbers(tmp_path):
+    _, choice = chosen(table(tmp_path, [1] * 100, list(range(1, 101))))
+    assert choice.columns["step_return"][:100].tolist() == [1 + 0.5 * number for number in range(1, 101)]
+
+
 def test_a_rollout_that_was_not_scored_is_left_out_and_ends_the_sum(tmp_path):
     _, choice = chosen(table(tmp_path, [1, 1], [None, 1], [1, 1]))
     assert choice.kept.tolist() == [0, 1, 3, 4, 5]
@@ -109,6 +125,8 @@ def test_numbers_that_some_steps_share_must_be_those_of_all(tmp_path):
     ) as error:
         chosen(file)
     assert "expected the same numbers for each step, or numbers that no two steps share" in str(error.value)
+    with pytest.raises(PoolError, match=r"sample 's0', rollout 0: other steps .* have no rollout 0 in round -1"):
+        chosen(table(tmp_path, [1, 1], [1, 1], rollout=[0, 1, 1, 2]))
     _, choice = chosen(table(tmp_path, [1, 0], [1, 1], rollout=[70, 90, 80, 95]))
     assert choice.columns["step_return"].tolist() == [1.5, 0, 1, 1]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -71,6 +73,12 @@ def test_verdicts_may_be_the_reward():
     assert method({"name": "pods", "keep": 2, "of": "acc"}, ROLLOUT_CHOICES).needs == ("acc",)
 
 
+@pytest.mark.parametrize("name", ["pods", "d3s"])
+def test_a_rollout_that_was_not_scored_is_left_out_whatever_its_total(name):
+    table = replace(rollouts({"a": [1.0, 0.0, 9.0]}), acc=np.array([1.0, 0.0, np.nan]))
+    assert kept({"name": name, "keep": 2}, table) == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("keep", "variance", "advantages"),
     [
@@ -86,6 +94,11 @@ def test_d3s_worked_example(keep, variance, advantages):
     assert kept({"name": "d3s", "share": keep / 12}, rollouts(D3S)) == choice.kept.tolist()
 
 
+def test_a_share_is_rounded_half_up_of_scored_rollouts_and_is_one_at_least():
+    for share, number in ((0.49, 1), (0.5, 2), (0.83, 2), (0.84, 3), (0.01, 1)):
+        assert len(kept({"name": "d3s", "share": share}, rollouts({"a": [1, 0, 0.5, None, None]}))) == number
+
+
 def test_d3s_by_train_step_makes_each_step_a_batch():
     table = rollouts({"a": [1, 0, 1, 0], "b": [1, 0, 1, 1]}, train_step=[1, 1, 2, 2] * 2)
     assert kept({"name": "d3s", "keep": 2, "by": "train_step"}, table) == [0, 1, 2, 3]
@@ -93,6 +106,18 @@ def test_d3s_by_train_step_makes_each_step_a_batch():
     assert choice.kept.tolist() == [0, 1, 2, 3, 4, 6]
     assert choice.columns["advantage"].round(4).tolist() == [0.7071, -0.7071] * 2 + [0, 0]
     assert chosen({"name": "d3s", "keep": 2, "advantages": "none"}, table).columns == {}
+
+
+def test_d3s_rollouts_without_a_step_are_a_batch_and_steps_are_any_numbers():
+    table = rollouts({"a": [1, 0, 1, 0, 1, 0]}, train_step=[-1, -1, 7, 7, 10**12, 10**12])
+    for spec in ({"keep": 1}, {"share": 0.5}):
+        assert kept({"name": "d3s", "by": "train_step", **spec}, table) == [0, 2, 4]
+
+
+def test_d3s_advantages_are_over_the_scored_rollouts():
+    choice = chosen({"name": "d3s", "keep": 4}, rollouts({"a": [1, None, 0, 0, 0]}))
+    assert choice.kept.tolist() == [0, 2, 3, 4]
+    assert choice.columns["advantage"].round(4).tolist() == [1.5, -0.5, -0.5, -0.5]
 
 
 def test_needs_follow_the_batch():
@@ -106,7 +131,7 @@ def test_edges(totals):
     table = rollouts(totals)
     scored = np.flatnonzero(~np.isnan(table.total)).tolist()
     assert kept({"name": "pods", "keep": 9}, table) == kept({"name": "d3s", "keep": 9}, table) == scored
-    assert kept({"name": "d3s", "share": 0.01}, table) == scored[-1:] if totals["a"][0] is None else scored[:1]
+    assert kept({"name": "d3s", "share": 0.01}, table) == (scored[-1:] if totals["a"][0] is None else scored[:1])
 
 
 tables = st.dictionaries(

@@ -12,6 +12,7 @@ import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import DispersionWeighted, RareCells, SampleStats, select, selector
 from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.sql import GRID
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.testing import check_selector
 from tests.pool.selectors.test_bands import counted
@@ -50,6 +51,14 @@ def test_without_choices_as_many_are_possible_as_there_are_rollouts(tmp_path):
     assert select(stats, DispersionWeighted()).tolist() == pytest.approx([1.0, 3**-0.5])
 
 
+def test_without_choices_as_many_are_possible_as_the_grid_has_cells():
+    every = GRID * GRID
+    stats = replace(counted((1, every - 1), (1, 4 * every)), cell_entropy=np.full(2, np.log(every) / 2))
+    assert DispersionWeighted().diversity(stats).tolist() == pytest.approx(
+        [0.5 * np.log(every) / np.log(every - 1), 0.5]
+    )
+
+
 def test_rollouts_without_an_answer_are_one_answer_more_up_to_all_choices(tmp_path):
     stats = answered(tmp_path, {"a": [None, None, "A", "B"]}, right=2)
     assert stats.cells.tolist() == [3]
@@ -64,6 +73,13 @@ def test_one_choice_one_rollout_and_unknown_answers_weigh_nothing(tmp_path):
     some = replace(stats, cells=np.array([2, -1]), cell_entropy=np.array([np.log(2), np.nan]))
     assert select(some, DispersionWeighted()).tolist() == [1.0, 0.0]
     assert select(some, DispersionWeighted(form="distinct")).tolist() == [1.0, 0.0]
+    assert np.isnan(DispersionWeighted(choices=1).diversity(some)).tolist() == [False, True]
+
+
+def test_more_answers_than_rollouts_count_as_all_different():
+    stats = replace(counted((1, 2)), cells=np.array([3]), cell_rarity=np.array([1.0 + 1e-12]))
+    assert DispersionWeighted(form="distinct").diversity(stats).tolist() == [1.0]
+    assert select(stats, RareCells()).tolist() == [1.0]
 
 
 def test_difficulty_by_mean_total(tmp_path):
@@ -71,6 +87,9 @@ def test_difficulty_by_mean_total(tmp_path):
     assert select(stats, DispersionWeighted(of="mean")).tolist() == [0.75, 0.75]
     with pytest.raises(SelectorError, match=r"mean total of sample 'b': got -0\.5; expected 0 to 1, or of='pass_rate'"):
         select(replace(stats, mean=np.array([0.5, -0.5])), DispersionWeighted(of="mean"))
+    with pytest.raises(SelectorError, match=r"mean total of sample 'a': got 1\.5; expected 0 to 1"):
+        select(replace(stats, mean=np.array([1.5, 0.5])), DispersionWeighted(of="mean"))
+    assert select(replace(stats, mean=np.array([0.0, 1.0])), DispersionWeighted(of="mean")).tolist() == [0.0, 0.0]
     some = replace(stats, mean=np.array([0.5, np.nan]))
     assert select(some, DispersionWeighted(of="mean")).tolist() == [1.0, 0.0]
     with pytest.raises(SelectorError, match=r"mean of sample 'a', as of all samples: got none; .* that have total"):

@@ -63,6 +63,28 @@ def test_pass_rates_stand_in_for_difficulties_and_unscored_samples_are_out():
     assert select(known, MovingTarget(batch=1, target=20)).tolist() == [0.0, 0.0, 0.0, 1.0]
 
 
+def test_every_option_moves_the_target():
+    still = {"batch": 1, "mean_reward": 1.0}  # by 50 tanh(2 (1 - 0.5)) = 38.08
+    stats = measured(30, 38, 40, 50, 60)
+    assert select(stats, MovingTarget(**still)).tolist() == [0.0, 1.0, 0.0, 0.0, 0.0]
+    assert select(stats, MovingTarget(**still, eta=80)).tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]  # 60.9
+    assert select(stats, MovingTarget(**still, alpha=50)).tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]  # 50
+    assert select(stats, MovingTarget(**still, beta=0.655)).tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]  # 29.9
+    assert select(stats, MovingTarget(**still, hardest=30)).tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+    lowered = MovingTarget(batch=1, target=60, mean_reward=0.0, easiest=50)  # 21.9, but for easiest
+    assert select(stats, lowered).tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
+    assert next_target(20, 1.0, easiest=30, hardest=30) == 30.0
+
+
+def test_distances_are_equal_up_to_rounding_and_no_further():
+    tied = counted((7, 10), (5, 10))  # difficulties 100 (1 - 0.7), which is no 30 in floats, and 50
+    drawn = {tuple(select(tied, MovingTarget(batch=1, target=40, seed=seed)).tolist()) for seed in range(20)}
+    assert drawn == {(1.0, 0.0), (0.0, 1.0)}
+    for seed in range(20):
+        nearest = MovingTarget(batch=1, target=40, seed=seed)
+        assert select(measured(30, 49.999), nearest).tolist() == [0.0, 1.0]
+
+
 @given(st.integers(1, 12), st.floats(0, 100), st.permutations(range(10)), st.integers(0, 3))
 def test_a_batch_is_met_exactly_and_the_order_of_rows_changes_nothing(batch, target, order, seed):
     stats = measured(0, 25, 25, 25, 50, 50, 75, 100, 100, None)
@@ -100,6 +122,10 @@ def test_the_chance_to_pass_a_screening_of_four():  # pool.md, example 14
     assert (select(groups, Screening()) > 0).tolist() == [True, False, False, False]
 
 
+def test_a_tiny_pass_rate_keeps_its_digits():
+    assert select(counted((1, 10**12)), Screening(2)).tolist() == pytest.approx([2e-12], rel=1e-11)
+
+
 @given(st.integers(1, 10**6), st.integers(2, 64))
 def test_screening_is_the_same_for_a_rate_and_its_mirror_and_grows_with_rollouts(right, rollouts):
     n = 10**6 + 1
@@ -130,6 +156,9 @@ def test_screening_is_the_same_for_a_rate_and_its_mirror_and_grows_with_rollouts
             {"batch": 1, "easiest": 50, "hardest": 50},
             r"hardest=\): got 50; expected a number above 50",
         ),
+        ("moving_target", {"batch": 1, "beta": 1.5}, r"MovingTarget\(beta=\): got 1.5; expected a number from 0 to 1"),
+        ("moving_target", {"batch": 1, "alpha": -1}, r"MovingTarget\(alpha=\): got -1; expected a number from 0"),
+        ("moving_target", {"batch": 1, "eta": -1}, r"MovingTarget\(eta=\): got -1; expected a number from 0"),
         ("moving_target", {"batch": 1, "seed": -1}, r"MovingTarget\(seed=\): got -1; expected a whole number from 0"),
         ("screening", {"rollouts": 1}, r"Screening\(rollouts=\): got 1; expected a whole number from 2"),
         ("item_response", {"target": 0.5}, "item_response: unknown argument 'target'"),

@@ -34,6 +34,7 @@ def test_pools_come_as_json_and_go_by_either_average():
     config = json.loads('{"name": "difficulty_pools", "pools": [[0.5, 0], [1, 2]], "unseen": 0.5, "of": "pass_rate"}')
     chosen = selector(config)
     assert (chosen.low, chosen.high) == (0.0, 2.0)
+    assert (DifficultyPools(unseen=3).high, DifficultyPools(unseen=0.1).low) == (3.0, 0.1)
     stats = replace(counted((1, 2), (2, 2), (0, 0)), mean=np.array([0.9, 0.1, np.nan]))
     assert select(stats, chosen).tolist() == [0.0, 2.0, 0.5]
     assert select(stats, replace(chosen, of="mean")).tolist() == [2.0, 0.0, 0.5]
@@ -47,6 +48,14 @@ def test_thresholds_of_the_buffer_are_inside():  # pool.md, example 15
     assert select(stats, DifficultyBuffer(0.8, None)).tolist() == [0.0, 1.0, 1.0, 1.0, 1.0]
     assert select(stats, DifficultyBuffer(None, 0.2)).tolist() == [1.0, 0.0, 1.0, 1.0, 1.0]
     assert select(stats, selector("difficulty_buffer", easy_threshold=None, hard_threshold=None)).tolist() == [1.0] * 5
+
+
+def test_what_is_put_back_goes_by_the_seed_and_the_pool():
+    hard = averaging(*[0.0] * 6)
+    drawn = [select(hard, DifficultyBuffer(0.8, 0.2, 0.5, 0.5, seed=seed)).tolist() for seed in range(20)]
+    assert len(set(map(tuple, drawn))) > 1
+    easy = averaging(*[1.0] * 6)  # of the same names
+    assert drawn != [select(easy, DifficultyBuffer(0.8, 0.2, 0.5, 0.5, seed=seed)).tolist() for seed in range(20)]
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.floats(0, 1), st.floats(0, 1), st.integers(0, 5))
@@ -83,6 +92,21 @@ def test_shares_are_put_back_exactly_and_by_name(easy, hard, easy_fraction, hard
             "difficulty_buffer",
             {"easy_threshold": 1, "hard_threshold": 0, "easy_fraction": 2},
             r"DifficultyBuffer\(easy_fraction=\): got 2; expected a number from 0 to 1",
+        ),
+        (
+            "difficulty_buffer",
+            {"easy_threshold": 1, "hard_threshold": 0, "hard_fraction": 2},
+            r"DifficultyBuffer\(hard_fraction=\): got 2; expected a number from 0 to 1",
+        ),
+        (
+            "difficulty_buffer",
+            {"easy_threshold": 0.5, "hard_threshold": 0.5},
+            r"DifficultyBuffer\(easy_threshold=\): got 0.5; expected above hard_threshold, 0.5",
+        ),
+        (
+            "difficulty_buffer",
+            {"easy_threshold": 1, "hard_threshold": 0, "seed": -1},
+            r"DifficultyBuffer\(seed=\): got -1; expected a whole number from 0",
         ),
     ],
 )

@@ -39,12 +39,25 @@ def test_scores_that_are_equal_fall_back_to_alike(share):
     assert select(nearly, VarianceAware(weighted_share=share)).tolist() == [1.0, 1.0]
 
 
+def test_scores_are_equal_up_to_a_millionth_of_both_weights():
+    def scaled(dispersion, outcome_weight, diversity_weight):
+        stats = replace(counted((0, 4), (0, 4)), dispersion=np.array([0.0, dispersion]))
+        weigh = VarianceAware(outcome_weight=outcome_weight, diversity_weight=diversity_weight)
+        return weigh.scaled(stats).round(3).tolist()
+
+    assert scaled(1e-6, 0, 1) == [0.0, 0.0]
+    assert scaled(2e-6, 0, 1) == [0.0, 0.995]  # over the difference and 1e-8
+    assert scaled(5e-7, 0, 10) == [0.0, 0.0]  # 5e-6 apart, of weights ten times as large
+    assert scaled(2e-6, 1, 1) == [0.0, 0.0]  # both weights count
+    assert scaled(3e-6, 1, 1) == [0.0, 0.997]
+
+
 def test_each_diversity():
     stats = replace(
         counted((0, 4), (0, 4), (0, 1), (0, 0), (0, 4)),
         dispersion=np.array([0.1, 0.5, np.nan, np.nan, 30.0]),  # 30 diagonals: far outside of the image
         cells=np.array([1, 4, 1, -1, 3]),
-        distinct=np.array([2, 4, 1, -1, 8]),
+        distinct=np.array([2, 4, 1, -1, 9]),  # 9 of 8 rollouts: at most all differ
         unscored=np.array([4, 0, 0, 0, 4]),
     )
 
@@ -66,6 +79,7 @@ def test_unbiased_outcomes_of_different_numbers_of_rollouts():
     ("wrong", "message"),
     [
         ({"outcome_weight": -1}, r"VarianceAware\(outcome_weight=\): got -1; expected a number from 0"),
+        ({"diversity_weight": -1}, r"VarianceAware\(diversity_weight=\): got -1; expected a number from 0"),
         ({"outcome_weight": 0, "diversity_weight": 0}, "expected a number above 0, for diversity_weight is 0"),
         ({"diversity": "bleu"}, "got 'bleu'; expected one of dispersion, cells, responses"),
         ({"weighted_share": 1.5}, r"\(weighted_share=\): got 1.5; expected a number from 0 to 1"),
