@@ -86,14 +86,14 @@ TARGETS: dict[str, tuple[pa.DataType, Making]] = {
 def chosen(words: list[str]) -> list[Candidate]:
     """The methods that are named, or all, with arguments for those that need some."""
     specs: list[Any] = [json.loads(word) if word.startswith("{") else word for word in words]
-    found = []
+    chosen = []
     for each in candidates(specs):
         more = ARGUMENTS.get(each.name) if each.needs else None
         try:
-            found += candidates([{"name": each.name, **each.arguments, **more}]) if more else [each]
+            chosen += candidates([{"name": each.name, **each.arguments, **more}]) if more else [each]
         except GroundingRewardsError:  # arguments have changed: it is listed with those that it needs
-            found.append(each)
-    return found
+            chosen.append(each)
+    return chosen
 
 
 def run(step: str, path: Path) -> dict[str, Any]:
@@ -165,11 +165,11 @@ def sized(rollouts: int, methods: list[Candidate], repeat: int) -> dict[str, Any
     return {"rollouts": rollouts, "steps": rows, "left_out": left}
 
 
-def show(found: dict[str, Any]) -> None:
+def show(results: dict[str, Any]) -> None:
     """The table of one size."""
-    print(f"{found['rollouts']:,} rollouts, {PER_SAMPLE} a sample\n")
+    print(f"{results['rollouts']:,} rollouts, {PER_SAMPLE} a sample\n")
     print(f"{'step':44} {'kind':14} {'seconds':>8} {'alone':>7} {'x stats':>8} {'GiB':>6}")
-    for each in found["steps"]:
+    for each in results["steps"]:
         name = each["step"] if len(each["step"]) <= 44 else f"{each['step'][:41]}..."
         if "reason" in each:
             print(f"{name:44} {each['kind']:14} {each['reason']}")
@@ -177,7 +177,7 @@ def show(found: dict[str, Any]) -> None:
         alone = "-" if each["alone"] is None else f"{each['alone']:.2f}"
         memory = "-" if each["bytes"] is None else f"{each['bytes'] / 2**30:.2f}"
         print(f"{name:44} {each['kind']:14} {each['seconds']:8.2f} {alone:>7} {each['stats']:8.2f} {memory:>6}")
-    for each in found["left_out"]:
+    for each in results["left_out"]:
         print(f"{each['step']:44} {each['kind']:14} {each['reason'] or 'needs ' + ', '.join(each['needs'])}")
     print(flush=True)
 

@@ -76,11 +76,6 @@ class RolloutColumns:
         number = "" if self.rollout[place] < 0 else f", rollout {self.rollout[place]}"
         return f"sample {self.sample_id[self.sample[place]]!r}{number}"
 
-    def taken(self, places: NDArray[Any]) -> RolloutColumns:
-        """Return some of the rollouts, in this order; samples keep their numbers."""
-        places = np.arange(len(self))[places]
-        return replace(self, **{column.name: _taken(getattr(self, column.name), places) for column in fields(self)[1:]})
-
 
 READ = ("acc", "total", "round", "rollout", "train_step", "token_length", "entropy", "trajectory", "step")
 """Columns that ``read_columns`` can read, beside ``answer``."""

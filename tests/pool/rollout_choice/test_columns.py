@@ -137,14 +137,6 @@ def test_names_that_are_numbers_in_one_file_and_texts_in_another_are_an_error(tm
         read_columns(open_rollouts([tmp_path / "a.parquet", tmp_path / "b.parquet"]), ())
 
 
-def test_some_rollouts_are_taken_in_an_order_and_samples_keep_their_numbers(tmp_path):
-    rollouts = read_columns(table(tmp_path / "r.jsonl", ROWS))
-    some = rollouts.taken(np.array([3, 0]))
-    assert (some.sample.tolist(), some.row.tolist(), some.total.tolist()) == ([1, 0], [0, 3], [0.75, 0.25])
-    assert (some.sample_id.tolist(), some.step.tolist()) == (["a", "b"], [-1, -1])
-    assert rollouts.taken(rollouts.total > 0.5).row.tolist() == [0]
-
-
 def test_parquet_without_a_name_is_an_error(tmp_path):
     file = tmp_path / "r.parquet"
     pq.write_table(pa.table({"sample_id": ["a", None], "acc": [1.0, 0.0]}), file)
