@@ -22,8 +22,8 @@ def choose(
         typer.Option(
             "--method",
             metavar="NAME|JSON",
-            help='The method, by name or as JSON with its arguments, such as \'{"name": "pods", "keep": 4}\'; a name '
-            "that is unknown lists all.",
+            help='The method, by name or as JSON with its arguments, such as \'{"name": "pods", "keep": 4}\'; see '
+            "above.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
@@ -35,10 +35,16 @@ def choose(
     FILE has the rows of ROLLOUTS that the method keeps, in their order and with every column as it was, and the columns
     that the method adds; a column of that name must not be there. It is a rollout table again. `FILE.manifest.json` has
     the method with all arguments, counts before and after, and the hashes of inputs and output, and no clock. Both
-    appear whole or not at all, the manifest last.
+    are written atomically, the manifest last.
+
+    Methods: `pods` keeps the rollouts of each group that differ most (it needs keep), `d3s` those of a batch (keep or
+    share); `dart_proportional` right and wrong ones in proportion, `dart_stored` a stored success where all failed,
+    `dart_steps` steps of high entropy (over); `rorecomp` parts batches by length (alpha, buffer, compensation),
+    `step_returns` adds returns in trajectories, `outcome_exploration` bonuses of rare answers (form, weight).
+    docs/methods has a page for each.
 
     A group is the rollouts of a sample in a round and train step. Rollouts that were not scored are never chosen by
-    their rewards. docs/methods has a page for each method.
+    their rewards.
 
     Example: `grounding-rewards pool rollouts DIR --method '{"name": "pods", "keep": 4}' --out kept.parquet`
     """
