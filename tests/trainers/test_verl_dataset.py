@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import shlex
 from collections import Counter
@@ -38,6 +39,8 @@ def _importable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     datasets = pytest.importorskip("datasets")
     with stand_ins(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path_factory.mktemp("cache")))
+        # datasets puts a copy in its place where several processes filter, and what reads the old one misses changes.
+        patch.setattr(os, "environ", os.environ)
         yield
 
 
