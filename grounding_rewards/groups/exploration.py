@@ -38,7 +38,7 @@ def answer_counts(answers: ArrayLike, samples: ArrayLike, moments: ArrayLike | N
     answer = _whole("answers", answers)
     same = packed(_whole("samples", samples, len(answer)), answer)
     key = same if moments is None else packed(same, _whole("moments", moments, len(answer)))
-    order = np.argsort(key, kind="stable")
+    order = np.argsort(key)  # equal ones have equal counts, in any order
     first, begins = changes(same.take(order)), np.flatnonzero(changes(key.take(order)))
     ends = np.append(begins, len(answer))[1:]
     until = ends - np.flatnonzero(first)[np.cumsum(first[begins]) - 1]

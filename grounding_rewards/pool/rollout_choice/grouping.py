@@ -59,9 +59,11 @@ def random_keys(rollouts: RolloutColumns, seed: int, purpose: str) -> NDArray[np
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Mix 64 bits with the finaliser of SplitMix64 (Steele, Lea and Flood, 2014); products wrap around."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits
 
 
 Reward = Literal["total", "acc"]
