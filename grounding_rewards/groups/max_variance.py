@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.groups.spread import Codes
 
 _TIE = 1e-12
@@ -36,7 +36,8 @@ def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.
         m: rows to keep of each group, 0 or more; or (g,) one number for each group.
 
     Raises:
-        RecipeError: a value is infinite, lengths differ, or a number of rows is not a whole one of 0 or more.
+        RecipeError: a value is infinite or no number, a group or a number of rows is not a whole one of 0 or more, or
+            lengths differ.
 
     >>> max_variance([0, 0.1, 0.5, 0.9, 1], np.zeros(5, dtype=int), 3)  # as large as that of 0, 0.1 and 1
     array([ True, False, False,  True,  True])
@@ -45,7 +46,7 @@ def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.
 
     Source: PODS (arXiv 2504.13818), its lemma and algorithm, not its code; ties are our own rule.
     """
-    value, group = np.asarray(values, dtype=np.float64), np.asarray(groups, dtype=np.int64)
+    value, group = _read(values, groups)
     if value.ndim != 1 or value.shape != group.shape:
         raise RecipeError(f"values, groups: got {value.shape} and {group.shape}; expected one of each for every row")
     for row in np.flatnonzero(np.isinf(value))[:1]:
@@ -59,6 +60,16 @@ def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.
     for places, m_here in _alike(size, wanted):
         kept[rows[places]] = _of_groups(value[rows[places]], m_here)
     return kept
+
+
+def _read(values: ArrayLike, groups: ArrayLike) -> tuple[Floats, Ints]:
+    group = np.asarray(groups)
+    if group.size and (group.dtype.kind not in "iu" or group.min() < 0):
+        raise RecipeError(f"groups: got {short_repr(groups)}; expected whole numbers from 0")
+    try:
+        return np.asarray(values, dtype=np.float64), group.astype(np.int64, copy=False)
+    except (OverflowError, TypeError, ValueError):
+        raise RecipeError(f"values: got {short_repr(values)}; expected a finite number for each row, or NaN") from None
 
 
 def _wanted(m: int | Ints, groups: int) -> Ints:

@@ -125,6 +125,10 @@ def test_the_largest_and_the_smallest_floats(numbers):
     ("numbers", "groups", "m", "message"),
     [
         ([1.0, np.inf], [0, 0], 1, "values: row 1 has inf; expected a finite number"),
+        (["a"], [0], 1, "values: got .*; expected a finite number for each row"),
+        ([10**400], [0], 1, "values: got .*; expected a finite number for each row"),
+        ([1.0, 0.0], [0, -1], 1, "groups: got .*; expected whole numbers from 0"),
+        ([1.0, 0.0], [0.5, 1], 1, "groups: got .*; expected whole numbers from 0"),
         ([1.0], [0, 0], 1, r"values, groups: got \(1,\) and \(2,\)"),
         ([1.0, 0.0], [0, 0], -1, "m: got -1; expected a whole number of 0 or more"),
         ([1.0, 0.0], [0, 0], 1.5, "m: got 1.5; expected a whole number"),

@@ -189,3 +189,8 @@ def test_a_sample_without_a_name(tmp_path: Path) -> None:
 
 def test_checked_weights_are_floats() -> None:
     assert check_weights([1, 0]).dtype == np.float64
+
+
+def test_a_weight_that_no_float_holds_is_an_error() -> None:
+    with pytest.raises(PoolError, match=r"weights: .*; expected one finite number a row"):
+        check_weights([1.0, 10**400])

@@ -177,6 +177,20 @@ def test_a_reward_out_of_range_is_an_error_that_says_why():
 
 
 @pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("target", {"target": float("nan")}),
+        ("eta", {"eta": float("nan")}),
+        ("alpha", {"alpha": 10**400}),
+        ("easiest", {"easiest": 90, "hardest": 10}),
+    ],
+)
+def test_a_next_target_of_no_numbers_is_an_error(name, arguments):
+    with pytest.raises(gr.RecipeError, match=f"{name}: got .*; expected a finite number, easiest at most hardest"):
+        next_target(**{"target": 0, "mean_reward": 0.5, **arguments})
+
+
+@pytest.mark.parametrize(
     "chosen",
     [
         ItemResponse(),
