@@ -7,8 +7,8 @@ trajectories of 8 samples; points are anywhere, so that nearly every answer is o
 process of its own, in turns, and the quickest run counts. `stats` is `pool stats`, and all others are given in
 multiples of it: `stats --out` computes all columns and writes them, and every selector and allocation needs most of
 these; a method reads what it needs, and weighs or chooses. `alone` are its seconds without the reading. `plan` is `pool
-plan` over all methods that need no argument. Methods that need targets have a second file, of a tenth of the rollouts
-and with targets, and are given in multiples of `pool stats` of that file, `stats of targets`. Methods come from the
+plan` over all methods that need no argument. Methods that need targets or two rounds have a second file, of a tenth of
+the rollouts, and are given in multiples of `pool stats` of that file, `stats of the second`. Methods come from the
 tables of the package; those with required arguments run with the ones below, or are listed with what they need. Memory
 is the most that the process held.
 """
@@ -37,8 +37,8 @@ PER_SAMPLE = 16
 SIZES = "1000000,10000000"
 STEPS = 8  # samples in a trajectory
 BASE = ("stats", "stats --out", "plan")
-OF_TARGETS = "stats of targets"
-NEED_TARGETS = {"target_size"}
+OF_FURTHER = "stats of the second"
+ON_FURTHER = {"target_size", "dart_stored"}
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "d3s": {"share": 0.5},
     "dart": {"cut": 2},
@@ -108,7 +108,7 @@ def run(step: str, path: Path) -> dict[str, Any]:
 
     start = ready = time.perf_counter()
     try:
-        if step in ("stats", "stats --out", OF_TARGETS):
+        if step in ("stats", "stats --out", OF_FURTHER):
             count_rollouts([path], path.with_name("stats.parquet") if step == "stats --out" else None)
         elif step == "plan":
             plan_rollouts([path])
@@ -126,7 +126,7 @@ def run(step: str, path: Path) -> dict[str, Any]:
     except Exception as error:
         return {"reason": " ".join(f"{error}".split())}
     end = time.perf_counter()
-    return {"seconds": end - start, "alone": None if step in (*BASE, OF_TARGETS) else end - ready, "bytes": peak()}
+    return {"seconds": end - start, "alone": None if step in (*BASE, OF_FURTHER) else end - ready, "bytes": peak()}
 
 
 def measured(step: str, path: Path) -> dict[str, Any]:
@@ -141,23 +141,23 @@ def sized(rollouts: int, methods: list[Candidate], repeat: int) -> dict[str, Any
     built = {
         each.label: json.dumps({"name": each.name, **each.arguments}) for each in methods if each.built is not None
     }
-    of_targets = {each.label for each in methods if each.name in NEED_TARGETS and each.built is not None}
-    steps |= ({OF_TARGETS: OF_TARGETS} if of_targets else {}) | built
-    of_targets |= {OF_TARGETS}
+    on_further = {each.label for each in methods if each.name in ON_FURTHER and each.built is not None}
+    steps |= ({OF_FURTHER: OF_FURTHER} if on_further else {}) | built
+    on_further |= {OF_FURTHER}
     with tempfile.TemporaryDirectory() as folder:
         path, tenth = Path(folder, "rollouts.parquet"), Path(folder, "targets.parquet")
         samples = rollouts // PER_SAMPLE
         write(path, samples, PER_SAMPLE, more=COLUMNS)
-        if len(of_targets) > 1:
-            write(tenth, samples // 10, PER_SAMPLE, more=TARGETS)
+        if len(on_further) > 1:
+            write(tenth, samples // 10, PER_SAMPLE, more=TARGETS, rounds=2)
         runs = [
-            {name: measured(step, tenth if name in of_targets else path) for name, step in steps.items()}
+            {name: measured(step, tenth if name in on_further else path) for name, step in steps.items()}
             for _ in range(repeat)
         ]
     best = {name: min((each[name] for each in runs), key=lambda one: one.get("seconds", 0.0)) for name in steps}
     for name, each in best.items():
         if "seconds" in each:
-            each["stats"] = each["seconds"] / best[OF_TARGETS if name in of_targets else "stats"]["seconds"]
+            each["stats"] = each["seconds"] / best[OF_FURTHER if name in on_further else "stats"]["seconds"]
     kinds = {each.label: each.kind for each in methods}
     left = [{"step": each.label, "kind": each.kind, "needs": each.needs, "reason": each.reason} for each in methods
             if each.built is None]  # fmt: skip

@@ -41,7 +41,12 @@ Making = Callable[[np.random.Generator, NDArray[np.int64]], Any]
 
 
 def write(
-    path: Path, samples: int, rollouts: int, seed: int = 0, more: Mapping[str, tuple[pa.DataType, Making]] | None = None
+    path: Path,
+    samples: int,
+    rollouts: int,
+    seed: int = 0,
+    more: Mapping[str, tuple[pa.DataType, Making]] | None = None,
+    rounds: int = 1,
 ) -> None:
     """Rollouts of samples whose chances of being solved pile up at both ends; ``more`` columns by name."""
     more = more or {}
@@ -61,7 +66,7 @@ def write(
             total = acc * rng.integers(50, 101, len(code)) / 100
             columns = [
                 pa.DictionaryArray.from_arrays(code, names).cast(pa.string()),
-                np.ones(len(code), dtype=np.int64),
+                np.tile(1 + np.arange(rollouts) * rounds // rollouts, some),
                 np.tile(np.arange(rollouts), some),
                 sources.take(pa.array(code % 8)),
                 total,
