@@ -75,6 +75,28 @@ def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
     return differ
 
 
+def begins(group: Ints, rows: int = 1 << 18) -> list[int]:
+    """Return 0 and further rows, about so many apart, that begin a group; groups ascend.
+
+    Work on stretches between them takes a fraction of the time of work on arrays of many million rows.
+
+    >>> begins(np.array([0, 0, 0, 1, 1, 2, 3]), rows=2)
+    [0, 3, 6]
+    """
+    starts: list[int] = np.unique(np.searchsorted(group, group[::rows])).tolist()
+    return starts or [0]
+
+
+def stable_order(key: Ints) -> Ints:
+    """Return the order of a stable sort, sooner where few numbers are equal.
+
+    >>> stable_order(np.array([2, 1, 2]))
+    array([1, 0, 2])
+    """
+    order = np.argsort(key)  # faster than a stable sort, which is needed among equals alone
+    return order if changes(key.take(order)).all() else np.argsort(key, kind="stable")
+
+
 def _from_zero(column: Ints) -> tuple[Ints, int]:
     """Return a column from 0, and how many numbers it may hold."""
     if not len(column):

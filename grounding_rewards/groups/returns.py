@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grounding_rewards.arrays import Floats, numbered, packed
+from grounding_rewards.arrays import Floats, changes, numbered, packed, stable_order
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.spread import EPSILON, Codes, Names, codes_of, normalised
@@ -65,7 +65,7 @@ def step_returns(
         raise RecipeError(f"gamma: got {gamma!r}; expected a number from 0 to 1")
     trajectory = codes_of("trajectories", trajectories, rows)
     rollout = _rollouts(trajectory, step, rollouts)
-    order = np.argsort(packed(trajectory, rollout, step), kind="stable")
+    order = np.argsort(packed(trajectory, rollout, step))  # in any order where two are equal, which is refused
     trajectory, rollout, step = trajectory[order], rollout[order], step[order]
     same = (trajectory[1:] == trajectory[:-1]) & (rollout[1:] == rollout[:-1])
     if (same & (step[1:] == step[:-1])).any():
@@ -136,8 +136,8 @@ def step_and_episode_advantages(
     if not rows:
         return np.zeros(0)
     episode = _pairs(trajectory, rollout)
-    order = np.argsort(packed(episode, step), kind="stable")
-    first = order[np.append(True, episode[order][1:] != episode[order][:-1])]  # the first step of each episode
+    order = stable_order(packed(episode, step))
+    first = order[changes(episode.take(order))]  # the first step of each episode
     of_episode = normalised(value[first], trajectory[first], epsilon)[episode]
     return episode_weight * of_episode + step_weight * normalised(value, _pairs(trajectory, step), epsilon)
 
@@ -184,6 +184,8 @@ def _numbers(name: str, values: ArrayLike, rows: int | None = None) -> Floats:
 
 def _whole(name: str, values: ArrayLike, rows: int) -> Codes:
     """Read (n,) whole numbers, one for each row."""
+    if isinstance(values, np.ndarray) and values.shape == (rows,) and values.dtype.kind == "i":
+        return values.astype(np.int64, copy=False)
     numbers = _numbers(name, values, rows)
     # Beyond 2**53 floats skip whole numbers, so that two steps could become one.
     if (numbers != np.floor(numbers)).any() or (np.abs(numbers) > 2.0**53).any():

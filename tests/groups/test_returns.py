@@ -30,6 +30,8 @@ def test_a_gap_in_the_steps_ends_the_sum():
 def test_steps_may_start_anywhere():
     assert step_returns([1, 1], [1, 1], ["a"] * 2, [7, 8], gamma=1.0).tolist() == [2, 1]
     assert step_returns([1, 1], [1, 1], ["a"] * 2, [-1, 0], gamma=1.0).tolist() == [2, 1]
+    far = np.array([-(2**63), 2**60, 2**60 + 1, 2**63 - 1])  # whole numbers that floats skip
+    assert step_returns([1] * 4, [1] * 4, ["a"] * 4, far, gamma=1.0).tolist() == [1, 2, 1, 1]
 
 
 def test_discounts_of_0_and_1():

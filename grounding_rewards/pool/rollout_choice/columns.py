@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats, Ints, changes, packed, ranges, read_only
+from grounding_rewards.arrays import Floats, Ints, changes, packed, ranges, read_only, stable_order
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.sql import CLICKS, GRID, LARGEST_TOTAL, answered_by
 from grounding_rewards.tables.rollout_table import RolloutTable
@@ -70,6 +70,16 @@ class RolloutColumns:
 
     def __len__(self) -> int:
         return len(self.sample)
+
+    def rows(self, rows: slice | Ints) -> RolloutColumns:
+        """Return some of the rollouts, beside the names of all samples."""
+        return RolloutColumns(self.sample_id, **{name: column[rows] for name, column in list(vars(self).items())[1:]})
+
+    def samples(self, start: int, end: int) -> RolloutColumns:
+        """Return the rollouts of some samples, from the row that begins the first to the one after the last."""
+        part = self.rows(slice(start, end))
+        first, last = (int(part.sample[place]) for place in (0, -1)) if len(part) else (0, -1)
+        return replace(part, sample_id=self.sample_id[first : last + 1], sample=part.sample - first)
 
     def named(self, place: int) -> str:
         """Return the name of a rollout for errors."""
@@ -213,9 +223,7 @@ def _order(sample: Ints, *keys: Ints) -> Ints:
         by_sample = np.argsort(sample[start])
         if changes(sample[start][by_sample]).all():  # each sample's rows lie side by side: their stretches are sorted
             return ranges(start[by_sample], np.diff(np.append(start, len(sample)))[by_sample])
-    key = packed(sample, key)
-    order = np.argsort(key)  # faster than a stable sort, which is needed among equals alone
-    return order if changes(key.take(order)).all() else np.argsort(key, kind="stable")
+    return stable_order(packed(sample, key))
 
 
 def _taken(column: NDArray[Any], places: Ints) -> NDArray[Any]:

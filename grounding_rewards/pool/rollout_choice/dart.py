@@ -58,6 +58,8 @@ class DartProportional:
     by: Judged = "acc"
     seed: int = 0
 
+    samples_apart = True
+
     def __post_init__(self) -> None:
         options.whole(self, "keep", 1)
         options.whole(self, "seed", 0)

@@ -50,6 +50,7 @@ class OutcomeExploration:
     b0: float | None = None
 
     needs = ("answer",)
+    samples_apart = True
 
     def __post_init__(self) -> None:
         options.choice(self, "form", Form)

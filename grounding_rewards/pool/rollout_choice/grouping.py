@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats, Ints, numbered
+from grounding_rewards.arrays import Floats, Ints, changes, numbered
 from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.blocks import by_size
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
@@ -35,6 +35,9 @@ def ranks(group: NDArray[Any], *keys: NDArray[Any]) -> Ints:
     >>> ranks(np.array([0, 1, 0, 0]), np.array([5, 1, 3, 4]))
     array([2, 0, 0, 1])
     """
+    starts = np.flatnonzero(changes(group))
+    if not keys and len(np.unique(group[starts])) == len(starts):  # each group's rows lie side by side
+        return np.arange(len(group)) - np.repeat(starts, np.diff(np.append(starts, len(group))))
     rank = np.empty(len(group), dtype=np.int64)
     for rows in by_size(group, np.arange(len(group))):
         if keys:

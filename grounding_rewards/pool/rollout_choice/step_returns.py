@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from grounding_rewards.arrays import Ints, numbered
+from grounding_rewards.arrays import Floats, Ints, begins, numbered
 from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.returns import GAMMA, step_and_episode_advantages, step_returns
 from grounding_rewards.groups.spread import EPSILON
 from grounding_rewards.pool.rollout_choice.columns import RolloutColumns
-from grounding_rewards.pool.rollout_choice.grouping import rewards_of
+from grounding_rewards.pool.rollout_choice.grouping import ranks, rewards_of
 from grounding_rewards.pool.rollout_choice.protocol import Choice
 from grounding_rewards.verifiers.options import is_number, number, wrong
 
@@ -58,6 +58,15 @@ class StepReturns:
                 have different numbers of rollouts.
         """
         _check_places(rollouts)
+        order = np.argsort(rollouts.trajectory, kind="stable")
+        scored, columns = ~np.isnan(rewards_of(rollouts)), np.empty((2, len(rollouts)))
+        for rows in np.split(order, begins(rollouts.trajectory[order])[1:]):
+            columns[:, rows[scored[rows]]] = self._columns(rollouts.rows(rows))
+        kept = np.flatnonzero(scored)
+        return Choice(kept, dict(zip(("step_return", "advantage"), columns[:, kept], strict=True)))
+
+    def _columns(self, rollouts: RolloutColumns) -> tuple[Floats, Floats]:
+        """Return the step returns and advantages of the scored rollouts of some trajectories."""
         trajectory = numbered(rollouts.trajectory, rollouts.round)
         place = numbered(trajectory, rollouts.step)
         _check_samples(rollouts, place)
@@ -69,7 +78,7 @@ class StepReturns:
         advantages = step_and_episode_advantages(
             returns, *names, episode_weight=self.episode_weight, step_weight=self.step_weight, epsilon=self.epsilon
         )  # fmt: skip
-        return Choice(kept, {"step_return": returns, "advantage": advantages})
+        return returns, advantages
 
 
 def _check_places(rollouts: RolloutColumns) -> None:
@@ -80,8 +89,7 @@ def _check_places(rollouts: RolloutColumns) -> None:
 
 def _check_samples(rollouts: RolloutColumns, place: Ints) -> None:
     """Check that a step of a trajectory is one sample."""
-    first = np.zeros(place.max(initial=-1) + 1, dtype=np.int64)
-    first[place[::-1]] = np.arange(len(place))[::-1]  # the first row of each comes last
+    first = _firsts(place)
     for row in np.flatnonzero(rollouts.sample != rollouts.sample[first[place]])[:1]:
         raise PoolError(
             f"{rollouts.named(row)} and {rollouts.named(first[place[row]])} are both step {rollouts.step[row]} of one "
@@ -89,9 +97,15 @@ def _check_samples(rollouts: RolloutColumns, place: Ints) -> None:
         )
 
 
+def _firsts(place: Ints) -> Ints:
+    """Return the first row of each place."""
+    first = np.zeros(place.max(initial=-1) + 1, dtype=np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]  # the first row of each is written last
+    return first
+
+
 def _attempts(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> Ints:
     """Return the number of earlier rollouts of the same step, which is that of the attempt."""
-    order = np.argsort(place, kind="stable")  # rollouts are in the order of their numbers
     count = np.bincount(place)
     most = np.zeros(len(count), dtype=np.int64)
     np.maximum.at(most, trajectory, count[place])
@@ -102,9 +116,7 @@ def _attempts(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> Ints:
             "the k-th of each are one attempt"
         )
     _check_numbers(rollouts, trajectory, place)
-    attempt = np.empty(len(place), dtype=np.int64)
-    attempt[order] = np.arange(len(place)) - np.repeat(np.cumsum(count) - count, count)
-    return attempt
+    return ranks(place)  # rollouts are in the order of their numbers
 
 
 def _check_numbers(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> None:
@@ -112,7 +124,7 @@ def _check_numbers(rollouts: RolloutColumns, trajectory: Ints, place: Ints) -> N
     known = np.flatnonzero(rollouts.rollout >= 0)
     pair = numbered(trajectory[known], rollouts.rollout[known])
     shared = np.bincount(pair)[pair]  # steps with this number
-    steps = np.bincount(trajectory[np.unique(place, return_index=True)[1]])[trajectory[known]]
+    steps = np.bincount(trajectory[_firsts(place)])[trajectory[known]]
     sharing = np.zeros(trajectory.max(initial=-1) + 1, dtype=np.bool_)
     sharing[trajectory[known[shared > 1]]] = True
     for row in known[np.flatnonzero(sharing[trajectory[known]] & (shared < steps))][:1]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Pods:
     keep: int
     advantages: Advantages = "none"
     of: Reward = "total"
+
+    samples_apart: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole(self, "keep", 1)
