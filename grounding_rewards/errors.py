@@ -49,6 +49,10 @@ class SelectorError(GroundingRewardsError):
     """A selector raised, or returned something other than n finite weights inside its bounds."""
 
 
+class EngineError(GroundingRewardsError):
+    """An engine cannot be built, or cannot answer any more."""
+
+
 class PoolError(GroundingRewardsError, ValueError):
     """Rollouts do not make statistics of samples."""
 

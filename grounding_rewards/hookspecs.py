@@ -35,3 +35,8 @@ def register_recipes(register: Register) -> None:
 @hookspec
 def register_selectors(register: Register) -> None:
     """Offer selectors: ``register("name", SelectorClass)``, a frozen dataclass."""
+
+
+@hookspec
+def register_engines(register: Register) -> None:
+    """Offer engines: ``register("name", EngineClass)``, a frozen dataclass with ``model`` and ``start``."""

@@ -11,7 +11,7 @@ from pathlib import Path
 ORDER = (
     "_version errors", "arrays geometry", "actions", "coords", "targets", "rollouts", "groups parsing",
     "advantages verifiers", "combine", "hookspecs", "plugins", "scoring", "recipes", "catalogue", "stats", "tables",
-    "checks", "batch explain", "converting", "pool", "testing", "cli", "__init__ __main__", "adapters",
+    "checks", "batch explain", "converting", "pool", "engines", "testing", "cli", "__init__ __main__", "adapters",
 )  # fmt: skip
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
 PACKAGES = {"grounding_rewards": (), "grounding_rewards_adapters": ("adapters",)}

@@ -1,4 +1,4 @@
-"""The import path of each built-in dialect, verifier, recipe and selector, imported when it is asked for."""
+"""The import path of each built-in dialect, verifier, recipe, selector and engine, imported when it is asked for."""
 
 from __future__ import annotations
 
@@ -51,5 +51,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "ui-r1-e": _of_recipe("published.ui_r1", "ui-r1-e"),
     },
     "selectors": _of_classes("pool", _SELECTORS),
+    "engines": {},
 }
 """By kind and name: ``package.module:attribute``."""

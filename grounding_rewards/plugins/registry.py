@@ -1,4 +1,4 @@
-"""Registry of dialects, verifiers, recipes and selectors by name: the built-in ones, and those that plugins offer."""
+"""Registry of what names stand for: the built-in dialects, recipes and so on, and those that plugins offer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BUILT_IN = "grounding-rewards"
 LOAD = "GROUNDING_REWARDS_PLUGINS"
 """Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
 
-KINDS = ("parsers", "verifiers", "recipes", "selectors")
+KINDS = ("parsers", "verifiers", "recipes", "selectors", "engines")
 """Kinds of thing that a plugin may offer, as the hooks call them."""
 
 Offer = tuple[str, str, Any]
@@ -63,6 +63,7 @@ class Registry:
     verifiers: Mapping[str, Any]
     recipes: Mapping[str, Any]
     selectors: Mapping[str, Any]
+    engines: Mapping[str, Any]
     plugins: tuple[Offer, ...] = ()
 
 
@@ -339,9 +340,15 @@ def makes_callables(thing: Any) -> bool:
     return callable(thing)
 
 
+def is_engine_class(thing: Any) -> bool:
+    """Return True for a class of engines."""
+    return isinstance(thing, type) and callable(getattr(thing, "start", None))
+
+
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "parsers": (is_dialect, "a dialect with name, names and find, such as a PatternDialect"),
     "verifiers": (makes_callables, "a class of verifiers, a frozen dataclass with low, high, needs and __call__"),
     "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
     "selectors": (makes_callables, "a class of selectors, a frozen dataclass with low, high and __call__"),
+    "engines": (is_engine_class, "a class of engines, a frozen dataclass with model and start"),
 }
