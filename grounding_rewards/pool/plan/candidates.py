@@ -22,9 +22,6 @@ SELECTOR, ALLOCATION, CHOICE, REFERENCE = "selector", "allocation", "choice", "r
 EVERYTHING = "all"
 """Name for all built-in methods."""
 
-_EITHER = {"source": ("exclude or only",), "d3s": ("keep or share",)}
-"""Methods that need one of several arguments, each of which has a default."""
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -112,18 +109,19 @@ def _built_in() -> Iterator[Candidate]:
 def _candidate(name: str, kind: str, config: Mapping[str, Any]) -> Candidate:
     table = {ALLOCATION: methods.ALLOCATIONS, CHOICE: methods.ROLLOUT_CHOICES}.get(kind)
     thing = registry().selectors[name] if table is None else methods.class_of(name, table)
-    if needs := _missing(name, thing, config):
+    if needs := _missing(thing, config):
         return Candidate(name, kind, config, needs=needs)
     spec = {"name": name, **config}
     return Candidate(name, kind, config, selector(spec) if table is None else methods.method(spec, table))
 
 
-def _missing(name: str, thing: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the required arguments that a config lacks."""
+def _missing(thing: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the required arguments that a config lacks; ``needs_one_of`` of a class names those of which one is."""
     if not isinstance(thing, type):
         return ()
-    if not config and name in _EITHER:
-        return _EITHER[name]
+    either: tuple[str, ...] = getattr(thing, "needs_one_of", ())
+    if either and not set(either) & set(config):
+        return (" or ".join(either),)
     parameters = inspect.signature(thing).parameters.values()
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple(

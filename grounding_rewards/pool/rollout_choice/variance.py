@@ -78,6 +78,8 @@ class D3s:
     Source: D3S (arXiv 2509.22115), its sample level, from reviews of the paper; its schedules are not known.
     """
 
+    needs_one_of: ClassVar[tuple[str, ...]] = ("keep", "share")
+
     keep: int | None = None
     share: float | None = None
     by: Literal["table", "train_step"] = "table"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,6 +183,8 @@ class Source(_KeepOrLeave):
     >>> Source(exclude=["web"])(SampleStats(one, one, one, source=np.array(["web", "app", None], dtype=object)))
     array([0., 1., 1.])
     """
+
+    needs_one_of: ClassVar[tuple[str, ...]] = ("exclude", "only")
 
     exclude: Sequence[str] = ()
     only: Sequence[str] = ()
