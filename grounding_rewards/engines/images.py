@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from grounding_rewards.coords.image_header import orientation
 from grounding_rewards.coords.resizing import Resizing, Size, model_image_size
 from grounding_rewards.errors import EngineError, PictureError, ResizeError
 from grounding_rewards.tables.image_files import Image, ImageFiles
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _SENT = ("PNG", "JPEG", "WEBP")
 _ORDINARY = ("RGB", "L")  # every reader makes the same RGB of these
-_ORIENTATION = 0x0112
 _FAST = 1  # of zlib; screenshots take half the time and a tenth more bytes
 _FURTHER = 1024
 """Tokens that a chat template and a server's own system message may add to a prompt."""
@@ -75,20 +75,20 @@ class ModelImages:
 
     def _seen(self, image: Image) -> tuple[bytes, Size, Size]:
         """Return an image's file, its own size, and that of the file."""
-        decoded = self.files.decode(image)
+        data = self.files.read(image)
+        decoded, turned = self.files.decode(replace(image, data=data)), orientation(data) != 1
         try:
-            upright, turned = _upright(decoded)
+            upright = _upright(decoded) if turned else decoded
             size = self._size(upright.size)
             one_frame = getattr(decoded, "n_frames", 1) == 1
             same = size == upright.size and not turned and one_frame
             if same and decoded.format in _SENT and decoded.mode in _ORDINARY:
-                return self.files.read(image), size, size
+                return data, size, size
             return _png(upright, size), upright.size, size
         except PictureError:
             raise
         except Exception as error:  # Pillow raises errors of many types, here for EXIF data and unusual modes
-            name = "its bytes" if image.data is not None else f"{image.path!r:.200}"
-            raise PictureError(f"image: cannot convert {name} to RGB ({error!s:.200})") from None
+            raise PictureError(f"image: cannot convert {image.shown} to RGB ({error!s:.200})") from None
 
     def _size(self, size: Size) -> Size:
         """Return the size to send, which the model's own processor must not change again."""
@@ -108,13 +108,10 @@ class ModelImages:
         return seen
 
 
-def _upright(decoded: Decoded) -> tuple[Decoded, bool]:
-    """Return an image as its EXIF data ask to show it, and True where they ask to turn or mirror it."""
+def _upright(decoded: Decoded) -> Decoded:
     from PIL import ImageOps
 
-    if decoded.getexif().get(_ORIENTATION, 1) == 1:
-        return decoded, False
-    return ImageOps.exif_transpose(decoded), True
+    return ImageOps.exif_transpose(decoded)
 
 
 def _png(image: Decoded, size: Size) -> bytes:
