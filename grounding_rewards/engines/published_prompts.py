@@ -103,7 +103,7 @@ PUBLISHED: Mapping[str, PublishedPrompt] = {
         recipe="click",
         options={"model": "qwen2_5_vl"},
         taken="the call: its tags, `computer_use`, `left_click` and `coordinate`",
-        ours="all words; the source describes the function in JSON, with all of its actions",
+        ours="all words; the function's other actions are left out",
     ),
     "qwen3_vl": PublishedPrompt(
         model="Qwen3-VL, computer use",
@@ -114,7 +114,7 @@ PUBLISHED: Mapping[str, PublishedPrompt] = {
         recipe="click",
         options={"model": "qwen3_vl"},
         taken="`screen's resolution is 1000x1000`, and the call, as for qwen2_5_vl",
-        ours="all other words; the source describes the function in JSON, with all of its actions",
+        ours="all other words; the function's other actions are left out",
     ),
     "ui-tars": PublishedPrompt(
         model="UI-TARS 1.5",
@@ -128,7 +128,7 @@ PUBLISHED: Mapping[str, PublishedPrompt] = {
         recipe="click",
         options={"response_space": "model_pixel"},
         taken="the two lines of the answer",
-        ours="all words; the source lists all of its actions",
+        ours="all words; other actions are left out",
     ),
     "gui-g1": PublishedPrompt(
         model="GUI-G1, fast thinking",

@@ -223,7 +223,7 @@ def test_what_can_be_known_of_a_template_is_an_error_when_it_is_read(text: str, 
 
 
 def test_a_template_of_many_brackets_is_an_error() -> None:
-    with pytest.raises(EngineError, match="^prompt 'mine': is nested too deeply$"):
+    with pytest.raises(EngineError, match=r"^prompt 'mine': is nested too deeply$"):
         Prompt("mine", "{{ " + "(" * 5000 + "instruction" + ")" * 5000 + " }}")
 
 
