@@ -243,7 +243,7 @@ def _hint(error: Exception, values: Mapping[str, Any], used: frozenset[str]) -> 
 def _plain(value: Any) -> Any:
     """Return a value of a row as plain texts, numbers, lists and dicts, without the mark of a template's images."""
     if isinstance(value, str):
-        return value.replace(_PLACE, "")
+        return value.replace(_PLACE, "\ufffd")
     if isinstance(value, Mapping):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -25,7 +25,7 @@ from tests.image_sources import OUT, WHY, hostile
 FILES = ImageFiles()
 QWEN2, QWEN3 = Resizing("qwen2_5_vl"), Resizing("qwen3_vl", max_pixels=1003520)
 SIZE = (60, 90)
-"""Of the originals; qwen2_5_vl makes 56 x 84 of it."""
+"""Size of the originals; qwen2_5_vl makes 56 x 84 of it."""
 
 
 def drawn(mode: str = "RGB", size: tuple[int, int] = SIZE) -> Pillow.Image:
