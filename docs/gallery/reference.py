@@ -12,6 +12,8 @@ from grounding_rewards.catalogue import recipe
 from grounding_rewards.cli.plugins import format_of
 from grounding_rewards.cli.render.values import as_written
 from grounding_rewards.coords.spaces import PIXEL
+from grounding_rewards.engines.prompts import FIELDS
+from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import MEANINGS as MEANINGS_OF_REASONS
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, Dialect, parse
@@ -55,7 +57,7 @@ def pages() -> dict[str, str]:
     """Return the text of each page, by the name of its file."""
     return {
         f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts())
-        for name, facts in (("options", options), ("answers", answers), ("table", table))
+        for name, facts in (("options", options), ("answers", answers), ("prompts", prompts), ("table", table))
     }
 
 
@@ -146,6 +148,18 @@ def _reason(reason: Reason) -> Facts:
         "total": f"{scores.total[0]:.3g}",
         "parsed": "yes" if reason in PARSED else "no",
     }
+
+
+def prompts() -> Facts:
+    """Return each published prompt with the recipe that reads its answers, and the fields of templates."""
+    shown = {
+        name: {
+            **vars(each),
+            "reader": " ".join([each.recipe, *(f"{key}={value}" for key, value in each.options.items())]),
+        }
+        for name, each in PUBLISHED.items()
+    }
+    return {"prompts": shown, "fields": FIELDS}
 
 
 def table() -> Facts:

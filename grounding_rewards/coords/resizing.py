@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -82,6 +82,22 @@ class Resizing:
 
     def __post_init__(self) -> None:
         _steps(self)
+
+    @property
+    def factor(self) -> int:
+        """Pixels along each side of an image token of the model."""
+        return _PROCESSORS[self.model.rpartition("+")[2]].factor
+
+    @property
+    def processor(self) -> Resizing:
+        """Return the step of the model's processor alone, without that of a trainer.
+
+        >>> Resizing("easyr1+qwen3_vl", max_pixels=1003520, processor_max_pixels=2097152).processor
+        Resizing(model='qwen3_vl', min_pixels=None, max_pixels=None, processor_min_pixels=None,
+                 processor_max_pixels=2097152)
+        """
+        trainer, _, model = self.model.rpartition("+")
+        return replace(self, model=model, min_pixels=None, max_pixels=None) if trainer else self
 
     def sizes(self, image_sizes: Any) -> tuple[NDArray[np.float64], dict[int, str]]:
         """Compute ``model_image_size`` of n images, each size once.

@@ -43,6 +43,11 @@ class Image:
         """True for an address on a network, which is never read."""
         return self.data is None and "://" in (self.path or "") and not (self.path or "").startswith("file://")
 
+    @property
+    def shown(self) -> str:
+        """The image's path for errors, or "its bytes" where it has none."""
+        return "its bytes" if self.path is None or _is_data_url(self.path) else f"{self.path!r:.200}"
+
     def within(self, folder: str | None) -> Image:
         """Return the image with a relative path inside ``folder``."""
         if folder is None or self.path is None or self.data is not None or "://" in self.path:
@@ -204,8 +209,7 @@ class ImageFiles:
                 self._check_pixels(decoded.size)  # a header may hold two sizes
                 decoded.load()
         except Exception as error:  # Pillow's readers raise errors of many types
-            name = "its bytes" if image.data is not None else f"{image.path!r:.200}"
-            raise PictureError(f"image: cannot decode {name} ({error!s:.200})") from None
+            raise PictureError(f"image: cannot decode {image.shown} ({error!s:.200})") from None
         return decoded
 
     def _read(self, path: str, *, whole: bool) -> bytes:

@@ -50,15 +50,23 @@ def section(name: str, title: str) -> str:
     return re.split(r"^#+ ", page(name).partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
 
 
-@pytest.mark.parametrize("name", ["options.md", "answers.md", "table.md"])
+@pytest.mark.parametrize("name", ["options.md", "answers.md", "prompts.md", "table.md"])
 def test_generated_pages_are_up_to_date(name):
     assert (REFERENCE / name).read_text("utf-8") == reference.pages()[name], "run `make docs`"
 
 
 def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     make_reference(tmp_path)
-    assert names(tmp_path) == ["answers.md", "options.md", "pictures", "table.md"]
-    assert names(REFERENCE) == ["answers.md", "options.md", "pictures", "spaces.md", "table.md", "targets.md"]
+    assert names(tmp_path) == ["answers.md", "options.md", "pictures", "prompts.md", "table.md"]
+    assert names(REFERENCE) == [
+        "answers.md",
+        "options.md",
+        "pictures",
+        "prompts.md",
+        "spaces.md",
+        "table.md",
+        "targets.md",
+    ]
     assert names(REFERENCE / "pictures") == names(tmp_path / "pictures"), "run `make docs`"
     shown = {link for path in REFERENCE.glob("*.md") for link in re.findall(r"!\[[^\]]+\]\((.*)\)", path.read_text())}
     assert shown == {f"pictures/{name}" for name in names(tmp_path / "pictures")}

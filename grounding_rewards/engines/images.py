@@ -1,0 +1,164 @@
+"""Images of requests: files in the size in which the model is to see them, and a check that it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from grounding_rewards.coords.image_header import orientation
+from grounding_rewards.coords.resizing import Resizing, Size, model_image_size
+from grounding_rewards.errors import EngineError, PictureError, ResizeError
+from grounding_rewards.tables.image_files import Image, ImageFiles
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Decoded
+
+_SENT = ("PNG", "JPEG", "WEBP")
+_ORDINARY = ("RGB", "L")  # every reader makes the same RGB of these
+_FAST = 1  # of zlib; screenshots take half the time and a tenth more bytes
+_FURTHER = 1024
+"""Tokens that a chat template and a server's own system message may add to a prompt."""
+
+
+@dataclass(frozen=True)
+class SeenImages:
+    """Images of a row, ready to be sent.
+
+    Attributes:
+        files: PNG, JPEG or WebP files, in the order of the images.
+        image_size: width and height of the last image, upright; None without images.
+        model_image_size: the same as the model sees it; None without images, or where nothing is known of its resizing.
+        sizes: width and height of each file.
+    """
+
+    files: tuple[bytes, ...] = ()
+    image_size: Size | None = None
+    model_image_size: Size | None = None
+    sizes: tuple[Size, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelImages:
+    """Reader of images, which resizes them as the model's pipeline does.
+
+    They are turned upright as their EXIF data ask, made RGB by Pillow's ``convert``, without regard to transparency,
+    and resized once, bicubically, to the size after the pipeline's last step. An RGB or grey PNG, JPEG or WebP that has
+    this size already is sent byte for byte; others are PNG files. Of animated images the first frame is sent.
+
+    Attributes:
+        files: the folder of the images, and bounds on them.
+        resizing: the way of images into the model; None for images in their own size.
+    """
+
+    files: ImageFiles
+    resizing: Resizing | None = None
+
+    def read(self, images: Sequence[Image]) -> SeenImages:
+        """Read the images of a row.
+
+        Raises:
+            PictureError: one cannot be read or decoded, is beyond the bounds, or cannot be resized to a size that the
+                model's processor leaves alone.
+            EngineError: Pillow is not installed.
+        """
+        if not images:
+            return SeenImages()
+        try:
+            import PIL  # noqa: F401
+        except ImportError:
+            raise EngineError("images need Pillow: pip install pillow") from None
+        seen = [self._seen(image) for image in images]
+        files, originals, sizes = zip(*seen, strict=True)
+        return SeenImages(files, originals[-1], None if self.resizing is None else sizes[-1], sizes)
+
+    def _seen(self, image: Image) -> tuple[bytes, Size, Size]:
+        """Return an image's file, its own size, and that of the file."""
+        data = self.files.read(image)
+        decoded, turned = self.files.decode(replace(image, data=data)), orientation(data) != 1
+        try:
+            upright = _upright(decoded) if turned else decoded
+            size = self._size(upright.size)
+            one_frame = getattr(decoded, "n_frames", 1) == 1
+            same = size == upright.size and not turned and one_frame
+            if same and decoded.format in _SENT and decoded.mode in _ORDINARY:
+                return data, size, size
+            return _png(upright, size), upright.size, size
+        except PictureError:
+            raise
+        except Exception as error:  # Pillow raises errors of many types, here for EXIF data and unusual modes
+            raise PictureError(f"image: cannot convert {image.shown} to RGB ({error!s:.200})") from None
+
+    def _size(self, size: Size) -> Size:
+        """Return the size to send, which the model's own processor must not change again."""
+        if self.resizing is None:
+            return size
+        try:
+            seen = model_image_size(*size, *astuple(self.resizing))
+            again = model_image_size(*seen, *astuple(self.resizing.processor))
+        except ResizeError as error:
+            raise PictureError(f"image: {error}") from None
+        if again != seen:
+            raise PictureError(
+                f"image: of {_shown(size)} pixels would be sent as {_shown(seen)}, which the processor of "
+                f"{self.resizing.processor.model} resizes again, to {_shown(again)}; widen the bounds on pixels, leave "
+                "the image out, or crop or pad it"
+            )
+        return seen
+
+
+def _upright(decoded: Decoded) -> Decoded:
+    from PIL import ImageOps
+
+    return ImageOps.exif_transpose(decoded)
+
+
+def _png(image: Decoded, size: Size) -> bytes:
+    from PIL.Image import Resampling
+
+    image.info = {}  # its transparency, colour profile and EXIF data are not those of the file to come
+    picture = image.convert("RGB")
+    if size != picture.size:
+        picture = picture.resize(size, Resampling.BICUBIC)
+    file = BytesIO()
+    picture.save(file, "PNG", compress_level=_FAST)
+    return file.getvalue()
+
+
+def _shown(size: Size) -> str:
+    return f"{size[0]} x {size[1]}"
+
+
+def token_problem(prompt_tokens: int | None, sizes: Sequence[Size], resizing: Resizing | None, text_length: int) -> str:
+    """Check that the tokens of a prompt fit its images: an image has (w / factor) · (h / factor) of them.
+
+    Args:
+        prompt_tokens: tokens of the prompt as the server counts them, images included; None where it does not.
+        sizes: width and height of the images as they were sent.
+        resizing: the way of images into the model; None where unknown.
+        text_length: bytes of the prompt's texts; a text has at most a token a byte, and chat templates add up to 1,024.
+
+    Returns:
+        The problem; "" where the tokens fit, or nothing is known of them.
+
+    >>> resizing = Resizing("qwen2_5_vl", max_pixels=1003520)
+    >>> token_problem(1300, [(1316, 728)], resizing, 80)
+    ''
+    >>> print(token_problem(400, [(1316, 728)], resizing, 80))
+    prompt of 400 tokens: expected 1222 to 2326 with 1316 x 728 pixels for qwen2_5_vl, so that the server resized or \
+dropped images; name its model by --pipeline and its bounds by --min-pixels and --max-pixels, or start it with those \
+bounds (vLLM: --mm-processor-kwargs '{"min_pixels": ..., "max_pixels": ...}')
+    """
+    if prompt_tokens is None or resizing is None or not sizes:
+        return ""
+    least = sum((width // resizing.factor) * (height // resizing.factor) for width, height in sizes)
+    most = least + text_length + _FURTHER
+    if least <= prompt_tokens <= most:
+        return ""
+    return (
+        f"prompt of {prompt_tokens} tokens: expected {least} to {most} with {', '.join(map(_shown, sizes))} pixels for "
+        f"{resizing.processor.model}, so that the server resized or dropped images; name its model by --pipeline and "
+        "its bounds by --min-pixels and --max-pixels, or start it with those bounds (vLLM: --mm-processor-kwargs "
+        '\'{"min_pixels": ..., "max_pixels": ...}\')'
+    )
