@@ -97,10 +97,12 @@ class OpenAI:
             client = AsyncOpenAI(
                 api_key=key or "EMPTY", base_url=self.base_url, timeout=timeout, max_retries=self.retries
             )
-            with portal.wrap_async_context_manager(client):
-                server = Server(self, key, client, portal)
+            server = Server(self, key, client, portal)
+            try:
                 portal.call(server.check)
                 yield server
+            finally:
+                portal.call(server.close)
 
     def _key(self) -> str:
         key = os.environ.get(self.api_key_env, "")

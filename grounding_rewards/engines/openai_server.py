@@ -85,6 +85,7 @@ class Server:
     def __init__(self, engine: OpenAI, key: str, client: AsyncOpenAI, portal: BlockingPortal) -> None:
         self._engine, self._key, self._client, self._portal = engine, key, client, portal
         self._free = asyncio.Semaphore(engine.concurrency)
+        self._batches: set[asyncio.Future[list[Reply]]] = set()
         self._n_in_one = engine.n_in_one
         self._limit = "max_tokens"
 
@@ -92,13 +93,19 @@ class Server:
         """Answer a batch of requests."""
         try:
             return self._portal.call(self._batch, requests)
-        except CancelledError:  # another thread has left the context
+        except CancelledError:  # by ``close``, from another thread
             raise EngineError(f"{self._engine.base_url}: the engine was stopped") from None
 
     async def check(self) -> None:
         """Raise an EngineError where the server cannot answer for the model."""
         if self._engine.model not in await self._names():
             await self._greet()
+
+    async def close(self) -> None:
+        """End the batches in flight, and the connections."""
+        for batch in self._batches:
+            batch.cancel()
+        await self._client.close()
 
     async def _greet(self) -> None:
         """Ask for one token, and raise an EngineError where none comes."""
@@ -110,6 +117,12 @@ class Server:
             )
 
     async def _batch(self, requests: Sequence[Request]) -> list[Reply]:
+        batch = asyncio.ensure_future(self._replies(requests))
+        self._batches.add(batch)
+        batch.add_done_callback(self._batches.discard)
+        return await batch
+
+    async def _replies(self, requests: Sequence[Request]) -> list[Reply]:
         several = await _all(self._parts(request) for request in requests)
         parts = [part for each in several for part in each]
         if parts and all(part.failure is not None and part.failure.passes for part in parts):

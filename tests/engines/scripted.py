@@ -15,7 +15,7 @@ MODEL = "tiny"
 
 @dataclass(frozen=True)
 class Sent:
-    """Response of the server: a status, a body (bytes as they are, else as JSON) and headers; a status of 0 breaks off."""
+    """Response of the server: a status, a body (bytes as they are, else as JSON), headers; a status of 0 breaks off."""
 
     status: int = 200
     body: Any = None
@@ -45,6 +45,7 @@ class Scripted(ThreadingHTTPServer):
         self.keys: list[str | None] = []
         self.in_flight = self.most_in_flight = 0
         self.lock = threading.Lock()
+        self.stopped = False
 
     @property
     def url(self) -> str:
@@ -69,6 +70,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         server = self.server
+        if server.stopped:  # on a connection that was kept open
+            self.close_connection = True
+            return
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with server.lock:
             server.bodies.append(body)
@@ -104,5 +108,6 @@ def scripted(script: Callable[[dict[str, Any]], Sent], models: Sent | None = Non
         try:
             yield server
         finally:
+            server.stopped = True
             server.shutdown()
             thread.join()
