@@ -47,6 +47,7 @@ fix: setup
 bench: setup
 	$(BIN)/python benchmarks/score.py
 	$(BIN)/python benchmarks/adapters.py
+	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/pool.py
 	$(BIN)/python benchmarks/pool.py --large
 	$(BIN)/python benchmarks/methods.py

@@ -1,0 +1,113 @@
+"""Server of chat completions over HTTP whose replies a test scripts, in a thread."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+MODEL = "tiny"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Response of the server: a status, a body (bytes as they are, else as JSON), headers; a status of 0 breaks off."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def completion(*texts: str, finish: str = "stop", prompt_tokens: int | None = 90) -> Sent:
+    """A chat completion with a choice for each text."""
+    choices = [
+        {"index": index, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
+        for index, text in enumerate(texts)
+    ]
+    return Sent(body={"choices": choices, "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": 6}})
+
+
+class Scripted(ThreadingHTTPServer):
+    """Answers chat requests by ``script``, from a request's body; ``models`` is its reply to /v1/models."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self, script: Callable[[dict[str, Any]], Sent], models: Sent | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script = script
+        self.models = models or Sent(body={"data": [{"id": MODEL}]})
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.in_flight = self.most_in_flight = 0
+        self.lock = threading.Lock()
+        self.stopped = False
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that have hung up."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: Scripted
+
+    def log_message(self, *arguments: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self.server.keys.append(self.headers["Authorization"])
+        self.answer(self.server.models)
+
+    def do_POST(self) -> None:
+        server = self.server
+        if server.stopped:  # on a connection that was kept open
+            self.close_connection = True
+            return
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with server.lock:
+            server.bodies.append(body)
+            server.in_flight += 1
+            server.most_in_flight = max(server.most_in_flight, server.in_flight)
+        try:
+            sent = server.script(body)
+        finally:
+            with server.lock:
+                server.in_flight -= 1
+        self.answer(sent)
+
+    def answer(self, sent: Sent) -> None:
+        if not sent.status:
+            self.close_connection = True
+            return
+        data = sent.body if isinstance(sent.body, bytes) else json.dumps(sent.body).encode()
+        self.send_response(sent.status)
+        for name, value in {"Content-Type": "application/json", **sent.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        self.wfile.flush()
+
+
+@contextmanager
+def scripted(script: Callable[[dict[str, Any]], Sent], models: Sent | None = None) -> Iterator[Scripted]:
+    """Serve until the context is left."""
+    with Scripted(script, models) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.stopped = True
+            server.shutdown()
+            thread.join()

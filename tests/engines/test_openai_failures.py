@@ -1,0 +1,206 @@
+"""Servers that fail: what becomes a problem of a request, and what ends the run with one line."""
+
+import socket
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from grounding_rewards.engines import Answer
+from grounding_rewards.engines.openai import OpenAI
+from grounding_rewards.errors import EngineError
+from tests.engines.scripted import Sent, completion, scripted
+from tests.engines.test_openai import client, echo, request
+
+SOON = {"Retry-After": "0.01"}
+HTML = Sent(200, b"<html><title>Portal</title></html>", {"Content-Type": "text/html"})
+
+
+def failing(*first, then=echo):
+    """A script of the first replies, one for each request that comes, and those after them."""
+    left = list(first)
+    return lambda body: left.pop(0) if left else then(body)
+
+
+def only(text, sent):
+    """A script by which one prompt alone fails."""
+    return lambda body: sent if body["messages"][0]["content"] == text else echo(body)
+
+
+@pytest.mark.parametrize("sent", [Sent(429, {}, SOON), Sent(500, {}, SOON), Sent(503, b"busy", SOON)])
+def test_a_busy_server_is_asked_again(sent):
+    with scripted(failing(sent)) as server, client(server, retries=1) as run:
+        assert run([request()])[0].answers == (Answer("Save 0", 6),)
+        assert len(server.bodies) == 2
+
+
+def test_a_broken_connection_is_tried_again():
+    with scripted(failing(Sent(0))) as server, client(server, retries=1) as run:
+        assert run([request()])[0].answers == (Answer("Save 0", 6),)
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        (Sent(429, {"error": {"message": "slow  down"}}), "no reply from the server (429: slow down)"),
+        (Sent(500, b"<h1>oops</h1>"), "no reply from the server (500: <h1>oops</h1>)"),
+        (Sent(500, {}), "no reply from the server (500: it does not say why)"),
+        (Sent(503, b""), "no reply from the server (503: it does not say why)"),
+        (Sent(0), "no reply from the server (the connection broke, "),
+        (Sent(400, {"object": "error", "message": "bad"}), "the server refused the request (400: bad)"),
+        (Sent(413, b"large"), "the server refused the request (413: large)"),
+        (Sent(422, {"detail": ["image"]}), "the server refused the request (422: ['image'])"),
+    ],
+)
+def test_a_request_that_fails_alone_is_a_problem_of_its_row(sent, problem):
+    with scripted(only("bad", sent)) as server, client(server) as run:
+        good, bad = run([request("good"), request("bad", (0, 1))])
+        assert good.answers == (Answer("good 0", 6),)
+        assert [answer.text for answer in bad.answers] == [None, None]
+        assert all(answer.problem.startswith(problem) for answer in bad.answers)
+
+
+def test_a_timeout_is_a_problem_of_its_row():
+    done = threading.Event()
+
+    def script(body):
+        if body["messages"][0]["content"] == "slow":
+            done.wait(20)
+        return echo(body)
+
+    with scripted(script) as server, client(server, timeout=2) as run:
+        slow, quick = run([request("slow"), request("quick")])
+        assert slow.answers == (Answer(None, problem="no reply from the server (none within 2 s)"),)
+        assert quick.answers == (Answer("quick 0", 6),)
+        done.set()
+
+
+def test_a_prompt_that_cannot_be_sent_is_a_problem_of_its_row():
+    with scripted(echo) as server, client(server, n_in_one=True) as run:
+        good, bad = run([request("good"), request("bad", (0, 1), images=(b"no image",))])
+        assert good.answers == (Answer("good 0", 6),)
+        assert [answer.problem for answer in bad.answers] == [
+            "image 1: got 8 bytes b'no image'; expected a PNG, JPEG or WebP file"
+        ] * 2
+        assert len(server.bodies) == 1
+
+
+def test_failing_requests_end_no_run_while_the_server_answers_others():
+    with scripted(only("bad", Sent(500, {}))) as server, client(server) as run:
+        assert [reply.answers[0].text for reply in run([request("bad"), request("bad")])] == [None, None]
+        assert server.bodies[-1]["messages"] == [{"role": "user", "content": "Hello"}]
+        assert server.bodies[-1]["max_tokens"] == 1
+
+
+def test_a_server_that_answers_nothing_any_more_ends_the_run():
+    dead = Sent(500, {"message": "engine is dead"})
+    message = r"does not answer for the model 'tiny' \(500: engine is dead\); it lists tiny"
+    with scripted(lambda body: dead) as server, client(server) as run, pytest.raises(EngineError, match=message):
+        run([request("a"), request("b")])
+
+
+def test_a_server_that_is_gone_ends_the_run():
+    with scripted(echo) as server:
+        run = client(server)
+        running = run.__enter__()
+        running([request()])
+    with pytest.raises(EngineError, match=f"no server answers at {server.url} .*; start one, such as by `vllm serve"):
+        running([request()])
+    run.__exit__(None, None, None)
+
+
+def test_no_server():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    with pytest.raises(EngineError, match=f"no server answers at {url} .* or name another base_url"):
+        OpenAI("tiny", base_url=url).start().__enter__()
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (HTML, "answers with no chat completion .got '<html><title>Portal</title></html>'.; expected the address of"),
+        (Sent(200, b"\xff{"), "answers with no chat completion"),
+        (Sent(200, {"status": "ok"}), "answers with no chat completion"),
+        (Sent(200, {"choices": [{}]}), "answers with no chat completion"),
+        (
+            Sent(401, {"error": "who?"}),
+            r"wants a key \(401: who\?\); the environment variable OPENAI_API_KEY is not set",
+        ),
+        (Sent(403, {}), "wants a key"),
+        (Sent(404, {"message": "gone"}), r"has no model 'tiny', or no chat \(404: gone\); it lists tiny"),
+        (Sent(405, {"detail": "Method Not Allowed"}), r"does not answer \(405: Method Not Allowed\)"),
+    ],
+)
+def test_a_server_that_speaks_otherwise_ends_the_run_with_one_line(sent, message, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with scripted(lambda body: sent) as server, client(server) as run:
+        with pytest.raises(EngineError, match=message) as raised:
+            run([request("a"), request("b", (0, 1))])
+        assert "\n" not in str(raised.value)
+        assert server.url in str(raised.value)
+
+
+@pytest.mark.parametrize("models", [Sent(404, {}), Sent(500, {}), HTML, Sent(body={"data": [{"id": "other"}]})])
+def test_a_server_that_does_not_list_the_model_is_asked_for_one_token(models):
+    with scripted(echo, models) as server, client(server) as run:
+        assert [body["max_tokens"] for body in server.bodies] == [1]
+        assert run([request()])[0].answers == (Answer("Save 0", 6),)
+
+
+def test_no_such_model():
+    models = Sent(body={"data": [{"id": "qwen"}, {"id": "gta1"}]})
+    missing = Sent(404, {"error": {"message": "The model `tiny` does not exist."}})
+    with scripted(lambda body: missing, models) as server:
+        with pytest.raises(EngineError, match=r"has no model 'tiny', .*does not exist\.\); it lists qwen, gta1$"):
+            client(server).__enter__()
+        pinned = Sent(400, {"detail": "Server is pinned to 'qwen'"})
+        server.script = lambda body: pinned
+        with pytest.raises(
+            EngineError, match=r"does not answer for the model 'tiny' \(400: .*pinned.*it lists qwen, gta1"
+        ):
+            client(server).__enter__()
+
+
+def test_the_key_is_in_no_error(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    echoed = Sent(401, {"error": {"message": "Incorrect API key provided: sk-secret"}})
+    with scripted(echo, echoed) as server, pytest.raises(EngineError) as raised:
+        client(server).__enter__()
+    assert str(raised.value) == (
+        f"{server.url} wants a key (401: Incorrect API key provided: ***); "
+        "the environment variable OPENAI_API_KEY has another one"
+    )
+
+
+def test_a_hosted_server_is_not_asked_without_a_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(EngineError, match="needs a key; set the environment variable OPENAI_API_KEY"):
+        OpenAI("m", base_url="https://api.openai.com/v1").start().__enter__()
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(EngineError, match=r"needs: pip install 'grounding-rewards\[openai\]'"):
+        OpenAI("m").start().__enter__()
+
+
+def test_leaving_by_an_error_ends_the_batches_of_other_threads():
+    started, release = threading.Event(), threading.Event()
+
+    def script(body):
+        started.set()
+        release.wait(20)
+        return completion("late")
+
+    with scripted(script) as server, ThreadPoolExecutor(1) as threads:
+        engine = client(server)
+        batch = threads.submit(engine.__enter__(), [request()])
+        assert started.wait(20)
+        stop = ValueError("elsewhere")
+        assert not engine.__exit__(ValueError, stop, None)
+        with pytest.raises(EngineError, match=f"{server.url}: the engine was stopped"):
+            batch.result(20)
+        release.set()
