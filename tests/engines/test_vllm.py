@@ -31,13 +31,13 @@ def picture(colour: str, width: int, height: int) -> bytes:
     return file.getvalue()
 
 
-def started(model: str) -> Iterator[Running]:
+def started(model: str, **options: Any) -> Iterator[Running]:
     pytest.importorskip("vllm", reason="needs vllm: pip install '.[vllm]'")
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("needs a GPU")
     settings = {"max_model_len": 256, "gpu_memory_utilization": 0.2, "dtype": "float32"}
-    with Vllm(model, **settings, more={"enforce_eager": True}).start() as running:
+    with Vllm(model, **settings, **options, more={"enforce_eager": True}).start() as running:
         yield running
 
 
@@ -54,7 +54,7 @@ def text(checkpoint: str) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def vision(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     pytest.importorskip("torchvision", reason="needs torchvision, which vllm brings")
-    yield from started(str(small.vision(tmp_path_factory.mktemp("vision"))))
+    yield from started(str(small.vision(tmp_path_factory.mktemp("vision"))), max_pixels=128 * 128)
 
 
 def test_greedy_answers_are_those_of_transformers(text: Running, checkpoint: str) -> None:
@@ -98,16 +98,15 @@ def test_a_response_is_cut_by_its_limit(text: Running) -> None:
 
 
 def test_images_are_seen_in_their_size(vision: Running) -> None:
-    assert vision.resizing == Resizing("qwen3_vl", *small.PIXELS)
-    images = [picture("red", 128, 64), picture("blue", 128, 64), picture("red", 64, 64)]
-    asked = [request("<image>click", *range(8), images=(image,)) for image in images]
-    red, blue, half = vision(asked)
-    assert (red.prompt_tokens or 0) - (half.prompt_tokens or 0) == 8 - 4  # a token for 32 x 32 pixels
-    assert red.prompt_tokens == blue.prompt_tokens
+    assert vision.resizing == Resizing("qwen3_vl", small.PIXELS[0], 128 * 128)
+    images = [picture("red", 128, 64), picture("blue", 128, 64), picture("red", 64, 64), picture("red", 256, 256)]
+    red, blue, half, large = vision([request("<image>click", *range(8), images=(image,)) for image in images])
+    words = (half.prompt_tokens or 0) - 4  # an image has a token for 32 x 32 pixels
+    assert [reply.prompt_tokens for reply in (red, blue, large)] == [words + 8, words + 8, words + 16]
     assert [answer.text for answer in red.answers] != [answer.text for answer in blue.answers]
 
 
-def test_an_image_that_is_too_large_for_the_context_is_a_problem(vision: Running) -> None:
-    images = tuple(picture("red", 256, 256) for _ in range(5))
-    (reply,) = vision([request("<image>" * 5 + "click", 1, images=images)])
+def test_images_that_do_not_fit_into_the_context_are_a_problem(vision: Running) -> None:
+    (reply,) = vision([request("<image>" * 20 + "click", 1, images=(picture("red", 128, 128),) * 20)])
     assert reply.answers[0].text is None
+    assert "256" in reply.answers[0].problem
