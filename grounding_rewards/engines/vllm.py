@@ -45,11 +45,12 @@ class Vllm:
         more: further arguments of ``vllm.LLM``, such as ``{"enforce_eager": True}``.
 
     Raises:
-        ValueError: ``more`` is no mapping, or has what a field sets.
+        EngineError: ``more`` is no mapping, or has what a field sets.
 
     >>> Vllm("Qwen/Qwen3-VL-8B-Instruct", more={"dtype": "half"})
     Traceback (most recent call last):
-    ValueError: more: has dtype, which is an option of its own; expected further arguments of vllm.LLM
+    grounding_rewards.errors.EngineError: more: has dtype, which is an option of its own; expected further arguments \
+of vllm.LLM
     """
 
     model: str
@@ -64,9 +65,9 @@ class Vllm:
     def __post_init__(self) -> None:
         expected = "expected further arguments of vllm.LLM"
         if not isinstance(self.more, Mapping):
-            raise ValueError(f"more: got {self.more!r:.80}; {expected}")
+            raise EngineError(f"more: got {self.more!r:.80}; {expected}")
         if own := sorted(set(self.more) & set(self.__dataclass_fields__)):
-            raise ValueError(f"more: has {', '.join(own)}, which is an option of its own; {expected}")
+            raise EngineError(f"more: has {', '.join(own)}, which is an option of its own; {expected}")
 
     @contextmanager
     def start(self) -> Iterator[Running]:
@@ -93,6 +94,8 @@ class Vllm:
             ) from error
         except Exception as error:
             raise EngineError(f"vllm is installed and cannot be imported ({_line(error)}); see its guide") from error
+        if not hasattr(LLM, "enqueue_chat"):
+            raise EngineError("the engine vllm needs vllm 0.24 or newer: pip install -U 'grounding-rewards[vllm]'")
         resizing = self._resizing()
         try:
             return resizing, LLM(**self._arguments(resizing))

@@ -271,6 +271,12 @@ def test_what_cannot_be_loaded_is_one_line(fake: Fake, tmp_path: Path) -> None:
         Vllm(str(tmp_path)).start().__enter__()
 
 
+def test_a_version_that_is_too_old_is_named(newest: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["vllm"], "LLM", object)
+    with pytest.raises(EngineError, match=r"needs vllm 0\.24 or newer: pip install -U 'grounding-rewards\[vllm\]'"):
+        Vllm(str(tmp_path)).start().__enter__()
+
+
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VLLM_LOGGING_STREAM", "ext://sys.stdout")
     monkeypatch.setitem(sys.modules, "vllm", None)

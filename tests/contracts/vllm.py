@@ -35,7 +35,7 @@ class Fake:
         parts = self.record["errors"]["EngineDeadError"].split(".")
         modules = {name: ModuleType(name) for name in (".".join(parts[: end + 1]) for end in range(len(parts)))}
         modules[".".join(parts)].EngineDeadError = self.EngineDeadError
-        for name, made in {"LLM": self._llm, "SamplingParams": self._sampling_params}.items():
+        for name, made in {"LLM": self._llm(), "SamplingParams": self._sampling_params}.items():
             assert name in self.record["exports"].split()
             setattr(modules["vllm"], name, made)
         return modules
@@ -48,14 +48,17 @@ class Fake:
         """The names of recorded fields or attributes."""
         return set(self.record[group][name].split())
 
-    def _llm(self, *arguments: Any, **keywords: Any) -> Any:
+    def _llm(self) -> type[_Llm]:
+        return type("LLM", (_Llm,), {"fake": self})
+
+    def load(self, *arguments: Any, **keywords: Any) -> None:
+        """Take the arguments of LLM."""
         asked = self.bound("LLM.__init__", *arguments, **keywords)
         if unknown := set(asked.pop("kwargs", {})) - self.names("fields", "EngineArgs"):
             raise TypeError(f"EngineArgs.__init__() got an unexpected keyword argument {min(unknown)!r}")
         if self.fails:
             raise self.fails
         self.loaded.append(keywords)
-        return _Llm(self)
 
     def _sampling_params(self, **keywords: Any) -> Any:
         if unknown := set(keywords) - self.names("fields", "SamplingParams"):
@@ -73,10 +76,12 @@ class Fake:
 
 
 class _Llm:
-    def __init__(self, fake: Fake) -> None:
-        assert {"llm_engine"} <= fake.names("attributes", "LLM")
-        assert {"engine_core"} <= fake.names("attributes", "LLMEngine")
-        self.fake = fake
+    fake: Fake
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        self.fake.load(*arguments, **keywords)
+        assert {"llm_engine"} <= self.fake.names("attributes", "LLM")
+        assert {"engine_core"} <= self.fake.names("attributes", "LLMEngine")
         self.queue: list[Any] = []
         self.llm_engine = SimpleNamespace(engine_core=SimpleNamespace(shutdown=self._shutdown))
 
