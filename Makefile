@@ -31,7 +31,7 @@ test: setup
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
 test-fast: setup
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup -m "not slow and not gpu"
 
 lint: setup
 	$(BIN)/ruff format --check $(SOURCES)

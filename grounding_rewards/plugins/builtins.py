@@ -51,6 +51,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "ui-r1-e": _of_recipe("published.ui_r1", "ui-r1-e"),
     },
     "selectors": _of_classes("pool", _SELECTORS),
-    "engines": {"openai": "grounding_rewards.engines.openai:OpenAI"},
+    "engines": {
+        "openai": "grounding_rewards.engines.openai:OpenAI",
+        "vllm": "grounding_rewards.engines.vllm:Vllm",
+    },
 }
 """By kind and name: ``package.module:attribute``."""
