@@ -51,6 +51,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "ui-r1-e": _of_recipe("published.ui_r1", "ui-r1-e"),
     },
     "selectors": _of_classes("pool", _SELECTORS),
-    "engines": {},
+    "engines": {"transformers": "grounding_rewards.engines.transformers:Transformers"},
 }
 """By kind and name: ``package.module:attribute``."""
