@@ -21,6 +21,7 @@ def saved(folder: Path, context: int = 64, **generation: Any) -> Path:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
+    torch.set_num_threads(1)
     tokenizer = toy()[0].build_tokenizer(WORDS)
     torch.manual_seed(0)
     config = LlamaConfig(
