@@ -1,4 +1,4 @@
-"""What the engine transformers does with requests that cannot be answered, and with too little memory."""
+"""Requests that the engine transformers cannot answer, and too little memory."""
 
 import warnings
 from dataclasses import replace
