@@ -213,6 +213,11 @@ def out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and short)
 
 
-def in_one_line(error: BaseException) -> str:
-    """Return the text of an error in one line of at most 300 characters."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+def in_one_line(error: BaseException, named: bool = False) -> str:
+    """Return the text of an error in one line of at most 300 characters, after its name if asked or without a text.
+
+    >>> in_one_line(ValueError("one   two")), in_one_line(ValueError("one"), named=True), in_one_line(StopIteration())
+    ('one two', 'ValueError: one', 'StopIteration')
+    """
+    name, text = type(error).__name__, " ".join(str(error).split())[:300]
+    return f"{name}: {text}" if named and text else text or name

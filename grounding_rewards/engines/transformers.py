@@ -188,6 +188,9 @@ class _Loaded:
             raise _Refused(f"the prompt names {named} images by {IMAGE}; there are {images}")
         if images and not self.own.sees:
             raise _Refused(f"has images, which {self.name}, a text model, does not see")
+        own = getattr(self.own.processor, "image_token", None)
+        if own and any(own in message.text for message in request.messages):
+            raise _Refused(f"the prompt's text holds {own}, the model's own sign for an image; write {IMAGE}")
 
     def _message(self, message: Message) -> dict[str, Any]:
         """Return a message as chat templates read it: those of vision models take parts, the others a text."""
@@ -277,4 +280,4 @@ def _problem(name: str, error: Exception) -> str:
         return f"out of memory with one response: {in_one_line(error)}"
     if "CUDA error" in str(error) or type(error).__name__ == "AcceleratorError":
         raise EngineError(f"{name}: the device answers no more: {in_one_line(error)}") from error
-    return str(error) if isinstance(error, _Refused) else f"{type(error).__name__}: {in_one_line(error)}"
+    return str(error) if isinstance(error, _Refused) else f"transformers raised {in_one_line(error, named=True)}"

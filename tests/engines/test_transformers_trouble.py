@@ -92,9 +92,8 @@ def test_bad_requests_have_problems_and_their_neighbours_answers(vision_folder):
     assert replies[0].answers == (Answer(None, problem=problems[0]),) * 2
     assert problems[0].startswith("an image cannot be read: cannot identify image file")
     assert problems[2] == "the prompt names 2 images by <image>; there are 1"
-    assert problems[3], "the text brings a place for an image of its own"
+    assert problems[3] == "the prompt's text holds <|image_pad|>, the model's own sign for an image; write <image>"
     assert problems[4] == "the prompt has 335 tokens; the model's context holds 256"
-    assert replies[3].answers[0].text is None
 
 
 def test_a_text_model_does_not_see(text_folder):
@@ -121,7 +120,7 @@ def test_a_template_that_refuses_a_prompt_is_a_problem(tmp_path):
     (folder / "chat_template.jinja").write_text("{{ raise_exception('no system messages') }}")
     with started(folder) as running:
         answer = running([say("say")])[0].answers[0]
-    assert answer == Answer(None, problem="TemplateError: no system messages")
+    assert answer == Answer(None, problem="transformers raised TemplateError: no system messages")
 
 
 def test_leaving_frees_the_model(text_folder):
