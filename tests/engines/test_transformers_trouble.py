@@ -70,11 +70,15 @@ def test_a_response_that_does_not_fit_alone_has_a_problem_and_the_others_do_not(
     assert [reply.answers for reply in replies] == [(Answer(None, problem=text),) * 2] * 2
 
 
-def test_a_device_that_is_lost_ends_the_run(text_folder):
+@pytest.mark.parametrize("max_tokens", [12, 100])  # with 100 each prompt is cut elsewhere, so they go one by one
+def test_a_device_that_is_lost_ends_the_run(text_folder, max_tokens):
+    sampling = Sampling(0, max_tokens=max_tokens)
     with started(text_folder) as running:
         limited(running, 0, RuntimeError("CUDA error: device-side assert triggered\nmore"))
-        with pytest.raises(EngineError, match="the device answers no more: CUDA error: device-side assert"):
-            running([say("say"), say("say a")])
+        with pytest.raises(EngineError) as caught:
+            running([say("say", sampling), say("say a", sampling)])
+    text = "the device answers no more: CUDA error: device-side assert triggered more"
+    assert str(caught.value) == f"{text_folder}: {text}"
 
 
 def test_bad_requests_have_problems_and_their_neighbours_answers(vision_folder):
