@@ -53,6 +53,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "selectors": _of_classes("pool", _SELECTORS),
     "engines": {
         "openai": "grounding_rewards.engines.openai:OpenAI",
+        "transformers": "grounding_rewards.engines.transformers:Transformers",
         "vllm": "grounding_rewards.engines.vllm:Vllm",
     },
 }

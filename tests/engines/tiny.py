@@ -35,6 +35,7 @@ def saved(folder: Path) -> Path:
     """Save the model with its processor; the same weights each time."""
     import torch
 
+    torch.set_num_threads(1)  # so small a model is no quicker with more
     vlm, screens = toy()
     torch.manual_seed(0)
     processor = vlm.build_processor([*screens.WORDS, *map(str, NUMBERS)], max_pixels=screens.WIDTH * screens.HEIGHT)

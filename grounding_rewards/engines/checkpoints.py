@@ -1,0 +1,223 @@
+"""Checkpoints of transformers: the model, its processor, and what generation needs to know of them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.coords.resizing import Resizing, model_image_size
+from grounding_rewards.errors import EngineError
+
+_PIPELINES = {"qwen2_vl": "qwen2_vl", "qwen2_5_vl": "qwen2_5_vl", "qwen3_vl": "qwen3_vl", "qwen3_vl_moe": "qwen3_vl"}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Checkpoint in memory.
+
+    Attributes:
+        model: generates; its generation_config is empty.
+        processor: makes tensors of prompts, and of images where the model sees them.
+        tokenizer: the processor's, or the processor itself; pads on the left.
+        device: where the model is.
+        sees: True for a vision model.
+        context: the most tokens of a prompt and its response; inf where the model has no bound.
+        ends: the tokens that end a response.
+        patch: the side of the image's patches in pixels, where the processor says.
+        resizing: the way of images into the model, where we know it.
+    """
+
+    model: Any
+    processor: Any
+    tokenizer: Any
+    device: Any
+    sees: bool
+    context: float
+    ends: tuple[int, ...]
+    patch: Any
+    resizing: Resizing | None
+
+
+def loaded(name: str, dtype: str, device: str) -> Checkpoint:
+    """Load a checkpoint onto a device.
+
+    Args:
+        name: a folder, or a name on the Hugging Face hub.
+        dtype: of the weights; "auto" for the checkpoint's.
+        device: as torch names it; "auto" for the accelerator if there is one, else the CPU.
+
+    Raises:
+        EngineError: a package, the device, the checkpoint or a part of it is missing, or it is no model that generates.
+    """
+    place = _device(device)
+    transformers = package("transformers")
+    package("jinja2")
+    with _quiet(transformers.utils.logging):
+        config = _read(name, transformers.AutoConfig)
+        sees = type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+        processor = _processor(transformers, name, sees)
+        model = _weights(transformers, name, dtype, config, sees)
+    tokenizer = getattr(processor, "tokenizer", processor)
+    ends = _ends(model.generation_config.eos_token_id, tokenizer.eos_token_id)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "left"
+    model.generation_config = transformers.GenerationConfig()  # it would fill in what a call leaves open
+    images = getattr(processor, "image_processor", None)
+    return Checkpoint(
+        model=_moved(model, name, place),
+        processor=processor,
+        tokenizer=tokenizer,
+        device=place,
+        sees=sees,
+        context=getattr(config.get_text_config(), "max_position_embeddings", None) or float("inf"),
+        ends=ends,
+        patch=getattr(images, "patch_size", None),
+        resizing=resizing_of(config.model_type, images) if sees else None,
+    )
+
+
+def _moved(model: Any, name: str, device: Any) -> Any:
+    try:
+        return model.to(device).eval()
+    except RuntimeError as error:
+        raise EngineError(f"model: {name} does not fit onto the device {device}: {in_one_line(error)}") from error
+
+
+def _ends(*tokens: int | Sequence[int] | None) -> tuple[int, ...]:
+    """Return all tokens that end a response."""
+    lists = [[each] if isinstance(each, int) else each or [] for each in tokens]
+    return tuple(dict.fromkeys(token for each in lists for token in each))
+
+
+def resizing_of(kind: str, images: Any) -> Resizing | None:
+    """Return the way of images into a model, where its processor is one that we know.
+
+    Args:
+        kind: the ``model_type`` of a checkpoint's config.
+        images: its image processor.
+    """
+    pipeline, size = _PIPELINES.get(kind), getattr(images, "size", None)
+    least, most = getattr(size, "shortest_edge", None), getattr(size, "longest_edge", None)
+    if not pipeline or not least or not most:
+        return None
+    step = model_image_size(1, 1, pipeline, 1, 1)[0]
+    if images.patch_size * images.merge_size != step:
+        return None
+    return Resizing(pipeline, min_pixels=int(least), max_pixels=int(most))
+
+
+def package(name: str) -> Any:
+    """Import a package that only engines of this kind need.
+
+    Raises:
+        EngineError: it is missing; names the command that installs it.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        way = "pip install 'grounding-rewards[transformers]'"
+        if name == "torch":
+            way = "pip install torch, the build for your device, before anything else"
+        raise EngineError(f"the engine transformers needs {name}: {way} ({in_one_line(error)})") from error
+
+
+def _device(name: str) -> Any:
+    torch = package("torch")
+    if name == "auto":
+        accelerated = torch.accelerator.is_available()
+        return torch.accelerator.current_accelerator() if accelerated else torch.device("cpu")
+    try:
+        torch.empty(1, device=name)
+        return torch.device(name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise EngineError(f"device: got {name!r}, which cannot be used here: {in_one_line(error)}") from error
+
+
+@contextmanager
+def _quiet(logging: Any) -> Iterator[None]:
+    """Keep the library from printing bars and remarks while it loads."""
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _read(model: str, kind: Any, **options: Any) -> Any:
+    """Load a part of a checkpoint; an error names the checkpoint in one line."""
+    folder = Path(model)
+    if not folder.is_dir() and (folder.is_absolute() or model[0] in ".~"):
+        raise EngineError(f"model: there is no folder {model}; give a checkpoint's, or a name on the Hugging Face hub")
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise EngineError(f"model: the folder {model} has no config.json; expected what save_pretrained writes")
+    try:
+        return kind.from_pretrained(model, **options)
+    except Exception as error:  # of its many packages, and of readers of files
+        if out_of_memory(error):
+            raise EngineError(f"model: {model} does not fit into memory: {in_one_line(error)}") from error
+        raise EngineError(f"model: {model} cannot be loaded by {kind.__name__}: {in_one_line(error)}") from error
+
+
+def _weights(transformers: Any, name: str, dtype: str, config: Any, sees: bool) -> Any:
+    """Return the model; one without all of its weights would answer at random."""
+    if config.is_encoder_decoder or not (sees or type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING):
+        raise EngineError(
+            f"model: {name} is a {config.model_type}; expected a decoder that AutoModelForImageTextToText "
+            "or AutoModelForCausalLM loads"
+        )
+    kind = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
+    model, report = _read(name, kind, dtype=dtype, output_loading_info=True)
+    if missing := sorted(report["missing_keys"]):
+        was = ", ".join(config.architectures or ["another model"])
+        raise EngineError(
+            f"model: {name} lacks {len(missing)} weights of {type(model).__name__}, such as {missing[0]}; "
+            f"it was saved as {was}"
+        )
+    return model
+
+
+def _processor(transformers: Any, model: str, sees: bool) -> Any:
+    processor = _read(model, transformers.AutoProcessor if sees else transformers.AutoTokenizer)
+    if sees and not hasattr(processor, "image_processor"):
+        raise EngineError(f"model: {model} has no image processor; copy preprocessor_config.json of its base model")
+    if sees:
+        package("PIL")
+    if not processor.chat_template:
+        raise EngineError(
+            f"model: {model} has no chat template; copy chat_template.jinja of the model that it was trained from "
+            "into its folder"
+        )
+    return processor
+
+
+def emptied() -> None:
+    """Give memory that is no longer used back to the device."""
+    gc.collect()
+    package("torch").cuda.empty_cache()
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Return True for an error of torch, of numpy or of Python that says so."""
+    text = str(error).lower()
+    short = any(sign in text for sign in ("out of memory", "not enough memory", "can't allocate memory"))
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and short)
+
+
+def in_one_line(error: BaseException, named: bool = False) -> str:
+    """Return the text of an error in one line of at most 300 characters, after its name if asked or without a text.
+
+    >>> in_one_line(ValueError("one   two")), in_one_line(ValueError("one"), named=True), in_one_line(StopIteration())
+    ('one two', 'ValueError: one', 'StopIteration')
+    """
+    name, text = type(error).__name__, " ".join(str(error).split())[:300]
+    return f"{name}: {text}" if named and text else text or name

@@ -1,0 +1,283 @@
+"""Engine ``transformers``: a checkpoint of Hugging Face's library in this process, on a GPU or a CPU."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from io import BytesIO
+from itertools import accumulate
+from typing import Any
+
+from grounding_rewards.converting.prompts import IMAGE, Message
+from grounding_rewards.coords.resizing import Size
+from grounding_rewards.engines.checkpoints import emptied, in_one_line, loaded, out_of_memory, package
+from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
+from grounding_rewards.errors import EngineError, short_repr
+
+_DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class Transformers:
+    """Engine that generates with a checkpoint of transformers: a vision model, or a text model.
+
+    Prompts are written by the checkpoint's own chat template, padded on the left and answered in batches. A token is
+    drawn as argmax p / e: p is the softmax of the logits over the temperature, cut to ``top_p``, and e are exponential
+    variates of a generator that each response has for itself, from its seed. So a response depends on its seed, not on
+    its batch, as far as rounding lets it: in bfloat16 the logits themselves change a little with the batch. CPUs and
+    GPUs draw different numbers. Greedy responses to one prompt are generated once.
+
+    Of the checkpoint's generation_config only the ends of responses are kept, beside the tokenizer's own: a
+    temperature, top_k, top_p or repetition_penalty in it does not count, as in the rollouts of verl. Special tokens are
+    left out of the texts. ``token_length`` counts the token that ends a response. A response is cut at the end of the
+    model's context, too. Each response reads its prompt anew, which vLLM does once for all of them.
+
+    Out of memory, the batch is halved for the rest of the run, with a warning; a response that does not fit alone has
+    a problem. Several GPUs each take a shard of the data.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub.
+        device: such as "cuda", "cuda:1" or "cpu"; "auto" for the accelerator if there is one, else the CPU.
+        dtype: of the weights: float32, bfloat16 or float16; "auto" for the checkpoint's.
+        batch: the most responses that are generated at once, from 1.
+
+    Raises:
+        EngineError: a setting is none of these.
+
+    >>> Transformers("Qwen/Qwen3-VL-4B-Instruct", dtype="half")
+    Traceback (most recent call last):
+    grounding_rewards.errors.EngineError: dtype: got 'half'; expected auto, float32, bfloat16 or float16
+    """
+
+    model: str
+    device: str = "auto"
+    dtype: str = "auto"
+    batch: int = 8
+
+    def __post_init__(self) -> None:
+        for name in ("model", "device"):
+            if not isinstance(value := getattr(self, name), str) or not value:
+                raise EngineError(f"{name}: got {short_repr(value)}; expected a text")
+        if self.dtype not in _DTYPES:
+            raise EngineError(f"dtype: got {self.dtype!r}; expected {', '.join(_DTYPES[:-1])} or {_DTYPES[-1]}")
+        if type(self.batch) is not int or self.batch < 1:
+            raise EngineError(f"batch: got {short_repr(self.batch)}; expected a whole number from 1")
+
+    @contextmanager
+    def start(self) -> Iterator[Running]:
+        """Load the checkpoint; leaving the context frees it.
+
+        Raises:
+            EngineError: a package, the checkpoint or a part of it, or the device is missing.
+        """
+        running = _Loaded(self)
+        try:
+            yield running
+        finally:
+            running.free()
+
+
+class _Loaded:
+    """Checkpoint in memory."""
+
+    at_once = 1
+
+    def __init__(self, settings: Transformers) -> None:
+        self.name, self.batch = settings.model, settings.batch
+        self.own = loaded(settings.model, settings.dtype, settings.device)
+        self.resizing = self.own.resizing
+
+    def free(self) -> None:
+        """Leave the checkpoint to the garbage collector, and its memory to others."""
+        del self.own
+        emptied()
+
+    def __call__(self, requests: Sequence[Request]) -> list[Reply]:
+        """Answer requests: those with as many responses, and the same settings, go into batches."""
+        pieces = [(index, piece) for index, request in enumerate(requests) for piece in self._pieces(request)]
+        answered: dict[int, Reply] = {}
+        for numbers in self._batches([piece for _, piece in pieces]):
+            answered |= zip(numbers, self._answered([pieces[number][1] for number in numbers]), strict=True)
+        replies = [Reply(())] * len(requests)
+        for number, (index, _) in enumerate(pieces):
+            replies[index] = replace(answered[number], answers=replies[index].answers + answered[number].answers)
+        return replies
+
+    def _pieces(self, request: Request) -> list[Request]:
+        """Cut a request into those whose responses fit into a batch."""
+        step = self.batch if request.sampling.temperature > 0 else max(1, len(request.seeds))
+        firsts = range(0, len(request.seeds), step)
+        return [replace(request, seeds=request.seeds[first : first + step]) for first in firsts]
+
+    def _batches(self, pieces: Sequence[Request]) -> Iterator[list[int]]:
+        """Yield the numbers of pieces that are answered together: the library repeats each prompt equally often."""
+        alike: dict[Any, list[int]] = {}
+        for number, piece in enumerate(pieces):
+            alike.setdefault((piece.sampling, bool(piece.images), _rows(piece)), []).append(number)
+        for (_, _, rows), numbers in alike.items():
+            step = max(1, self.batch // rows)
+            yield from (numbers[first : first + step] for first in range(0, len(numbers), step))
+
+    def _answered(self, requests: list[Request]) -> list[Reply]:
+        """Answer a batch; where that fails, answer half of it, or its requests one by one."""
+        rows = sum(map(_rows, requests))
+        if rows > self.batch:  # halved since the batches were made
+            return self(requests)
+        try:
+            return self._generated(requests)
+        except EngineError:
+            raise
+        except Exception as error:
+            problem, memory = _problem(self.name, error), out_of_memory(error)
+        if memory and rows > 1:  # out of the except block, which keeps tensors alive
+            self._halve(rows)
+            return self(requests)
+        if len(requests) > 1:
+            return [self([request])[0] for request in requests]
+        return [Reply((Answer(None, problem=problem),) * len(requests[0].seeds))]
+
+    def _halve(self, rows: int) -> None:
+        emptied()
+        self.batch = rows // 2
+        text = f"{self.name}: out of memory with {rows} responses at once; going on with batch={self.batch}"
+        warnings.warn(text, stacklevel=2)
+
+    def _generated(self, requests: Sequence[Request]) -> list[Reply]:
+        """Generate the responses to requests that have as many seeds and the same settings."""
+        inputs = self._inputs(requests)
+        lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        limits = [int(min(requests[0].sampling.max_tokens, self.own.context - length)) for length in lengths]
+        if len(set(limits)) > 1:  # one response near the end of the context would cut the others
+            return [self([request])[0] for request in requests]
+        if limits[0] < 1:
+            raise _Refused(f"the prompt has {lengths[0]} tokens; the model's context holds {self.own.context}")
+        texts = self._tokens(requests, inputs, limits[0])
+        sizes = self._sizes(requests, inputs)
+        rows, replies = _rows(requests[0]), []
+        for number, request in enumerate(requests):
+            own = [self._answer(tokens) for tokens in texts[number * rows : (number + 1) * rows]]
+            answers = tuple(own if rows == len(request.seeds) else own * len(request.seeds))
+            replies.append(Reply(answers, lengths[number], sizes[number]))
+        return replies
+
+    def _inputs(self, requests: Sequence[Request]) -> Any:
+        """Return the tensors of prompts and images, one row a request."""
+        for request in requests:
+            self._check(request)
+        talks = [[self._message(message) for message in request.messages] for request in requests]
+        texts = self.own.processor.apply_chat_template(talks, tokenize=False, add_generation_prompt=True)
+        options: dict[str, Any] = {"padding": True, "return_tensors": "pt", "add_special_tokens": False}
+        if self.own.sees:
+            start = self.own.tokenizer.bos_token  # processors add it, but not to a template that has it
+            options["add_special_tokens"] = not (start and texts[0].startswith(start))
+        if requests[0].images:
+            options["images"] = [[_picture(file) for file in request.images] for request in requests]
+        made = self.own.processor(text=texts, **options)
+        names = made.keys() if self.own.sees else ("input_ids", "attention_mask")  # some tokenizers make more
+        return {name: self._placed(made[name]) for name in names}
+
+    def _placed(self, values: Any) -> Any:
+        kind = self.own.model.dtype if values.is_floating_point() else None
+        return values.to(self.own.device, kind)
+
+    def _check(self, request: Request) -> None:
+        named, images = sum(message.text.count(IMAGE) for message in request.messages), len(request.images)
+        if named != images:
+            raise _Refused(f"the prompt names {named} images by {IMAGE}; there are {images}")
+        if images and not self.own.sees:
+            raise _Refused(f"has images, which {self.name}, a text model, does not see")
+        own = getattr(self.own.processor, "image_token", None)
+        if own and any(own in message.text for message in request.messages):
+            raise _Refused(f"the prompt's text holds {own}, the model's own sign for an image; write {IMAGE}")
+
+    def _message(self, message: Message) -> dict[str, Any]:
+        """Return a message as chat templates read it: those of vision models take parts, the others a text."""
+        if not self.own.sees:
+            return message.as_field()
+        parts = list[dict[str, str]]()
+        for number, text in enumerate(message.text.split(IMAGE)):
+            parts += [{"type": "image"}] if number else []
+            parts += [{"type": "text", "text": text}] if text else []
+        return {**message.as_field(), "content": parts}
+
+    def _tokens(self, requests: Sequence[Request], inputs: Any, limit: int) -> list[list[int]]:
+        """Return the tokens of each response, padded on the right."""
+        sampling, options = requests[0].sampling, dict[str, Any]()
+        settings: dict[str, Any] = {"do_sample": False}
+        if sampling.temperature > 0:
+            settings = {"do_sample": True, "top_k": 0, "num_return_sequences": len(requests[0].seeds)}
+            seeds = [seed for request in requests for seed in request.seeds]
+            options["logits_processor"] = [_Draw(seeds, sampling.temperature, sampling.top_p, self.own.device)]
+        settings |= {"max_new_tokens": limit, "eos_token_id": list(self.own.ends) or None}
+        settings |= {"pad_token_id": self.own.tokenizer.pad_token_id}
+        with package("torch").inference_mode():
+            made = self.own.model.generate(
+                **inputs, generation_config=package("transformers").GenerationConfig(**settings), **options
+            )
+        rows: list[list[int]] = made[:, inputs["input_ids"].shape[1] :].tolist()
+        return rows
+
+    def _answer(self, tokens: list[int]) -> Answer:
+        end = next((place for place, token in enumerate(tokens) if token in self.own.ends), None)
+        own = tokens if end is None else tokens[: end + 1]  # after it comes padding
+        return Answer(self.own.tokenizer.decode(own, skip_special_tokens=True), len(own), cut=end is None)
+
+    def _sizes(self, requests: Sequence[Request], inputs: Any) -> list[Size | None]:
+        """Return the size of each request's last image, from its grid of patches; all of them have images, or none."""
+        images = sum(len(request.images) for request in requests)
+        grids, patch = inputs.get("image_grid_thw"), self.own.patch
+        if grids is None or len(grids) != images or type(patch) is not int:
+            return [None] * len(requests)
+        rows, ends = grids.tolist(), accumulate(len(request.images) for request in requests)
+        return [(rows[end - 1][2] * patch, rows[end - 1][1] * patch) for end in ends]
+
+
+class _Draw:
+    """Choose the next token of each response with its own generator, and leave no other one to the library."""
+
+    def __init__(self, seeds: Sequence[int], temperature: float, top_p: float, device: Any) -> None:
+        numpy, torch = package("numpy"), package("torch")
+        # A CPU's generator takes 32 bits of a seed, so all of its bits are mixed first.
+        states = [int(numpy.random.SeedSequence(seed % 2**64).generate_state(1, "uint64")[0]) for seed in seeds]
+        self.generators = [torch.Generator(device).manual_seed(state) for state in states]
+        self.temperature, self.top_p = temperature, top_p
+
+    def __call__(self, tokens: Any, logits: Any) -> Any:
+        """Return logits of 0 for the chosen tokens and -inf for the others."""
+        shares = ((logits - logits.amax(dim=-1, keepdim=True)) / self.temperature).softmax(dim=-1)
+        if self.top_p < 1:
+            ordered, order = shares.sort(dim=-1, descending=True, stable=True)
+            ordered[ordered.cumsum(dim=-1) - ordered >= self.top_p] = 0
+            shares = shares.scatter(-1, order, ordered)
+        variates = shares.new_empty(shares.shape)
+        for row, generator in zip(variates, self.generators, strict=True):
+            row.exponential_(generator=generator)
+        chosen = (shares / variates).argmax(dim=-1, keepdim=True)
+        return logits.new_full(logits.shape, float("-inf")).scatter(-1, chosen, 0.0)
+
+
+class _Refused(Exception):
+    """A request cannot be answered; the message says why."""
+
+
+def _rows(request: Request) -> int:
+    """Return the number of responses that are generated for a request."""
+    return len(request.seeds) if request.sampling.temperature > 0 else 1
+
+
+def _picture(file: bytes) -> Any:
+    try:
+        return package("PIL.Image").open(BytesIO(file)).convert("RGB")
+    except OSError as error:
+        raise _Refused(f"an image cannot be read: {in_one_line(error)}") from None
+
+
+def _problem(name: str, error: Exception) -> str:
+    """Return why a request has no answer; a device that is lost answers none."""
+    if out_of_memory(error):
+        return f"out of memory with one response: {in_one_line(error)}"
+    if "CUDA error" in str(error) or type(error).__name__ == "AcceleratorError":
+        raise EngineError(f"{name}: the device answers no more: {in_one_line(error)}") from error
+    return str(error) if isinstance(error, _Refused) else f"transformers raised {in_one_line(error, named=True)}"

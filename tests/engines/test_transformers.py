@@ -1,0 +1,256 @@
+"""The engine transformers on real tiny models: the demo's, which sees screens, and one of text."""
+
+from collections import Counter
+from dataclasses import replace
+from io import BytesIO
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from grounding_rewards.converting.prompts import Message
+from grounding_rewards.engines import Answer, Request, Sampling, engine
+from tests.engines import tiny, tiny_text
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # transformers on numpy 2
+GREEDY = Sampling(temperature=0, max_tokens=12)
+DRAWN = Sampling(temperature=1.0, max_tokens=12)
+
+
+@pytest.fixture(scope="module")
+def vision_folder(tmp_path_factory):
+    tiny.register()
+    return tiny.saved(tmp_path_factory.mktemp("vision"))
+
+
+@pytest.fixture(scope="module")
+def text_folder(tmp_path_factory):
+    return tiny_text.saved(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture(scope="module")
+def seeing(vision_folder):
+    with started(vision_folder, batch=6) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def reading(text_folder):
+    with started(text_folder, batch=8) as running:
+        yield running
+
+
+def started(folder, **settings):
+    return engine("transformers", model=str(folder), device="cpu", **settings).start()
+
+
+def click(seed, sampling=GREEDY, seeds=(0,), also=""):
+    """Ask for a click on one of the demo's screens."""
+    png, instruction, _ = tiny.screen(seed)
+    return Request((Message("user", f"<image>{instruction}{also}"),), (png,), seeds, sampling)
+
+
+def say(text, sampling=GREEDY, seeds=(0,)):
+    return Request((Message("user", text),), (), seeds, sampling)
+
+
+def texts(replies):
+    return [[answer.text for answer in reply.answers] for reply in replies]
+
+
+def bare(folder, request):
+    """Generate greedily with the library alone, one prompt at a time."""
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
+
+    sees = bool(request.images)
+    model = (AutoModelForImageTextToText if sees else AutoModelForCausalLM).from_pretrained(folder)
+    processor = (AutoProcessor if sees else AutoTokenizer).from_pretrained(folder)
+    prompt = "".join(f"<|im_start|>{message.role}{message.text}<|im_end|>" for message in request.messages)
+    prompt = prompt.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>") + "<|im_start|>assistant"
+    images = {"images": [Image.open(BytesIO(file)) for file in request.images]} if sees else {}
+    inputs = processor(text=[prompt], return_tensors="pt", **images)
+    inputs.pop("token_type_ids", None)
+    made = model.generate(**inputs, do_sample=False, max_new_tokens=request.sampling.max_tokens)
+    tokens = made[0, inputs["input_ids"].shape[1] :].tolist()
+    return getattr(processor, "tokenizer", processor).decode(tokens, skip_special_tokens=True), tokens
+
+
+def test_greedy_responses_to_screens_equal_those_of_the_library_one_by_one(seeing, vision_folder):
+    requests = [click(seed, also=" the" * (seed % 3)) for seed in range(8)]
+    assert len({request.messages[0].text for request in requests}) > 3, "prompts of several lengths, in two batches"
+    replies = seeing(requests)
+    ours = [reply.answers[0].text for reply in replies]
+    assert ours == [bare(vision_folder, request)[0] for request in requests]
+    assert len(set(ours)) > 5
+    assert ours == [seeing([request])[0].answers[0].text for request in requests]
+
+
+def test_greedy_responses_to_texts_equal_those_of_the_library_one_by_one(reading, text_folder):
+    requests = [say("say a number" + " a" * repeats) for repeats in range(8)]
+    ours = [reply.answers[0].text for reply in reading(requests)]
+    assert ours == [bare(text_folder, request)[0] for request in requests]
+    assert len(set(ours)) == 8
+
+
+def test_a_vision_model_answers_prompts_without_images_beside_others(seeing):
+    plain = say("click the red icon")
+    replies = seeing([click(1), plain, click(2)])
+    assert replies == [seeing([request])[0] for request in (click(1), plain, click(2))]
+    assert (replies[1].prompt_tokens, replies[1].image_size) == (9, None)
+
+
+def test_images_matter_and_so_does_their_order(seeing):
+    first, second = (tiny.screen(seed)[0] for seed in (4, 5))
+    seeds = (0, 1, 2, 3)
+    one = Request((Message("user", "<image>click the red icon"),), (first,), seeds, DRAWN)
+    both = Request((Message("user", "<image> the<image>click"),), (first, second), seeds, DRAWN)
+    replies = seeing([one, replace(one, images=(second,)), both, replace(both, images=(second, first))])
+    assert len({reply.answers for reply in replies}) == 4
+
+
+def test_a_reply_says_how_long_the_prompt_was_and_how_the_model_saw_its_last_image(seeing):
+    file = BytesIO()
+    Image.new("RGB", (70, 37), "red").save(file, "PNG")
+    png, instruction, _ = tiny.screen(1)
+    several = Request((Message("user", f"<image><image>{instruction}"),), (png, file.getvalue()), (0,), GREEDY)
+    one, two = seeing([click(1), several])
+    # 24 patches of 16 x 16 pixels, four words, and seven marks: those around the image and of the turns
+    assert (one.prompt_tokens, one.image_size) == (35, (96, 64))
+    assert (two.prompt_tokens, two.image_size) == (35 + 2 + 8, (64, 32))
+
+
+def test_systems_and_earlier_turns_reach_the_model(seeing, vision_folder):
+    turns = (Message("system", "the the"), *click(1).messages, Message("assistant", "(25, 75)"), Message("user", "red"))
+    request = replace(click(1), messages=turns)
+    assert seeing([request])[0].answers[0].text == bare(vision_folder, request)[0]
+
+
+def test_a_seed_gives_the_same_response_in_another_batch_and_order(seeing):
+    requests = [click(screen, DRAWN, tuple(range(10 * screen, 10 * screen + 4))) for screen in range(3)]
+    together = texts(seeing(requests))
+    assert len({text for each in together for text in each}) == 12
+    alone = [[seeing([replace(request, seeds=(seed,))])[0].answers[0].text for seed in request.seeds]
+             for request in requests]  # fmt: skip
+    backwards = seeing([replace(request, seeds=request.seeds[::-1]) for request in requests[::-1]])
+    assert together == alone
+    assert together == [each[::-1] for each in texts(backwards)[::-1]]
+
+
+ASKED = st.tuples(st.integers(0, 2), st.lists(st.integers(0, 2**64 - 1), max_size=5), st.sampled_from([0, 0.7, 1.0]))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)  # a draw within a rounding error of another is not at issue
+@given(st.lists(ASKED, max_size=5), st.integers(1, 7))
+def test_no_reply_depends_on_the_batches(reading, asked, batch):
+    requests = [
+        say("say" + " a" * repeats, Sampling(temperature, max_tokens=4), tuple(seeds))
+        for repeats, seeds, temperature in asked
+    ]
+    before, reading.batch = reading.batch, batch
+    replies = reading(requests)
+    reading.batch = before
+    for request, reply in zip(requests, replies, strict=True):
+        alone = [reading([replace(request, seeds=(seed,))])[0] for seed in request.seeds]
+        assert [(each.answers, each.prompt_tokens) for each in alone] == [
+            ((answer,), reply.prompt_tokens) for answer in reply.answers
+        ]
+
+
+def test_all_bits_of_a_seed_count(reading):
+    seeds = (7, 7 + 2**32, 7 + 2**63, -7)
+    assert len(set(texts(reading([say("say", DRAWN, seeds)]))[0])) == 4
+
+
+def test_first_tokens_come_as_often_as_the_model_says(text_folder):
+    """Shares of 4,000 draws have a standard deviation of at most 0.008."""
+    for temperature, top_p in ((1.0, 1.0), (2.0, 1.0), (1.0, 0.5)):
+        shares = first_shares(text_folder, temperature, top_p)
+        with started(text_folder, batch=4000) as running:
+            sampling = Sampling(temperature, top_p, max_tokens=1)
+            drawn = texts(running([say("say", sampling, tuple(range(4000)))]))[0]
+        for text, count in Counter(drawn).items():
+            assert abs(count / 4000 - shares.get(text, 0)) < 0.03, (temperature, top_p, text)
+        assert {text for text, share in shares.items() if share > 0.01} <= set(drawn) <= set(shares)
+
+
+def first_shares(folder, temperature, top_p):
+    """Return the probability of each text of one token, computed from the library's logits in Python."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    inputs = tokenizer("<|im_start|>usersay<|im_end|><|im_start|>assistant", return_tensors="pt")
+    logits = model(input_ids=inputs["input_ids"]).logits[0, -1] / temperature
+    ranked = sorted(enumerate(logits.softmax(0).tolist()), key=lambda each: -each[1])
+    kept, mass, shares = [], 0.0, Counter()
+    while mass < top_p and len(kept) < len(ranked):
+        kept.append(ranked[len(kept)])
+        mass += kept[-1][1]
+    for token, share in kept:
+        shares[tokenizer.decode([token], skip_special_tokens=True)] += share / mass
+    return shares
+
+
+def test_temperature_matters_and_near_0_it_is_greedy(reading):
+    greedy = texts(reading([say("say a number", GREEDY, tuple(range(8)))]))[0]
+    assert len(set(greedy)) == 1
+    by_temperature = {
+        temperature: texts(reading([say("say a number", replace(DRAWN, temperature=temperature), tuple(range(8)))]))[0]
+        for temperature in (1e-6, 0.5, 1.0)
+    }
+    assert by_temperature[1e-6] == greedy
+    assert by_temperature[0.5] != by_temperature[1.0]
+    assert texts(reading([say("say a number", Sampling(1.0, 1e-9, 12), tuple(range(8)))]))[0] == greedy
+
+
+def test_tokens_are_counted_to_the_one_that_ends_and_cuts_are_marked(reading, text_folder):
+    answers = reading([say("say", DRAWN, tuple(range(60)))])[0].answers
+    ended = [answer for answer in answers if not answer.cut]
+    assert 0 < len(ended) < 60
+    assert {answer.token_length for answer in answers if answer.cut} == {12}
+    assert len({answer.token_length for answer in ended}) > 3
+    short = reading([say("say", replace(DRAWN, max_tokens=6), tuple(range(60)))])[0].answers
+    assert all(
+        (one.text, one.cut) == (other.text, other.cut)
+        for one, other in zip(short, answers, strict=True)
+        if other.token_length <= 6
+    )
+    assert {answer.token_length for answer in short if answer.cut} == {6}
+    text, tokens = bare(text_folder, say("say"))
+    assert (len(tokens), tokens[-1]) == (6, 1), "the library ends with <eos>"
+    assert reading([say("say")])[0].answers == (Answer(text, token_length=6, cut=False),)
+
+
+def test_settings_of_the_checkpoint_change_nothing_but_the_ends_of_responses(tmp_path, reading, text_folder):
+    settings = {"do_sample": True, "temperature": 0.01, "top_k": 1, "top_p": 0.1, "repetition_penalty": 5.0}
+    folder = tiny_text.saved(tmp_path / "set", **settings, suppress_tokens=[20], max_length=20)
+    requests = [say("say", DRAWN, tuple(range(6))), say("say a number")]
+    with started(folder) as running:
+        assert running(requests) == reading(requests)
+    text, tokens = bare(text_folder, say("say a number"))
+    folder = tiny_text.saved(tmp_path / "ends", eos_token_id=[1, tokens[2]])
+    with started(folder) as running:
+        answer = running([say("say a number")])[0].answers[0]
+    assert (answer.token_length, answer.cut) == (3, False)
+    assert text.startswith(answer.text)
+
+
+def test_nothing_is_asked_and_nothing_answered(reading):
+    assert reading([]) == []
+    assert [reply.answers for reply in reading([say("say", DRAWN, ()), say("say", GREEDY, ())])] == [(), ()]
+    assert reading.at_once == 1
+
+
+def test_nothing_is_printed(vision_folder, capfd):
+    with started(vision_folder) as running:
+        running([click(1), click(2, DRAWN, (1, 2))])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_weights_come_in_the_dtype_that_was_asked_for(vision_folder):
+    for dtype, kind in (("auto", torch.float32), ("bfloat16", torch.bfloat16)):
+        with started(vision_folder, dtype=dtype) as running:
+            assert running.own.model.dtype is kind
+            assert isinstance(running([click(1)])[0].answers[0], Answer)
+            assert running([click(1)])[0].answers[0].text is not None
