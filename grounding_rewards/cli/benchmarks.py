@@ -38,8 +38,6 @@ class PublishedBenchmark:
     def read_categories(self, table: Table, rows: Benchmark) -> Mapping[str, Sequence[str]] | None:
         """Return the categories of ids: of the file that is named, else of the one beside the annotations."""
         if not rows.categories:
-            if self.categories is not None:
-                raise RecipeError(f"--categories: {rows.title} has no categories in a file of their own")
             return None
         path = self.categories or folder_of(table.path) / rows.categories
         if self.categories is None and not path.is_file():
@@ -134,7 +132,10 @@ def _published(
         if categories is not None:
             raise RecipeError("--categories: got it without --benchmark, whose rows they are of")
         return PublishedBenchmark()
-    return PublishedBenchmark(benchmark(benchmark_name), categories)
+    named = benchmark(benchmark_name)
+    if categories is not None and not named.categories:
+        raise RecipeError(f"--categories: {named.title} has no categories in a file of their own")
+    return PublishedBenchmark(named, categories)
 
 
 Published = Annotated[PublishedBenchmark, _published]

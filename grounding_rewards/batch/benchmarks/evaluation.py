@@ -15,7 +15,7 @@ from grounding_rewards.batch.layouts import Row
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import NONE, Evaluation, evaluate, merge
-from grounding_rewards.errors import TableError, TargetError
+from grounding_rewards.errors import TableError, TargetError, short_repr
 from grounding_rewards.rollouts import Reason, Scores
 from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.tables.base import Batch, Table
@@ -112,7 +112,7 @@ def evaluate_benchmark(
         scores = _by_the_rule(benchmark, scored)
         if scorer.bad_target == "raise" and scores.errors:
             scores = _counted(scorer, table, batch, scores)
-            refused += [f"{batch.place(row)}: {error.problem}" for row, error in scores.errors.items()]
+            refused += [f"{batch.place(row)}: {error.field} {short_repr(error.came, 60)}" for row, error in scores.errors.items()]
         refusals = scored.rollouts.targets.refusal
         labels = _labels(benchmark, batch.rows, scorer.columns.id, categories)
         fields = {**labels, **{name: batch.column(name) for name in by}}
