@@ -69,7 +69,8 @@ def run(
         )  # fmt: skip
     if not as_json:
         show.totals(rows.title, result.figures)
-        show.evaluations([(str(table.path.absolute()), result.evaluation)], label_free=scorer.recipe.label_free)
+        name = str(files[0].absolute()) if len(files) == 1 else rows.name
+        show.evaluations([(name, result.evaluation)], label_free=scorer.recipe.label_free)
     joining.repeated(table)
     remarks = _remarks(rows, result, scorer)
     abstains = scorer.bad_target == "abstain"
@@ -89,10 +90,10 @@ def run(
 def _remarks(rows: Benchmark, result: BenchmarkResult, scorer: TableScorer) -> list[str]:
     """Print what is missing of the benchmark and which targets were refused; return the texts."""
     remarks = list[str]()
-    for place, figure in enumerate(result.figures):
-        if figure.missing:
-            remarks.append(f"{rows.title}, {figure.name}: {figure.missing}, so no figure of the benchmark")
-            (terminal.note if place else terminal.warn)(remarks[-1])
+    for missing in dict.fromkeys(each.missing for each in result.figures if each.missing):
+        names = " and ".join(each.name for each in result.figures if each.missing == missing)
+        remarks.append(f"{rows.title}, {names}: {missing}, so no figure of the benchmark")
+        (terminal.warn if result.figures[0].missing == missing else terminal.note)(remarks[-1])
     if result.refused:
         several = f"{len(result.refused)} places of targets" if len(result.refused) > 1 else "1 place of a target"
         remarks.append(

@@ -78,7 +78,7 @@ class TestScreenSpot:
         entry, totals = evaluated(run, "screenspot", folder)
         mean = totals["mean of 6 cells"]
         assert (mean["accuracy"], mean["share"], mean["n"], mean["rows"]) == (None, 1.0, 836, 1272)
-        text = "ScreenSpot, mean of 6 cells: 436 of 1272 rows are missing, so no figure of the benchmark"
+        text = "ScreenSpot, mean of 6 cells and all rows: 436 of 1272 rows are missing, so no figure of the benchmark"
         assert entry["warnings"] == [text]
         assert entry["benchmark"]["notes"][0] == text
         assert run("eval", folder, "--benchmark", "screenspot", *PIXEL, "--strict").code == 1
@@ -95,7 +95,7 @@ class TestScreenSpot:
         assert {name: part["n"] for name, part in entry["by"]["platform"].items()} == {
             "web": 2, "desktop": 1, "mobile": 1,
         }  # fmt: skip
-        entry, totals = evaluated(run, "screenspot-v2", file)
+        entry, _ = evaluated(run, "screenspot-v2", file)
         assert entry["by"]["platform"]["(none)"]["n"] == 1  # shops are on all platforms there
         pixels = write_rows(tmp_path / "pixels.jsonl", *({**each, "bbox": BOX} for each in rows))
         assert evaluated(run, "screenspot-v2", pixels)[0]["correct"] == 4
@@ -233,7 +233,9 @@ def test_mmbench_is_the_mean_of_basic_and_advanced(run, tmp_path):
 
 def test_showdown_is_a_csv_file(run, tmp_path):
     lines = ["id,image,instruction,x1,y1,x2,y2,width,height,prediction"]
-    lines += [f'{place:08x},frames/A/{place}.webp,open it,10,20.5,40,50,1440,900,"({place}, 30)"' for place in range(557)]
+    lines += [
+        f'{place:08x},frames/A/{place}.webp,open it,10,20.5,40,50,1440,900,"({place}, 30)"' for place in range(557)
+    ]
     (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
     for words in ([tmp_path], [tmp_path / "data.csv"]):
         entry, totals = evaluated(run, "showdown-clicks", *words)
@@ -248,7 +250,7 @@ class TestTargetsThatCannotBeRead:
         beside = {**self.ROWS[1], "bbox": [1200, 10, 1300, 20]}
         inverted = {**self.ROWS[2], "bbox": [40, 50, 10, 20]}
         file = write_rows(tmp_path / "rows.jsonl", self.ROWS[0], beside, inverted)
-        entry, totals = evaluated(run, "screenspot-pro", file)
+        entry, _ = evaluated(run, "screenspot-pro", file)
         assert (entry["n"], entry["correct"], entry["not_valid"]) == (3, 1, 0)
         note = entry["benchmark"]["notes"][1]
         assert note == (

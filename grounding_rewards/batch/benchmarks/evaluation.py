@@ -112,7 +112,10 @@ def evaluate_benchmark(
         scores = _by_the_rule(benchmark, scored)
         if scorer.bad_target == "raise" and scores.errors:
             scores = _counted(scorer, table, batch, scores)
-            refused += [f"{batch.place(row)}: {error.field} {short_repr(error.came, 60)}" for row, error in scores.errors.items()]
+            refused += [
+                f"{batch.place(row)}: {error.field} {short_repr(error.came, 60)}"
+                for row, error in scores.errors.items()
+            ]
         refusals = scored.rollouts.targets.refusal
         labels = _labels(benchmark, batch.rows, scorer.columns.id, categories)
         fields = {**labels, **{name: batch.column(name) for name in by}}
