@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.batch.benchmarks import BENCHMARKS
@@ -217,6 +219,17 @@ def test_ui_vision_is_the_mean_of_three_files(run, tmp_path):
     assert entry["by"]["kind"]["spatial"]["n"] == 1935
     words = (folder / "element_grounding_basic.json", "--by", "category")
     assert evaluated(run, "ui-vision", *words)[1]["mean of 3 kinds"]["accuracy"] is None
+
+
+def test_shards_in_parquet_with_their_images(run, tmp_path):
+    for kind, count in {"basic": 3, "spatial": 4}.items():
+        rows = [{**row, "image": {"bytes": b"\x89PNG", "path": None}} for row in ui_vision(count, HIT)]
+        for shard, part in enumerate((rows[:2], rows[2:])):
+            path = tmp_path / f"element_grounding_{kind}-0000{shard}-of-00002.parquet"
+            pq.write_table(pa.Table.from_pylist(part), path)
+    entry, totals = evaluated(run, "ui-vision", tmp_path)
+    assert totals["mean of 3 kinds"]["cells"] == {"basic": {"correct": 3, "n": 3}, "spatial": {"correct": 4, "n": 4}}
+    assert entry["columns"]["image_size"] == "image_size"
 
 
 def test_mmbench_is_the_mean_of_basic_and_advanced(run, tmp_path):
