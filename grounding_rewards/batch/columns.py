@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grounding_rewards.batch.layouts import LAYOUTS, Layout, layout_of
+from grounding_rewards.batch.layouts import LAYOUTS, Layout, lacking, layout_of
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Table, require_column
 from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns
@@ -70,7 +70,12 @@ class ResolvedColumns:
 
 
 def resolve(
-    table: Table, columns: Columns, *, label_free: bool = False, box_format: BoxFormat | None = None
+    table: Table,
+    columns: Columns,
+    *,
+    label_free: bool = False,
+    box_format: BoxFormat | None = None,
+    layouts: Sequence[Layout] | None = None,
 ) -> ResolvedColumns:
     """Resolve the columns of a table that have no name yet.
 
@@ -79,17 +84,20 @@ def resolve(
         columns: those that options name.
         label_free: whether no target is needed.
         box_format: the declared format of boxes.
+        layouts: those of a benchmark that is named, one of which rows without a column of targets must have.
 
     Raises:
         TableError: a column is missing, or there are two for one thing; names the option to set.
     """
     there = frozenset(table.columns)
     named = _named(table, columns, label_free=label_free)
-    rows = _first_rows(table, named, there)
+    rows = _first_rows(table, named, there, layouts or LAYOUTS)
     try:
-        layout = layout_of(rows, there, box_format, named.target)
+        layout = layout_of(rows, there, box_format, named.target, layouts)
+        if layout is None and layouts and not named.target:
+            raise TableError(lacking(layouts, there))
         if layout is not None:
-            own = {field: name for field, name in layout.columns.items() if name in there}
+            own = {field: name for field, name in layout.columns.items() if has(table, name)}
             named = named.over({"target": layout.target, **own})
         asked = {role(field): name or None for field, name in vars(named).items() if field != "image"}
         taken = there.intersection(vars(named).values())  # a column named for one thing is no guess for another
@@ -124,14 +132,16 @@ def has(table: Table, name: str) -> bool:
     )
 
 
-def _first_rows(table: Table, named: Columns, there: frozenset[str]) -> Sequence[Mapping[str, Any]]:
+def _first_rows(
+    table: Table, named: Columns, there: frozenset[str], layouts: Sequence[Layout]
+) -> Sequence[Mapping[str, Any]]:
     """Return a row of nulls in every column, and the first rows where a guess, a field or a layout depends on them."""
     empty: dict[str, Any] = dict.fromkeys(table.columns)
     by_role = {role(field): name for field, name in vars(named).items() if field != "image"}
     named_fields = [column for column in vars(named).values() if column and column not in there]
     read = {*columns_read([*named_fields, *(each for name in by_role if not by_role[name] for each in GUESSED[name])])}
     read.update(
-        *(layout.fields for layout in LAYOUTS if layout.fields <= there and named.target in ("", layout.target))
+        *(layout.fields for layout in layouts if layout.fields <= there and named.target in ("", layout.target))
     )
     if not there & read:
         return [empty]

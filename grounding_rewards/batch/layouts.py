@@ -10,6 +10,7 @@ from typing import Any
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, TableError, TargetError
+from grounding_rewards.tables.base import value_at
 from grounding_rewards.targets.box_format import FOUR, BoxFormat
 
 Row = Mapping[str, Any]
@@ -32,6 +33,7 @@ class Layout:
         place: makes a target's place of a row.
         fits: False where the first rows show that it is another layout with the same fields.
         doubt: a question about the first rows, where they can be read in two ways; "" for none.
+        own_boxes: True where ``place`` is made for boxes in ``box_format`` alone: in another it is no such layout.
         more: further words of the note.
     """
 
@@ -44,6 +46,7 @@ class Layout:
     place: Callable[[Row], dict[str, Any]] = lambda row: {"bbox": _numbers(row, "bbox")}
     fits: Callable[[Sequence[Row]], bool] = lambda rows: True
     doubt: Callable[[Sequence[Row]], str] = lambda rows: ""
+    own_boxes: bool = False
     more: str = ""
 
     @property
@@ -61,13 +64,13 @@ class Layout:
             place = self.place(row)
         except TargetError as error:
             return error
-        return place if space is None or "refusal" in place else {**place, "space": str(space)}
+        return place if space is None or {"refusal", "space"} & {*place} else {**place, "space": str(space)}
 
     def note(self, box_format: BoxFormat | None, space: CoordSpace | None) -> str:
         """Return the note that says what the layout means; ``box_format`` and ``space`` as far as options name them."""
         boxes = FOUR[box_format or self.box_format].removeprefix("4 numbers ")
         where = _SPACES.get(space or self.space, f"the space {space or self.space}")
-        flag = "" if box_format else "; --box-format names another"
+        flag = "" if box_format or self.own_boxes else "; --box-format names another"
         return f"rows as in {self.name}: {self.target} is {boxes} in {where}{self.more}{flag}"
 
 
@@ -75,12 +78,17 @@ _SPACES = {CoordSpace.PIXEL: "pixels", CoordSpace.UNIT: "shares of the image, 0 
 
 
 def layout_of(
-    rows: Sequence[Row], columns: Collection[str], box_format: BoxFormat | None = None, target: str = ""
+    rows: Sequence[Row],
+    columns: Collection[str],
+    box_format: BoxFormat | None = None,
+    target: str = "",
+    layouts: Sequence[Layout] | None = None,
 ) -> Layout | None:
     """Return the layout that rows with these columns have; None for one that is not known.
 
     ``box_format`` is the declared format of boxes, and ``target`` the column of targets, "" where none is named: one
-    of another column has no layout, and the layout's own name does not say how its boxes are written.
+    of another column has no layout, and the layout's own name does not say how its boxes are written. ``layouts`` are
+    those to try, ``LAYOUTS`` without any.
 
     Raises:
         TableError: the rows can be read in two ways, and no format is declared; names the option that does.
@@ -89,11 +97,27 @@ def layout_of(
     >>> layout_of([{"bbox": [700, 60, 40, 30]}], columns).name
     'ScreenSpot'
     """
-    known = (each for each in LAYOUTS if target in ("", each.target) and each.fields <= {*columns})
-    layout = next((each for each in known if each.fits(rows)), None)
+    known = (each for each in layouts or LAYOUTS if target in ("", each.target) and each.fields <= {*columns})
+    layout = next(
+        (each for each in known if each.fits(rows) and (not each.own_boxes or box_format in (None, each.box_format))),
+        None,
+    )
     if layout is not None and box_format is None and (question := layout.doubt(rows)):
         raise TableError(question)
     return layout
+
+
+def lacking(layouts: Sequence[Layout], columns: Collection[str]) -> str:
+    """Return the error of rows that have none of some layouts: what they lack of the one that is nearest.
+
+    >>> lacking([OSWORLD_G], ["id", "box_coordinates"])
+    'rows are not as in OSWorld-G: no column box_type; --target-column names another target'
+    """
+    nearest = min(layouts, key=lambda each: len(each.fields - {*columns}))
+    lost = sorted(nearest.fields - {*columns})
+    names = f"no column{'s' if len(lost) > 1 else ''} {', '.join(lost)}"
+    why = names if lost else f"its boxes are {FOUR[nearest.box_format]} in {_SPACES[nearest.space]}"
+    return f"rows are not as in {nearest.name}: {why}; --target-column names another target"
 
 
 def _numbers(row: Row, name: str) -> Any:
@@ -146,6 +170,27 @@ def _osworld_place(row: Row) -> dict[str, Any]:
     return {kind: _numbers(row, "box_coordinates")}
 
 
+def _shares_or_pixels(row: Row) -> dict[str, Any]:
+    """Return a box that is in shares of the image where all its numbers lie in 0..1, else in pixels."""
+    box = _numbers(row, "bbox")
+    shares = all(type(each) not in (int, float) or 0 <= each <= 1 for each in box)
+    return {"bbox": box} if shares else {"bbox": box, "space": str(CoordSpace.PIXEL)}
+
+
+def _mmbench_place(row: Row) -> dict[str, Any]:
+    box = [0 if each == -1 else each for each in _numbers(row, "bbox")]
+    if any(type(each) in (int, float) and each < 0 for each in box):
+        raise TargetError(0, "bbox", row["bbox"], "numbers from 0, or -1 for an edge that lies at 0")
+    return _shares_or_pixels({"bbox": box})
+
+
+def _corners_in_any_order(row: Row) -> dict[str, Any]:
+    box = _numbers(row, "bbox")
+    if len(box) != 4 or any(type(each) not in (int, float) for each in box):
+        return {"bbox": box}  # the error of the target shows it
+    return {"bbox": [*map(min, box[:2], box[2:]), *map(max, box[:2], box[2:])]}
+
+
 _SCREENSPOT = frozenset(("bbox", "data_type", "data_source"))
 
 SCREENSPOT = Layout(
@@ -165,6 +210,27 @@ OSWORLD_G = Layout(
     {"image": "image_path", "id": "id"}, place=_osworld_place,
     more=", or a polygon's corners, or a refusal, as box_type says",
 )  # fmt: skip
+UI_VISION = Layout(
+    "UI-Vision", frozenset(("image_path", "image_size", "prompt_to_evaluate", "bbox")), "bbox", BoxFormat.XYXY,
+    CoordSpace.PIXEL, {"image": "image_path"}, place=_corners_in_any_order, own_boxes=True,
+    more=", its corners in any order",
+)  # fmt: skip
+MMBENCH_GUI = Layout(
+    "MMBench-GUI L2", frozenset(("image_path", "image_size", "bbox", "grounding_type", "app_name")), "bbox",
+    BoxFormat.XYXY, CoordSpace.UNIT, {"image": "image_path"}, place=_mmbench_place, own_boxes=True,
+    more=" (in pixels where not all 4 lie there; -1 is 0)",
+)  # fmt: skip
 
-LAYOUTS = (SCREENSPOT_PRO, SCREENSPOT, SCREENSPOT_HUB, OSWORLD_G)
+LAYOUTS = (SCREENSPOT_PRO, SCREENSPOT, SCREENSPOT_HUB, OSWORLD_G, UI_VISION, MMBENCH_GUI)
 """Layouts, in the order in which they are tried: copies of ScreenSpot-v2 in the form of Pro keep some of its fields."""
+
+SCREENSPOT_V2_HUB = Layout(
+    "ScreenSpot-v2 on the Hugging Face hub", SCREENSPOT_HUB.fields, "bbox", BoxFormat.XYXY, CoordSpace.UNIT,
+    {"image": "image"}, place=_shares_or_pixels, own_boxes=True, more=" (in pixels where not all 4 lie there)",
+)  # fmt: skip
+SHOWDOWN = Layout(
+    "Showdown-Clicks", frozenset(("id", "image", "instruction", "x1", "y1", "x2", "y2", "width", "height")),
+    "x1,y1,x2,y2", BoxFormat.XYXY, CoordSpace.PIXEL, {"image": "image", "image_size": "width,height", "id": "id"},
+    place=lambda row: {"bbox": value_at(row, "x1,y1,x2,y2")},
+)  # fmt: skip
+"""Layouts of benchmarks that are named: by their fields alone, rows could be others'."""

@@ -39,6 +39,7 @@ class TableScorer:
     ``box_format`` says how boxes are written, as of ``Targets.from_list``.
     ``image_files`` reads sizes that rows lack and conversions need from the images that rows name, by default in the
     folder of the table; None reads no images.
+    ``layouts`` are those of a benchmark that is named, as of ``resolve``.
     ``on_note`` takes which columns were guessed, ``on_warning`` what looks wrong with rows, ``diagnosis`` counts what
     was scored, batch by batch.
 
@@ -53,6 +54,7 @@ class TableScorer:
     image_files: ImageFiles | None = None
     resolved: ResolvedColumns | None = None
     images: RowImages | None = field(default=None, repr=False)
+    layouts: Sequence[Layout] | None = None
     on_note: Note = field(default=lambda text: None, repr=False, compare=False)
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
     diagnosis: Diagnosis | None = field(default=None, repr=False, compare=False)
@@ -69,7 +71,9 @@ class TableScorer:
         """
         if self.resolved is not None:
             return self
-        resolved = resolve(table, self.columns, label_free=self.recipe.label_free, box_format=self.box_format)
+        resolved = resolve(
+            table, self.columns, label_free=self.recipe.label_free, box_format=self.box_format, layouts=self.layouts
+        )
         layout, box_format, files = resolved.layout, self.box_format, self.image_files
         for text in (*([layout.note(box_format, self._named_space)] if layout else ()), *resolved.notes):
             self.on_note(text)
@@ -166,7 +170,7 @@ class TableScorer:
         if scored.scores.errors and self.images is not None:
             scored = self._sized(self.images, batch, inputs, scored)
         if self.bad_target == "raise" and scored.scores.errors:
-            raise self._bad_target(table, batch, *next(iter(scored.scores.errors.items())))
+            raise self.bad_target_error(table, batch, *next(iter(scored.scores.errors.items())))
         if self.diagnosis is not None:
             self.diagnosis.add(
                 self._with_sizes(self.diagnosis, batch, scored), place=lambda row: f"{table.path}, {batch.place(row)}"
@@ -304,7 +308,7 @@ class TableScorer:
         )  # fmt: skip
         return self.images.filled(batch, sizes, ready.targets.errors, self.recipe)[0]
 
-    def _bad_target(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
+    def bad_target_error(self, table: Table, batch: Batch, row: int, error: TargetError) -> TableError:
         """Return the error of one row's target, with the place of that row in the file."""
         name = value_at(batch.rows[row], self.columns.id)
         named = error.named(batch.number(row) if name is None else str(name))

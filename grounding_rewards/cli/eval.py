@@ -12,7 +12,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
-from grounding_rewards.cli import joining, options, terminal
+from grounding_rewards.cli import benchmarks, joining, options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.tables import Table
 
@@ -33,6 +33,7 @@ def evaluate_files(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     join: joining.Joining,
+    published: benchmarks.Published,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -45,13 +46,19 @@ def evaluate_files(
     Example: `grounding-rewards eval responses.jsonl --response-space thousandths --by ui_type`
 
     Answers in another file: `grounding-rewards eval annotations.json --predictions answers.jsonl --id sample_id`
+
+    A published benchmark, whose files are one evaluation: `grounding-rewards eval annotations/ --predictions
+    answers.jsonl --benchmark screenspot-pro --response-space pixel`
     """
-    join.check(files)
+    join.check(files[:1] if published.benchmark else files)
     scorer = TableScorer(
-        catalogue.recipe(recipe, **chosen), columns, bad_target, box_format, images, on_note=terminal.note_once(),
-        on_warning=terminal.warn,
+        catalogue.recipe(recipe, **published.options(recipe, chosen)), columns, bad_target, box_format, images,
+        on_note=terminal.note_once(), on_warning=terminal.warn,
     )  # fmt: skip
     fields = list(dict.fromkeys(by or ()))
+    if published.benchmark is not None:
+        benchmarks.run(published, files, split, join, scorer, fields, as_json=as_json)
+        return
     evaluations, runs = list[tuple[str, Evaluation]](), list[tuple[Table, TableScorer, Diagnosis, list[str]]]()
     for file in files:
         known = len(terminal.warnings())

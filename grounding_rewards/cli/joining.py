@@ -55,6 +55,13 @@ class Join:
         table = _matched(self, self.predictions, file, split, columns)
         return table, _named(columns, table)
 
+    def join(self, table: Table, columns: Columns) -> tuple[Table, Columns]:
+        """Join predictions, if any, to rows that are open; return both as ``open`` does."""
+        if self.predictions is None:
+            return table, columns
+        joined = _joined(self, table, open_rows(self.predictions), columns, unanswered=True)
+        return joined, _named(columns, joined)
+
 
 def rollouts(join: Join, paths: Sequence[Path], columns: Columns) -> tuple[RolloutTable | Sequence[Path], Columns]:
     """Return rollouts: the files of them, or the one file of annotations with its predictions; and the columns."""
@@ -93,6 +100,11 @@ def _matched(
     # A split that the annotations, one file, cannot have is that of the predictions.
     theirs = split if answers.is_dir() and not file.is_dir() else None
     annotations, predictions = open_rows(file, None if theirs else split), open_rows(answers, theirs)
+    return _joined(join, annotations, predictions, columns, unanswered=unanswered)
+
+
+def _joined(join: Join, annotations: Table, predictions: Table, columns: Columns, *, unanswered: bool) -> MatchedTable:
+    answers, file = predictions.path, annotations.path
     if not columns.response and not _has_responses(predictions) and _has_responses(annotations):
         raise RecipeError(
             f"--predictions: {answers} has no column of responses, and {file} has; name the annotations first, and the "

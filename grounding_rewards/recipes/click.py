@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast, get_args
 
 from grounding_rewards.actions import CLICKS
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, length, share, shown_with
+from grounding_rewards.recipes._shared import (
+    answering_space,
+    choice,
+    click_example,
+    dialect_named,
+    length,
+    share,
+    shown_with,
+)
 from grounding_rewards.scoring import REFUSAL, Exploit, Recipe, Source
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
+from grounding_rewards.verifiers.hit import PolygonRule
 
 
 @shown_with(response_space="pixel")
@@ -23,6 +33,7 @@ def click(
     point_share: float | None = None,
     dialect: str = "auto",
     refusal_words: str | Iterable[str] | None = None,
+    polygon: str = "inclusive",
 ) -> Recipe:
     """Hit and format, aware of refusals; ``grounding-rewards eval`` counts its ``acc``.
 
@@ -44,6 +55,8 @@ def click(
             written, are refusals. Your own dialect goes by ``module:attr`` or ``/path/file.py:attr``.
         refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
             "common" stands for those that models often use, such as "The element is not visible.".
+        polygon: border rule of polygons: ``"inclusive"``, ``"strict"`` (the border is outside) or ``"half_open"`` (left
+            and top edges in, right and bottom edges out, as OSWorld-G counts).
 
     Returns:
         A recipe with parts ``hit``, ``refusal``, ``outcome`` (the larger of the two) and ``format``, 0 <= total <= 1,
@@ -59,7 +72,8 @@ def click(
         point_radius = length("point_radius", point_radius)
     if point_share is not None:
         point_share = length("point_share", point_share)
-    hit = Hit(point_radius=point_radius, point_share=point_share, actions=CLICKS)
+    choice("polygon", polygon, get_args(PolygonRule))
+    hit = Hit(cast(PolygonRule, polygon), point_radius=point_radius, point_share=point_share, actions=CLICKS)
     outcome = best(hit=hit, refusal=CorrectRefusal())
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT

@@ -60,6 +60,19 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
     return _chained(path, splits[chosen], lambda file: open_table(file, tolerant=tolerant), chosen)
 
 
+def splits_of(path: Path) -> list[str]:
+    """Return the names of a directory's splits, as ``open_rows`` takes them; none of a file or a single saved split.
+
+    Raises:
+        TableError: there is nothing in the directory that can be read.
+    """
+    if not path.is_dir() or (path / _STATE).is_file():
+        return []
+    if (path / _SPLITS).is_file():
+        return [str(name) for name in _read_json(path / _SPLITS, "splits")]
+    return list(_by_split(path))
+
+
 def folder_of(path: Path) -> Path:
     """Return the folder in which relative paths of data start: that of the file; of a stream the current one."""
     return Path() if is_stream(path) else path if path.is_dir() else path.parent

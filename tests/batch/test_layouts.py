@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.layouts import LAYOUTS, OSWORLD_G, SCREENSPOT, layout_of
+from grounding_rewards.batch.layouts import (
+    LAYOUTS,
+    MMBENCH_GUI,
+    OSWORLD_G,
+    SCREENSPOT,
+    SCREENSPOT_V2_HUB,
+    SHOWDOWN,
+    layout_of,
+)
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TableError, TargetError
@@ -34,6 +42,19 @@ WORLD = {
     "box_type": "bbox", "box_coordinates": [1200.5, 310, 24.25, 30], "GUI_types": ["Button", "Icon"],
 }  # fmt: skip
 POLYGON = {**WORLD, "id": "A-1", "box_type": "polygon", "box_coordinates": [100, 100, 300, 100, 200, 300]}
+VISION = {
+    "image_path": "element_grounding/a.png", "image_size": [1920, 1080], "prompt_to_evaluate": "flip layer",
+    "bbox": [130.25, 0.0, 100.5, 36.0], "platform": "GIMP", "category": "Button", "element_type": "icon",
+}  # fmt: skip
+L2 = {
+    "index": 0, "image_path": "a.png", "instruction": "Opens the menu.", "bbox": [0.25, -1, 0.2625, 0.1402],
+    "image_size": [2560, 1440], "data_type": "icon", "platform": "os_windows", "app_name": "notes",
+    "grounding_type": "basic",
+}  # fmt: skip
+SHOW = {
+    "id": "0a", "image": "frames/A/1.webp", "instruction": "open", "x1": 60, "y1": 200.5, "x2": 180, "y2": 240,
+    "width": 1440, "height": 900,
+}  # fmt: skip
 REFUSAL = {**WORLD, "id": "A-2", "box_type": "refusal", "box_coordinates": [0, 0, 0, 0]}
 
 
@@ -71,6 +92,16 @@ def scored(tmp_path: Path, *rows: dict[str, Any], space: str = "pixel", **settin
             [1.0, 0.0, 1.0, 0.0, 1.0, 0.0],
             "rows as in OSWorld-G: box_coordinates is x y w h in pixels, or a polygon's corners, or a refusal, as "
             "box_type says; --box-format names another",
+        ),
+        (
+            [VISION] * 3, ["(100.5, 36)", "(100, 20)", "(130.25, 0)"], "pixel", [1.0, 0.0, 1.0],
+            "rows as in UI-Vision: bbox is x1 y1 x2 y2 in pixels, its corners in any order",
+        ),
+        (
+            [L2, L2, {**L2, "bbox": [640, -1, 700, 200]}], ["(640, 0)", "(640, 202)", "(700, 200)"], "pixel",
+            [1.0, 0.0, 1.0],
+            "rows as in MMBench-GUI L2: bbox is x1 y1 x2 y2 in shares of the image, 0 to 1 (in pixels where not all 4 "
+            "lie there; -1 is 0)",
         ),
     ],
 )  # fmt: skip
@@ -175,10 +206,37 @@ ONE = st.none() | st.booleans() | st.integers() | st.floats() | st.text("a1.-\n"
 ANY = ONE | st.lists(ONE | st.lists(ONE, max_size=3), max_size=5)
 
 
-@given(st.sampled_from(LAYOUTS), st.dictionaries(st.sampled_from(["bbox", "box_type", "box_coordinates"]), ANY))
+@given(
+    st.sampled_from([*LAYOUTS, SHOWDOWN, SCREENSPOT_V2_HUB]),
+    st.dictionaries(st.sampled_from(["bbox", "box_type", "box_coordinates"]), ANY),
+)
 def test_any_row_is_a_target_or_an_error_of_it(layout, row):
     assert isinstance(layout.wire(row, CoordSpace.PIXEL), dict | TargetError)
     layout_of([row], ["bbox", "data_type", "data_source", "file_name", "img_filename"], BoxFormat.XYWH)
+
+
+@pytest.mark.parametrize("row", [VISION, L2])
+def test_places_in_another_format_are_no_such_layout(row):
+    assert layout_of([row], [*row]) in LAYOUTS
+    assert layout_of([row], [*row], BoxFormat.XYXY) in LAYOUTS
+    assert layout_of([row], [*row], BoxFormat.XYWH) is None
+
+
+def test_layouts_of_benchmarks_that_must_be_named():
+    assert layout_of([SHOW], [*SHOW]) is None
+    assert layout_of([SHOW], [*SHOW], layouts=[SHOWDOWN]) is SHOWDOWN
+    assert SHOWDOWN.wire(SHOW, CoordSpace.PIXEL) == {"bbox": [60, 200.5, 180, 240], "space": "pixel"}
+    assert SCREENSPOT_V2_HUB.wire(HUB, CoordSpace.UNIT) == {"bbox": [0.5, 0.25, 0.6, 0.5], "space": "unit"}
+    pixels = SCREENSPOT_V2_HUB.wire({**HUB, "bbox": [0, 1, 30, 40]}, CoordSpace.UNIT)
+    assert pixels == {"bbox": [0, 1, 30, 40], "space": "pixel"}
+
+
+def test_numbers_that_mmbench_refuses():
+    error = MMBENCH_GUI.wire({**L2, "bbox": [0.5, -0.1, 0.6, 0.2]}, CoordSpace.UNIT)
+    assert str(error) == (
+        "target of row 0, field 'bbox': got [0.5, -0.1, 0.6, 0.2]; expected numbers from 0, or -1 for an edge that "
+        "lies at 0"
+    )
 
 
 def test_fields_of_layouts():

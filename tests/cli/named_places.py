@@ -38,6 +38,7 @@ class Case(NamedTuple):
 
 SAMPLES = [f"s{number:02d}" for number in range(24)]
 GELATO = ("--recipe", "gelato")
+OSWORLD = ("--benchmark", "osworld-g", "--response-space", "pixel", "--option", "target_space=unit")
 SCORE = ("score", "rows.jsonl", *GELATO, "--out", "out.jsonl")
 CONVERT = ("convert", "data.jsonl", "out.jsonl", "--for", "verl", "--target-space", "pixel")
 PICTURED = ("convert", "pictured.jsonl", "out.jsonl", "--for", "verl", "--target-space", "pixel")
@@ -94,6 +95,9 @@ CASES = {
     ("explain", "image_root"): [Case(("explain", "click", "--row", "0", "--file", *UNSIZED), "shots")],
     ("pool score", "image_root"): [
         Case(("pool", "score", *UNSIZED, "--recipe", "click", "--out", "scored", "--json"), "shots")
+    ],
+    ("eval", "categories"): [
+        Case(("eval", "rows.jsonl", *OSWORLD, "--categories", "PLACE"), "kinds.json", ".json"),
     ],
     ("eval", "recipe"): [Case(("eval", "rows.jsonl", "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
     ("explain", "name"): [Case(("explain", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],
@@ -254,6 +258,6 @@ CASES = {
 NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
-    "rule", "model", "id", "method", "item_response",
+    "rule", "model", "id", "method", "item_response", "benchmark_name",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.batch.test_layouts import HUB, POLYGON, PRO, REFUSAL, SPOT, WORLD
+from tests.batch.test_layouts import HUB, L2, POLYGON, PRO, REFUSAL, SPOT, WORLD
 from tests.cli.command import read_rows, write_rows
 from tests.cli.test_convert import png
 
@@ -53,6 +53,15 @@ def targets(out):
             ],
             "rows as in OSWorld-G: box_coordinates is x y w h in pixels, or a polygon's corners, or a refusal, as "
             "box_type says; --box-format names another",
+        ),
+        (
+            [L2, {**L2, "bbox": [640, -1, 700, 200]}],
+            [
+                {"bbox": [0.25, 0, 0.2625, 0.1402], "space": "unit", "image_size": [2560, 1440]},
+                {"bbox": [640, 0, 700, 200], "space": "pixel", "image_size": [2560, 1440]},
+            ],
+            "rows as in MMBench-GUI L2: bbox is x1 y1 x2 y2 in shares of the image, 0 to 1 (in pixels where not all 4 "
+            "lie there; -1 is 0)",
         ),
     ],
 )  # fmt: skip

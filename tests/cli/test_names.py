@@ -90,6 +90,7 @@ def files(tmp_path_factory) -> Path:
     for place in ("shot.png", "shots/shot.png"):
         image.new("RGB", (640, 480)).save(folder / place)
     (folder / "own.py").write_text(CODE)
+    (folder / "kinds.json").write_text(json.dumps({"classified": {"text_matching": [{"id": HIT["sample_id"]}]}}))
     write_rows(folder / "never.jsonl", *({**row, "acc": 0} for row in rollouts))
     shutil.copy(EXAMPLE, folder / "stages.json")
     _saved(folder / "saved", pa.Table.from_pylist([ROW]))

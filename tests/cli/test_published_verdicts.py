@@ -93,6 +93,44 @@ def test_rows_in_the_benchmarks_own_layout_have_the_same_verdicts(run, name, lay
     assert result.err.startswith(f"note: rows as in {'ScreenSpot-Pro' if layout is as_pro else 'OSWorld-G'}: ")
 
 
+@pytest.mark.parametrize("name", CORRECT)
+def test_benchmarks_by_name_have_the_published_figures(run, name):
+    correct, rows = CORRECT[name]
+    kind = next(kind for kind in ("osworld-g-refined", "osworld-g", "screenspot-pro") if name.startswith(kind))
+    kind = "osworld-g-refusal" if rows == 564 else kind
+    result = run("eval", FOLDER / name, "--benchmark", kind, "--response-space", space(name), "--json")
+    headline, *others = json.loads(result.out)[0]["benchmark"]["totals"]
+    assert (headline["correct"], headline["rows"], headline["missing"]) == (correct, rows, "")
+    assert headline["accuracy"] == correct / rows
+    assert [(each["n"], each["accuracy"]) for each in others] == {
+        1581: [], 510: [(510, None)], 564: [(510, 379 / 510)],
+    }[rows]  # fmt: skip
+
+
+def test_files_of_pro_and_answers_to_them_have_the_published_figure(run, tmp_path):
+    name, folder = "screenspot-pro-gta1-7b-2507.jsonl", tmp_path / "annotations"
+    folder.mkdir()
+    applications = dict[str, list[dict[str, object]]]()
+    for row in read_rows(FOLDER / name):
+        annotation = as_pro(row)
+        for gone in ("target", "prediction", "published_correct", "model_image_size"):
+            del annotation[gone]
+        applications.setdefault(f"{row['application']}_windows", []).append(annotation)
+    for application, rows in applications.items():
+        (folder / f"{application}.json").write_text(json.dumps(rows))
+    answers = [
+        {"id": row["sample_id"], "prediction": row["response"], "model_image_size": row["model_image_size"]}
+        for row in read_rows(FOLDER / name)
+    ]
+    words = ("--predictions", write_rows(tmp_path / "answers.jsonl", *answers), "--response-space", "model_pixel")
+    entry = json.loads(run("eval", folder, "--benchmark", "screenspot-pro", *words, "--json").out)[0]
+    assert len(applications) == 26
+    assert entry["benchmark"]["totals"][0]["accuracy"] == 786 / 1581
+    assert {kind: (part["correct"], part["n"]) for kind, part in entry["by"]["ui_type"].items()} == {
+        "text": (637, 977), "icon": (149, 604),
+    }  # fmt: skip
+
+
 def test_false_clicks_where_the_model_should_refuse(run):
     name = "osworld-g-gelato-30b-refusal.jsonl"
     found = json.loads(run("eval", FOLDER / name, "--response-space", "thousandths", "--json").out)[0]

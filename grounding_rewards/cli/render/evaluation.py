@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from grounding_rewards.batch.benchmarks.evaluation import Figure
 from grounding_rewards.checks.accuracy import Evaluation
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.terminal import printable
@@ -36,6 +37,19 @@ def evaluations(files: Evaluations, *, label_free: bool = False) -> None:
         console.print(_refusals(parts))
     for name in counts[0].by:
         console.print(_breakdown(name, parts, heads))
+
+
+def totals(title: str, figures: Sequence[Figure]) -> None:
+    """Print the totals of a benchmark, the headline first; "-" stands for a figure whose rows are not all there."""
+    heads = ["correct", "n", "of", "accuracy", "95 % interval"]
+    rows = [
+        [
+            each.name, str(each.correct), str(each.n), str(each.rows), percent(each.accuracy),
+            layout.interval(*each.interval) if each.interval and not each.missing else "-",
+        ]
+        for each in figures
+    ]  # fmt: skip
+    layout.console().print(layout.table(["total", *heads], rows=rows, figures=heads, title=title, wide=True))
 
 
 def _reasons(parts: Evaluations) -> Table:

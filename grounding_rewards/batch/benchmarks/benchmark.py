@@ -1,0 +1,112 @@
+"""A benchmark as data: its layouts, what names of its files say, its rule, groups and totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from grounding_rewards.batch.layouts import Layout, Row
+
+ALL_ROWS = "all rows"
+"""Name of the share of right rows among all rows."""
+
+
+@dataclass(frozen=True)
+class Total:
+    """A published figure of a benchmark: the share of right rows, or the plain mean of the shares of cells.
+
+    Attributes:
+        name: what tables call it.
+        rows: number of rows that it is published over.
+        group: name of the group whose cells it is the mean of; "" for a share of rows.
+        cells: number of rows of each cell, by its label.
+        refusals: whether rows that are to be refused count.
+    """
+
+    name: str
+    rows: int
+    group: str = ""
+    cells: Mapping[str, int] = field(default_factory=dict)
+    refusals: bool = True
+
+
+def mean_of(name: str, group: str, cells: Mapping[str, int]) -> Total:
+    """Return the total that is the plain mean of the shares of cells, each of which has that many rows.
+
+    >>> mean_of("Average", "grounding_type", {"basic": 1787, "advanced": 1807}).rows
+    3594
+    """
+    return Total(name, sum(cells.values()), group, cells)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A published benchmark.
+
+    Attributes:
+        name: the name of the option.
+        title: what texts call it.
+        layouts: layouts of its rows, in the order in which they are tried.
+        totals: its figures; the first is the headline.
+        groups: fields to break down by; several together make one group, such as ``platform x type``.
+        files: pattern of its files' stems, by which they are chosen in a folder; upper and lower case are alike.
+        named: pattern of stems whose named groups are fields that the name of a file says of all its rows.
+        fields: columns in which a field stands, the first that is there; without an entry the column of its name.
+        derived: a column, and the field's value for each of that column's, where no column holds the field.
+        options: options of the recipe ``click`` that make its rule the benchmark's.
+        negative_refuses: whether a point with both coordinates below 0 is a refusal, however it is written.
+        categories: name of the file beside the annotations that says the categories of each id; "" for none.
+        key: columns that tell samples apart where rows have no ``sample_id``.
+        repeated: number of rows that are the same as earlier ones in all of ``key``; None where it is not known.
+    """
+
+    name: str
+    title: str
+    layouts: tuple[Layout, ...]
+    totals: tuple[Total, ...]
+    groups: tuple[tuple[str, ...], ...] = ()
+    files: str = ".*"
+    named: str = ""
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    derived: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    negative_refuses: bool = False
+    categories: str = ""
+    key: tuple[str, ...] = ("id",)
+    repeated: int | None = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that groups, and what tells samples apart, may be read of."""
+        names = [column for group in self.groups for each in group for column in self.fields.get(each, (each,))]
+        return tuple(dict.fromkeys([*names, *(column for column, _ in self.derived.values()), "sample_id", *self.key]))
+
+    def label(self, row: Row, group: tuple[str, ...]) -> Any:
+        """Return the label of a row in a group; None where a field of it is not known.
+
+        >>> from grounding_rewards.batch.benchmarks import BENCHMARKS
+        >>> BENCHMARKS["screenspot"].label({"data_source": "ios", "data_type": "icon"}, ("platform", "type"))
+        'mobile / icon'
+        """
+        values = [self._value(row, each) for each in group]
+        if len(values) == 1:
+            return values[0]
+        return None if None in values else " / ".join(map(str, values))
+
+    def _value(self, row: Row, name: str) -> Any:
+        known = (row.get(column) for column in self.fields.get(name, (name,)))
+        value = next((each for each in known if each is not None), None)
+        if value is None and name in self.derived:
+            column, values = self.derived[name]
+            return values.get(str(row.get(column)))
+        return value
+
+
+def name_of(group: tuple[str, ...]) -> str:
+    """Return the name of a group.
+
+    >>> name_of(("platform", "type"))
+    'platform x type'
+    """
+    return " x ".join(group)

@@ -1,0 +1,116 @@
+"""Files of a benchmark as one table: chosen in a folder by their names, with what these say of all their rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.batch.benchmarks.benchmark import Benchmark
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import Batch, Note, Table
+from grounding_rewards.tables.files import schema_of, stem_of
+from grounding_rewards.tables.folders import ChainedTable, open_rows, splits_of
+
+_CATEGORIES = '{"classified": {"category": [{"id": "..."}]}}'
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTable:
+    """Rows of a file with further columns, ``labels``, whose values are the same in all rows."""
+
+    table: Table
+    labels: Mapping[str, str]
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.table.path
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns: those of the file, then the labels'."""
+        return tuple(dict.fromkeys([*self.table.columns, *self.labels]))
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the file; None where it has none."""
+        return schema_of(self.table)
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        own = None if columns is None else [each for each in columns if each not in self.labels]
+        for batch in self.table.batches(own, whole=whole, size=size):
+            yield replace(batch, rows=[{**row, **self.labels} for row in batch.rows])
+
+
+def open_benchmark(
+    benchmark: Benchmark, paths: Sequence[Path], split: str | None = None, note: Note = lambda text: None
+) -> Table:
+    """Open the files of a benchmark as one table.
+
+    Args:
+        benchmark: says which files of a folder are its own, and what their names say.
+        paths: files, and folders of them.
+        split: the one split of a folder to read; None for all that the benchmark consists of.
+        note: takes which files of a folder are left out.
+
+    Returns:
+        Their rows, file by file, with the fields that names of files say as columns.
+
+    Raises:
+        TableError: a file cannot be read, or a folder holds several splits and none of them is the benchmark's.
+    """
+    tables = [table for path in paths for table in _tables(benchmark, path, split, note)]
+    if len(tables) == 1:
+        return tables[0]
+    if len(paths) == 1:
+        return ChainedTable(paths[0], tables)
+    return ChainedTable(Path(os.path.commonpath([path.parent.absolute() for path in paths])), tables)
+
+
+def _tables(benchmark: Benchmark, path: Path, split: str | None, note: Note) -> Iterator[Table]:
+    there = [] if split is not None else splits_of(path)
+    own = [each for each in there if _is_own(benchmark, each)]
+    if own and (others := [each for each in there if each not in own]):
+        note(f"{path}: left out, for {benchmark.title} has no files of these names: {', '.join(others)}")
+    chosen: list[str | None] = [*own] or [split]
+    for name in chosen:
+        table = open_rows(path, name)
+        labels = _labels(benchmark, name or stem_of(path))
+        for part in table.tables if isinstance(table, ChainedTable) else [table]:
+            yield LabelledTable(part, labels) if labels else part
+
+
+def _is_own(benchmark: Benchmark, split: str) -> bool:
+    return re.fullmatch(benchmark.files, split.rpartition("/")[2], re.IGNORECASE) is not None
+
+
+def _labels(benchmark: Benchmark, stem: str) -> dict[str, str]:
+    match = re.search(benchmark.named, stem, re.IGNORECASE) if benchmark.named else None
+    return {name: value.lower() for name, value in match.groupdict().items()} if match else {}
+
+
+def read_categories(path: Path) -> dict[str, list[str]]:
+    """Return the categories of each id, several of one, from a file as OSWorld-G's classification_result.json.
+
+    Raises:
+        TableError: the file cannot be read, or has another form.
+    """
+    try:
+        classified = json.loads(path.read_text("utf-8"))["classified"]
+        pairs = [(str(each["id"]), name) for name, samples in classified.items() for each in samples]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        raise TableError(
+            f"{path}: is no file of categories ({type(error).__name__}: {error!s:.80}); expected {_CATEGORIES}"
+        ) from None
+    categories = dict[str, list[str]]()
+    for sample, name in pairs:
+        categories.setdefault(sample, []).append(name)
+    return categories

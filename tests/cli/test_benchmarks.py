@@ -1,0 +1,338 @@
+"""``eval --benchmark``: files in the exact shape of published benchmarks, and figures as these are published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from grounding_rewards.batch.benchmarks import BENCHMARKS
+from tests.cli.benchmark_files import BOX, HIT, MISS, as_json, mmbench, osworld, pro, screenspot, ui_vision
+from tests.cli.command import write_rows
+
+PIXEL = ("--response-space", "pixel")
+V1 = {
+    "mobile / text": 273, "mobile / icon": 229, "desktop / text": 194, "desktop / icon": 140, "web / text": 230,
+    "web / icon": 206,
+}  # fmt: skip
+V2 = {**V1, "mobile / text": 290, "mobile / icon": 211, "web / text": 234, "web / icon": 203}
+GROUPS = {
+    "Dev": (154, 145), "Creative": (198, 143), "CAD": (197, 64), "Scientific": (144, 110), "Office": (177, 53),
+    "OS": (107, 89),
+}  # fmt: skip
+
+
+def evaluated(run, name, *words):
+    """The one entry of an evaluation by the name of a benchmark, and its totals by name."""
+    result = run("eval", *words, "--benchmark", name, *PIXEL, "--json")
+    assert result.code == 0, result.err
+    (entry,) = json.loads(result.out)
+    return entry, {each["name"]: each for each in entry["benchmark"]["totals"]}
+
+
+def refused(run, *words):
+    """The error of a command that prints notes before it."""
+    result = run(*words)
+    assert (result.code, result.out) == (2, "")
+    return result.err.splitlines()[-1].removeprefix("error: ")
+
+
+def answered(rows, *right):
+    """Rows in which only those of some values of ``data_type`` are right."""
+    return [{**row, "prediction": row["prediction"] if row["data_type"] in right else MISS} for row in rows]
+
+
+class TestScreenSpot:
+    def test_the_headline_is_the_mean_of_six_cells(self, run, tmp_path):
+        files = screenspot(V1)
+        files["screenspot_mobile"] = answered(files["screenspot_mobile"], "text")
+        files["screenspot_web"] = answered(files["screenspot_web"])
+        entry, totals = evaluated(run, "screenspot", as_json(tmp_path / "annotations", files))
+        assert [*totals] == ["mean of 6 cells", "all rows"]
+        mean = totals["mean of 6 cells"]
+        assert (mean["accuracy"], mean["interval"], mean["missing"]) == (0.5, None, "")
+        assert mean["cells"]["mobile / icon"] == {"correct": 0, "n": 229}
+        assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (607, 1272)
+        assert totals["all rows"]["interval"] == pytest.approx([0.4498, 0.5047], abs=1e-4)
+        platforms = {name: (part["correct"], part["n"]) for name, part in entry["by"]["platform"].items()}
+        assert platforms == {"mobile": (273, 502), "web": (0, 436), "desktop": (334, 334)}
+
+    def test_v2_has_all_rows_first_and_the_platform_of_the_file(self, run, tmp_path):
+        files = screenspot(V2, version="_v2", source="shop")
+        files["screenspot_web_v2"][-1] = files["screenspot_web_v2"][-2]  # the row that is there twice
+        folder = as_json(tmp_path / "v2", {**files, "screenspot_web": []})
+        entry, totals = evaluated(run, "screenspot-v2", folder)
+        assert [*totals] == ["all rows", "mean of 6 cells"]
+        assert totals["all rows"]["accuracy"] == totals["mean of 6 cells"]["accuracy"] == 1.0
+        assert {name: part["n"] for name, part in entry["by"]["platform x type"].items()} == V2
+
+    def test_files_may_be_named_one_by_one(self, run, tmp_path):
+        folder = as_json(tmp_path / "v1", screenspot(V1))
+        _, totals = evaluated(run, "screenspot", *sorted(folder.iterdir()))
+        assert totals["mean of 6 cells"]["accuracy"] == 1.0
+
+    def test_a_missing_file_leaves_no_headline(self, run, tmp_path):
+        folder = as_json(tmp_path / "v1", screenspot(V1))
+        (folder / "screenspot_web.json").unlink()
+        entry, totals = evaluated(run, "screenspot", folder)
+        mean = totals["mean of 6 cells"]
+        assert (mean["accuracy"], mean["share"], mean["n"], mean["rows"]) == (None, 1.0, 836, 1272)
+        text = "ScreenSpot, mean of 6 cells and all rows: 436 of 1272 rows are missing, so no figure of the benchmark"
+        assert entry["warnings"] == [text]
+        assert entry["benchmark"]["notes"][0] == text
+        assert run("eval", folder, "--benchmark", "screenspot", *PIXEL, "--strict").code == 1
+        assert "mean of 6 cells       836   836   1272          -               -" in run(
+            "eval", folder, "--benchmark", "screenspot", *PIXEL
+        ).out  # fmt: skip
+
+    def test_rows_of_the_hub_have_their_platform_by_their_source(self, run, tmp_path):
+        row = {"file_name": "a.png", "bbox": [0.01, 0.02, 0.04, 0.05], "data_type": "icon", "image_size": [1000, 1000]}
+        sources = ("ios", "macos", "forum", "shop")
+        rows = [{**row, "data_source": each, "response": HIT} for each in sources]
+        file = write_rows(tmp_path / "test.jsonl", *rows)
+        entry, _ = evaluated(run, "screenspot", file)
+        assert {name: part["n"] for name, part in entry["by"]["platform"].items()} == {
+            "web": 2, "desktop": 1, "mobile": 1,
+        }  # fmt: skip
+        entry, _ = evaluated(run, "screenspot-v2", file)
+        assert entry["by"]["platform"]["(none)"]["n"] == 1  # shops are on all platforms there
+        pixels = write_rows(tmp_path / "pixels.jsonl", *({**each, "bbox": BOX} for each in rows))
+        assert evaluated(run, "screenspot-v2", pixels)[0]["correct"] == 4
+
+    def test_a_converted_copy_writes_corners(self, run, tmp_path):
+        row = {
+            "img_filename": "a.png", "bbox": BOX, "img_size": [1000, 1000], "ui_type": "icon", "platform": "desktop",
+            "group": "Dev", "data_type": "icon", "data_source": "windows", "response": "(39, 49)",
+        }  # fmt: skip
+        entry, _ = evaluated(run, "screenspot-v2", write_rows(tmp_path / "copy.jsonl", row, {**row, "response": MISS}))
+        assert (entry["correct"], entry["by"]["platform x type"]["desktop / icon"]["n"]) == (1, 2)
+
+
+class TestScreenSpotPro:
+    def test_groups_by_type_of_files_and_their_predictions(self, run, tmp_path):
+        rows = pro(GROUPS)
+        rows[0] = {**rows[0], "id": "inventor_windows_60", "bbox": [10, -1, 40, 50]}
+        answers = write_rows(
+            tmp_path / "answers.jsonl", *({"id": row["id"], "response": row.pop("prediction")} for row in rows)
+        )
+        folder = as_json(tmp_path / "annotations", {"word_macos": rows[:900], "inventor_windows": rows[900:]})
+        entry, totals = evaluated(run, "screenspot-pro", folder, "--predictions", answers)
+        assert entry["joined"]["annotations"] == 1581
+        assert (totals["all rows"]["correct"], totals["all rows"]["accuracy"]) == (977, 977 / 1581)
+        cells = {name: (part["correct"], part["n"]) for name, part in entry["by"]["group x ui_type"].items()}
+        assert (cells["CAD / text"], cells["CAD / icon"], len(cells)) == ((197, 197), (0, 64), 12)
+        assert [*entry["by"]] == ["group x ui_type", "group", "application", "platform", "ui_type"]
+
+    def test_each_sample_several_times_is_the_benchmark_too(self, run, tmp_path):
+        rows = pro(GROUPS)
+        file = write_rows(tmp_path / "twice.jsonl", *rows, *({**row, "prediction": HIT} for row in rows))
+        _, totals = evaluated(run, "screenspot-pro", file)
+        assert totals["all rows"]["accuracy"] == (977 + 1581) / 3162
+
+    @pytest.mark.parametrize(
+        ("change", "missing"),
+        [
+            (lambda rows: [*rows[:-2], *rows[:2]], "2 of 1581 rows are missing, and others come more than once"),
+            (lambda rows: [*rows, rows[0]], "1582 rows, which are not the benchmark's 1581, each as often"),
+            (lambda rows: rows[3:], "3 of 1581 rows are missing"),
+        ],
+    )
+    def test_other_rows_than_the_benchmarks_have_no_headline(self, run, tmp_path, change, missing):
+        file = write_rows(tmp_path / "rows.jsonl", *change(pro(GROUPS)))
+        _, totals = evaluated(run, "screenspot-pro", file)
+        assert (totals["all rows"]["accuracy"], totals["all rows"]["missing"]) == (None, missing)
+
+    def test_rollouts_with_targets_of_their_own(self, run, tmp_path):
+        row = {"sample_id": "a", "target": {"bbox": BOX}, "image_size": [1000, 1000], "ui_type": "text"}
+        file = write_rows(tmp_path / "rollouts.jsonl", {**row, "response": HIT}, {**row, "response": MISS})
+        entry, totals = evaluated(run, "screenspot-pro", file)
+        assert (totals["all rows"]["share"], entry["by"]["ui_type"]["text"]["n"]) == (0.5, 2)
+
+
+class TestOSWorldG:
+    def test_both_denominators_and_categories_beside_the_rows(self, run, tmp_path):
+        rows = osworld()
+        for place, answer in enumerate(("(-1, -1)", "(-5.5, -7)", "(-5, 7)", "refusal")):
+            rows[510 + place]["prediction"] = answer
+        categories = {"text_matching": [{"id": "ID-0"}, {"id": "ID-510"}], "refusal": [{"id": "ID-510"}]}
+        files = {"OSWorld-G": rows, "OSWorld-G_refined": rows[:1]}
+        folder = as_json(tmp_path / "benchmark", files)
+        (folder / "classification_result.json").write_text(json.dumps({"classified": categories, "unclassified": []}))
+        entry, totals = evaluated(run, "osworld-g", folder)
+        assert [*totals] == ["without refusals", "with refusals"]
+        assert (totals["without refusals"]["correct"], totals["without refusals"]["n"]) == (510, 510)
+        assert (totals["with refusals"]["correct"], totals["with refusals"]["n"]) == (513, 564)
+        counts = {name: (part["correct"], part["n"]) for name, part in entry["by"]["category"].items()}
+        assert counts == {"(none)": (511, 562), "text_matching": (2, 2), "refusal": (1, 1)}
+        assert entry["refusals"] == {"targets": 54, "correct": 3, "false_clicks": 51, "false_refusals": 0}
+        assert run("eval", folder, "--benchmark", "osworld-g", *PIXEL).err.splitlines()[0] == (
+            f"note: {folder}: left out, for OSWorld-G has no files of these names: OSWorld-G_refined, "
+            "classification_result"
+        )
+
+    def test_borders_of_boxes_are_in_and_right_and_bottom_edges_of_polygons_are_out(self, run, tmp_path):
+        answers = {"bbox": ("(40, 50)", "(10.5, 20)", "(10, 20)"), "polygon": ("(10, 30)", "(40, 30)", "(20, 50)")}
+        rows = osworld([kind for kind in answers for _ in range(3)])
+        for row, answer in zip(rows, [each for three in answers.values() for each in three], strict=True):
+            row["prediction"] = answer
+        file = write_rows(tmp_path / "rows.jsonl", *rows)
+        entry, _ = evaluated(run, "osworld-g", file, "--by", "box_type")
+        assert [(part["correct"], part["n"]) for part in entry["by"]["box_type"].values()] == [(2, 3), (1, 3)]
+        assert entry["recipe"] == {"name": "click", "polygon": "half_open", "response_space": "pixel"}
+        entry, _ = evaluated(run, "osworld-g", file, "--by", "box_type", "--option", "polygon=inclusive")
+        assert entry["by"]["box_type"]["polygon"]["correct"] == 3
+
+    def test_rows_without_refusals_have_the_figure_of_510(self, run, tmp_path):
+        file = write_rows(tmp_path / "rows.jsonl", *osworld()[:510])
+        entry, totals = evaluated(run, "osworld-g-refined", file)
+        assert (totals["without refusals"]["accuracy"], totals["with refusals"]["accuracy"]) == (1.0, None)
+        assert entry["warnings"] == []
+        result = run("eval", file, "--benchmark", "osworld-g-refusal", *PIXEL)
+        text = "OSWorld-G with refusals, with refusals: 54 of 564 rows are missing, so no figure of the benchmark"
+        assert f"warning: {text}\n" in result.err
+
+    def test_a_file_of_categories_that_is_named(self, run, tmp_path):
+        rows, named = write_rows(tmp_path / "rows.jsonl", *osworld()[:2]), tmp_path / "named.json"
+        named.write_text(json.dumps({"classified": {"text_matching": [{"id": "ID-1"}]}}))
+        words = ("--benchmark", "osworld-g", *PIXEL, "--categories", named)
+        entry, _ = evaluated(run, "osworld-g", rows, "--categories", named)
+        assert entry["by"]["category"]["text_matching"]["n"] == 1
+        named.write_text(json.dumps({"classified": {"text_matching": [{"id": "other"}]}}))
+        text = "no id of its rows is one of the categories' file (--categories)"
+        assert refused(run, "eval", rows, *words) == f"{rows}: {text}"
+        named.write_text("[]")
+        text = "is no file of categories (TypeError: list indices must be integers or slices, not str); expected "
+        assert refused(run, "eval", rows, *words).startswith(f"{named}: {text}")
+
+
+def test_ui_vision_is_the_mean_of_three_files(run, tmp_path):
+    basic = ui_vision(1772, HIT, [40.25, 50.0, 10.5, 20.0])  # corners the other way round
+    spatial = [*ui_vision(1934, MISS, [950.0, -1.7, 1000.5, 12.0]), *ui_vision(1, "(5, 6)", [5.0, 6.0, 5.0, 6.0])]
+    files = {"basic": basic, "functional": ui_vision(1772, HIT), "spatial": spatial}
+    folder = as_json(tmp_path / "ui", {f"element_grounding_{name}": rows for name, rows in files.items()})
+    entry, totals = evaluated(run, "ui-vision", folder)
+    assert totals["mean of 3 kinds"]["accuracy"] == pytest.approx((2 + 1 / 1935) / 3)
+    assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (3545, 5479)
+    assert entry["by"]["kind"]["spatial"]["n"] == 1935
+    words = (folder / "element_grounding_basic.json", "--by", "category")
+    assert evaluated(run, "ui-vision", *words)[1]["mean of 3 kinds"]["accuracy"] is None
+
+
+def test_shards_in_parquet_with_their_images(run, tmp_path):
+    for kind, count in {"basic": 3, "spatial": 4}.items():
+        rows = [{**row, "image": {"bytes": b"\x89PNG", "path": None}} for row in ui_vision(count, HIT)]
+        for shard, part in enumerate((rows[:2], rows[2:])):
+            path = tmp_path / f"element_grounding_{kind}-0000{shard}-of-00002.parquet"
+            pq.write_table(pa.Table.from_pylist(part), path)
+    entry, totals = evaluated(run, "ui-vision", tmp_path)
+    assert totals["mean of 3 kinds"]["cells"] == {"basic": {"correct": 3, "n": 3}, "spatial": {"correct": 4, "n": 4}}
+    assert entry["columns"]["image_size"] == "image_size"
+
+
+def test_mmbench_is_the_mean_of_basic_and_advanced(run, tmp_path):
+    pixels = [10, -1, 40, 50]
+    rows = [*mmbench(1787, "basic", "(12, 30)"), *mmbench(1806, "advanced", MISS)]
+    rows += [{**mmbench(1, "advanced", "(20, 0)", pixels)[0], "image_path": "pixels.png"}]
+    for place in range(13):
+        rows[place] = rows[20]  # rows that are there twice
+    entry, totals = evaluated(run, "mmbench-gui-l2", as_json(tmp_path / "l2", {"L2_annotations": rows}))
+    assert totals["Average"]["accuracy"] == pytest.approx((1 + 1 / 1807) / 2)
+    assert totals["all rows"]["accuracy"] == 1788 / 3594
+    assert entry["by"]["grounding_type x platform x data_type"]["basic / os_windows / icon"]["n"] == 1787
+
+
+def test_showdown_is_a_csv_file(run, tmp_path):
+    lines = ["id,image,instruction,x1,y1,x2,y2,width,height,prediction"]
+    lines += [
+        f'{place:08x},frames/A/{place}.webp,open it,10,20.5,40,50,1440,900,"({place}, 30)"' for place in range(557)
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    for words in ([tmp_path], [tmp_path / "data.csv"]):
+        entry, totals = evaluated(run, "showdown-clicks", *words)
+        assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (31, 557)
+        assert entry["columns"]["target"] == "x1,y1,x2,y2"
+
+
+class TestTargetsThatCannotBeRead:
+    ROWS = pro({"Dev": (3, 0)})
+
+    def test_their_rows_count_as_wrong_and_a_note_names_them(self, run, tmp_path):
+        beside = {**self.ROWS[1], "bbox": [1200, 10, 1300, 20]}
+        inverted = {**self.ROWS[2], "bbox": [40, 50, 10, 20]}
+        file = write_rows(tmp_path / "rows.jsonl", self.ROWS[0], beside, inverted)
+        entry, _ = evaluated(run, "screenspot-pro", file)
+        assert (entry["n"], entry["correct"], entry["not_valid"]) == (3, 1, 0)
+        note = entry["benchmark"]["notes"][1]
+        assert note == (
+            "2 places of targets cannot be read, so no answer hits them and their rows count as wrong: row 1 (line 2): "
+            "bbox [1200.0, 10.0, 1300.0, 20.0]; row 2 (line 3): bbox [40, 50, 10, 20]"
+        )
+        entry, _ = evaluated(run, "screenspot-pro", file, "--bad-target", "abstain")
+        assert (entry["n"], entry["not_valid"]) == (1, 2)
+
+    def test_all_rows_of_that_kind_are_an_error(self, run, tmp_path):
+        rows = [{**row, "bbox": [40, 50, 10, 20]} for row in self.ROWS]
+        text = refused(run, "eval", write_rows(tmp_path / "r.jsonl", *rows), "--benchmark", "screenspot-pro", *PIXEL)
+        assert "target of sample 'Dev_text_0', field 'bbox': got [40, 50, 10, 20]" in text
+
+    def test_a_missing_size_is_an_error(self, run, tmp_path):
+        file = write_rows(tmp_path / "rows.jsonl", *self.ROWS, {**self.ROWS[0], "img_size": None})
+        words = ("--benchmark", "screenspot-pro", "--response-space", "unit")
+        text = refused(run, "eval", file, *words)
+        assert "row 3 (line 4): target of sample 'Dev_text_0', field 'image_size': got nothing" in text
+
+    def test_a_recipe_that_judges_no_refusals(self, run, tmp_path):
+        file = write_rows(tmp_path / "rows.jsonl", *osworld(["bbox", "refusal"]))
+        words = ("--benchmark", "osworld-g", "--recipe", "gelato")
+        assert "--recipe names another, such as click" in refused(run, "eval", file, *words)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_file_that_lacks_columns_is_an_error_that_names_them(run, tmp_path, name):
+    file = write_rows(tmp_path / "rows.jsonl", {"bbox": BOX, "response": HIT, "instruction": "x", "id": "a"})
+    lacking = {
+        "screenspot": "ScreenSpot: no columns data_source, data_type, img_filename",
+        "screenspot-v2": "ScreenSpot-Pro: no columns img_filename, img_size, ui_type",
+        "screenspot-pro": "ScreenSpot-Pro: no columns img_filename, img_size, ui_type",
+        "ui-vision": "UI-Vision: no columns image_path, image_size, prompt_to_evaluate",
+        "mmbench-gui-l2": "MMBench-GUI L2: no columns app_name, grounding_type, image_path, image_size",
+        "showdown-clicks": "Showdown-Clicks: no columns height, image, width, x1, x2, y1, y2",
+    }.get(name, "OSWorld-G: no columns box_coordinates, box_type")
+    text = run.error("eval", file, "--benchmark", name, *PIXEL)
+    assert text == f"{file}: rows are not as in {lacking}; --target-column names another target"
+
+
+def test_boxes_that_are_no_shares_are_not_those_of_the_hub(run, tmp_path):
+    row = {"file_name": "a.png", "bbox": BOX, "data_type": "icon", "data_source": "ios", "response": HIT}
+    file = write_rows(tmp_path / "rows.jsonl", row)
+    assert run.error("eval", file, "--benchmark", "screenspot", *PIXEL) == (
+        f"{file}: rows are not as in ScreenSpot on the Hugging Face hub: its boxes are 4 numbers x1 y1 x2 y2 in shares "
+        "of the image, 0 to 1; --target-column names another target"
+    )
+
+
+def test_names_that_are_none_and_options_that_do_not_fit(run, tmp_path):
+    file = write_rows(tmp_path / "rows.jsonl", *TestTargetsThatCannotBeRead.ROWS)
+    text = run.error("eval", file, "--benchmark", "screenspot_pro", *PIXEL)
+    assert text.startswith("--benchmark: got 'screenspot_pro'; expected one of screenspot, screenspot-v2, ")
+    assert text.endswith("; did you mean 'screenspot-pro'?")
+    text = run.error("eval", file, "--categories", file, *PIXEL)
+    assert text == "--categories: got it without --benchmark, whose rows they are of"
+    text = run.error("eval", file, "--categories", file, "--benchmark", "screenspot-pro", *PIXEL)
+    assert text == "--categories: ScreenSpot-Pro has no categories in a file of their own"
+
+
+def test_another_recipe_judges_by_its_own_rule(run, tmp_path):
+    file = write_rows(tmp_path / "rows.jsonl", *osworld(["bbox", "polygon"]))
+    result = run("eval", file, "--benchmark", "osworld-g", "--recipe", "gelato", "--response-space", "pixel")
+    assert "note: gelato judges by its own rule, which may differ from that of OSWorld-G\n" in result.err
+
+
+def test_a_folder_of_other_files_is_as_without_a_benchmark(run, tmp_path: Path):
+    folder = as_json(tmp_path / "answers", {"model_a": TestTargetsThatCannotBeRead.ROWS, "model_b": []})
+    text = run.error("eval", folder, "--benchmark", "screenspot-pro", *PIXEL)
+    assert text == f"{folder}: holds several splits; name one: --split model_a or model_b"
+    assert evaluated(run, "screenspot-pro", folder, "--split", "model_a")[0]["n"] == 3
