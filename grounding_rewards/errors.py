@@ -172,3 +172,13 @@ def short_repr(thing: Any, limit: int = 80) -> str:
     except Exception:  # a repr is third-party code, and a whole number of 5,000 digits has none
         return f"a {type(thing).__name__} that cannot be printed"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def in_one_line(error: BaseException, named: bool = False) -> str:
+    """Return the text of an error in one line of at most 300 characters, after its name if asked or without a text.
+
+    >>> in_one_line(ValueError("one   two")), in_one_line(ValueError("one"), named=True), in_one_line(StopIteration())
+    ('one two', 'ValueError: one', 'StopIteration')
+    """
+    name, text = type(error).__name__, " ".join(str(error).split())[:300]
+    return f"{name}: {text}" if named and text else text or name

@@ -6,8 +6,9 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grounding_rewards.converting.prompts import IMAGE, Message
+from grounding_rewards.converting.prompts import Message
 from grounding_rewards.coords.image_header import image_format
+from grounding_rewards.engines.messages import with_images
 from grounding_rewards.engines.protocol import Answer
 from grounding_rewards.errors import ConvertError
 
@@ -31,26 +32,10 @@ def chat_messages(messages: Sequence[Message], images: Sequence[bytes]) -> list[
      {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'data:image/gif;base64,R0lGODlh'}},
                                   {'type': 'text', 'text': 'Save'}]}]
     """
-    named = sum(message.text.count(IMAGE) for message in messages)
-    if named != len(images):
-        raise ConvertError(f"the prompt names {named} images by {IMAGE}; got {len(images)}, expected one for each")
-    urls = iter([_data_url(data, number) for number, data in enumerate(images, 1)])
-    wire = []
     for message in messages:
-        first, *rest = message.text.split(IMAGE)
-        content: Any = first
-        if rest:
-            parts = [_text(first)]
-            for text in rest:
-                parts += [{"type": "image_url", "image_url": {"url": next(urls)}}, _text(text)]
-            content = [part for part in parts if part.get("text") != ""]
         _check_text(message.text)
-        wire.append({"role": message.role, "content": content, **message.further})
-    return wire
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
+    urls = [_data_url(data, number) for number, data in enumerate(images, 1)]
+    return with_images(messages, [{"type": "image_url", "image_url": {"url": url}} for url in urls])
 
 
 def _check_text(text: str) -> None:

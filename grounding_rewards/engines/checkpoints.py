@@ -10,10 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.coords.resizing import Resizing, model_image_size
-from grounding_rewards.errors import EngineError
-
-_PIPELINES = {"qwen2_vl": "qwen2_vl", "qwen2_5_vl": "qwen2_5_vl", "qwen3_vl": "qwen3_vl", "qwen3_vl_moe": "qwen3_vl"}
+from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.engines.images import resizing_by
+from grounding_rewards.errors import EngineError, in_one_line
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def loaded(name: str, dtype: str, device: str) -> Checkpoint:
         context=getattr(config.get_text_config(), "max_position_embeddings", None) or float("inf"),
         ends=ends,
         patch=getattr(images, "patch_size", None),
-        resizing=resizing_of(config.model_type, images) if sees else None,
+        resizing=resizing_by(images.to_dict()) if images is not None else None,
     )
 
 
@@ -93,23 +92,6 @@ def _ends(*tokens: int | Sequence[int] | None) -> tuple[int, ...]:
     """Return all tokens that end a response."""
     lists = [[each] if isinstance(each, int) else each or [] for each in tokens]
     return tuple(dict.fromkeys(token for each in lists for token in each))
-
-
-def resizing_of(kind: str, images: Any) -> Resizing | None:
-    """Return the way of images into a model, where its processor is one that we know.
-
-    Args:
-        kind: the ``model_type`` of a checkpoint's config.
-        images: its image processor.
-    """
-    pipeline, size = _PIPELINES.get(kind), getattr(images, "size", None)
-    least, most = getattr(size, "shortest_edge", None), getattr(size, "longest_edge", None)
-    if not pipeline or not least or not most:
-        return None
-    step = model_image_size(1, 1, pipeline, 1, 1)[0]
-    if images.patch_size * images.merge_size != step:
-        return None
-    return Resizing(pipeline, min_pixels=int(least), max_pixels=int(most))
 
 
 def package(name: str) -> Any:
@@ -211,13 +193,3 @@ def out_of_memory(error: Exception) -> bool:
     text = str(error).lower()
     short = any(sign in text for sign in ("out of memory", "not enough memory", "can't allocate memory"))
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and short)
-
-
-def in_one_line(error: BaseException, named: bool = False) -> str:
-    """Return the text of an error in one line of at most 300 characters, after its name if asked or without a text.
-
-    >>> in_one_line(ValueError("one   two")), in_one_line(ValueError("one"), named=True), in_one_line(StopIteration())
-    ('one two', 'ValueError: one', 'StopIteration')
-    """
-    name, text = type(error).__name__, " ".join(str(error).split())[:300]
-    return f"{name}: {text}" if named and text else text or name

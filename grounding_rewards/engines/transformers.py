@@ -10,11 +10,12 @@ from io import BytesIO
 from itertools import accumulate
 from typing import Any
 
-from grounding_rewards.converting.prompts import IMAGE, Message
+from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.coords.resizing import Size
-from grounding_rewards.engines.checkpoints import emptied, in_one_line, loaded, out_of_memory, package
+from grounding_rewards.engines.checkpoints import emptied, loaded, out_of_memory, package
+from grounding_rewards.engines.messages import with_images
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
-from grounding_rewards.errors import EngineError, short_repr
+from grounding_rewards.errors import ConvertError, EngineError, in_one_line, short_repr
 
 _DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -166,7 +167,7 @@ class _Loaded:
         """Return the tensors of prompts and images, one row a request."""
         for request in requests:
             self._check(request)
-        talks = [[self._message(message) for message in request.messages] for request in requests]
+        talks = [self._talk(request) for request in requests]
         texts = self.own.processor.apply_chat_template(talks, tokenize=False, add_generation_prompt=True)
         options: dict[str, Any] = {"padding": True, "return_tensors": "pt", "add_special_tokens": False}
         if self.own.sees:
@@ -183,24 +184,19 @@ class _Loaded:
         return values.to(self.own.device, kind)
 
     def _check(self, request: Request) -> None:
-        named, images = sum(message.text.count(IMAGE) for message in request.messages), len(request.images)
-        if named != images:
-            raise _Refused(f"the prompt names {named} images by {IMAGE}; there are {images}")
-        if images and not self.own.sees:
+        if request.images and not self.own.sees:
             raise _Refused(f"has images, which {self.name}, a text model, does not see")
         own = getattr(self.own.processor, "image_token", None)
         if own and any(own in message.text for message in request.messages):
             raise _Refused(f"the prompt's text holds {own}, the model's own sign for an image; write {IMAGE}")
 
-    def _message(self, message: Message) -> dict[str, Any]:
-        """Return a message as chat templates read it: those of vision models take parts, the others a text."""
-        if not self.own.sees:
-            return message.as_field()
-        parts = list[dict[str, str]]()
-        for number, text in enumerate(message.text.split(IMAGE)):
-            parts += [{"type": "image"}] if number else []
-            parts += [{"type": "text", "text": text}] if text else []
-        return {**message.as_field(), "content": parts}
+    def _talk(self, request: Request) -> list[dict[str, Any]]:
+        """Return messages as chat templates read them: those of vision models take parts, the others texts."""
+        talk = with_images(request.messages, [{"type": "image"}] * len(request.images))
+        for message in talk if self.own.sees else ():
+            if isinstance(text := message["content"], str):
+                message["content"] = [{"type": "text", "text": text}] if text else []
+        return talk
 
     def _tokens(self, requests: Sequence[Request], inputs: Any, limit: int) -> list[list[int]]:
         """Return the tokens of each response, padded on the right."""
@@ -280,4 +276,8 @@ def _problem(name: str, error: Exception) -> str:
         return f"out of memory with one response: {in_one_line(error)}"
     if "CUDA error" in str(error) or type(error).__name__ == "AcceleratorError":
         raise EngineError(f"{name}: the device answers no more: {in_one_line(error)}") from error
-    return str(error) if isinstance(error, _Refused) else f"transformers raised {in_one_line(error, named=True)}"
+    return (
+        str(error)
+        if isinstance(error, _Refused | ConvertError)
+        else f"transformers raised {in_one_line(error, named=True)}"
+    )

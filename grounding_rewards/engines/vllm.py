@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
-from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.engines.images import resizing_by
+from grounding_rewards.engines.messages import with_images
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
-from grounding_rewards.errors import EngineError
+from grounding_rewards.errors import EngineError, in_one_line
 
 _SEEDS = 2**63
-_PIPELINES = {28: "qwen2_5_vl", 32: "qwen3_vl"}
-"""By patch size x merge size of the one image processor that both families have."""
 
 
 @dataclass(frozen=True)
@@ -93,16 +92,19 @@ of vllm.LLM
                 "with a GPU"
             ) from error
         except Exception as error:
-            raise EngineError(f"vllm is installed and cannot be imported ({_line(error)}); see its guide") from error
+            raise EngineError(
+                f"vllm is installed and cannot be imported ({in_one_line(error, named=True)}); see its guide"
+            ) from error
         if not hasattr(LLM, "enqueue_chat"):
             raise EngineError("the engine vllm needs vllm 0.24 or newer: pip install -U 'grounding-rewards[vllm]'")
         resizing = self._resizing()
         try:
             return resizing, LLM(**self._arguments(resizing))
         except Exception as error:
+            why = in_one_line(error, named=True)
             raise EngineError(
-                f"vllm cannot load {self.model} ({_line(error)}); its log above has the cause. Where memory is short, "
-                "lower max_model_len, or raise tensor_parallel_size; where another process has some of it, lower "
+                f"vllm cannot load {self.model} ({why}); its log above has the cause. Where memory is short, lower "
+                "max_model_len, or raise tensor_parallel_size; where another process has some of it, lower "
                 "gpu_memory_utilization"
             ) from error
 
@@ -156,23 +158,6 @@ def _settings(model: str, revision: str | None) -> dict[str, Any]:
     return settings
 
 
-def resizing_by(settings: Mapping[str, Any]) -> Resizing | None:
-    """Return the resizing by an image processor of Qwen's; None for others, and where its settings are not all there.
-
-    >>> size = {"shortest_edge": 65536, "longest_edge": 16777216}
-    >>> kind = {"image_processor_type": "Qwen2VLImageProcessorFast", "patch_size": 16, "merge_size": 2}
-    >>> resizing = resizing_by({**kind, "size": size})
-    >>> resizing.model, resizing.min_pixels, resizing.max_pixels
-    ('qwen3_vl', 65536, 16777216)
-    """
-    size = settings.get("size") or {}
-    least = settings.get("min_pixels") or size.get("shortest_edge")
-    most = settings.get("max_pixels") or size.get("longest_edge")
-    pipeline = _PIPELINES.get(settings.get("patch_size", 0) * settings.get("merge_size", 0))
-    qwens = str(settings.get("image_processor_type")).startswith("Qwen2VLImageProcessor")
-    return Resizing(pipeline, least, most) if qwens and pipeline and least and most else None
-
-
 class _Running:
     """Loaded model."""
 
@@ -216,7 +201,7 @@ class _Running:
                     f"{self.model} has no chat template; save one with its tokenizer, or name a file of one by "
                     'more, such as {"chat_template": "template.jinja"}'
                 ) from error
-            return _line(error)
+            return in_one_line(error, named=True)
         return ""
 
     def _completed(self, asked: int) -> list[Any]:
@@ -230,9 +215,10 @@ class _Running:
         return outputs
 
     def _died(self, error: Exception) -> EngineError:
+        why = in_one_line(error, named=True)
         return EngineError(
-            f"vllm ended while it ran {self.model} ({_line(error)}); its log above has the cause. Where memory was "
-            "short, lower gpu_memory_utilization, max_model_len or max_pixels"
+            f"vllm ended while it ran {self.model} ({why}); its log above has the cause. Where memory was short, lower "
+            "gpu_memory_utilization, max_model_len or max_pixels"
         )
 
 
@@ -240,28 +226,11 @@ def _conversation(request: Request) -> list[dict[str, Any]]:
     """Return the messages of a request as vLLM reads them, with the images in place of ``<image>``."""
     from PIL import Image
 
-    named = sum(message.text.count(IMAGE) for message in request.messages)
-    if named != len(request.images):
-        raise ValueError(f"the prompt names {named} images by {IMAGE}; there are {len(request.images)}")
     # as pixels: a data URL would be decoded again for each response
-    images = iter([Image.open(BytesIO(file)).convert("RGB") for file in request.images])
-    return [
-        # vLLM changes the tool calls that it gets
-        {"role": message.role, "content": _content(message.text, images), **deepcopy(dict(message.further))}
-        for message in request.messages
-    ]
-
-
-def _content(text: str, images: Iterator[Any]) -> str | list[dict[str, Any]]:
-    if IMAGE not in text:
-        return text
-    parts: list[dict[str, Any]] = []
-    for index, piece in enumerate(text.split(IMAGE)):
-        if index:
-            parts.append({"type": "image_pil", "image_pil": next(images)})
-        if piece:
-            parts.append({"type": "text", "text": piece})
-    return parts
+    images = [Image.open(BytesIO(file)).convert("RGB") for file in request.images]
+    # vLLM changes the tool calls that it gets
+    messages = [replace(message, further=deepcopy(dict(message.further))) for message in request.messages]
+    return with_images(messages, [{"type": "image_pil", "image_pil": image} for image in images])
 
 
 def _reply(outputs: Sequence[Any]) -> Reply:
@@ -274,8 +243,3 @@ def _answer(completion: Any) -> Answer:
     if completion.finish_reason in ("abort", "error"):
         return Answer(None, problem=f"vLLM gave it up (finish_reason {completion.finish_reason})")
     return Answer(completion.text, len(completion.token_ids), completion.finish_reason == "length")
-
-
-def _line(error: Exception) -> str:
-    """Return an error as one line of text."""
-    return f"{type(error).__name__}: {' '.join(str(error).split()):.300}"

@@ -129,7 +129,7 @@ def test_what_is_refused_has_a_problem_and_the_others_their_responses(fake: Fake
         "seed: got -1; vLLM takes 0 to 2**63 - 1",
         "seed: got 9223372036854775808; vLLM takes 0 to 2**63 - 1",
         "ValueError: temperature must be in [0, 2], got 2.5.",
-        "ValueError: the prompt names 1 images by <image>; there are 0",
+        "ConvertError: the prompt names 1 images by <image>; there are 0",
     ]
     assert problems[6].startswith("UnidentifiedImageError: cannot identify image file")
     assert problems[7:] == ["vLLM gave it up (finish_reason error)", "vLLM gave it up (finish_reason abort)", ""]

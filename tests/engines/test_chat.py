@@ -65,8 +65,8 @@ def test_no_text_and_no_image_is_lost(texts):
 @pytest.mark.parametrize(
     ("text", "images", "problem"),
     [
-        ("<image>a<image>", [GIF], "the prompt names 2 images by <image>; got 1, expected one for each"),
-        ("a", [GIF], "the prompt names 0 images by <image>; got 1, expected one for each"),
+        ("<image>a<image>", [GIF], "the prompt names 2 images by <image>; there are 1"),
+        ("a", [GIF], "the prompt names 0 images by <image>; there are 1"),
         ("<image>", [b"root:x:0"], r"image 1: got 8 bytes b'root:x:0'; expected a PNG, JPEG or WebP file"),
         ("a\ud800", [], r"the prompt has half a surrogate pair at character 1: 'a\\ud800'"),
     ],

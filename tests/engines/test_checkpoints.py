@@ -7,7 +7,7 @@ import pytest
 
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import engine
-from grounding_rewards.engines.checkpoints import resizing_of
+from grounding_rewards.engines.images import resizing_by
 from grounding_rewards.engines.transformers import Transformers
 from grounding_rewards.errors import EngineError
 from tests.engines import tiny, tiny_text
@@ -118,13 +118,11 @@ def test_the_way_of_images_is_read_from_processors_whose_patches_are_the_models(
 
     qwen2 = Qwen2VLImageProcessorPil(min_pixels=50176, max_pixels=1003520)
     qwen3 = Qwen2VLImageProcessorPil(patch_size=16, min_pixels=65536, max_pixels=2097152)
-    assert resizing_of("qwen2_5_vl", qwen2) == Resizing("qwen2_5_vl", min_pixels=50176, max_pixels=1003520)
-    assert resizing_of("qwen2_vl", qwen2) == Resizing("qwen2_vl", min_pixels=50176, max_pixels=1003520)
-    assert resizing_of("qwen3_vl", qwen3) == Resizing("qwen3_vl", min_pixels=65536, max_pixels=2097152)
-    assert resizing_of("qwen3_vl_moe", qwen3) == Resizing("qwen3_vl", min_pixels=65536, max_pixels=2097152)
-    assert resizing_of("qwen3_vl", qwen2) is None
-    assert resizing_of("llava", qwen2) is None
-    assert resizing_of("qwen3_vl", object()) is None
+    assert resizing_by(qwen2.to_dict()) == Resizing("qwen2_5_vl", min_pixels=50176, max_pixels=1003520)
+    assert resizing_by(qwen3.to_dict()) == Resizing("qwen3_vl", min_pixels=65536, max_pixels=2097152)
+    assert resizing_by({**qwen3.to_dict(), "patch_size": 8}) is None
+    assert resizing_by({**qwen3.to_dict(), "image_processor_type": "CLIPImageProcessor"}) is None
+    assert resizing_by({}) is None
 
 
 def test_that_way_is_the_processors_own_and_the_demos_has_none(tmp_path):
@@ -133,7 +131,7 @@ def test_that_way_is_the_processors_own_and_the_demos_has_none(tmp_path):
 
     images = Qwen2VLImageProcessorPil(patch_size=16, min_pixels=65536, max_pixels=2097152)
     grid = images(images=[Image.new("RGB", (1919, 1083))], return_tensors="np")["image_grid_thw"][0].tolist()
-    sizes, _ = resizing_of("qwen3_vl", images).sizes([(1919, 1083)])
+    sizes, _ = resizing_by(images.to_dict()).sizes([(1919, 1083)])
     assert sizes.tolist() == [[grid[2] * 16, grid[1] * 16]] == [[1920.0, 1088.0]]
     tiny.register()
     with engine("transformers", model=str(tiny.saved(tmp_path)), device="cpu").start() as running:
