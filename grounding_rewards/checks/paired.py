@@ -143,7 +143,7 @@ class Comparison:
         texts = []
         for file, names in zip(files, (self.only_first, self.only_second), strict=True):
             if names:
-                texts.append(f"{len(names)} samples are in {file} alone, such as {_some(names)}: they are left out")
+                texts.append(f"samples that {file} alone has, which are left out: {len(names)}, such as {_some(names)}")
         if self.differing:
             texts.append(
                 f"{len(self.differing)} of {self.pairs.n} samples have another target in {files[1]} than in {files[0]},"

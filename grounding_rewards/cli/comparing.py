@@ -14,6 +14,7 @@ from grounding_rewards.checks.paired import Comparison
 from grounding_rewards.checks.single_answers import SingleAnswers
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import comparison as render
+from grounding_rewards.errors import RecipeError
 
 Paired = Annotated[
     bool,
@@ -30,7 +31,20 @@ Consensus = Annotated[
         help="Judge one answer a sample: the middle of the region in which most of its rollouts agree (GUI-RC).",
     ),
 ]
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the bootstrap of --paired. Default: 0.")
+]
 Evaluations = Sequence[tuple[str, Evaluation]]
+
+
+def check(seed: int | None, *, paired: bool) -> None:
+    """Check that a seed is one of a comparison.
+
+    Raises:
+        RecipeError: nothing is drawn.
+    """
+    if seed is not None and not paired:
+        raise RecipeError("--seed: got it without --paired, whose bootstrap it is the seed of")
 
 
 def compare(files: Evaluations, first: Answers, second: Answers, seed: int) -> Comparison:

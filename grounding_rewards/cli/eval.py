@@ -35,7 +35,7 @@ def evaluate_files(
     join: joining.Joining,
     paired: comparing.Paired = False,
     consensus: comparing.Consensus = False,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the bootstrap of --paired.")] = 0,
+    seed: comparing.Seed = None,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -52,6 +52,7 @@ def evaluate_files(
     Two models, each with a space of its own: `grounding-rewards eval a.jsonl b.jsonl --paired --response-space
     pixel,thousandths`
     """
+    comparing.check(seed, paired=paired)
     inputs = join.inputs(files, paired=paired)
     recipes = [catalogue.recipe(recipe, **own) for own in options.of_each(chosen, len(inputs))]
     label_free, note = recipes[0].label_free, terminal.note_once()
@@ -68,17 +69,17 @@ def evaluate_files(
         answers = Answers(own_scorer, table, fields, paired=paired, consensus=consensus)
         evaluations.append((name, _evaluate(answers)))
         runs.append((answers, diagnosis, terminal.warnings()[known:]))
-    compared = comparing.compare(evaluations, runs[0][0], runs[-1][0], seed) if paired else None
+    compared = comparing.compare(evaluations, runs[0][0], runs[-1][0], seed or 0) if paired else None
     if not as_json:
         show.evaluations(evaluations, label_free=label_free)
         comparing.show(evaluations, [answers.singles for answers, *_ in runs], compared)
         if label_free:
             terminal.note(options.unlabelled(recipes[0]))
     further = list[dict[str, Any]]()
-    for answers, diagnosis, earlier in runs:
+    for (name, _), (answers, diagnosis, earlier) in zip(evaluations, runs, strict=True):
         known, scorer = len(terminal.warnings()), answers.scorer
         joining.repeated(answers.table)
-        findings = terminal.report(diagnosis.findings(), str(answers.table.path) if len(inputs) > 1 else "")
+        findings = terminal.report(diagnosis.findings(), name if len(inputs) > 1 else "")
         read = {"columns": scorer.used(answers.table), **joining.counts(answers.table)}
         further.append({**read, "warnings": [*earlier, *terminal.warnings()[known:]], "findings": findings})
     about = comparing.report(compared, [name for name, _ in evaluations])

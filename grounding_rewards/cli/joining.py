@@ -129,9 +129,11 @@ def _matched(
         require_column(predictions, columns.response, "--response-column")
     own = columns_read([columns.response, columns.model_image_size, columns.token_length])
     predicted = PREDICTED | {*own}
+    called = f"{answers}: " if len(join.every) > 1 else ""
     return matched(
         annotations, predictions, join.id, predicted=predicted - {columns.target, columns.image_size},
-        unanswered=unanswered, note=terminal.note, warn=terminal.warn,
+        unanswered=unanswered, note=lambda text: terminal.note(called + text),
+        warn=lambda text: terminal.warn(called + text),
     )  # fmt: skip
 
 

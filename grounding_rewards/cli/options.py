@@ -178,8 +178,10 @@ def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
         values = str(chosen.get(name, "")).split(",")
         if len(values) > 1:
             if len(values) != files:
-                flag = name.replace("_", "-")
-                raise RecipeError(f"--{flag}: got {len(values)} values for {files} files; expected one, or one a file")
+                raise RecipeError(
+                    f"--{name.replace('_', '-')}: got {len(values)} values, {chosen[name]:.80}; expected one, or one "
+                    f"for each file ({files})"
+                )
             for own, value in zip(each, values, strict=True):
                 own[name] = value
     return each

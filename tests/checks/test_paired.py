@@ -32,7 +32,7 @@ def test_samples_are_matched_by_name_in_any_order():
     result = compare(first, second)
     assert (result.pairs.n, result.pairs.only_first, result.pairs.only_second) == (3, 0, 1)
     assert (result.only_first, result.only_second) == ((), ("new",))
-    assert result.warnings(["a", "b"]) == ["1 samples are in b alone, such as 'new': they are left out"]
+    assert result.warnings(["a", "b"]) == ["samples that b alone has, which are left out: 1, such as 'new'"]
 
 
 def test_no_difference():
@@ -92,9 +92,9 @@ def test_targets_that_differ_are_a_warning_with_an_example():
 
 
 def test_nothing_in_common_is_an_error():
-    with pytest.raises(TableError, match="no sample is in both files: a.jsonl has 's0', 's1'; b.jsonl has 'x', 'y'"):
+    with pytest.raises(TableError, match=r"no sample is in both files: a.jsonl has 's0', 's1'; b.jsonl has 'x', 'y'"):
         compare(scores([1, 1]), scores([1, 1], names=["x", "y"], file="b.jsonl"))
-    with pytest.raises(TableError, match="no sample has a target that can be used in both a.jsonl and b.jsonl: 1 are"):
+    with pytest.raises(TableError, match=r"no sample has a target that can be used in both a.jsonl and b.jsonl: 1 are"):
         compare(scores([0], n=[0]), scores([1], file="b.jsonl"))
 
 

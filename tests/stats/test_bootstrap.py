@@ -1,7 +1,9 @@
 """Bootstrap of means, over values and over clusters of them."""
 
+import math
 from collections import Counter
 from itertools import product
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -66,3 +68,21 @@ def test_order_and_names_of_clusters_do_not_matter(rows, random):
 def test_equal_sums_added_in_another_order_are_equal():
     values, clusters = np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1]), np.array([0, 0, 0, 1, 1, 1])
     assert SMALL.interval(values, clusters) == pytest.approx((0.2, 0.2), abs=1e-12)
+
+
+def test_clusters_hold_the_true_mean_and_single_values_do_not():
+    rng, trials, held = np.random.default_rng(0), 300, np.zeros(2)
+    bounds = [NormalDist().inv_cdf(rate) for rate in (0.5, 0.6)]
+    for _ in range(trials):
+        clusters = np.repeat(np.arange(50), rng.integers(1, 21, 50))
+        right = [
+            math.sqrt(0.5) * (rng.standard_normal(50)[clusters] + rng.standard_normal(len(clusters))) < bound
+            for bound in bounds
+        ]
+        moved = right[1].astype(float) - right[0]
+        for place, each in enumerate((clusters, None)):
+            low, high = Bootstrap(500, 0, 0.95).interval(moved, each)
+            held[place] += low <= 0.1 <= high
+    together, alone = held / trials
+    assert 0.90 <= together <= 0.97
+    assert alone <= 0.70

@@ -52,5 +52,5 @@ def _table(title: str, head: str, rows: Mapping[str, Pairs]) -> Table:
 def _cells(each: Pairs) -> list[str]:
     shares = [f"{100 * share:.1f}" for share in (each.first, each.second)]
     interval = "-" if each.interval is None else " to ".join(f"{100 * end:+.1f}" for end in each.interval)
-    test = [str(each.only_first), str(each.only_second), f"{each.p_value:.4f}"] if each.p_value is not None else []
+    test = [str(each.only_first), str(each.only_second), f"{each.p_value:.2g}"] if each.p_value is not None else []
     return [str(each.n), *shares, f"{100 * each.difference:+.1f}", interval, *test]
