@@ -44,7 +44,7 @@ class SampleTable:
         self.scorer, self.table = scorer, table
         self._places: dict[str, int] = {}  # of samples, by name
         self._first: list[tuple[Any, str]] = []  # number and row of each sample's first rollout
-        self._further: set[tuple[int, Any]] = set()  # sample and number of all others
+        self._further: set[tuple[int, str]] = set()  # sample and number of all others
         self._images: list[Hashable | None] = []
         self._fields: dict[str, list[Any]] = {name: [] for name in by}
         self._rows: list[tuple[list[int], Floats, Floats]] = []  # sample, acc and valid of each row
@@ -81,12 +81,13 @@ class SampleTable:
 
     def _check(self, batch: Batch, row: int, name: str, sample: int, number: Any) -> None:
         first, place = self._first[sample]
-        if None in (number[1], first[1]) or number == first or (sample, number) in self._further:
+        unnumbered = any(each is None or each != each for each in (number[1], first[1]))
+        if unnumbered or number == first or (sample, repr(number)) in self._further:
             raise TableError(
                 f"{self.table.path}, {batch.place(row)}: sample {name!r:.80} is in {place} already; expected one row a "
                 "sample, or rollouts with numbers in a column rollout; --consensus makes one answer of several"
             )
-        self._further.add((sample, number))
+        self._further.add((sample, repr(number)))
 
     def scores(self, file: str) -> SampleScores:
         """Return the scores of all samples; ``file`` is what they are called."""
