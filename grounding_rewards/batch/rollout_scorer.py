@@ -10,16 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.sample_names import names_of
 from grounding_rewards.batch.score_rows import ScoredBatch
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.errors import TableError
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.base import some
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import RolloutFile
-from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire
@@ -111,36 +110,19 @@ class RolloutScorer:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _names(self, source: RolloutFile, batch: Batch) -> Any:
-        """The names of samples: as they came, else their target's id, else made of what rows say.
-
-        A target's id goes before a column that was guessed, as in ``TableScorer.samples``.
-        """
-        column, guessed = self.scorer.columns.id, self.scorer.guessed("id")
+        """The names of samples, as of ``names_of``."""
+        column = self.scorer.columns.id
         if isinstance(batch.whole, list) or column not in batch.whole.schema.names:
             values = batch.column(column)
         elif (
-            not guessed
+            not self.scorer.guessed("id")
             and pa.types.is_string(batch.whole.column(column).type)
             and not batch.whole.column(column).null_count
         ):
             return batch.whole.column(column)
         else:
             values = batch.whole.column(column).to_pylist()
-        names = [name_of(name) for name in values]
-        for row, (came, name) in enumerate(zip(values, names, strict=True)):
-            if name is None and came is not None and came == came:
-                raise TableError(
-                    f"{source.table.path}, {batch.place(row)}: {column}: got {came!r:.60}; expected the sample's name, "
-                    "a text or a whole number, or null"
-                )
-        unsure = [row for row, name in enumerate(names) if name is None or guessed]
-        every = self.scorer.targets(batch) if unsure else []
-        targets = [every[row] for row in unsure]
-        read = self.scorer.read_targets(targets).rows if unsure else ()
-        for row, target, known in zip(unsure, targets, read, strict=True):
-            own = None if known is None or known.id is None else str(known.id)
-            names[row] = own or names[row] or _made(source, batch, row, target)
-        return pa.array(names, pa.string())
+        return pa.array(names_of(self.scorer, source.table, batch, values), pa.string())
 
     def _numbers(self, source: RolloutFile, place: int, batch: Batch, numbers: Any) -> Any:
         names = source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names
@@ -157,27 +139,6 @@ class RolloutScorer:
 
 
 _MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")
-
-
-def _cell(batch: Batch, row: int, name: str) -> Any:
-    """One value of a row, also of columns that scoring does not need."""
-    if isinstance(batch.whole, list):
-        return batch.whole[row].get(name)
-    return batch.whole.column(name)[row].as_py() if name in batch.whole.schema.names else None
-
-
-def _made(source: RolloutFile, batch: Batch, row: int, target: Any) -> str:
-    """A name made of what a row says."""
-    image, instruction, origin = (
-        next((value for name in names if (value := read(_cell(batch, row, name))) is not None), None)
-        for names, read in ((IMAGE_COLUMNS, image_path), (INSTRUCTION_COLUMNS, prompt_text), (SOURCE_COLUMNS, name_of))
-    )
-    counted = image is None and instruction is None
-    index, split = (_cell(batch, row, name) if counted else None for name in ("index", "split"))
-    try:
-        return sample_id(source=origin, image=image, instruction=instruction, target=target, index=index, split=split)
-    except (PoolError, ValueError, RecursionError) as error:
-        raise TableError(f"{source.table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
 
 
 def _filled(column: Any, sizes: Floats) -> Any:

@@ -125,7 +125,7 @@ def evaluate(
     return replace(
         _count(scores, refusals, everything),
         by={
-            name: _ordered({value: _count(scores, refusals, rows) for value, rows in _rows_by_value(column).items()})
+            name: _ordered({value: _count(scores, refusals, rows) for value, rows in rows_by_value(column).items()})
             for name, column in (by or {}).items()
         },
     )
@@ -181,7 +181,12 @@ def _refusals(asked: NDArray[np.bool_], reason: NDArray[np.int8], valid: NDArray
     )
 
 
-def _rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
+def rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of each value of a field, as of ``evaluate``.
+
+    >>> rows_by_value(["icon", ["icon", "text"], None])
+    {'icon': array([0, 1]), 'text': array([1]), '(none)': array([2])}
+    """
     rows_of: dict[str, list[int]] = {}
     for row, value in enumerate(column):
         # Parquet gives arrays and scalars of numpy, which JSON does not write.

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
+from grounding_rewards.batch.sample_scores import Answers
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
-from grounding_rewards.cli import benchmarks, joining, options, terminal
+from grounding_rewards.cli import benchmarks, comparing, joining, options, terminal
 from grounding_rewards.cli.render import evaluation as show
-from grounding_rewards.tables import Table
 
 
 def evaluate_files(
@@ -34,6 +34,9 @@ def evaluate_files(
     split: options.RowsSplit = None,
     join: joining.Joining,
     published: benchmarks.Published,
+    paired: comparing.Paired = False,
+    consensus: comparing.Consensus = False,
+    seed: comparing.Seed = None,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -49,51 +52,63 @@ def evaluate_files(
 
     A published benchmark, whose files are one evaluation: `grounding-rewards eval annotations/ --predictions
     answers.jsonl --benchmark screenspot-pro --response-space pixel`
+
+    Two models, each with a space of its own: `grounding-rewards eval a.jsonl b.jsonl --paired --response-space
+    pixel,thousandths`
     """
-    join.check(files[:1] if published.benchmark else files)
-    scorer = TableScorer(
-        catalogue.recipe(recipe, **published.options(recipe, chosen)), columns, bad_target, box_format, images,
-        on_note=terminal.note_once(), on_warning=terminal.warn,
-    )  # fmt: skip
-    fields = list(dict.fromkeys(by or ()))
+    comparing.check(seed, paired=paired, consensus=consensus, benchmark=published.benchmark is not None)
+    fields, note = list(dict.fromkeys(by or ())), terminal.note_once()
     if published.benchmark is not None:
+        join.check(files[:1])
+        scorer = TableScorer(
+            catalogue.recipe(recipe, **published.options(recipe, chosen)), columns, bad_target, box_format, images,
+            on_note=note, on_warning=terminal.warn,
+        )  # fmt: skip
         benchmarks.run(published, files, split, join, scorer, fields, as_json=as_json)
         return
-    evaluations, runs = list[tuple[str, Evaluation]](), list[tuple[Table, TableScorer, Diagnosis, list[str]]]()
-    for file in files:
+    inputs = join.inputs(files, paired=paired)
+    recipes = [catalogue.recipe(recipe, **own) for own in options.of_each(chosen, len(inputs))]
+    label_free = recipes[0].label_free
+    evaluations, runs = list[tuple[str, Evaluation]](), list[tuple[Answers, Diagnosis, list[str]]]()
+    for (name, file, own_join), own_recipe in zip(inputs, recipes, strict=True):
         known = len(terminal.warnings())
-        table, named = join.open(file, split, columns)
-        own_scorer = replace(scorer, columns=named).of(table)
+        table, named = own_join.open(file, split, columns)
+        own_scorer = TableScorer(
+            own_recipe, named, bad_target, box_format, images, on_note=note, on_warning=terminal.warn
+        ).of(table)
         diagnosis = options.diagnosis(own_scorer)
-        evaluations.append((str(file), _evaluate(table, replace(own_scorer, diagnosis=diagnosis), fields)))
-        runs.append((table, own_scorer, diagnosis, terminal.warnings()[known:]))
+        own_scorer = replace(own_scorer, diagnosis=diagnosis)
+        answers = Answers(own_scorer, table, fields, paired=paired, consensus=consensus)
+        evaluations.append((name, _evaluate(answers)))
+        runs.append((answers, diagnosis, terminal.warnings()[known:]))
+    compared = comparing.compare(evaluations, runs[0][0], runs[-1][0], seed or 0) if paired else None
     if not as_json:
-        show.evaluations(evaluations, label_free=scorer.recipe.label_free)
-        if scorer.recipe.label_free:
-            terminal.note(options.unlabelled(scorer.recipe))
+        show.evaluations(evaluations, label_free=label_free)
+        comparing.show(evaluations, [answers.singles for answers, *_ in runs], compared)
+        if label_free:
+            terminal.note(options.unlabelled(recipes[0]))
     further = list[dict[str, Any]]()
-    for table, own_scorer, diagnosis, earlier in runs:
-        known = len(terminal.warnings())
-        joining.repeated(table)
-        findings = terminal.report(diagnosis.findings(), str(table.path) if len(files) > 1 else "")
-        read = {"columns": own_scorer.used(table), **joining.counts(table)}
+    for (name, _), (answers, diagnosis, earlier) in zip(evaluations, runs, strict=True):
+        known, scorer = len(terminal.warnings()), answers.scorer
+        joining.repeated(answers.table)
+        findings = terminal.report(diagnosis.findings(), name if len(inputs) > 1 else "")
+        read = {"columns": scorer.used(answers.table), **joining.counts(answers.table)}
         further.append({**read, "warnings": [*earlier, *terminal.warnings()[known:]], "findings": findings})
+    about = comparing.report(compared, [name for name, _ in evaluations])
     if as_json:
-        own = {"recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe)}
-        terminal.print_json(
-            [
-                {"file": name, **own, **each.to_dict(), **more}
-                for (name, each), more in zip(evaluations, further, strict=True)
-            ]
-        )
+        entries = [
+            {"file": name, "recipe": own.to_dict(), **options.marked(own), **each.to_dict(), **more,
+             **comparing.singles(answers)}
+            for (name, each), own, (answers, *_), more in zip(evaluations, recipes, runs, further, strict=True)
+        ]  # fmt: skip
+        terminal.print_json({"files": entries, "paired": about} if paired else entries)
 
 
-def _evaluate(table: Table, scorer: TableScorer, by: list[str]) -> Evaluation:
+def _evaluate(answers: Answers) -> Evaluation:
     parts = list[Evaluation]()
-    with terminal.progress(f"scoring {table.path.name}") as advance:
-        for batch in scorer.batches(table, by=by, whole=False):
-            scored = scorer.score(table, batch)
-            fields = {name: batch.column(name) for name in by}
+    with terminal.progress(f"scoring {answers.table.path.name}") as advance:
+        for batch, scored in answers.batches():
+            fields = {name: batch.column(name) for name in answers.by}
             parts.append(evaluate(scored.scores, refusals=scored.rollouts.targets.refusal, by=fields))
             advance(batch.done)
     return merge(parts)

@@ -15,7 +15,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.tables.columns import GUESSED, columns_read
-from grounding_rewards.tables.contents import STDIN
+from grounding_rewards.tables.contents import STDIN, is_stream
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.manifests import refuse_stream
 from grounding_rewards.tables.matched import PREDICTED, MatchedTable, matched
@@ -28,10 +28,14 @@ _DEFAULT = Columns()
 
 @dataclass(frozen=True)
 class Join:
-    """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named."""
+    """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named.
+
+    ``every`` holds all predictions that were named, of which a command that takes one takes the last.
+    """
 
     predictions: Path | None = None
     id: str | None = None
+    every: tuple[Path, ...] = ()
 
     def check(self, files: Sequence[Path]) -> None:
         """Check that predictions are joined to the one file they belong to.
@@ -47,6 +51,29 @@ class Join:
             raise RecipeError(f"--predictions: got it with {len(files)} files; expected one file, its annotations")
         if {str(self.predictions), str(files[0])} <= {*STDIN}:
             raise RecipeError("--predictions: both files are standard input; write one of them to a file")
+
+    def inputs(self, files: list[Path], *, paired: bool = False) -> list[tuple[str, Path, Join]]:
+        """Return what each file is called, the file, and what is joined to it; of a comparison two, maybe of one file.
+
+        Raises:
+            RecipeError: as of ``check``; or a comparison has not two files, nor one with two files of predictions.
+        """
+        if not paired:
+            self.check(files)
+            return [(str(file), file, self) for file in files]
+        if (len(files), len(self.every)) not in ((2, 0), (1, 2)):
+            answers = f" and {len(self.every)} --predictions" if self.every else ""
+            raise RecipeError(
+                f"--paired: got {len(files)} files{answers}; expected two files of answers to the same samples, or one "
+                "file of annotations and --predictions twice"
+            )
+        opened = [*(files * (len(self.every) or 1)), *self.every]
+        streams = ["-" if str(each) in STDIN else str(each) for each in opened if is_stream(each)]
+        if len(streams) != len({*streams}):
+            raise RecipeError(f"--paired: {streams[0]} is a stream, which is read once; write it to a file")
+        joins = [(str(each), files[0], replace(self, predictions=each)) for each in self.every]
+        self.check(files[:1])
+        return joins or [(str(file), file, self) for file in files]
 
     def open(self, file: Path, split: str | None, columns: Columns) -> tuple[Table, Columns]:
         """Open a file of rows, with its predictions; return it, and the columns, with the sample's name from the id."""
@@ -114,9 +141,11 @@ def _joined(join: Join, annotations: Table, predictions: Table, columns: Columns
         require_column(predictions, columns.response, "--response-column")
     own = columns_read([columns.response, columns.model_image_size, columns.token_length])
     predicted = PREDICTED | {*own}
+    called = f"{answers}: " if len(join.every) > 1 else ""
     return matched(
         annotations, predictions, join.id, predicted=predicted - {columns.target, columns.image_size},
-        unanswered=unanswered, note=terminal.note, warn=terminal.warn,
+        unanswered=unanswered, note=lambda text: terminal.note(called + text),
+        warn=lambda text: terminal.warn(called + text),
     )  # fmt: skip
 
 
@@ -133,11 +162,11 @@ _PANEL = "Answers in another file"
 
 def _join(
     predictions: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="ANSWERS",
             help="The model's answers, where FILE has annotations alone: a file or directory as FILE may be. A row for "
-            "each answer, then one for each sample without any, which counts as wrong.",
+            "each answer, then one for each sample without any, which counts as wrong. Twice for `eval --paired`.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
@@ -152,7 +181,7 @@ def _join(
         ),
     ] = None,
 ) -> Join:
-    return Join(predictions, id)
+    return Join(predictions[-1] if predictions else None, id, tuple(predictions or ()))
 
 
 Joining = Annotated[Join, _join]

@@ -164,6 +164,29 @@ def _recipe_options(
     )  # fmt: skip
 
 
+def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
+    """Return the recipe's options for each file: ``A,B`` as a space or a model is a value of one file each.
+
+    >>> of_each({"response_space": "pixel,thousandths", "format_weight": 0.1}, 2)[1]
+    {'response_space': 'thousandths', 'format_weight': 0.1}
+
+    Raises:
+        RecipeError: there are more or fewer values than files.
+    """
+    each = [{**chosen} for _ in range(files)]
+    for name in ("response_space", "model"):
+        values = str(chosen.get(name, "")).split(",")
+        if len(values) > 1:
+            if len(values) != files:
+                raise RecipeError(
+                    f"--{name.replace('_', '-')}: got {len(values)} values, {chosen[name]:.80}; expected one, or one "
+                    f"for each file ({files})"
+                )
+            for own, value in zip(each, values, strict=True):
+                own[name] = value
+    return each
+
+
 def _column(role: str, text: str) -> Any:
     """Build the option that names a column; its help lists the names that are taken without it."""
     names = " ".join(GUESSED[role])

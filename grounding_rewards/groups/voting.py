@@ -24,7 +24,7 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     Args:
         xy: (n, 2) the point answered, or the centre of the box; NaN where there is none.
         box: (n, 4) the box answered; NaN where the answer is none. One whose right edge is not beyond the left, or the
-            bottom not below the top, counts as its centre.
+            bottom not below the top, counts as its centre; one of a row without ``xy`` is left out.
         size: the side of the square, above 0.
 
     Returns:
@@ -37,7 +37,7 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     """
     low = xy - size / 2
     high = np.maximum(xy + size / 2, np.nextafter(low, np.inf))  # a small square far out may round to nothing
-    spread = (box[:, 0] < box[:, 2]) & (box[:, 1] < box[:, 3])
+    spread = (box[:, 0] < box[:, 2]) & (box[:, 1] < box[:, 3]) & ~np.isnan(xy[:, 0])
     return np.where(spread[:, None], box, np.concatenate((low, high), axis=1))
 
 

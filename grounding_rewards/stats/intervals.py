@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError
 
 Z = 1.959964
@@ -49,18 +49,43 @@ class Bootstrap:
     seed: int
     confidence: float
 
-    def interval(self, values: Floats) -> tuple[float, float]:
-        """Return the interval of the mean of (m,) values, in any order."""
-        different, counts = np.unique(values, return_counts=True)  # few: 9 rates of 8 rollouts
-        rng, samples = np.random.default_rng(self.seed), len(values)  # so that calls are independent
-        at_once = max(1, _HELD // len(different))
-        means = [
-            rng.multinomial(samples, counts / samples, size=min(at_once, self.draws - start)) @ different / samples
-            for start in range(0, self.draws, at_once)
-        ]
+    def interval(self, values: Floats, clusters: Ints | None = None) -> tuple[float, float]:
+        """Return the interval of the mean of (m,) values, in any order.
+
+        With ``clusters``, (m,) whole numbers from 0, all values of a cluster are drawn together: as many clusters as
+        there are, with replacement, and the mean is that of the drawn values.
+
+        Values of one cluster are alike, such as answers about one screenshot. In 2,000 trials each of the differences
+        between two models' 0/1 scores, half of whose variance an image shares, the 95 % interval held the true mean in
+        89 % with 10 clusters of 3 to 5, 93 % with 20 or 50, and 95 % with 200; drawn one by one, these values gave 80
+        to 84 %. With 50 clusters of 1 to 20 it is 93 %, and 60 % one by one.
+
+        >>> values, clusters = np.repeat([0.0, 1.0], 50), np.repeat(np.arange(10), 10)
+        >>> [round(end, 2) for end in Bootstrap(2000, 0, 0.95).interval(values, clusters)]
+        [0.2, 0.8]
+        """
+        sums, sizes, counts = _distinct(values, clusters)
+        rng, number = np.random.default_rng(self.seed), int(counts.sum())  # so that calls are independent
+        at_once, means = max(1, _HELD // len(counts)), list[Floats]()
+        for start in range(0, self.draws, at_once):
+            drawn = rng.multinomial(number, counts / number, size=min(at_once, self.draws - start))
+            means.append(drawn @ sums / (drawn @ sizes))
         outside = (1 - self.confidence) / 2
         low, high = np.quantile(np.concatenate(means), [outside, 1 - outside])
         return float(low), float(high)
+
+
+def _distinct(values: Floats, clusters: Ints | None) -> tuple[Floats, Ints, Ints]:
+    """Return the distinct sums and sizes of clusters, and their counts; few, such as 9 rates of 8 rollouts."""
+    if clusters is None:
+        different, counts = np.unique(values, return_counts=True)
+        return different, np.ones(len(different), dtype=np.int64), counts
+    sizes = np.bincount(clusters)
+    # Rounded, so that equal sums in another order are equal; 0 where a number has no value.
+    sums, place = np.unique(np.round(np.bincount(clusters, values), 12)[sizes > 0], return_inverse=True)
+    sizes = sizes[sizes > 0]
+    pairs, counts = np.unique(place * (sizes.max() + 1) + sizes, return_counts=True)
+    return sums[pairs // (sizes.max() + 1)], pairs % (sizes.max() + 1), counts
 
 
 def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floats]:

@@ -57,6 +57,26 @@ def test_score_gives_each_published_verdict(run, name, tmp_path):
     assert [row["acc"] for row in rows] == [float(row["published_correct"]) for row in rows]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "alone"),
+    [
+        ("screenspot-pro-gta1-7b-2507.jsonl", "screenspot-pro-gelato-30b.jsonl", [92, 316]),
+        ("osworld-g-gta1-7b-2507.jsonl", "osworld-g-gelato-30b.jsonl", [28, 91]),
+    ],
+)
+def test_models_in_different_spaces_are_compared_as_published(run, first, second, alone):
+    words = "--paired", "--response-space", f"{space(first)},{space(second)}", "--json"
+    pairs = json.loads(run("eval", FOLDER / first, FOLDER / second, *words).out)["paired"]
+    verdicts = [
+        {row["sample_id"]: row["published_correct"] for row in read_rows(FOLDER / name)} for name in (first, second)
+    ]
+    assert verdicts[0].keys() == verdicts[1].keys()
+    one_alone = [sum(one[name] and not other[name] for name in one) for one, other in (verdicts, verdicts[::-1])]
+    assert [pairs["only_first"], pairs["only_second"]] == one_alone == alone
+    assert (pairs["n"], pairs["differing_targets"], pairs["warnings"]) == (len(verdicts[0]), 0, [])
+    assert pairs["images"] == len({row["image"] for row in read_rows(FOLDER / first)})
+
+
 def as_pro(row):
     """Return a row as ScreenSpot-Pro has it, with an answer."""
     names = {"sample_id": "id", "image": "img_filename", "image_size": "img_size", "response": "prediction"}

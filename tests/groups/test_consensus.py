@@ -104,6 +104,15 @@ def test_from_texts_boxes_stay_and_what_lies_outside_does_not_vote():
     assert found.box == (90, 70, 110, 90)
 
 
+def test_boxes_answered_outside_the_image_do_not_vote():
+    texts = ["[90, 90, 140, 130]", "[90, 90, 140, 130]", "(10, 10)"]
+    beside = {"image_sizes": [(100, 100)] * 3, "groups": [0] * 3}
+    scores = gr.recipe("gui-rcpo", response_space="pixel").score(texts, None, **beside)
+    assert (scores.total.tolist(), scores.acc.tolist()) == ([0, 0, 1], [0, 0, 0])  # one vote is no agreement of two
+    region = consensus_region(scores.predictions)
+    assert (region.xy, region.votes, region.members) == ((10.0, 10.0), 1, (2,))
+
+
 @pytest.mark.parametrize("size", [1e-9, 50.0, 1e12])
 def test_whatever_was_answered_there_is_a_click(size):
     far = [(1e12, 1e12), (1e12 - 50, 1e12 - 50), (1e12 - 49.9999, 1e12), (-1e12, 3), (0, 0), (0, 1e-9)]

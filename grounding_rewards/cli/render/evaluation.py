@@ -128,6 +128,12 @@ def _differing(names: list[str]) -> list[str]:
     )
 
 
+def short_names(files: Sequence[str]) -> list[str]:
+    """Return the short names of files where these tell them apart, else their paths."""
+    names = [stem_of(Path(file)) for file in files]
+    return names if len(set(names)) == len(names) else [*files]
+
+
 def _named(names: list[str], paths: Sequence[Path], counts: Sequence[Evaluation]) -> Evaluations:
     """Name counts by short names where these tell the files apart, else by their paths."""
     unique = len(set(names)) == len(names)

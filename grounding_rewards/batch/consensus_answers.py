@@ -1,0 +1,137 @@
+"""One answer a sample of many: the consensus of its rollouts, judged as an answer is (GUI-RC)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats, Ints, nowhere
+from grounding_rewards.batch.score_rows import RecipeSlice
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.checks.single_answers import SingleAnswers
+from grounding_rewards.coords.spaces import CoordSpace, convert
+from grounding_rewards.errors import RecipeError, TableError
+from grounding_rewards.groups.consensus import consensus_region
+from grounding_rewards.groups.voting import SIZE, voters, voting_regions
+from grounding_rewards.rollouts import Reason
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables import Batch, Table
+from grounding_rewards.tables.base import some
+
+_PIXELS = (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL)
+
+
+@dataclass(frozen=True, eq=False)
+class ConsensusAnswers:
+    """Answers of m samples, made of n rollouts.
+
+    Attributes:
+        batch: the row of each sample whose rollout stands for it, in order of the samples' first rows.
+        names: (m,) names of the samples.
+        scored: these rows, with the consensus in place of their points.
+        singles: right answers among the rollouts themselves.
+    """
+
+    batch: Batch
+    names: list[str]
+    scored: RecipeSlice
+    singles: SingleAnswers
+
+
+def check_votes(recipe: Recipe) -> None:
+    """Check that a recipe judges one answer by itself.
+
+    Raises:
+        RecipeError: it compares rollouts, looks at no target, or reads several answers of a response.
+    """
+    compares = recipe.label_free or recipe.needs & {"groups", "trajectories"}
+    if compares or recipe.answers == "all":
+        does = "compares rollouts" if compares else "reads several answers of one response"
+        raise RecipeError(
+            f"--consensus: got recipe {recipe.name}, which {does}; expected one that judges one answer by its target, "
+            "such as click"
+        )
+
+
+def consensus_answers(
+    scorer: TableScorer, table: Table, batch: Batch, scored: RecipeSlice, names: Sequence[str]
+) -> ConsensusAnswers:
+    """Merge the rollouts of each sample into one answer, and judge it.
+
+    The answer is the middle of the region in which most rollouts agree (``groups.consensus.consensus_region``, squares
+    of 50 pixels about points, as in the paper): pixels that the model answers in, else those of the original image.
+    Rollouts whose answers were not read, lie outside the image or refuse do not vote, and targets have no say. One
+    voter alone gives the answer as it is. Without any, the first refusal is the answer, else the first rollout.
+    What an answer says beside its place, such as an action, is that of the first rollout that agrees.
+
+    Args:
+        scorer: of this table.
+        table: the table.
+        batch: all of its rows.
+        scored: their scores.
+        names: (n,) names of their samples.
+
+    Raises:
+        TableError: an answer cannot be brought into pixels; names the row and the size that is missing.
+    """
+    codes: dict[str, int] = {}
+    samples = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
+    recipe = scorer.recipe
+    into = recipe.response_space if recipe.response_space in _PIXELS else CoordSpace.PIXEL
+    sizes = _sizes(scorer, batch, scored, into)
+    regions = _regions(table, batch, scored, into, sizes)
+    rows, xy = _answers(regions, samples, scored.rollouts.predictions.reason == Reason.REFUSED)
+    chosen = some(batch, rows.tolist())
+    own = replace(scorer, diagnosis=None).score(table, chosen)
+    own = _moved(own, convert(xy, into, recipe.space, sizes[0][rows], sizes[1][rows]))
+    valid, acc = scored.scores.valid, scored.scores.acc
+    n, correct = (np.bincount(samples, each, len(codes)).astype(np.int64) for each in (valid, acc * valid))
+    return ConsensusAnswers(chosen, list(codes), own, SingleAnswers.of(correct, n))
+
+
+def _sizes(scorer: TableScorer, batch: Batch, scored: RecipeSlice, into: CoordSpace) -> tuple[Floats, Floats]:
+    """Return the sizes of original images and of those that the model saw; of the images where only votes need them."""
+    sizes, model_sizes = scored.rollouts.image_sizes.copy(), scored.rollouts.model_image_sizes
+    if scorer.images is not None and into is CoordSpace.PIXEL and into is not scorer.recipe.space:
+        known = scorer.images.known(batch, np.flatnonzero(np.isnan(sizes[:, 0]) & (scored.scores.valid > 0)).tolist())
+        sizes[list(known)] = list(known.values()) or nowhere(0, 2)
+    return sizes, model_sizes
+
+
+def _regions(table: Table, batch: Batch, scored: RecipeSlice, into: CoordSpace, sizes: tuple[Floats, Floats]) -> Floats:
+    """Return what each rollout votes for, (n, 4) in pixels; NaN where it does not vote."""
+    answers, space = scored.rollouts.predictions, scored.recipe.space
+    voting = (answers.reason == Reason.OK) & (scored.scores.valid > 0) & ~np.isnan(answers.xy[:, 0])
+    xy = convert(np.where(voting[:, None], answers.xy, np.nan), space, into, *sizes)
+    for row in np.flatnonzero(voting & np.isnan(xy[:, 0])).tolist()[:1]:
+        field = "image_size" if into is CoordSpace.PIXEL else "model_image_size"
+        raise TableError(
+            f"{table.path}, {batch.place(row)}: {field}: got nothing; expected width and height, because the consensus "
+            f"counts pixels; --{field.replace('_', '-')}-column names their column"
+        )
+    return voting_regions(xy, convert(answers.box, space, into, *sizes), SIZE)
+
+
+def _answers(regions: Floats, samples: Ints, refused: NDArray[np.bool_]) -> tuple[Ints, Floats]:
+    """Return the row that stands for each sample, and the consensus; NaN where that row's own answer stays."""
+    order = np.argsort(samples, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(samples[order])) + 1) if len(order) else []
+    rows, xy = np.zeros(len(groups), dtype=np.int64), nowhere(len(groups), 2)
+    for sample, own in enumerate(groups):
+        voting = voters(regions[own])
+        if len(voting) > 1 and (region := consensus_region(regions[own])) is not None:
+            rows[sample], xy[sample] = own[region.members[0]], region.xy
+        else:
+            rows[sample] = own[voting[0]] if len(voting) else own[int(np.argmax(refused[own]))]
+    return rows, xy
+
+
+def _moved(scored: RecipeSlice, xy: Floats) -> RecipeSlice:
+    """Return the scores of rows whose points are others; NaN leaves an answer as it is."""
+    before, moved = scored.rollouts.predictions, ~np.isnan(xy[:, :1])
+    predictions = replace(before, xy=np.where(moved, xy, before.xy), box=np.where(moved, np.nan, before.box))
+    rollouts = replace(scored.rollouts, predictions=predictions).read_only()
+    return replace(scored, rollouts=rollouts, scores=scored.recipe.evaluate(rollouts))

@@ -1,0 +1,262 @@
+"""Paired comparison of two models: the samples that both answered, their difference, its interval and a test."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.checks.accuracy import rows_by_value
+from grounding_rewards.errors import TableError
+from grounding_rewards.stats.intervals import Bootstrap, exact_mean, mcnemar
+
+DRAWS = 10_000
+"""Draws of the bootstrap."""
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SampleScores:
+    """Right answers of m samples in one file.
+
+    Attributes:
+        file: what the file is called.
+        names: (m,) names of the samples, each of which is there once.
+        correct: (m,) rollouts with ``acc`` 1.
+        n: (m,) valid rollouts: those with a usable target.
+        images: (m,) what tells each sample's image from others; None where unknown.
+        targets: (m, k) numbers that are equal where targets are; NaN where unknown.
+        by: fields to break down by, each with m values, as of ``accuracy.evaluate``.
+    """
+
+    file: str
+    names: Sequence[str]
+    correct: Ints
+    n: Ints
+    images: Sequence[Hashable | None]
+    targets: Floats
+    by: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def several(self) -> bool:
+        """Return True where a sample has several rollouts."""
+        return bool((self.n > 1).any())
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Comparison of two models over the same samples.
+
+    Attributes:
+        n: samples; each counts once, with the mean ``acc`` of its rollouts.
+        images: clusters of samples that share an image; a sample whose image is unknown is one by itself.
+        first: accuracy of the first model, 0 to 1.
+        second: accuracy of the second one.
+        difference: second - first, -1 to 1.
+        interval: its 95 % interval, by a bootstrap over images; None for fewer than two of them.
+        only_first: samples that the first model alone has right; None where a sample has several rollouts.
+        only_second: samples that the second one alone has right, likewise.
+        p_value: two-sided, of McNemar's exact test; likewise.
+        by: the same for the samples of each value of each field, the most frequent value first.
+    """
+
+    n: int
+    images: int
+    first: float
+    second: float
+    difference: float
+    interval: tuple[float, float] | None
+    only_first: int | None
+    only_second: int | None
+    p_value: float | None
+    by: Mapping[str, Mapping[str, Pairs]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; ``by`` only where there is some."""
+        values = {name: value for name, value in vars(self).items() if name != "by"}
+        plain = {**values, "interval": None if self.interval is None else [*self.interval]}
+        if self.by:
+            plain["by"] = {
+                name: {value: pairs.to_dict() for value, pairs in parts.items()} for name, parts in self.by.items()
+            }
+        return plain
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Pairs, and the samples that are in none.
+
+    Attributes:
+        pairs: the comparison of samples that both files have.
+        only_first: names of samples that the first file alone has, in its order.
+        only_second: names of those that the second one alone has.
+        not_valid: samples of both without a valid rollout in one of them; they are in no pair.
+        differing: names of samples in pairs whose targets differ.
+        clustered: whether any image is known.
+    """
+
+    pairs: Pairs
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+    not_valid: int
+    differing: tuple[str, ...]
+    clustered: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: those of the pairs, and numbers of samples that are in none."""
+        return {
+            **self.pairs.to_dict(),
+            "left_out": [len(self.only_first), len(self.only_second)],
+            "not_valid": self.not_valid,
+            "differing_targets": len(self.differing),
+            "clustered": self.clustered,
+        }
+
+    def notes(self) -> list[str]:
+        """Return sentences on how samples were counted."""
+        texts, every = [], self.pairs
+        if every.p_value is None:
+            texts.append(
+                "--paired: samples have several rollouts, and each counts with the mean acc of its own; McNemar's test "
+                "is for one answer a sample, so that there is none"
+            )
+        elif every.by:
+            texts.append("--paired: each p is that of its own row; none is corrected for the number of rows")
+        if every.interval is None:
+            texts.append("--paired: all samples share one image, or there is one sample: no interval can be made of it")
+        elif not self.clustered:
+            texts.append(
+                "--paired: no column of images is known, so that the interval takes samples as independent; "
+                "--image-column names one"
+            )
+        if self.not_valid:
+            texts.append(f"--paired: samples without a target that can be used, which are in no pair: {self.not_valid}")
+        return texts
+
+    def warnings(self, files: Sequence[str]) -> list[str]:
+        """Return sentences on samples that are left out, and on targets that differ."""
+        texts = []
+        for file, names in zip(files, (self.only_first, self.only_second), strict=True):
+            if names:
+                texts.append(f"samples that {file} alone has, which are left out: {len(names)}, such as {_some(names)}")
+        if self.differing:
+            texts.append(
+                f"{len(self.differing)} of {self.pairs.n} samples have another target in {files[1]} than in {files[0]},"
+                f" such as {_some(self.differing)}: each answer is compared with its own file's"
+            )
+        return texts
+
+
+def compare(first: SampleScores, second: SampleScores, *, seed: int = 0) -> Comparison:
+    """Compare two models over the samples that both have answered.
+
+    A sample's score is the mean ``acc`` of its valid rollouts, s. The difference is the mean of s_second - s_first; its
+    interval is the percentiles of 10,000 bootstrap means for which images are drawn, each with all of its samples
+    (``stats.intervals.Bootstrap``). McNemar's exact test (``mcnemar``) compares the samples that one model alone has
+    right; with several rollouts a sample there is no such test.
+
+    Args:
+        first: the scores of one model.
+        second: those of the other one; its fields are not looked at, and its images where the first has none.
+        seed: of the bootstrap.
+
+    Raises:
+        TableError: no sample is in both, or none is valid in both; names the files.
+
+    >>> images, targets = ["1.png", "1.png", "2.png"], np.zeros((3, 1))
+    >>> one = SampleScores("a", ["x", "y", "z"], np.array([1, 0, 0]), np.ones(3, int), images, targets)
+    >>> other = SampleScores("b", ["z", "y", "x"], np.array([1, 1, 1]), np.ones(3, int), images, targets)
+    >>> pairs = compare(one, other).pairs
+    >>> round(pairs.difference, 4), pairs.interval, pairs.only_first, pairs.only_second, pairs.p_value
+    (0.6667, (0.5, 1.0), 0, 2, 0.5)
+    """
+    place = {name: row for row, name in enumerate(second.names)}
+    shared = np.array([(row, place[name]) for row, name in enumerate(first.names) if name in place], dtype=np.int64)
+    if not len(shared):
+        had = "; ".join(f"{each.file} has {_some(each.names)}" for each in (first, second))
+        raise TableError(f"--paired: no sample is in both files: {had}; --id-column names the column of their names")
+    scored = (first.n[shared[:, 0]] > 0) & (second.n[shared[:, 1]] > 0)
+    if not scored.any():
+        raise TableError(
+            f"--paired: no sample has a target that can be used in both {first.file} and {second.file}: "
+            f"{len(shared)} are in both"
+        )
+    rows = shared[scored].T
+    clusters, clustered = _clusters(first, second, rows)
+    table = _Table(
+        first.correct[rows[0]] / first.n[rows[0]],
+        second.correct[rows[1]] / second.n[rows[1]],
+        clusters,
+        tests=not (first.several or second.several),
+        bootstrap=Bootstrap(DRAWS, seed, 0.95),
+    )
+    parts = {}
+    for name, column in first.by.items():
+        values = rows_by_value([column[row] for row in rows[0].tolist()])
+        order = sorted(values, key=lambda value: (-len(values[value]), value))
+        parts[name] = {value: table.pairs(values[value]) for value in order}
+    others = set(first.names)
+    return Comparison(
+        pairs=replace(table.pairs(np.arange(rows.shape[1])), by=parts),
+        only_first=tuple(name for name in first.names if name not in place),
+        only_second=tuple(name for name in second.names if name not in others),
+        not_valid=int((~scored).sum()),
+        differing=_differing(first, second, rows),
+        clustered=clustered,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Scores of m pairs and their clusters."""
+
+    first: Floats
+    second: Floats
+    clusters: Ints
+    tests: bool
+    bootstrap: Bootstrap
+
+    def pairs(self, rows: Ints) -> Pairs:
+        """Compare some of the pairs."""
+        first, second, clusters = self.first[rows], self.second[rows], self.clusters[rows]
+        images, moved = len(np.unique(clusters)), second - first
+        only_first, only_second = int((moved < 0).sum()), int((moved > 0).sum())
+        return Pairs(
+            n=len(rows),
+            images=images,
+            first=exact_mean(first),
+            second=exact_mean(second),
+            difference=exact_mean(moved),
+            interval=self.bootstrap.interval(moved, clusters) if images > 1 else None,
+            only_first=only_first if self.tests else None,
+            only_second=only_second if self.tests else None,
+            p_value=mcnemar(only_first, only_second) if self.tests else None,
+        )
+
+
+def _clusters(first: SampleScores, second: SampleScores, rows: NDArray[np.int64]) -> tuple[Ints, bool]:
+    """Return the cluster of each pair, and whether any image is known."""
+    one, other = rows.tolist()
+    images = [
+        first.images[i] if first.images[i] is not None else second.images[j] for i, j in zip(one, other, strict=True)
+    ]
+    codes: dict[Hashable, int] = {}
+    # A pair's number is no image, which is a text or a tuple of them.
+    numbers = [codes.setdefault(row if image is None else image, len(codes)) for row, image in enumerate(images)]
+    return np.array(numbers, dtype=np.int64), any(image is not None for image in images)
+
+
+def _differing(first: SampleScores, second: SampleScores, rows: NDArray[np.int64]) -> tuple[str, ...]:
+    one, other = first.targets[rows[0]], second.targets[rows[1]]
+    # Places that were written in another space, and converted, differ in the last digits.
+    same = np.isclose(one, other, rtol=1e-6, atol=1e-9) | np.isnan(one) | np.isnan(other)
+    return tuple(first.names[row] for row in rows[0][~same.all(axis=1)].tolist())
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(f"{name!r:.80}" for name in names[:_SHOWN])

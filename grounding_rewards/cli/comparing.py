@@ -1,0 +1,82 @@
+"""The options ``--paired`` and ``--consensus`` of ``eval``, and what is printed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards.batch.sample_scores import Answers
+from grounding_rewards.checks import paired
+from grounding_rewards.checks.accuracy import Evaluation
+from grounding_rewards.checks.paired import Comparison
+from grounding_rewards.checks.single_answers import SingleAnswers
+from grounding_rewards.cli import terminal
+from grounding_rewards.cli.render import comparison as render
+from grounding_rewards.errors import RecipeError
+
+Paired = Annotated[
+    bool,
+    typer.Option(
+        "--paired",
+        help="Also compare two files over the samples that both have: the difference with a 95 % interval (bootstrap "
+        "over images), and McNemar's exact test. --json is then an object with `files` and `paired`.",
+    ),
+]
+Consensus = Annotated[
+    bool,
+    typer.Option(
+        "--consensus",
+        help="Judge one answer a sample: the middle of the region in which most of its rollouts agree (GUI-RC).",
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the bootstrap of --paired. Default: 0.")
+]
+Evaluations = Sequence[tuple[str, Evaluation]]
+
+
+def check(seed: int | None, *, paired: bool, consensus: bool, benchmark: bool) -> None:
+    """Check that options go together.
+
+    Raises:
+        RecipeError: a seed without a comparison; or a comparison or a consensus of a benchmark, whose files are one.
+    """
+    if seed is not None and not paired:
+        raise RecipeError("--seed: got it without --paired, whose bootstrap it is the seed of")
+    if benchmark and (paired or consensus):
+        name = "--paired" if paired else "--consensus"
+        raise RecipeError(f"{name}: got it with --benchmark, which makes one evaluation of all files; leave one out")
+
+
+def compare(files: Evaluations, first: Answers, second: Answers, seed: int) -> Comparison:
+    """Compare two files whose rows were collected by sample."""
+    (one, _), (other, _) = files
+    return paired.compare(first.samples.scores(one), second.samples.scores(other), seed=seed)
+
+
+def show(files: Evaluations, singles: Sequence[SingleAnswers | None], compared: Comparison | None) -> None:
+    """Print single answers beside their consensus, and a comparison; nothing where neither was asked for."""
+    counted = [(name, each) for (name, _), each in zip(files, singles, strict=True) if each is not None]
+    if counted:
+        render.singles(counted)
+    if compared is not None:
+        render.pairs(compared.pairs, [name for name, _ in files])
+
+
+def report(compared: Comparison | None, files: Sequence[str]) -> dict[str, Any]:
+    """Print notes and warnings on a comparison; return its plain values for JSON."""
+    if compared is None:
+        return {}
+    for text in compared.notes():
+        terminal.note(text)
+    warnings = compared.warnings(files)
+    for text in warnings:
+        terminal.warn(text)
+    return {"files": [*files], **compared.to_dict(), "warnings": warnings}
+
+
+def singles(answers: Answers) -> dict[str, Any]:
+    """Return the counts of single answers beside their consensus, for JSON; nothing without."""
+    return {} if answers.singles is None else {"singles": answers.singles.to_dict()}
