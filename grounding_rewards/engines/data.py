@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from grounding_rewards.batch.columns import OWN, Columns
 from grounding_rewards.batch.earlier_scores import renamed
+from grounding_rewards.batch.layouts import Row, layout_of
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import recipe as recipe_named
@@ -140,9 +141,9 @@ def open_data(
     """
     refuse_stream(path)
     table = Unanswered(open_rows(path, split))
-    read = recipe or _reading(columns)
-    scorer = TableScorer(read, columns, "abstain", box_format, on_note=note, on_warning=warn).of(table)
     rows = _first_rows(table)
+    read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
+    scorer = TableScorer(read, columns, "abstain", box_format, on_note=note, on_warning=warn).of(table)
     asked = {"instruction": instruction, "image": scorer.columns.image or None}
     if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
         asked["image"] = None
@@ -160,12 +161,19 @@ def open_data(
     return Data(source, reader, chosen["instruction"], chosen.get("image", ""), whole, files.root)
 
 
-def _reading(columns: Columns) -> Recipe:
-    """Return a recipe that reads targets in the general form; it scores nothing."""
-    return replace(recipe_named("click", response_space="pixel"), label_free=columns.target == NONE)
+def _reading(path: Path, rows: Sequence[Row], columns: Columns, box_format: BoxFormat | None) -> Recipe:
+    """Return a recipe that reads targets in the general form, where there are any; it scores nothing."""
+    target = columns.target
+    if not target:
+        try:
+            layout = layout_of(rows, rows[0].keys(), box_format)
+            target = layout.target if layout else find_columns(rows, {"target": None}).columns.get("target", NONE)
+        except TableError as error:
+            raise TableError(f"{path}: {error}") from None
+    return replace(recipe_named("click", response_space="pixel"), label_free=target == NONE)
 
 
-def _first_rows(table: Table) -> list[Mapping[str, Any]]:
+def _first_rows(table: Table) -> list[Row]:
     first = next(iter(table.batches(whole=False, size=_FIRST)))
     return [dict.fromkeys(name for name in table.columns if name != OWN.response), *first.rows]
 
