@@ -285,8 +285,9 @@ def _say_missing(done: Any, out: Path, as_json: bool) -> None:
     sys.stderr.write(
         terminal.printable(
             f"{there} of {there + done.missing} pieces of {out} are there, {done.made} of them new; other processes "
-            "make the rest, and the last one finishes it\n"
+            "make the rest, and the last one finishes it"
         )
+        + "\n"
     )
 
 

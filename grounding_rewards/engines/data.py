@@ -22,7 +22,7 @@ from grounding_rewards.engines.stretches import Plan
 from grounding_rewards.errors import EngineError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table, value_at
-from grounding_rewards.tables.columns import NONE, find_columns
+from grounding_rewards.tables.columns import GUESSED, NONE, find_columns
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles
@@ -152,6 +152,8 @@ def open_data(
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
     for role, name in guesses.items():
+        if name == GUESSED[role][0]:  # the role's own
+            continue
         note(f"{role}: column {name}, by its name; --{role}-column names another")
     for text in remarks:
         note(text)
