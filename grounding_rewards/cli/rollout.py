@@ -304,7 +304,8 @@ def _report(done: Any, out: Path, as_json: bool) -> None:
 def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> str:
     unanswered = manifest["rows"] - manifest["answered"]
     without = f" ({unanswered:,} without a response)" if unanswered else ""
-    line = f"{manifest['rows']:,} rollouts{without} of {manifest['samples']:,} samples by {manifest['policy']}"
+    line = f"{manifest['rows']:,} rollouts{without} of {manifest['samples']:,} sample{'s' * (manifest['samples'] != 1)}"
+    line += f" by {manifest['policy']}"
     if manifest["recipe"]:
         share = "mean acc" if manifest.get("label_free") else "hit rate"
         mean = "-" if manifest["mean_total"] is None else f"{manifest['mean_total']:.4f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +49,7 @@ class Resizer:
     """Says that the model saw another size, with as many tokens as its own."""
 
     at_once: int = 1
-    resizing: Resizing | None = Resizing("qwen2_5_vl")
+    resizing: Resizing | None = field(default_factory=lambda: Resizing("qwen2_5_vl"))
 
     def __call__(self, requests: Sequence[Request]) -> list[Reply]:
         return [Reply((Answer("(1, 1)"),), prompt_tokens=9, image_size=(56, 28)) for _ in requests]
