@@ -137,7 +137,7 @@ def roll_out(
             plan = plan_of(own, settings, None if allocated is None else read_allocated(allocated), warn=warned.append)
             for text in warned:
                 warn(text)
-            done = _Rollout(maker, engine, run, plan, count, warn).run(shard or (0, 1), warned)
+            done = _Rollout(maker, engine, run, plan, count, note, warn).run(shard or (0, 1), warned)
     for text in (done.manifest or {}).get("warnings", ()):
         if text not in warned:
             warn(text)
@@ -193,6 +193,7 @@ class _Rollout:
     shards: Run
     plan: Plan
     count: Count
+    note: Note
     warn: Note
 
     def run(self, shard: tuple[int, int], warned: Sequence[str]) -> RolledOut:
@@ -224,6 +225,10 @@ class _Rollout:
         if not wanted:
             return
         with self.engine.start() as running:
+            if self.maker.data.image and not (self.maker.resizing or running.resizing):
+                self.note(
+                    "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
+                )
             flying = dict[Future[Made], int]()
             seen = set[str]()
             for stretch in stretches(self.maker.data.table, self.plan, frozenset(wanted)):
@@ -238,8 +243,9 @@ class _Rollout:
         """Wait for one shard at least, and yield those that are made."""
         for future in wait(flying, return_when=FIRST_COMPLETED).done:
             number, made = flying.pop(future), future.result()
-            for kind in made.remarks.keys() - seen:
-                self.warn(made.remarks[kind])
+            for kind, text in made.remarks.items():
+                if kind not in seen:
+                    self.warn(text)
             seen.update(made.remarks)
             yield number, made
 

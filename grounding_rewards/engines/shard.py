@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from grounding_rewards.engines.prompts import Prompt
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.stretches import Stretch
-from grounding_rewards.errors import EngineError, GroundingRewardsError
+from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, value_at
 from grounding_rewards.tables.image_files import read_images
@@ -127,7 +127,10 @@ class ShardMaker:
                 self._check(prepared, group, reply, running, remarks)
             if self.settings.most is not None:
                 self._go_on(prepared, groups)
-        return Made(self._rows(prepared, groups), remarks)
+        rows = self._rows(prepared, groups)
+        if why := self._why_unscored(rows):
+            remarks["scores"] = why
+        return Made(rows, remarks)
 
     def _groups(self, prepared: Prepared) -> Iterator[_Group]:
         """Yield what is to be answered; a sample without a prompt has its problem for each response."""
@@ -186,6 +189,14 @@ class ShardMaker:
                 f"{name}: the image was sent as {computed[0]} x {computed[1]} pixels, and the model saw {saw[0]} x "
                 f"{saw[1]}, which is recorded; --pipeline and its bounds say how the model resizes",
             )
+        stated = prepared.samples.column("image_size")[group.sample].as_py()
+        if stated and asked.seen.image_size and tuple(stated) != tuple(asked.seen.image_size):
+            width, height = asked.seen.image_size
+            remarks.setdefault(
+                "stated",
+                f"{name}: its row says an image of {stated[0]:g} x {stated[1]:g} pixels, and the image is {width} x "
+                f"{height}; what the row says counts; --image-size-column names another column, or none",
+            )
         length = sum(len(message.text.encode("utf-8", "replace")) for message in asked.messages)
         problem = token_problem(reply.prompt_tokens, asked.seen.sizes, self.resizing or running.resizing, length)
         if problem:
@@ -234,15 +245,26 @@ class ShardMaker:
         """Score rows as ``pool score`` does, which reads nothing but them."""
         if self.recipe is None:
             return rows
-        table = _Rows(rows, self.data.table.path)
-        scorer = TableScorer(self.recipe, OWN, "abstain", resolved=ResolvedColumns(OWN))
-        names = (
-            rows.schema.names
-            if self.recipe.reads_extras
-            else [n for n in scorer.reads(table) if n in rows.schema.names]
-        )
-        batch = Batch(0, rows.select(names).to_pylist(), rows, 1.0)
+        table, scorer, batch = self._scoring(self.recipe, rows)
         return RolloutScorer(scorer, rows.schema).scored(table, batch, rows)
+
+    def _why_unscored(self, rows: Any) -> str:
+        """Return why no response could be scored; "" where one could, or there is none."""
+        answered = rows.filter(rows.column("response").is_valid())
+        if self.recipe is None or not len(answered) or answered.column("acc").null_count < len(answered):
+            return ""
+        table, scorer, batch = self._scoring(self.recipe, answered)
+        try:
+            replace(scorer, bad_target="raise").score(table, batch)
+        except TableError as error:
+            return f"no response of a whole shard could be scored, the first for this: {error}"
+        return ""
+
+    def _scoring(self, recipe: Recipe, rows: Any) -> tuple[Any, TableScorer, Batch]:
+        table = _Rows(rows, f"rollouts of {self.data.table.path}")
+        scorer = TableScorer(recipe, OWN, "abstain", resolved=ResolvedColumns(OWN))
+        names = [name for name in rows.schema.names if recipe.reads_extras or name in scorer.reads(table)]
+        return table, scorer, Batch(0, rows.select(names).to_pylist(), rows, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import Answer, Reply, Request
@@ -69,3 +70,28 @@ def test_a_model_that_saw_another_size_is_noticed_and_its_size_recorded(tmp_path
         "and its bounds say how the model resizes"
     )
     assert made.remarks["tokens"].startswith("sample 'a': prompt of 9 tokens: expected 50 to ")
+
+
+def test_what_no_response_can_be_scored_for_is_said_at_once(tmp_path):
+    Image.new("RGB", (280, 140)).save(tmp_path / "a.png")
+    row = {"id": "a", "prompt": "easy", "image": "a.png", "bbox": [1, 2, 3, 4], "width": 640, "height": 480}
+    source, notes, warnings = write_rows(tmp_path / "data.jsonl", row), list[str](), list[str]()
+    recipe = gr.recipe("click", response_space="model_pixel")
+    settings = RolloutSettings(n=1)
+    roll_out(
+        source, Scripted("m"), tmp_path / "out", settings=settings, recipe=recipe, note=notes.append,
+        warn=warnings.append,
+    )  # fmt: skip
+    assert notes[-1] == (
+        "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
+    )
+    stated, scores, finding = warnings
+    assert stated == (
+        "sample 'a': its row says an image of 640 x 480 pixels, and the image is 280 x 140; what the row says counts; "
+        "--image-size-column names another column, or none"
+    )
+    assert scores.startswith(
+        f"no response of a whole shard could be scored, the first for this: rollouts of {source}, row 0: target of "
+        "sample 'a', field 'model_image_size': got nothing"
+    )
+    assert finding.startswith("1 row has a target that cannot be used")
