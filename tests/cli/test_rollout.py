@@ -18,10 +18,10 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.children import ENDING
 from tests.cli.command import Runner, names, read_rows
-from tests.engines import scripted
+from tests.engines import seeded
 from tests.engines.test_rollout import contents, data, rows
 
-ENGINE = ("--engine", f"{Path(scripted.__file__)}:Scripted", "--model", "m")
+ENGINE = ("--engine", f"{Path(seeded.__file__)}:Scripted", "--model", "m")
 CLICK = ("--recipe", "click", "--response-space", "pixel")
 WORDS = ["go", "easy", "hard", "refused", "stop", "move", "open", "close"]
 

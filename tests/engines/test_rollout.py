@@ -22,7 +22,7 @@ from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, RecipeError, TableError
 from grounding_rewards.tables.recorder import read_rollouts
 from tests.cli.command import write_rows
-from tests.engines.scripted import HIT, MISS, Scripted, Wrong
+from tests.engines.seeded import HIT, MISS, Scripted, Wrong
 
 BOX = [100, 100, 400, 300]
 CLICK = gr.recipe("click", response_space="pixel")

@@ -13,7 +13,7 @@ import pytest
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, TableError
-from tests.engines.scripted import Answering, Scripted
+from tests.engines.seeded import Answering, Scripted
 from tests.engines.test_rollout import CLICK, contents, data
 
 WORDS = ["go", "easy", "hard", "refused", "stop", "move", "open", "close"]

@@ -15,7 +15,7 @@ from grounding_rewards.pool.inputs import read_input, stats_by_temperature
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.cli.command import read_rows, write_rows
-from tests.engines.scripted import Scripted
+from tests.engines.seeded import Scripted
 from tests.engines.test_rollout import CLICK, SMALL, contents, data, rows
 
 WORDS = ["go", "easy", "hard", "refused", "stop", "move", "open"]

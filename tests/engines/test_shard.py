@@ -21,7 +21,7 @@ from grounding_rewards.engines.shard import ShardMaker
 from grounding_rewards.engines.stretches import stretches
 from grounding_rewards.tables.image_files import ImageFiles
 from tests.cli.command import write_rows
-from tests.engines.scripted import Answering, Scripted
+from tests.engines.seeded import Answering, Scripted
 from tests.engines.test_rollout import CLICK, data, rows
 
 
