@@ -80,6 +80,7 @@ ACME_FACTS = {
     ],
     "recipes": [],
     "selectors": [],
+    "engines": [],
 }
 
 
@@ -158,6 +159,7 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
         "verifiers": known.verifiers,
         "recipes": known.recipes,
         "selectors": known.selectors,
+        "engines": known.engines,
     }
     for kind, things in kinds.items():
         assert [each["name"] for each in built_in[kind]] == list(things)
