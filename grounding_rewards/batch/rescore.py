@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
@@ -21,15 +18,11 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.earlier_scores import check_once, left_out, renamed
 from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
-from grounding_rewards.batch.score_rows import Inputs, RecipeSlice
+from grounding_rewards.batch.scored_shards import summary
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import Finding, Severity
-from grounding_rewards.checks.naming import command_line
-from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
-from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
@@ -41,16 +34,13 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.shards import OUTPUTS, Run, open_run
-from grounding_rewards.targets.box_format import BoxFormat, as_box_format
+from grounding_rewards.targets.box_format import as_box_format
 
 MANIFEST = "_score.manifest.json"
 """Readers of a directory of Parquet pass over names that begin with an underscore."""
 
 _HELD_BYTES = 1 << 26
 """Bytes of batches that are gathered into one row group."""
-
-_JUDGED = ["sample_id", "response", "target", "image_size", "model_image_size", "total", "acc", "reason"]
-"""Columns that a diagnosis is made of."""
 
 _NAMED = ("response", "target", "image_size", "model_image_size", "id", "token_length")
 """Columns that the manifest names; several names where files differ."""
@@ -213,7 +203,9 @@ class _Rescorer:
                     for source in sources:
                         source.check()  # before the shard gets its name: rows of a file that has changed are never kept
                 made += 1
-        manifest = run.finish(names, _summary(run.folder, names, readers[0], warned))
+        manifest = run.finish(
+            names, summary(run.folder, names, recipe, readers[0].columns.response, readers[0].box_format, warned)
+        )
         return Rescored(manifest, made, len(names) - made)
 
     def _advanced(self, batches: Iterable[tuple[Any, float]]) -> Iterator[Any]:
@@ -292,61 +284,3 @@ def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
                 held, size = [], 0
         if held:
             writer.write_table(pa.Table.from_batches(held))
-
-
-def _summary(folder: Path, names: Sequence[str], scorer: TableScorer, warned: Sequence[str]) -> dict[str, Any]:
-    """Return figures and warnings of all shards, read from the files: the same however many runs made them."""
-    recipe = scorer.recipe
-    rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
-    reasons: Counter[str | None] = Counter()
-    written = scorer.box_format and BoxFormat.XYXY  # which the directory has, whatever was declared
-    diagnosis = Diagnosis(recipe, command_line(scorer.columns.response), written)
-    parsed_reasons = pa.array([reason.name for reason in PARSED])
-    for name in names:
-        with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
-            figures = file.read(["total", "acc", "reason"])
-            for batch in file.iter_batches(columns=_JUDGED):
-                _diagnose(diagnosis, batch.filter(batch.column("response").is_valid()), scorer.box_format)
-        usable = figures.filter(figures.column("acc").is_valid())
-        rows, scored = rows + len(figures), scored + len(usable)
-        hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
-        total += float(usable.column("total").to_numpy().sum())
-        parsed += int(pc.sum(pc.is_in(usable.column("reason"), parsed_reasons)).as_py() or 0)
-        counts = figures.column("reason").value_counts().to_pylist()
-        reasons.update({each["values"]: each["counts"] for each in counts})
-    findings = diagnosis.findings()
-    return {
-        **({"label_free": True} if recipe.label_free else {}),
-        "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
-        "mean_total": total / scored if scored else None, "hit_rate": hits / scored if scored else None,
-        "parse_rate": parsed / scored if scored else None,
-        "reasons": {reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
-        "warnings": [*warned, *(str(each) for each in findings if each.severity is not Severity.NOTE)],
-        "findings": [each.to_dict() for each in findings],
-    }  # fmt: skip
-
-
-_CODES = {reason.name: int(reason) for reason in Reason}
-
-
-def _diagnose(diagnosis: Diagnosis, rows: Any, declared: BoxFormat | None) -> None:
-    """Count scored rows, which all have a response, in a diagnosis; boxes were ``declared`` to be of a format."""
-    recipe = diagnosis.recipe
-    names, texts, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED[:5])
-    read = recipe.read_targets(targets, bad_target="abstain", warn=False)
-    read = replace(read, box_format=declared, _ready={})
-    rollouts = recipe.prepare(
-        [None] * len(targets), read, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
-        bad_target="abstain",
-    )  # fmt: skip
-    total, acc = (rows.column(name).fill_null(0.0).to_numpy(zero_copy_only=False) for name in ("total", "acc"))
-    reason = np.array([_CODES[name] for name in rows.column("reason").to_pylist()], dtype=np.int8)
-    scores = Scores(
-        total, acc, (reason != Reason.BAD_TARGET).astype(np.float64), {}, reason, rollouts.predictions,
-        rollouts.targets.errors,
-    )  # fmt: skip
-    outside = [
-        None if all(size is None for size in each) else read_sizes("image_size", each, len(each)) for each in sizes
-    ]
-    scored = RecipeSlice(recipe, Inputs(texts, targets), rollouts, scores, sizes=(outside[0], outside[1]))
-    diagnosis.add(scored, place=lambda row: f"sample {names[row]!r:.80}")

@@ -58,7 +58,8 @@ class RolloutScorer:
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
-        if self.scorer.box_format not in (None, BoxFormat.XYXY) or self.scorer.layout is not None:
+        foreign = self.scorer.box_format not in (None, BoxFormat.XYXY) or self.scorer.layout is not None
+        if foreign or self.scorer.names_place:
             arrays["target"] = self._as_xyxy(batch, arrays["target"])
         if self.scorer.guessed("image_size") or (self.scorer.images is not None and not alone):
             known = self.scorer.needed_sizes(source.table, batch)

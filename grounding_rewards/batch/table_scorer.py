@@ -207,10 +207,19 @@ class TableScorer:
         if self.layout is not None:
             space = None if self._named_space else self.layout.space  # one in the target would go before the option
             return [self.layout.wire(row, space) for row in batch.rows]
-        values, place = batch.column(self.columns.target), self.columns.target.rpartition(".")[2]
-        if place in PLACES and self.recipe.native is None:  # a column polygon of bare lists
+        values, place = batch.column(self.columns.target), self._place
+        if place in PLACES and self.recipe.native is None:
             return [{place: value} if isinstance(value, list) else value for value in values]
         return values
+
+    @property
+    def names_place(self) -> bool:
+        """Return True where the column of targets says what its bare lists are, such as ``polygon``."""
+        return self._place in {*PLACES} - {"bbox"} and self.recipe.native is None and self.layout is None
+
+    @property
+    def _place(self) -> str:
+        return self.columns.target.rpartition(".")[2]
 
     def read_targets(self, targets: Sequence[Any]) -> Targets:
         """Read targets as ``score`` does; those that cannot be read abstain."""

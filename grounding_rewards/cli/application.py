@@ -42,6 +42,7 @@ _VERBS = {
     "score": "score:score",
     "eval": "eval:evaluate_files",
     "explain": "explain:explain_score",
+    "rollout": "rollout:rollout",
     "convert": "convert:convert",
     "recipes": "recipes:list_recipes",
     "plugins": "plugins:list_plugins",

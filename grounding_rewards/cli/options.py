@@ -187,29 +187,29 @@ def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
     return each
 
 
-def _column(role: str, text: str) -> Any:
+def column(role: str, text: str) -> Any:
     """Build the option that names a column; its help lists the names that are taken without it."""
     names = " ".join(GUESSED[role])
     return typer.Option(metavar="NAME", help=f"{text} By name: {names}.", rich_help_panel="Columns of the file")
 
 
 def _columns(
-    response_column: Annotated[str | None, _column("response", "The model's response.")] = None,
-    target_column: Annotated[str | None, _column("target", "The target: the right answer.")] = None,
+    response_column: Annotated[str | None, column("response", "The model's response.")] = None,
+    target_column: Annotated[str | None, column("target", "The target: the right answer.")] = None,
     image_size_column: Annotated[
         str | None,
-        _column("image-size", "Width and height of the original image, where needed: one column, or two as `W,H`."),
+        column("image-size", "Width and height of the original image, where needed: one column, or two as `W,H`."),
     ] = None,
     model_image_size_column: Annotated[
-        str | None, _column("model-image-size", "Width and height of the image that the model saw, where needed.")
+        str | None, column("model-image-size", "Width and height of the image that the model saw, where needed.")
     ] = None,
     id_column: Annotated[
-        str | None, _column("id", "The sample's name, for groups and errors; else its target's id.")
+        str | None, column("id", "The sample's name, for groups and errors; else its target's id.")
     ] = None,
     token_length_column: Annotated[
-        str | None, _column("token-length", "The response's length in tokens, for rewards of length.")
+        str | None, column("token-length", "The response's length in tokens, for rewards of length.")
     ] = None,
-    image_column: Annotated[str | None, _column("image", "The image, read for a size that a row lacks.")] = None,
+    image_column: Annotated[str | None, column("image", "The image, read for a size that a row lacks.")] = None,
 ) -> Columns:
     return Columns(
         response_column or "", target_column or "", image_size_column or "", model_image_size_column or "",
@@ -240,15 +240,16 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
         )
 
 
-def read_options(options: Sequence[str] | None, **named: Any) -> dict[str, Any]:
-    """Return the recipe's options: those of ``--option``, and ``named`` ones with flags of their own."""
+def read_options(options: Sequence[str] | None, flag: str = "--option", **named: Any) -> dict[str, Any]:
+    """Return options of a recipe, or of what ``flag`` is of: those of the flag, and ``named`` ones with their own."""
     values = {name: value for name, value in named.items() if value is not None}
     for option in options or ():
         key, equals, value = option.partition("=")
         if not (key and equals):
-            raise RecipeError(f"--option: got {option!r}; expected KEY=VALUE, such as format_weight=0.1")
+            example = "format_weight=0.1" if flag == "--option" else "timeout=60"
+            raise RecipeError(f"{flag}: got {option!r}; expected KEY=VALUE, such as {example}")
         if key in values:
-            raise RecipeError(f"--option: {key} is given twice")
+            raise RecipeError(f"{flag}: {key} is given twice")
         values[key] = read_value(value)
     return values
 

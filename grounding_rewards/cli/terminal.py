@@ -16,10 +16,13 @@ from grounding_rewards.tables.reporting import Reporting
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar on stderr, on terminals only, while the work lasts; yield what takes the share done, 0 to 1."""
+def progress(what: str) -> Iterator[Callable[..., None]]:
+    """Show a bar on stderr, on terminals only, while the work lasts.
+
+    Yields what takes the share done, 0 to 1, and a text to show behind the bar.
+    """
     if not sys.stderr.isatty():  # before anything is imported for a bar that nobody sees
-        yield lambda done: None
+        yield lambda done, text="": None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -27,10 +30,11 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[text]}", markup=False),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(printable(what), total=1.0)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task(printable(what), total=1.0, text="")
+        yield lambda done, text="": bar.update(task, completed=done, text=text)
 
 
 def note(text: str) -> None:

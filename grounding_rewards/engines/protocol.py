@@ -100,7 +100,11 @@ class Running(Protocol):
 
 
 class Engine(Protocol):
-    """Settings of an engine: a frozen dataclass that can be compared and pickled, and holds no model."""
+    """Settings of an engine: a frozen dataclass that can be compared and pickled, and holds no model.
+
+    Two that are equal answer alike: what changes no answer, such as an address or a number of connections, is a field
+    with ``compare=False``. A run that was killed goes on with an equal engine alone.
+    """
 
     @property
     def model(self) -> str:

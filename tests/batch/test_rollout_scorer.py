@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards.tables.rollout_table import open_rollouts
@@ -128,3 +129,15 @@ def test_images_and_what_the_schema_says_of_them_stay(tmp_path):
     kept = pq.read_schema(tmp_path / "out" / "rollouts-000000.parquet").metadata
     assert json.loads(kept[b"huggingface"]) == {"info": {"features": {"image": {"_type": "Image"}}}}
     assert kept[b"mine"] == b"1"
+
+
+def test_a_column_that_says_what_its_lists_are_becomes_a_target_that_says_it(tmp_path):
+    corners = [100, 100, 400, 100, 400, 300, 100, 300]
+    row = {"sample_id": "a", "response": "(200, 150)", "polygon": corners}
+    click, out = gr.recipe("click", response_space="pixel"), tmp_path / "out"
+    rescore([write_rows(tmp_path / "in.jsonl", row)], click, out)
+    rescore([out], click, tmp_path / "again")
+    assert [json.loads(each["target"]) for each in (*table(out), *table(tmp_path / "again"))] == [
+        {"polygon": corners}
+    ] * 2
+    assert [each["acc"] for each in table(tmp_path / "again")] == [1.0]

@@ -17,6 +17,7 @@ COMMANDS = {
     "convert": "data.jsonl out.jsonl --for verl --target-space pixel",
     "recipes": "gelato",
     "plugins": "--all",
+    "rollout": "data.jsonl --engine tests.engines.seeded:Scripted --model m --out out",
     "where": "easyr1",
     "pool allocate": "rollouts.jsonl --method dars --out out.jsonl",
     "pool curriculum": f"rollouts.jsonl --stages {EXAMPLE} --out out",

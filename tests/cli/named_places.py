@@ -62,7 +62,24 @@ POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
 STAGES = ("pool", "curriculum", "rollouts.jsonl", "--stages", "stages.json", "--out", "stages")
 REPORT = ("pool", "report", "rollouts.jsonl", "--out", "report")
 SHOTS = (*REPORT, "--data", "pictured.jsonl", "--id-column", "id")
+ENGINE = ("--engine", "own.py:Engine", "--model", "m")
+ROLLOUT = ("rollout", "data.jsonl", *ENGINE, "--out", "rolled")
 CASES = {
+    ("rollout", "data"): [
+        Case(("rollout", "PLACE", *ROLLOUT[2:], "--json"), "data.jsonl", ".jsonl"),
+        Case(("rollout", "PLACE", *ROLLOUT[2:]), "data.parquet", ".parquet"),
+        Case(("rollout", "PLACE", *ROLLOUT[2:]), "folder of data"),
+    ],
+    ("rollout", "engine"): [Case((*ROLLOUT[:3], "PLACE:Engine", *ROLLOUT[4:]), "own.py", ".py")],
+    ("rollout", "out"): [Case((*ROLLOUT[:-1], "PLACE"), None), Case((*ROLLOUT[:-1], "PLACE", "--shard", "0/2"), None)],
+    ("rollout", "recipe"): [Case((*ROLLOUT, "--recipe", "PLACE:CLICK"), "own.py", ".py")],
+    ("rollout", "prompt"): [Case((*ROLLOUT, "--prompt", "PLACE"), "prompt.jinja", ".jinja")],
+    ("rollout", "allocate"): [
+        Case((*ROLLOUT, "--first-rollout", "0", "--allocate", "PLACE"), "allocated.jsonl", ".jsonl")
+    ],
+    ("rollout", "image_root"): [
+        Case(("rollout", "pictured.jsonl", *ROLLOUT[2:], "--image-root", "PLACE", "--json"), "shots")
+    ],
     ("score", "file"): [
         Case(("score", "PLACE", *SCORE[2:], "--json"), "rows.jsonl", ".jsonl"),
         Case(("score", "PLACE", *SCORE[2:]), "rows.parquet", ".parquet"),
@@ -258,6 +275,7 @@ CASES = {
 NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
-    "rule", "model", "id", "method", "item_response", "benchmark_name",
+    "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
+    "temperature",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""

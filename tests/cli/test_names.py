@@ -35,6 +35,15 @@ CODE = (
     "RECIPE = recipe('gelato')\n"
     "def brief(rollouts): return [0.5] * len(rollouts)\n"
     "def keep(stats): return [True] * len(stats)\n"
+    "CLICK = recipe('click', response_space='pixel')\n"
+    "class Engine:\n"
+    "    def __init__(self, model): self.model, self.at_once, self.resizing = model, 1, None\n"
+    "    def start(self):\n"
+    "        from contextlib import nullcontext\n"
+    "        return nullcontext(self)\n"
+    "    def __call__(self, requests):\n"
+    "        from grounding_rewards.engines import Answer, Reply\n"
+    "        return [Reply(tuple(Answer('(200, 150)') for _ in each.seeds)) for each in requests]\n"
 )
 
 
@@ -91,6 +100,8 @@ def files(tmp_path_factory) -> Path:
         image.new("RGB", (640, 480)).save(folder / place)
     (folder / "own.py").write_text(CODE)
     (folder / "kinds.json").write_text(json.dumps({"classified": {"text_matching": [{"id": HIT["sample_id"]}]}}))
+    (folder / "prompt.jinja").write_text("Click: {{ instruction }}")
+    write_rows(folder / "allocated.jsonl", {"sample_id": ROW["id"], "n": 2})
     write_rows(folder / "never.jsonl", *({**row, "acc": 0} for row in rollouts))
     shutil.copy(EXAMPLE, folder / "stages.json")
     _saved(folder / "saved", pa.Table.from_pylist([ROW]))

@@ -1,0 +1,317 @@
+"""``grounding-rewards rollout``: samples and a model in, a rollout table of its responses out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards import catalogue
+from grounding_rewards.batch.columns import Columns
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
+from grounding_rewards.errors import EngineError
+from grounding_rewards.pool.report.wording import percent
+
+_MODEL, _SAMPLING, _PROMPT, _PARTS = "Model", "Sampling", "Prompts and images", "Parts of a run"
+_EVERY = 60.0
+"""Seconds between lines of progress where stderr is no terminal."""
+
+
+class Until(StrEnum):
+    """Samples that go on after their first responses."""
+
+    MIXED = "mixed"
+
+
+def _columns(
+    instruction_column: Annotated[
+        str | None, options.column("instruction", "The instruction: a text, or messages.")
+    ] = None,
+    target_column: Annotated[
+        str | None, options.column("target", "The target: the right answer; `none` for none.")
+    ] = None,
+    image_column: Annotated[str | None, options.column("image", "The image, or a list: paths or bytes.")] = None,
+    image_size_column: Annotated[
+        str | None, options.column("image-size", "Width and height of the original image, where they are not its own.")
+    ] = None,
+    id_column: Annotated[str | None, options.column("id", "The sample's name; else its target's id.")] = None,
+) -> tuple[str | None, Columns]:
+    named = Columns(
+        target=target_column or "", image=image_column or "", image_size=image_size_column or "", id=id_column or ""
+    )
+    return instruction_column, named
+
+
+def _resizing(
+    pipeline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"How the model resizes images, if the engine does not know: {', '.join(PIPELINES)}.",
+            rich_help_panel=_PROMPT,
+        ),
+    ] = None,
+    min_pixels: options.Bound = None,
+    max_pixels: options.Bound = None,
+    processor_min_pixels: options.Bound = None,
+    processor_max_pixels: options.Bound = None,
+) -> Resizing | None:
+    bounds = (min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
+    if pipeline is None:
+        if any(each is not None for each in bounds):
+            raise EngineError("--min-pixels and --max-pixels are bounds of --pipeline; name it, too")
+        return None
+    return Resizing(pipeline, *bounds)
+
+
+DataColumns = Annotated[tuple[str | None, Columns], _columns]
+ModelResizing = Annotated[Resizing | None, _resizing]
+
+
+def rollout(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=options.ROWS)],
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What runs the model: transformers, openai, vllm, or a plugin's; your own by module:attr or "
+            "/path/file.py:attr.",
+            rich_help_panel=_MODEL,
+        ),
+    ],
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model: its name or folder.", rich_help_panel=_MODEL)],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write: a rollout table.")],
+    *,
+    engine_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="An option of the engine; may be given several times.", rich_help_panel=_MODEL
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The column policy. Default: the model.", rich_help_panel=_MODEL),
+    ] = None,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "--n", metavar="N", help="Responses to a sample at each temperature. Default: 8.", rich_help_panel=_SAMPLING
+        ),
+    ] = None,
+    temperature: Annotated[
+        str, typer.Option(metavar="T,...", help="Temperatures; 0 is greedy.", rich_help_panel=_SAMPLING)
+    ] = "1.0",
+    top_p: Annotated[
+        float, typer.Option(metavar="P", help="The share of probability to draw from.", rich_help_panel=_SAMPLING)
+    ] = 1.0,
+    max_tokens: Annotated[
+        int, typer.Option(metavar="N", help="Tokens after which a response is cut.", rich_help_panel=_SAMPLING)
+    ] = 512,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed of all draws.", rich_help_panel=_SAMPLING)] = 0,
+    until: Annotated[
+        Until | None,
+        typer.Option(
+            help="Go on with samples whose scored responses are all right or all wrong, --n at a time up to --max.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option("--max", metavar="N", help="The most responses to a sample.", rich_help_panel=_SAMPLING),
+    ] = None,
+    allocate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Responses to each sample, as `pool allocate` writes them; others get none. Needs --first-rollout.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = None,
+    first_rollout: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="The number of a sample's first rollout: 8 where 8 are there already. Seeds follow it. Default: 0.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = None,
+    round: Annotated[int | None, typer.Option("--round", metavar="N", help="The column round.")] = None,
+    prompt: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE", help="A published prompt by name, or a jinja2 template.", rich_help_panel=_PROMPT
+        ),
+    ] = "plain",
+    system: Annotated[
+        str | None, typer.Option(metavar="TEXT|FILE", help="The system message.", rich_help_panel=_PROMPT)
+    ] = None,
+    resizing: ModelResizing,
+    images: options.SizedImages,
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", metavar="NAME", help="Score the responses with this recipe. Default: no scores."),
+    ] = None,
+    option: options.Options = None,
+    response_space: Annotated[
+        str | None,
+        typer.Option(metavar="SPACE", help=f"The space that the model answers in: {', '.join(CoordSpace)}."),
+    ] = None,
+    box_format: options.BoxFormats = None,
+    columns: DataColumns,
+    split: options.RowsSplit = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Make every N-th shard alone, from number I on, I from 0: for N processes that write one DIR.",
+            rich_help_panel=_PARTS,
+        ),
+    ] = None,
+    shard_rows: Annotated[
+        int, typer.Option(metavar="N", help="Samples of a shard, which is asked in one go.", rich_help_panel=_PARTS)
+    ] = 64,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+) -> None:
+    """Ask a model for responses to the samples of a data set, into a rollout table.
+
+    A run that was killed goes on where it was: start it again with the same words. Rows keep the columns of DATA, but
+    for bytes. A sample whose image or prompt cannot be made, or that the engine refuses, has rows with its `problem`
+    and no response. Each response has a seed of its own, made of --seed, the sample's name, the temperature and the
+    rollout's number, and the size of the image that the model saw. Without --recipe `pool score` scores the table.
+
+    Example: `grounding-rewards rollout clicks.jsonl --engine openai --model MODEL --recipe gelato --out run1/rollouts`
+    """
+    from grounding_rewards.engines import engine as built
+    from grounding_rewards.engines.prompts import prompt_named
+    from grounding_rewards.engines.rollout import roll_out
+    from grounding_rewards.engines.settings import RolloutSettings
+
+    if (until is None) != (most is None):
+        raise EngineError("--until mixed and --max N: one needs the other")
+    if allocate is not None and (n is not None or until is not None or first_rollout is None):
+        raise EngineError(
+            "--allocate: says how many responses samples get, so leave --n and --until out, and give --first-rollout: "
+            "8 where 8 rollouts are there, 0 for all rollouts of another round"
+        )
+    settings = RolloutSettings(
+        n if n is not None or allocate is not None else 8, _temperatures(temperature), top_p, max_tokens, seed, most,
+        first_rollout or 0, round, policy, shard_rows,
+    )  # fmt: skip
+    with terminal.progress("rolling out") as advance:
+        done = roll_out(
+            data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
+            settings=settings, prompt=prompt_named(prompt, system), recipe=_recipe(recipe, option, response_space),
+            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
+            image_files=images, allocated=allocate, shard=_shard(shard), overwrite=overwrite, count=_Progress(advance),
+            note=terminal.note_once(), warn=terminal.warn,
+        )  # fmt: skip
+    if done.manifest is None:
+        _say_missing(done, out, as_json)
+        return
+    _report(done, out, as_json)
+
+
+def _temperatures(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise EngineError(f"--temperature: got {text!r:.60}; expected numbers, such as 1.0 or 1.0,1.2,1.4") from None
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    number, slash, count = text.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal()):
+        raise EngineError(f"--shard: got {text!r:.60}; expected I/N, such as 0/8")
+    return int(number), int(count)
+
+
+def _recipe(name: str | None, option: list[str] | None, response_space: str | None) -> Any:
+    if name is not None:
+        return catalogue.recipe(name, **options.read_options(option, response_space=response_space))
+    if option or response_space is not None:
+        raise EngineError("--option and --response-space are options of the recipe; name it by --recipe")
+    return None
+
+
+class _Progress:
+    """Shows how many samples are done, how fast, and on other than terminals once a minute how long the rest takes."""
+
+    def __init__(self, advance: Callable[..., None]) -> None:
+        self.advance = advance
+        self.began = self.shown = monotonic()
+        self.before: int | None = None
+
+    def __call__(self, done: int, samples: int) -> None:
+        now = monotonic()
+        if self.before is None:
+            self.before, self.began, self.shown = done, now, now
+        rate = (done - self.before) / max(now - self.began, 1e-9)
+        text = f"{done:,} of {samples:,} samples" + (f", {rate:.3g} a second" if rate else "")
+        self.advance(done / max(samples, 1), text)
+        if not sys.stderr.isatty() and now - self.shown >= _EVERY:
+            self.shown = now
+            left = f", {duration((samples - done) / rate)} left" if rate else ""
+            sys.stderr.write(f"{text}{left}\n")
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> duration(59), duration(8100)
+    ('1 min', '2 h 15 min')
+    """
+    minutes = -(-int(seconds) // 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+
+
+def _say_missing(done: Any, out: Path, as_json: bool) -> None:
+    pieces = {"made": done.made, "found": done.found, "missing": done.missing}
+    if as_json:
+        terminal.print_json({"out": str(out), "pieces": pieces, "warnings": terminal.warnings()})
+        return
+    there = done.made + done.found
+    sys.stderr.write(
+        terminal.printable(
+            f"{there} of {there + done.missing} pieces of {out} are there, {done.made} of them new; other processes "
+            "make the rest, and the last one finishes it"
+        )
+        + "\n"
+    )
+
+
+def _report(done: Any, out: Path, as_json: bool) -> None:
+    manifest: Mapping[str, Any] = done.manifest
+    pieces = {"made": done.made, "found": done.found, "missing": 0}
+    if as_json:
+        kept = {name: value for name, value in manifest.items() if name not in ("outputs", "complete")}
+        terminal.print_json({"out": str(out), **kept, "pieces": pieces, "warnings": terminal.warnings()})
+        return
+    sys.stderr.write(terminal.printable(_line(manifest, pieces, out)) + "\n")
+
+
+def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> str:
+    unanswered = manifest["rows"] - manifest["answered"]
+    without = f" ({unanswered:,} without a response)" if unanswered else ""
+    line = f"{manifest['rows']:,} rollouts{without} of {manifest['samples']:,} sample{'s' * (manifest['samples'] != 1)}"
+    line += f" by {manifest['policy']}"
+    if manifest["recipe"]:
+        share = "mean acc" if manifest.get("label_free") else "hit rate"
+        mean = "-" if manifest["mean_total"] is None else f"{manifest['mean_total']:.4f}"
+        parsed = percent(manifest["parse_rate"])
+        line += f": mean total {mean}, {share} {percent(manifest['hit_rate'])}, parse rate {parsed}"
+    if not pieces["made"]:
+        return f"{line}; nothing to do, all is in {out}"
+    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} pieces were there" if pieces["found"] else ""
+    return f"{line}; written to {out}{kept}"

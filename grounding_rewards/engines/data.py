@@ -1,0 +1,272 @@
+"""Data of a run of rollouts: samples of a table, with their names, targets, instructions and images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from grounding_rewards.batch.columns import OWN, Columns
+from grounding_rewards.batch.earlier_scores import renamed
+from grounding_rewards.batch.layouts import Row, layout_of
+from grounding_rewards.batch.rollout_scorer import RolloutScorer
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.catalogue import recipe as recipe_named
+from grounding_rewards.engines.settings import RolloutSettings
+from grounding_rewards.engines.stretches import Plan
+from grounding_rewards.errors import EngineError, TableError
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.base import Batch, Note, Table, value_at
+from grounding_rewards.tables.columns import GUESSED, NONE, find_columns
+from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.folders import folder_of, open_rows
+from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.manifests import fingerprint, refuse_stream
+from grounding_rewards.tables.parquet import holds_bytes
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT
+from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
+from grounding_rewards.targets.box_format import BoxFormat
+
+FURTHER: Mapping[str, Any] = {
+    "problem": pa.string(),
+    "cut": pa.bool_(),
+    "seed": pa.int64(),
+    "prompt_tokens": pa.int64(),
+}
+"""Columns of a table of rollouts that an engine made, behind those of every rollout table."""
+
+_FIRST = 64
+"""Rows from which columns are guessed."""
+
+
+class Unanswered:
+    """Rows of data as rows of a rollout table, whose column of responses has nothing in it yet."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.path = table, table.path
+        self.columns = tuple(dict.fromkeys([*table.columns, OWN.response]))
+        parts: Sequence[Table] = getattr(table, "tables", (table,))
+        self.files = tuple(part.path for part in parts)
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the rows; None where they come with keys of their own."""
+        return schema_of(self.table)
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        return self.table.batches(columns, whole=whole, size=size)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Samples of a table.
+
+    Attributes:
+        source: the table, and its further columns.
+        reader: reads names, targets and sizes of its rows, in the schema of the rollouts.
+        instruction: the column of instructions.
+        image: that of images; "" for rows of text alone.
+        files: where images are.
+        image_root: their folder, where the caller names one; "" for that of the data.
+    """
+
+    source: RolloutFile
+    reader: RolloutScorer
+    instruction: str
+    image: str
+    files: ImageFiles
+    image_root: str = ""
+
+    @property
+    def table(self) -> Unanswered:
+        """The table."""
+        table: Any = self.source.table
+        return table  # type: ignore[no-any-return]
+
+    def samples(self, batch: Batch) -> Any:
+        """Return rows of the data as rows of a rollout table without responses."""
+        return self.reader.unscored(self.source, 0, batch)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the run reads, for its manifest."""
+        columns = self.reader.scorer.columns
+        names = {"instruction": self.instruction, "image": self.image}
+        names |= {name: getattr(columns, name) for name in ("target", "image_size", "id")}
+        box_format = self.reader.scorer.box_format
+        return {
+            "data": [fingerprint(self.table.path, list(self.table.files))],
+            "columns": names,
+            "image_root": self.image_root or None,
+            "max_image_bytes": self.files.max_image_bytes,
+            "max_image_pixels": self.files.max_image_pixels,
+            "box_format": box_format and str(box_format),
+        }
+
+
+def open_data(
+    path: Path,
+    *,
+    split: str | None,
+    columns: Columns,
+    instruction: str | None,
+    recipe: Recipe | None,
+    box_format: BoxFormat | None,
+    files: ImageFiles,
+    note: Note,
+    warn: Note,
+) -> Data:
+    """Open the data of a run.
+
+    Args:
+        path: a file of rows, or a directory of them.
+        split: which split of a directory.
+        columns: names of columns; "" to guess, "none" for none.
+        instruction: the column of instructions; None to guess.
+        recipe: the recipe whose form targets have; None reads them in the general one.
+        box_format: how boxes of targets are written.
+        files: bounds of images, and their folder; "" for that of the data.
+        note: takes remarks on columns.
+        warn: takes what looks wrong with rows.
+
+    Raises:
+        TableError: rows cannot be read, or a column is missing or ambiguous; names the option to set.
+    """
+    refuse_stream(path)
+    table = Unanswered(open_rows(path, split))
+    rows = _first_rows(table)
+    read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
+    scorer = TableScorer(read, columns, "abstain", box_format, on_note=note, on_warning=warn).of(table)
+    asked = {"instruction": instruction, "image": scorer.columns.image or None}
+    if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
+        asked["image"] = None
+    try:
+        chosen, guesses, remarks = find_columns(rows, asked, needed=("instruction",))
+    except TableError as error:
+        raise TableError(f"{path}: {error}") from None
+    for role, name in guesses.items():
+        if name == GUESSED[role][0]:  # the role's own
+            continue
+        note(f"{role}: column {name}, by its name; --{role}-column names another")
+    for text in remarks:
+        note(text)
+    source, schema = _source(table, scorer, recipe, note)
+    whole = replace(files, root=files.root or str(folder_of(path).absolute()))
+    reader = RolloutScorer(scorer, schema)
+    return Data(source, reader, chosen["instruction"], chosen.get("image", ""), whole, files.root)
+
+
+def _reading(path: Path, rows: Sequence[Row], columns: Columns, box_format: BoxFormat | None) -> Recipe:
+    """Return a recipe that reads targets in the general form, where there are any; it scores nothing."""
+    target = columns.target
+    if not target:
+        try:
+            layout = layout_of(rows, rows[0].keys(), box_format)
+            target = layout.target if layout else find_columns(rows, {"target": None}).columns.get("target", NONE)
+        except TableError as error:
+            raise TableError(f"{path}: {error}") from None
+    return replace(recipe_named("click", response_space="pixel"), label_free=target == NONE)
+
+
+def _first_rows(table: Table) -> list[Row]:
+    first = next(iter(table.batches(whole=False, size=_FIRST)))
+    return [dict.fromkeys(name for name in table.columns if name != OWN.response), *first.rows]
+
+
+def _source(table: Unanswered, scorer: TableScorer, recipe: Recipe | None, note: Note) -> tuple[RolloutFile, Any]:
+    """Return the table with the further columns that are kept, and the schema of the rollouts."""
+    parts = () if recipe is None else recipe.parts
+    taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
+    ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
+    held = [] if table.schema is None else [each.name for each in table.schema if holds_bytes(each.type)]
+    if held:
+        note(f"columns that hold bytes, such as images, are not written: {', '.join(held)}")
+    if ours:
+        note(f"columns whose names a rollout table needs are not written: {', '.join(sorted(ours))}")
+    gone = {*ours, *held, *renamed(scorer)}
+    source = RolloutFile.of(table, gone, state_of(table), note)
+    further = types_of([source])
+    own = [(name, pa.float64()) for name in parts]
+    return source, pa.schema([*COLUMNS.items(), *further.items(), *FURTHER.items(), *own])
+
+
+def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] | None, *, warn: Note) -> Plan:
+    """Plan the shards: read all rows once, so that what cannot be read is an error before a model is loaded.
+
+    A row that repeats the name, instruction and target of an earlier one is left out.
+
+    Args:
+        data: the data.
+        settings: settings of the run.
+        allocated: responses by the sample's name; samples without any are left out. None for ``settings.n`` each.
+        warn: takes how many rows are left out.
+
+    Raises:
+        TableError: a row cannot be read, two different rows have one name, or no target can be read.
+        EngineError: responses are allocated to samples that the data lack.
+    """
+    wanted, survey = list[int](), _Survey(data)
+    for batch in data.table.batches():
+        for name, first in survey.add(batch):
+            number = settings.n if allocated is None else allocated.get(name, 0)
+            wanted.append((number or 0) if first else 0)
+    survey.check_targets()
+    if survey.repeated:
+        warn(f"{survey.repeated} rows repeat an earlier one, with its name, and are left out: one sample is asked once")
+    lacking = [name for name in allocated or () if name not in survey]
+    if lacking:
+        raise EngineError(
+            f"--allocate: {data.table.path} lacks {len(lacking)} of {len(allocated or ())} samples, such as "
+            f"{lacking[0]!r:.80}; give the data whose rollouts were counted, and --id-column as they were named"
+        )
+    return Plan(np.array(wanted, dtype=np.int64), settings.shard_rows)
+
+
+class _Survey:
+    """Names of all rows, as hashes, and errors of their targets."""
+
+    def __init__(self, data: Data) -> None:
+        self.data, self.repeated = data, 0
+        self._rows: dict[bytes, tuple[int, bytes]] = {}
+        self._read, self._error = 0, ""
+
+    def __contains__(self, name: str) -> bool:
+        return _hashed(name) in self._rows
+
+    def add(self, batch: Batch) -> Iterator[tuple[str, bool]]:
+        """Yield the name of each row, and True for the first row with it."""
+        samples = self.data.samples(batch)
+        names, targets = (samples.column(name).to_pylist() for name in ("sample_id", "target"))
+        scorer = self.data.reader.scorer
+        errors = scorer.read_targets(scorer.targets(batch)).errors
+        self._read += len(batch) - len(errors)
+        for row, error in errors.items() if not self._error else ():
+            self._error = f"{batch.place(row)}: {error}"
+            break
+        for row, (name, target) in enumerate(zip(names, targets, strict=True)):
+            content = _hashed(f"{value_at(batch.rows[row], self.data.instruction)!r}\n{target}")
+            number, first = self._rows.setdefault(_hashed(name), (batch.number(row), content))
+            if first != content:
+                raise TableError(
+                    f"{self.data.table.path}, {batch.place(row)}: sample {name!r:.80} is in row {number} already, with "
+                    "another instruction or target; name a column that tells them apart by --id-column, or "
+                    "--id-column none"
+                )
+            self.repeated += number != batch.number(row)
+            yield name, number == batch.number(row)
+
+    def check_targets(self) -> None:
+        """Check that some target can be read: where none can, settings are wrong, not rows."""
+        if self._error and not self._read:
+            raise TableError(f"{self.data.table.path}: no target can be read, the first is {self._error}")
+
+
+def _hashed(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()

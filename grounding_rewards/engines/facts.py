@@ -1,0 +1,91 @@
+"""Identity of a run of rollouts, and figures of its rows, for the manifest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from grounding_rewards._version import __version__
+from grounding_rewards.batch.scored_shards import summary
+from grounding_rewards.engines.protocol import Engine
+from grounding_rewards.engines.shard import ShardMaker
+from grounding_rewards.plugins.sources import files_named, plugins_named
+from grounding_rewards.tables.manifests import digest, fingerprint
+
+_READ = ["sample_id", "response", "problem", "cut", "token_length"]
+_OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
+"""Parts of a problem that are the row's own: what is quoted, and numbers."""
+
+_LISTED, _SHOWN = 20, 5
+"""Kinds of problems in the manifest, and among its warnings."""
+
+
+def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None) -> dict[str, Any]:
+    """Return what a run is made of: only one with the same identity is gone on with."""
+    config = None if maker.recipe is None else maker.recipe.to_dict()
+    own = asdict(maker.settings)
+    own["max"] = own.pop("most")
+    return {
+        "version": __version__,
+        "engine": {"name": type(engine).__name__, **_arguments(engine)},
+        "prompt": {"template": maker.prompt.template, "system": maker.prompt.system},
+        **own,
+        "policy": maker.settings.policy or engine.model,
+        "allocated": [fingerprint(allocated, [allocated])] if allocated else None,
+        "resizing": None if maker.resizing is None else asdict(maker.resizing),
+        "recipe": config,
+        "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(config)],
+        "plugins": plugins_named(config),
+        **maker.data.identity(),
+    }
+
+
+def _arguments(engine: Engine) -> dict[str, Any]:
+    """Return the arguments of an engine that its answers depend on: those by which it is compared."""
+    known = fields(engine) if hasattr(engine, "__dataclass_fields__") else ()  # type: ignore[arg-type]
+    values = {each.name: getattr(engine, each.name) for each in known if each.compare} or {"model": engine.model}
+    plain: dict[str, Any] = json.loads(json.dumps(values, default=str))
+    return plain
+
+
+def facts_of(
+    folder: Path, names: Sequence[str], maker: ShardMaker, samples: int, warned: Sequence[str]
+) -> dict[str, Any]:
+    """Return figures of all rows, read from the shards: the same however many runs made them."""
+    rows = answered = cut = tokens = known = 0
+    reasons, examples = Counter[str](), dict[str, Mapping[str, Any]]()
+    for name in names:
+        with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
+            read = file.read(_READ)
+        rows += len(read)
+        answered += len(read) - read.column("response").null_count
+        cut += int(np.count_nonzero(read.column("cut").fill_null(False).to_numpy()))
+        lengths = read.column("token_length").drop_null().to_numpy()
+        tokens, known = tokens + int(lengths.sum()), known + len(lengths)
+        for each in read.filter(read.column("problem").is_valid()).to_pylist():
+            kind = _OWN.sub("...", each["problem"])
+            reasons[kind] += 1
+            examples.setdefault(kind, {"sample_id": each["sample_id"], "problem": each["problem"]})
+    problems = [{"rows": count, **examples[kind]} for kind, count in reasons.most_common(_LISTED)]
+    recipe, scorer = maker.recipe, maker.data.reader.scorer
+    scored = {} if recipe is None else summary(folder, names, recipe, box_format=scorer.box_format)
+    return {
+        "samples": samples,
+        "rows": rows, "answered": answered, "problems": problems, "further_problems": len(reasons) - len(problems),
+        "cut": cut, "mean_token_length": tokens / known if known else None, **scored,
+        "warnings": [*warned, *map(_text, problems[:_SHOWN]), *scored.get("warnings", ())],
+    }  # fmt: skip
+
+
+def _text(problem: Mapping[str, Any]) -> str:
+    rows, sample = problem["rows"], f"sample {problem['sample_id']!r:.80}"
+    which = f"{rows:,} rollouts have no response, the first is of {sample}" if rows > 1 else f"no response to {sample}"
+    return f"{which}: {problem['problem']}"

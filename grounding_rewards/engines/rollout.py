@@ -1,0 +1,290 @@
+"""From a model to a rollout table: n responses a sample, in whole shards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from grounding_rewards.batch.columns import Columns
+from grounding_rewards.checks.finding import Finding, Severity
+from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.engines.data import open_data, plan_of
+from grounding_rewards.engines.facts import facts_of, identity_of
+from grounding_rewards.engines.prompts import PLAIN, Prompt
+from grounding_rewards.engines.protocol import Engine
+from grounding_rewards.engines.settings import RolloutSettings
+from grounding_rewards.engines.shard import Made, ShardMaker
+from grounding_rewards.engines.stretches import Plan, stretches
+from grounding_rewards.errors import EngineError, RecipeError, TableError
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.atomic import renaming
+from grounding_rewards.tables.base import Note, require_column
+from grounding_rewards.tables.files import open_table, overlap
+from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.manifests import COMPLETE, manifest_or_none, read_manifest
+from grounding_rewards.tables.sample_ids import name_of
+from grounding_rewards.tables.shards import Run, differing, open_run
+from grounding_rewards.targets.box_format import as_box_format
+
+MANIFEST = "_rollout.manifest.json"
+"""Readers of a directory of Parquet pass over names that begin with an underscore."""
+
+Count = Callable[[int, int], None]
+"""Takes how many samples are done, and how many there are."""
+
+_BY_DEFAULT, _SETTINGS, _PLAIN, _FILES = Columns(), RolloutSettings(), Prompt(PLAIN), ImageFiles()
+
+
+@dataclass(frozen=True)
+class RolledOut:
+    """Result of ``roll_out``.
+
+    Attributes:
+        manifest: what the directory was made of, and figures of its rows; None while other processes are at work.
+        made: number of shards that this call made.
+        found: number of shards that were there, or that others have made.
+        missing: number of shards that others have yet to make.
+    """
+
+    manifest: Mapping[str, Any] | None
+    made: int
+    found: int
+    missing: int = 0
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The diagnosis of all rows; none where they are not scored."""
+        return [Finding.from_dict(each) for each in (self.manifest or {}).get("findings", ())]
+
+
+def roll_out(
+    data: str | os.PathLike[str],
+    engine: Engine,
+    out: str | os.PathLike[str],
+    *,
+    settings: RolloutSettings = _SETTINGS,
+    prompt: Prompt = _PLAIN,
+    recipe: Recipe | None = None,
+    resizing: Resizing | None = None,
+    columns: Columns = _BY_DEFAULT,
+    instruction: str | None = None,
+    split: str | None = None,
+    box_format: str | None = None,
+    image_files: ImageFiles = _FILES,
+    allocated: str | os.PathLike[str] | None = None,
+    shard: tuple[int, int] | None = None,
+    overwrite: bool = False,
+    count: Count = lambda done, samples: None,
+    note: Note = lambda text: None,
+    warn: Note = lambda text: None,
+) -> RolledOut:
+    """Ask a model for responses to the samples of a data set, into a directory that is a rollout table once complete.
+
+    After a kill, the same call goes on where the run ended; at most the shards in flight are asked for again. A sample
+    whose prompt or image cannot be made, or that the engine refuses, has rows with its ``problem`` and no response.
+
+    Args:
+        data: a file of rows, or a directory of them, with instructions and images, or texts alone.
+        engine: the engine, as ``engine("openai", model="...")`` builds it.
+        out: the directory.
+        settings: how many responses, and how they are sampled.
+        prompt: makes the messages of a sample.
+        recipe: scores the responses, as ``pool score`` does, but rows whose target cannot be used are not scored; None
+            leaves all of that to ``pool score``.
+        resizing: the way of images into the model; None for the engine's own, where it knows.
+        columns: names of the columns of the data; those without one are looked for.
+        instruction: the column of instructions; None to look for it.
+        split: which split of a directory.
+        box_format: how boxes of targets are written, as of ``Targets.from_list``; the directory has them as xyxy.
+        image_files: bounds of images, and the folder of relative paths; "" for that of the data.
+        allocated: a file with ``sample_id`` and ``n``, as ``pool allocate`` writes; then ``settings.n`` is None.
+        shard: (i, n): only every n-th shard, from number i on; several processes make one directory.
+        overwrite: replace a directory, or an unfinished run, that was made of something else.
+        count: takes how many samples are done, and how many there are.
+        note: takes remarks on columns.
+        warn: takes warnings.
+
+    Raises:
+        EngineError: the model cannot answer, or settings do not fit; whole shards stay.
+        TableError: the data cannot be read, or the directory is already made of something else.
+        RecipeError: the recipe adds up trajectories.
+        OSError: the directory cannot be written.
+    """
+    data, out = Path(data), Path(out)
+    _check(data, out, settings, recipe, allocated, shard)
+    own = open_data(
+        data, split=split, columns=columns, instruction=instruction, recipe=recipe,
+        box_format=as_box_format(box_format), files=image_files, note=note, warn=warn,
+    )  # fmt: skip
+    maker = ShardMaker(own, settings, engine.model, prompt, recipe, resizing)
+    allocated = None if allocated is None else Path(allocated)
+    identity = identity_of(maker, engine, allocated)
+    with open_run(
+        out, MANIFEST, identity, command="grounding-rewards rollout", overwrite=overwrite, shared=shard is not None
+    ) as run:
+        warned = list[str]()
+        if run is None:
+            done = _complete(out, 0)
+        else:
+            plan = plan_of(own, settings, None if allocated is None else read_allocated(allocated), warn=warned.append)
+            for text in warned:
+                warn(text)
+            done = _Rollout(maker, engine, run, plan, count, note, warn).run(shard or (0, 1), warned)
+    for text in (done.manifest or {}).get("warnings", ()):
+        if text not in warned:
+            warn(text)
+    for finding in done.findings:
+        if finding.severity is Severity.NOTE:
+            note(str(finding))
+    return done
+
+
+def _check(data: Path, out: Path, settings: RolloutSettings, recipe: Recipe | None, allocated: Any, shard: Any) -> None:
+    if overlap(out, data):
+        raise TableError(f"{out}: lies in the input {data}, or holds it; write to another directory")
+    if recipe is not None and "trajectories" in recipe.needs:
+        raise RecipeError(
+            f"{recipe.name} adds up a trajectory, and rollouts of a pool do not say which steps are of one attempt; "
+            "roll out without a recipe, and score whole attempts with `grounding-rewards score`"
+        )
+    if settings.most is not None and recipe is None:
+        raise EngineError("until mixed: needs a recipe, which says what is right")
+    if (settings.n is None) != (allocated is not None):
+        raise EngineError("n: expected either a number of responses to each sample, or a file that allocates them")
+    if shard is not None and not 0 <= shard[0] < shard[1]:
+        raise EngineError(f"shard: got {shard[0]}/{shard[1]}; expected i/n with i from 0 to n - 1, such as 0/8")
+
+
+def read_allocated(path: Path) -> dict[str, int]:
+    """Read the responses that samples get, by name: columns ``sample_id`` and ``n``, as ``pool allocate`` writes.
+
+    Raises:
+        TableError: a column is missing, a number is no whole number from 0, or a sample is there twice.
+    """
+    table, allocated = open_table(path), dict[str, int]()
+    for column in ("sample_id", "n"):
+        require_column(table, column, "--allocate")
+    for batch in table.batches(["sample_id", "n"], whole=False):
+        for row, (name, number) in enumerate(zip(batch.column("sample_id"), batch.numbers("n"), strict=True)):
+            text = name_of(name)
+            if text is None or text in allocated:
+                why = "which is there already" if text in allocated else "expected the name of a sample"
+                raise TableError(f"{path}, {batch.place(row)}: sample_id: got {name!r:.80}; {why}")
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                raise TableError(f"{path}, {batch.place(row)}: n: got {number!r:.60}; expected a whole number from 0")
+            allocated[text] = number
+    return allocated
+
+
+@dataclass(frozen=True, eq=False)
+class _Rollout:
+    """One process's part in a run."""
+
+    maker: ShardMaker
+    engine: Engine
+    shards: Run
+    plan: Plan
+    count: Count
+    note: Note
+    warn: Note
+
+    def run(self, shard: tuple[int, int], warned: Sequence[str]) -> RolledOut:
+        names = self.plan.names
+        mine = [number for number in range(len(names)) if number % shard[1] == shard[0]]
+        wanted = [number for number in mine if names[number] not in self.shards]
+        samples = sum(map(self.plan.of, mine))
+        done = samples - sum(map(self.plan.of, wanted))
+        self.count(done, samples)
+        made = 0
+        try:
+            for number, shard_made in self._made(wanted):
+                self._write(names[number], shard_made)
+                made, done = made + 1, done + self.plan.of(number)
+                self.count(done, samples)
+            return self._finished(names, made, warned)
+        except EngineError as error:
+            raise EngineError(
+                f"{error}; {len(mine) - len(wanted) + made} of {len(mine)} shards are there, and the same command goes "
+                "on with the others"
+            ) from error
+        except FileNotFoundError:  # another process has made the same shards, and finished the run meanwhile
+            if not self._is_finished():
+                raise
+            return _complete(self.shards.out, made)
+
+    def _made(self, wanted: Collection[int]) -> Iterator[tuple[int, Made]]:
+        """Yield shards as they are made; while one is answered, the prompts of the next are made."""
+        if not wanted:
+            return
+        with self.engine.start() as running:
+            if self.maker.data.image and not (self.maker.resizing or running.resizing):
+                self.note(
+                    "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
+                )
+            flying = dict[Future[Made], int]()
+            seen = set[str]()
+            for stretch in stretches(self.maker.data.table, self.plan, frozenset(wanted)):
+                prepared = self.maker.prepared(stretch, running.resizing)
+                if len(flying) >= running.at_once:
+                    yield from self._landed(flying, seen)
+                flying[_begun(self.maker.answered, prepared, running)] = stretch.number
+            while flying:
+                yield from self._landed(flying, seen)
+
+    def _landed(self, flying: dict[Future[Made], int], seen: set[str]) -> Iterator[tuple[int, Made]]:
+        """Wait for one shard at least, and yield those that are made."""
+        for future in wait(flying, return_when=FIRST_COMPLETED).done:
+            number, made = flying.pop(future), future.result()
+            for kind, text in made.remarks.items():
+                if kind not in seen:
+                    self.warn(text)
+            seen.update(made.remarks)
+            yield number, made
+
+    def _write(self, name: str, made: Made) -> None:
+        with self.shards.write(name) as file:
+            pq.write_table(pa.Table.from_batches([made.rows]), file, compression="zstd")
+            self.maker.data.source.check()  # before the shard has its name: rows of data that have changed are not kept
+
+    def _finished(self, names: Sequence[str], made: int, warned: Sequence[str]) -> RolledOut:
+        """Finish the run if all shards are there."""
+        missing = sum(name not in self.shards for name in names)
+        if missing:
+            if self._is_finished():
+                return _complete(self.shards.out, made)
+            return RolledOut(None, made, len(names) - missing - made, missing)
+        manifest = self.shards.finish(names, facts_of(self.shards.folder, names, self.maker, self.plan.samples, warned))
+        return RolledOut(manifest, made, len(names) - made)
+
+    def _is_finished(self) -> bool:
+        """Return True where another process has finished the run."""
+        with renaming(self.shards.out, alone=True):  # not while shards take their places
+            whole = manifest_or_none(self.shards.out / MANIFEST) or {}
+        return bool(whole.get(COMPLETE)) and not differing(whole, self.shards.identity)
+
+
+def _complete(out: Path, made: int) -> RolledOut:
+    manifest = read_manifest(out / MANIFEST)
+    return RolledOut(manifest, made, len(manifest["outputs"]) - made)
+
+
+def _begun(call: Callable[..., Made], *arguments: Any) -> Future[Made]:
+    """Begin a call in a thread that does not keep the process from ending, as a pool's would."""
+    future: Future[Made] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return future

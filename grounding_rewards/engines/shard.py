@@ -1,0 +1,293 @@
+"""One shard of a run of rollouts: samples in, rows of a rollout table out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from grounding_rewards.batch.columns import OWN, ResolvedColumns
+from grounding_rewards.batch.rollout_scorer import RolloutScorer
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.converting.prompts import Message
+from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.engines.data import Data
+from grounding_rewards.engines.images import ModelImages, SeenImages, token_problem
+from grounding_rewards.engines.prompts import Prompt
+from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
+from grounding_rewards.engines.settings import RolloutSettings
+from grounding_rewards.engines.stretches import Stretch
+from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.base import Batch, value_at
+from grounding_rewards.tables.image_files import read_images
+from grounding_rewards.tables.rollout_columns import arrow
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Prompt of one sample; ``problem`` says why there is none."""
+
+    messages: tuple[Message, ...] = ()
+    seen: SeenImages = field(default_factory=SeenImages)
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Samples of a shard as rows of a rollout table, with their prompts and the responses that each gets."""
+
+    samples: Any
+    asked: Sequence[Asked]
+    wanted: Sequence[int]
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Rows of a shard, and what looks wrong with the prompts that the model saw, by kind."""
+
+    rows: Any
+    remarks: dict[str, str]
+
+
+@dataclass(eq=False)
+class _Group:
+    """Responses to one sample at one temperature."""
+
+    sample: int
+    temperature: float
+    place: int
+    most: int
+    more: int
+    seeds: list[int] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    reply: Reply | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ShardMaker:
+    """Settings by which shards are made, each from its rows and a running engine alone.
+
+    Attributes:
+        data: the samples.
+        settings: how many responses they get, and how these are sampled.
+        model: name of the model.
+        prompt: makes the messages of a sample.
+        recipe: scores the responses; None leaves that to ``pool score``.
+        resizing: the way of images into the model; None for the engine's own.
+    """
+
+    data: Data
+    settings: RolloutSettings
+    model: str
+    prompt: Prompt
+    recipe: Recipe | None = None
+    resizing: Resizing | None = None
+
+    def make(self, stretch: Stretch, running: Running) -> Made:
+        """Make one shard.
+
+        Raises:
+            EngineError: the engine cannot answer any more.
+            TableError: responses cannot be scored.
+        """
+        return self.answered(self.prepared(stretch, running.resizing), running)
+
+    def prepared(self, stretch: Stretch, engines: Resizing | None) -> Prepared:
+        """Return the samples with their prompts and images, resized as ``resizing`` or the engine's own says."""
+        images = ModelImages(self.data.files, self.resizing or engines)
+        asked = [self._asked(row, images) for row in stretch.batch.rows]
+        place = f"{self.data.table.path}, {stretch.batch.place(0)}"
+        return Prepared(self.data.samples(stretch.batch), asked, stretch.wanted, place)
+
+    def _asked(self, row: Any, images: ModelImages) -> Asked:
+        try:
+            seen = images.read(read_images(value_at(row, self.data.image)) if self.data.image else ())
+            width, height = seen.model_image_size or seen.image_size or (None, None)
+            original = seen.image_size or (None, None)
+            fields = {"width": width, "height": height, "image_width": original[0], "image_height": original[1]}
+            instruction = value_at(row, self.data.instruction)
+            return Asked(self.prompt.messages(instruction, len(seen.files), {**fields, "row": row}), seen)
+        except EngineError:
+            raise
+        except GroundingRewardsError as error:
+            return Asked(problem=str(error))
+
+    def answered(self, prepared: Prepared, running: Running) -> Made:
+        """Ask for the responses, and return the rows with them, scored if a recipe is named."""
+        groups = list(self._groups(prepared))
+        remarks = dict[str, str]()
+        while pending := [group for group in groups if group.more]:
+            for group, reply in zip(pending, self._replies(prepared, pending, running), strict=True):
+                group.answers += reply.answers
+                group.reply, group.more = reply, 0
+                self._check(prepared, group, reply, running, remarks)
+            if self.settings.most is not None:
+                self._go_on(prepared, groups)
+        rows = self._rows(prepared, groups)
+        if why := self._why_unscored(rows):
+            remarks["scores"] = why
+        return Made(rows, remarks)
+
+    def _groups(self, prepared: Prepared) -> Iterator[_Group]:
+        """Yield what is to be answered; a sample without a prompt has its problem for each response."""
+        for sample, (asked, wanted) in enumerate(zip(prepared.asked, prepared.wanted, strict=True)):
+            for place, temperature in enumerate(self.settings.temperatures):
+                group = _Group(sample, temperature, place, self.settings.most or wanted, wanted)
+                if asked.problem:
+                    self._seeded(prepared, group)
+                    group.answers = [Answer(None, problem=asked.problem)] * wanted
+                    group.more = 0
+                yield group
+
+    def _seeded(self, prepared: Prepared, group: _Group) -> tuple[int, ...]:
+        """Give a group the seeds of the responses that it gets next, and return them."""
+        name, first = prepared.samples.column("sample_id")[group.sample].as_py(), len(group.seeds)
+        new = [self.settings.seed_of(name, group.temperature, first + number) for number in range(group.more)]
+        group.seeds += new
+        return tuple(new)
+
+    def _replies(self, prepared: Prepared, groups: Sequence[_Group], running: Running) -> list[Reply]:
+        requests = [
+            Request(
+                prepared.asked[group.sample].messages,
+                prepared.asked[group.sample].seen.files,
+                self._seeded(prepared, group),
+                self.settings.sampling(group.temperature),
+            )
+            for group in groups
+        ]
+        try:
+            replies = running(requests)
+        except GroundingRewardsError:
+            raise
+        except Exception as error:  # of a third party's engine, or of what it is built on
+            raise EngineError(
+                f"the engine raised {type(error).__name__}: {error}; {prepared.place} and after"
+            ) from error
+        came, expected = [len(each.answers) for each in replies], [group.more for group in groups]
+        if came != expected:
+            raise EngineError(
+                f"the engine gave {sum(came)} answers in {len(came)} replies; expected {sum(expected)} in "
+                f"{len(expected)}, one reply a request and one answer a seed"
+            )
+        return replies
+
+    def _check(
+        self, prepared: Prepared, group: _Group, reply: Reply, running: Running, remarks: dict[str, str]
+    ) -> None:
+        """Compare what a model saw of an image with what it was sent; the first of each kind is kept."""
+        asked = prepared.asked[group.sample]
+        computed, saw = asked.seen.model_image_size, reply.image_size
+        name = f"sample {prepared.samples.column('sample_id')[group.sample].as_py()!r:.80}"
+        if computed and saw and tuple(computed) != tuple(saw):
+            remarks.setdefault(
+                "size",
+                f"{name}: the image was sent as {computed[0]} x {computed[1]} pixels, and the model saw {saw[0]} x "
+                f"{saw[1]}, which is recorded; --pipeline and its bounds say how the model resizes",
+            )
+        stated = prepared.samples.column("image_size")[group.sample].as_py()
+        if stated and asked.seen.image_size and tuple(stated) != tuple(asked.seen.image_size):
+            width, height = asked.seen.image_size
+            remarks.setdefault(
+                "stated",
+                f"{name}: its row says an image of {stated[0]:g} x {stated[1]:g} pixels, and the image is {width} x "
+                f"{height}; what the row says counts; --image-size-column names another column, or none",
+            )
+        length = sum(len(message.text.encode("utf-8", "replace")) for message in asked.messages)
+        problem = token_problem(reply.prompt_tokens, asked.seen.sizes, self.resizing or running.resizing, length)
+        if problem:
+            remarks.setdefault("tokens", f"{name}: {problem}")
+
+    def _go_on(self, prepared: Prepared, groups: Sequence[_Group]) -> None:
+        """Have groups go on whose scored responses are all right or all wrong."""
+        acc, end = self._rows(prepared, groups).column("acc").to_pylist(), 0
+        for group in groups:
+            start, end = end, end + len(group.answers)
+            right = {value == 1.0 for value in acc[start:end] if value is not None}
+            if len(right) == 1 and not prepared.asked[group.sample].problem:
+                group.more = min(self.settings.n or 0, group.most - len(group.answers))
+
+    def _rows(self, prepared: Prepared, groups: Sequence[_Group]) -> Any:
+        """Return the rows of all answers: by sample, temperature and number."""
+        schema, settings = self.data.reader.schema, self.settings
+        each = [(group, place) for group in groups for place in range(len(group.answers))]
+        answers = [group.answers[place] for group, place in each]
+        samples = prepared.samples.take(pa.array([group.sample for group, _ in each], pa.int64()))
+        seen = [prepared.asked[group.sample].seen for group, _ in each]
+        columns: dict[str, Any] = {
+            "round": [settings.round] * len(each) if settings.round is not None else None,
+            "rollout": [settings.first_rollout + group.place * group.most + place for group, place in each],
+            "response": [answer.text for answer in answers],
+            "temperature": [group.temperature for group, _ in each],
+            "policy": [settings.policy or self.model] * len(each),
+            "token_length": [answer.token_length for answer in answers],
+            "image_size": [
+                known or (one.image_size and [*one.image_size])
+                for known, one in zip(samples.column("image_size").to_pylist(), seen, strict=True)
+            ],
+            "model_image_size": [_size_seen(group.reply, one) for (group, _), one in zip(each, seen, strict=True)],
+            "problem": [answer.problem or None for answer in answers],
+            "cut": [None if answer.text is None else answer.cut for answer in answers],
+            "seed": [group.seeds[place] for group, place in each],
+            "prompt_tokens": [group.reply and group.reply.prompt_tokens for group, _ in each],
+        }
+        arrays = [
+            samples.column(one.name) if columns.get(one.name) is None else _array(columns[one.name], one.type)
+            for one in schema
+        ]
+        return self._scored(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+    def _scored(self, rows: Any) -> Any:
+        """Score rows as ``pool score`` does, which reads nothing but them."""
+        if self.recipe is None:
+            return rows
+        table, scorer, batch = self._scoring(self.recipe, rows)
+        return RolloutScorer(scorer, rows.schema).scored(table, batch, rows)
+
+    def _why_unscored(self, rows: Any) -> str:
+        """Return why no response could be scored; "" where one could, or there is none."""
+        answered = rows.filter(rows.column("response").is_valid())
+        if self.recipe is None or not len(answered) or answered.column("acc").null_count < len(answered):
+            return ""
+        table, scorer, batch = self._scoring(self.recipe, answered)
+        try:
+            replace(scorer, bad_target="raise").score(table, batch)
+        except TableError as error:
+            return f"no response of a whole shard could be scored, the first for this: {error}"
+        return ""
+
+    def _scoring(self, recipe: Recipe, rows: Any) -> tuple[Any, TableScorer, Batch]:
+        table = _Rows(rows, f"rollouts of {self.data.table.path}")
+        scorer = TableScorer(recipe, OWN, "abstain", resolved=ResolvedColumns(OWN))
+        names = [name for name in rows.schema.names if recipe.reads_extras or name in scorer.reads(table)]
+        return table, scorer, Batch(0, rows.select(names).to_pylist(), rows, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows in memory as a table, of the file that they come from."""
+
+    rows: Any
+    path: Any
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.rows.schema.names)
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        yield Batch(0, self.rows.to_pylist(), self.rows, 1.0)
+
+
+def _size_seen(reply: Reply | None, seen: SeenImages) -> list[int] | None:
+    size = (reply and reply.image_size) or seen.model_image_size
+    return [*size] if size else None
+
+
+def _array(values: list[Any], kind: Any) -> Any:
+    return pa.array(values, kind) if kind == pa.bool_() else arrow(values, kind)

@@ -1,0 +1,104 @@
+"""Runs that end early go on: the same rows, byte for byte, and nothing is asked twice but shards in flight."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grounding_rewards.engines.rollout import roll_out
+from grounding_rewards.engines.settings import RolloutSettings
+from grounding_rewards.errors import EngineError, TableError
+from tests.engines.seeded import Answering, Scripted
+from tests.engines.test_rollout import CLICK, contents, data
+
+WORDS = ["go", "easy", "hard", "refused", "stop", "move", "open", "close"]
+SETTINGS = RolloutSettings(n=2, most=4, shard_rows=2)
+
+
+def test_a_server_that_goes_down_ends_the_run_and_the_same_call_goes_on(tmp_path):
+    source, log = data(tmp_path, *WORDS), tmp_path / "asked"
+    roll_out(source, Scripted("m", log=str(log)), tmp_path / "whole", settings=SETTINGS, recipe=CLICK)
+    whole = log.read_text().split()
+    log.unlink()
+    engine = Scripted("m", log=str(log), down_after=4)
+    with pytest.raises(EngineError) as caught:
+        roll_out(source, engine, tmp_path / "out", settings=SETTINGS, recipe=CLICK)
+    made = len(list((tmp_path / "out" / ".unfinished").glob("*.parquet")))
+    assert 0 < made < 4
+    assert str(caught.value) == (
+        f"the server is down; {made} of 4 shards are there, and the same command goes on with the others"
+    )
+    done = roll_out(source, Scripted("m", log=str(log)), tmp_path / "out", settings=SETTINGS, recipe=CLICK)
+    assert (done.made, done.found) == (4 - made, made)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    asked = log.read_text().split()
+    assert {*asked} == {*whole}
+    assert len(asked) - len(whole) <= 2 * 4  # responses of one shard
+
+
+def test_nothing_is_asked_of_a_run_that_is_complete(tmp_path):
+    source = data(tmp_path, *WORDS)
+    roll_out(source, Scripted("m"), tmp_path / "out", settings=SETTINGS, recipe=CLICK)
+    before = contents(tmp_path / "out")
+    done = roll_out(source, Scripted("m", dies_after=0), tmp_path / "out", settings=SETTINGS, recipe=CLICK)
+    assert (done.made, done.found, contents(tmp_path / "out")) == (0, 4, before)
+
+
+@pytest.mark.parametrize("batches", [2, 5])
+def test_batches_at_once_change_nothing(tmp_path, batches):
+    source = data(tmp_path, *WORDS)
+    roll_out(source, Scripted("m"), tmp_path / "one", settings=SETTINGS, recipe=CLICK)
+    engine = Scripted("m", batches=batches, pace=0.01)
+    roll_out(source, engine, tmp_path / "many", settings=SETTINGS, recipe=CLICK)
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
+
+
+@dataclass(frozen=True)
+class Meeting(Scripted):
+    """Answers once two batches are in flight."""
+
+    patience: float = 20.0
+
+    @contextmanager
+    def start(self) -> Iterator[Answering]:
+        running, barrier = Answering(self), threading.Barrier(2, timeout=self.patience)
+
+        class Met(Answering):
+            def __call__(self, requests):
+                barrier.wait()
+                return running(requests)
+
+        yield Met(self)
+
+
+def test_as_many_batches_are_in_flight_as_the_engine_takes(tmp_path):
+    settings = RolloutSettings(n=2, shard_rows=2)
+    roll_out(data(tmp_path, *WORDS), Meeting("m", batches=2), tmp_path / "out", settings=settings)
+    with pytest.raises(EngineError, match="BrokenBarrierError"):
+        roll_out(data(tmp_path, *WORDS), Meeting("m", batches=1, patience=0.1), tmp_path / "alone", settings=settings)
+
+
+def test_progress_counts_what_was_there(tmp_path):
+    source, counts = data(tmp_path, *WORDS), list[tuple[int, int]]()
+    settings = RolloutSettings(n=1, shard_rows=3)
+    with pytest.raises(EngineError):
+        roll_out(source, Scripted("m", down_after=1), tmp_path / "out", settings=settings)
+    roll_out(source, Scripted("m"), tmp_path / "out", settings=settings, count=lambda *now: counts.append(now))
+    assert counts == [(3, 8), (6, 8), (8, 8)]
+
+
+def test_data_that_change_meanwhile_end_the_run(tmp_path):
+    source: Path = data(tmp_path, *WORDS)
+
+    def grow(done: int, samples: int) -> None:
+        with source.open("a") as file:
+            file.write("\n")
+
+    with pytest.raises(TableError, match="was written to while it was read"):
+        roll_out(source, Scripted("m"), tmp_path / "out", settings=SETTINGS, recipe=CLICK, count=grow)
+    assert not (tmp_path / "out").exists()
