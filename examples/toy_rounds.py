@@ -55,7 +55,7 @@ class Size:
 
 
 FULL = Size(tasks=480, held_out=384, tried=96, temperatures=(1.0, 1.2, 1.4), warm=500, steps=40)
-QUICK = Size(tasks=40, held_out=16, tried=8, temperatures=(1.0, 1.2), warm=60, steps=2)
+QUICK = Size(tasks=40, held_out=16, tried=8, temperatures=(1.0, 1.2), warm=40, steps=2)
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ class Steps:
     seed: int
     say: Say
 
-    def folder(self, number: int | str) -> Path:
+    def folder(self, name: int | str) -> Path:
         """The folder of a round: what chose its pool, and the policy that was trained on it. Round 0 is the start."""
-        return self.out / f"round-{number}"
+        return self.out / f"round-{name}"
 
     def data(self, name: str) -> Path:
         """Screens: ``train``, ``tried`` or ``held-out``."""
@@ -134,8 +134,11 @@ class Steps:
     def prepare(self) -> None:
         """Draw the screens, and save the demo's policy after its warm start, which never shows a dot."""
         if not (self.out / "data").exists():
-            tasks = {"train": training_tasks(self.size, self.seed), "tried": draw_tasks("tried", self.size.tried, self.seed)}
-            tasks["held-out"] = draw_tasks("held-out", self.size.held_out, self.seed, held_out=True)
+            tasks = {
+                "train": training_tasks(self.size, self.seed),
+                "tried": draw_tasks("tried", self.size.tried, self.seed),
+                "held-out": draw_tasks("held-out", self.size.held_out, self.seed, held_out=True),
+            }
             with whole(self.out / "data") as folder:
                 for name, each in tasks.items():
                     Dataset.from_list([task.row for task in each]).to_parquet(folder / f"{name}.parquet")
@@ -147,9 +150,9 @@ class Steps:
             warm_start(model, processor, random.Random(self.seed), self.size.warm, self.say)
             self._save(model, processor, self.checkpoint(0))
 
-    def checkpoint(self, number: int | str) -> Path:
+    def checkpoint(self, name: int | str) -> Path:
         """The policy after a round."""
-        return self.folder(number) / "checkpoint"
+        return self.folder(name) / "checkpoint"
 
     def choose_temperature(self, number: int) -> float:
         """Return the highest temperature at which the policy before a round does not collapse."""
@@ -176,10 +179,10 @@ class Steps:
         words = [*engine, *model, *sampling, "--seed", self.seed, *known, "--recipe", RECIPE, "--out", out]
         self.command("rollout", self.data(data), *words)
 
-    def train(self, number: int | str, start: int, rows: Path, temperature: float, *, quiet: bool = False) -> None:
-        """Train the policy of a round with TRL on rows, and record every rollout. What was killed begins anew."""
-        folder = self.folder(number)
-        if self.checkpoint(number).exists():
+    def train(self, name: int | str, start: int, rows: Path, temperature: float, *, quiet: bool = False) -> None:
+        """Train the policy of round ``start`` with TRL on rows, and record every rollout. What was killed begins anew."""
+        folder = self.folder(name)
+        if self.checkpoint(name).exists():
             return
         for part in ("training", "trainer"):
             shutil.rmtree(folder / part, ignore_errors=True)  # rollouts would be appended to those that are there
@@ -187,19 +190,20 @@ class Steps:
         model = AutoModelForImageTextToText.from_pretrained(self.checkpoint(start))
         processor = AutoProcessor.from_pretrained(self.checkpoint(start))
         data = Dataset.from_parquet(str(rows), cache_dir=str(folder / "trainer" / "cache"))
-        for name, value in {"round": number, "temperature": temperature, "policy": f"round-{start}"}.items():
-            data = data.add_column(name, [value] * len(data))
+        known = {"round": start + 1, "temperature": temperature, "policy": f"round-{start}"}
+        for column, value in known.items():
+            data = data.add_column(column, [value] * len(data))
         rewards = reward_funcs(RECIPE, record=str(folder / "training"), diagnose=False)
         settings = {"steps": self.size.steps, "seed": self.seed, "temperature": temperature, "quiet": quiet}
         run_grpo(model, processor, data, rewards, out=folder / "trainer", **settings)
-        self._save(model, processor, self.checkpoint(number))
+        self._save(model, processor, self.checkpoint(name))
 
-    def evaluate(self, number: int | str, before: int | str | None = None) -> dict[str, Any]:
+    def evaluate(self, name: int | str, before: int | str | None = None) -> dict[str, Any]:
         """Return what ``eval --json`` says of greedy answers to held-out screens, beside those of another policy."""
-        answers = [self.folder(each) / "held-out" for each in (before, number) if each is not None]
-        self.roll_out("held-out", number, answers[-1], (0,))
+        answers = [self.folder(each) / "held-out" for each in (before, name) if each is not None]
+        self.roll_out("held-out", name, answers[-1], (0,))
         words = ["--recipe", RECIPE, "--by", "source", *(["--paired"] if len(answers) > 1 else []), "--json"]
-        read: dict[str, Any] = self.command("eval", *answers, *words, into=self.folder(number) / "eval.json")
+        read: dict[str, Any] = self.command("eval", *answers, *words, into=self.folder(name) / "eval.json")
         return read
 
     def command(self, *words: Any, into: Path | None = None) -> Any:
