@@ -255,9 +255,9 @@ class _Progress:
 
     def __call__(self, done: int, samples: int) -> None:
         now = monotonic()
-        if self.before is None:
+        if self.before in (None, done):
             self.before, self.began, self.shown = done, now, now
-        rate = (done - self.before) / max(now - self.began, 1e-9)
+        rate = (done - (self.before or 0)) / max(now - self.began, 1e-9)
         text = f"{done:,} of {samples:,} samples" + (f", {rate:.3g} a second" if rate else "")
         self.advance(done / max(samples, 1), text)
         if not sys.stderr.isatty() and now - self.shown >= _EVERY:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -19,13 +20,13 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.stretches import Plan
-from grounding_rewards.errors import EngineError, TableError
+from grounding_rewards.errors import ConvertError, EngineError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table, value_at
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of, open_rows
-from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import holds_bytes
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT
@@ -157,10 +158,19 @@ def open_data(
         note(f"{role}: column {name}, by its name; --{role}-column names another")
     for text in remarks:
         note(text)
-    source, schema = _source(table, scorer, recipe, note)
+    image = chosen.get("image", "")
+    held = image.partition(".")[0] if any(_has_bytes(value_at(row, image)) for row in rows) else ""
+    source, schema = _source(table, scorer, recipe, held, note)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema)
-    return Data(source, reader, chosen["instruction"], chosen.get("image", ""), whole, files.root)
+    return Data(source, reader, chosen["instruction"], image, whole, files.root)
+
+
+def _has_bytes(images: Any) -> bool:
+    """Return True for images whose bytes are in the row itself, as data URLs are."""
+    with suppress(ConvertError):
+        return any(image.data is not None for image in read_images(images))
+    return False
 
 
 def _reading(path: Path, rows: Sequence[Row], columns: Columns, box_format: BoxFormat | None) -> Recipe:
@@ -180,12 +190,18 @@ def _first_rows(table: Table) -> list[Row]:
     return [dict.fromkeys(name for name in table.columns if name != OWN.response), *first.rows]
 
 
-def _source(table: Unanswered, scorer: TableScorer, recipe: Recipe | None, note: Note) -> tuple[RolloutFile, Any]:
-    """Return the table with the further columns that are kept, and the schema of the rollouts."""
+def _source(
+    table: Unanswered, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note
+) -> tuple[RolloutFile, Any]:
+    """Return the table with the further columns that are kept, and the schema of the rollouts.
+
+    ``image`` is a column that holds the bytes of images; "" for none.
+    """
     parts = () if recipe is None else recipe.parts
     taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
     ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
     held = [] if table.schema is None else [each.name for each in table.schema if holds_bytes(each.type)]
+    held += [image] if image and image not in held else []
     if held:
         note(f"columns that hold bytes, such as images, are not written: {', '.join(held)}")
     if ours:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ _READ = ["sample_id", "response", "problem", "cut", "token_length"]
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
 """Parts of a problem that are the row's own: what is quoted, and numbers."""
 
+_PIECE, _PIECES = 1 << 16, 256
+"""Bytes of a piece of a checkpoint's file, and pieces of a file that are read."""
+
 _LISTED, _SHOWN = 20, 5
 """Kinds of problems in the manifest, and among its warnings."""
 
@@ -36,6 +40,7 @@ def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None) -> di
     return {
         "version": __version__,
         "engine": {"name": type(engine).__name__, **_arguments(engine)},
+        "checkpoint": checkpoint_of(engine.model),
         "prompt": {"template": maker.prompt.template, "system": maker.prompt.system},
         **own,
         "policy": maker.settings.policy or engine.model,
@@ -54,6 +59,27 @@ def _arguments(engine: Engine) -> dict[str, Any]:
     values = {each.name: getattr(engine, each.name) for each in known if each.compare} or {"model": engine.model}
     plain: dict[str, Any] = json.loads(json.dumps(values, default=str))
     return plain
+
+
+def checkpoint_of(model: str) -> str | None:
+    """Return a hash of the files in a checkpoint's folder; None where the model is a name.
+
+    Of large files only pieces are read, spread evenly: training changes all weights, and files hold many gigabytes.
+
+    >>> checkpoint_of("Qwen/Qwen3-VL-8B-Instruct") is None
+    True
+    """
+    folder, known = Path(model), sha256()
+    if not folder.is_dir():
+        return None
+    for path in sorted(each for each in folder.iterdir() if each.is_file() and not each.name.startswith(".")):
+        size = path.stat().st_size
+        known.update(f"{path.name} {size}\n".encode())
+        with path.open("rb") as file:
+            for place in range(0, size, max(_PIECE, size // _PIECES)):
+                file.seek(place)
+                known.update(file.read(_PIECE))
+    return known.hexdigest()
 
 
 def facts_of(

@@ -51,11 +51,11 @@ class OpenAI:
     """
 
     model: str
-    base_url: str = "http://localhost:8000/v1"
-    api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int = 64
-    timeout: float = 600.0
-    retries: int = 5
+    base_url: str = field(default="http://localhost:8000/v1", compare=False)
+    api_key_env: str = field(default="OPENAI_API_KEY", compare=False)
+    concurrency: int = field(default=64, compare=False)
+    timeout: float = field(default=600.0, compare=False)
+    retries: int = field(default=5, compare=False)
     n_in_one: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=dict)
 

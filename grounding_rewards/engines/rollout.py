@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -205,7 +206,7 @@ class _Rollout:
         self.count(done, samples)
         made = 0
         try:
-            for number, shard_made in self._made(wanted):
+            for number, shard_made in self._made(wanted, partial(self.count, done, samples)):
                 self._write(names[number], shard_made)
                 made, done = made + 1, done + self.plan.of(number)
                 self.count(done, samples)
@@ -220,11 +221,12 @@ class _Rollout:
                 raise
             return _complete(self.shards.out, made)
 
-    def _made(self, wanted: Collection[int]) -> Iterator[tuple[int, Made]]:
+    def _made(self, wanted: Collection[int], begins: Callable[[], None]) -> Iterator[tuple[int, Made]]:
         """Yield shards as they are made; while one is answered, the prompts of the next are made."""
         if not wanted:
             return
         with self.engine.start() as running:
+            begins()  # loading a model takes minutes, which say nothing of those to come
             if self.maker.data.image and not (self.maker.resizing or running.resizing):
                 self.note(
                     "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"

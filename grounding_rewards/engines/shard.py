@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -99,7 +101,11 @@ class ShardMaker:
     def prepared(self, stretch: Stretch, engines: Resizing | None) -> Prepared:
         """Return the samples with their prompts and images, resized as ``resizing`` or the engine's own says."""
         images = ModelImages(self.data.files, self.resizing or engines)
-        asked = [self._asked(row, images) for row in stretch.batch.rows]
+        threads = ThreadPoolExecutor(min(8, os.cpu_count() or 1))  # Pillow lets others run while it resizes
+        try:
+            asked = list(threads.map(lambda row: self._asked(row, images), stretch.batch.rows))
+        finally:
+            threads.shutdown(cancel_futures=True)
         place = f"{self.data.table.path}, {stretch.batch.place(0)}"
         return Prepared(self.data.samples(stretch.batch), asked, stretch.wanted, place)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import accumulate
 from typing import Any
@@ -53,9 +53,9 @@ class Transformers:
     """
 
     model: str
-    device: str = "auto"
+    device: str = field(default="auto", compare=False)
     dtype: str = "auto"
-    batch: int = 8
+    batch: int = field(default=8, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("model", "device"):

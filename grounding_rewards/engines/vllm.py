@@ -54,8 +54,8 @@ of vllm.LLM
 
     model: str
     max_model_len: int | None = None
-    tensor_parallel_size: int = 1
-    gpu_memory_utilization: float | None = None
+    tensor_parallel_size: int = field(default=1, compare=False)
+    gpu_memory_utilization: float | None = field(default=None, compare=False)
     dtype: str = "auto"
     min_pixels: int | None = None
     max_pixels: int | None = None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -207,7 +208,7 @@ class ImageFiles:
                 # Of Pillow's many readers only that of the format that was checked gets these bytes.
                 decoded = opened(io.BytesIO(data), formats=[image_format(data) or ""])
                 self._check_pixels(decoded.size)  # a header may hold two sizes
-                decoded.load()
+            decoded.load()  # where other threads may open theirs
         except Exception as error:  # Pillow's readers raise errors of many types
             raise PictureError(f"image: cannot decode {image.shown} ({error!s:.200})") from None
         return decoded
@@ -265,13 +266,16 @@ class ImageFiles:
         return DataPathError(f"has {size}; max_image_bytes allows {self.max_image_bytes:,} bytes")
 
 
+_ONE_BOUND = Lock()
+
+
 @contextmanager
 def _pillow_bound(pixels: int) -> Iterator[None]:
-    """Bound the pixels that Pillow decodes, and restore its own bound, a global of the process, afterwards."""
+    """Bound the pixels of images that Pillow opens, and restore its own bound, a global of the process, afterwards."""
     from PIL import Image as pillow
 
-    before = pillow.MAX_IMAGE_PIXELS
-    with warnings.catch_warnings():
+    with _ONE_BOUND, warnings.catch_warnings():
+        before = pillow.MAX_IMAGE_PIXELS
         warnings.simplefilter("error", pillow.DecompressionBombWarning)
         pillow.MAX_IMAGE_PIXELS = pixels
         try:

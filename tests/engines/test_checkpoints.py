@@ -110,7 +110,11 @@ def test_settings_that_do_not_fit(settings, message):
 
 
 def test_settings_are_plain_data():
-    assert engine("transformers", model="m", batch=2) == Transformers("m", device="auto", dtype="auto", batch=2)
+    built = engine("transformers", model="m", batch=2)
+    assert vars(built) == {"model": "m", "device": "auto", "dtype": "auto", "batch": 2}
+    # What changes no answer does not stand in the way of a run that goes on.
+    assert built == Transformers("m", device="cpu")
+    assert built != Transformers("m", dtype="float32")
 
 
 def test_the_way_of_images_is_read_from_processors_whose_patches_are_the_models():

@@ -30,7 +30,10 @@ def echo(body):
 
 
 def test_engine_by_name():
-    assert engine("openai", model="m", concurrency=8) == OpenAI("m", concurrency=8)
+    built = engine("openai", model="m", concurrency=8)
+    assert built.concurrency == 8
+    assert built == OpenAI("m", base_url="http://other:8000/v1")  # which changes no answer
+    assert built != OpenAI("m", n_in_one=True)
 
 
 def test_an_engine_is_pickled():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,14 @@ def test_embedded_images_are_sent_and_not_written(tmp_path):
     assert [(row["sample_id"], row["image_size"], row["n"]) for row in rows(out)][::2] == [
         ("a", [64, 64], 1), ("b", [64, 64], 2),
     ]  # fmt: skip
+    url = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    source = write_rows(tmp_path / "data.jsonl", {"id": "a", "prompt": "go", "shot": url}, {"id": "b", "prompt": "go"})
+    roll_out(source, Scripted("m"), tmp_path / "urls", settings=SMALL, columns=Columns(image="shot"))
+    assert [(row["image_size"], row["problem"]) for row in rows(tmp_path / "urls")][::2] == [
+        ([64, 64], None), (None, 'image: got nothing; expected a path, bytes, {"bytes": ..., "path": ...}, a data URL '
+         "or a list of these"),
+    ]  # fmt: skip
+    assert "shot" not in rows(tmp_path / "urls")[0]
 
 
 def test_refused_prompts_and_bad_instructions_are_rows(tmp_path):

@@ -6,6 +6,8 @@ import base64
 import io
 import os
 import struct
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +156,19 @@ def test_decoding_goes_by_our_bound_and_not_by_pillows(form, monkeypatch):
     assert Pillow.MAX_IMAGE_PIXELS == 10
     with pytest.raises(PictureError, match="has 20 x 10 pixels; max_image_pixels allows 199"):
         ImageFiles(max_image_pixels=199).decode(Image(data=stored(form)))
+
+
+def test_threads_decode_at_once_and_pillows_bound_stays(monkeypatch):
+    monkeypatch.setattr(Pillow, "MAX_IMAGE_PIXELS", 10)
+    files = [ImageFiles(max_image_pixels=200 + number) for number in range(1500)]
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads meet within the few steps of opening an image
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            sizes = list(threads.map(lambda each: each.decode(Image(data=stored())).size, files))
+    finally:
+        sys.setswitchinterval(often)
+    assert (sizes, Pillow.MAX_IMAGE_PIXELS) == ([(20, 10)] * 1500, 10)
 
 
 def gif_with_a_larger_frame():
