@@ -51,14 +51,14 @@ def main() -> int:
     for number in range(1, options.rounds + 1):
         temperature = measure(steps, number)
         pool = next_pool(steps, number)
-        rows = steps.folder(number) / ("pool.parquet" if options.arm == "pool" else "pool.control.parquet")
+        rows = pool_of(steps, number, "" if options.arm == "pool" else ".control")
         steps.train(number, number - 1, rows, temperature)
         evaluations.append(steps.evaluate(number, number - 1))
         rounds.append({"round": number, "temperature": temperature, "pool": pool})
     measure(steps, options.rounds + 1)
     for each in rounds:
         each["transitions"] = compare(steps, each["round"])
-        each["suspects"] = names_in(steps.folder(each["round"]) / "pool.suspects.parquet")
+        each["suspects"] = names_in(pool_of(steps, each["round"], ".suspects"))
     report(steps, options.rounds)
     wrong = sorted(task.name for task in training_tasks(options.size, options.seed) if task.mislabelled)
     result = {**settings(options), "held_out": evaluations, "rounds": rounds, "mislabelled": wrong}
@@ -77,12 +77,21 @@ def measure(steps: Steps, number: int) -> float:
     return temperature
 
 
+def pool_of(steps: Steps, number: int, kind: str = "") -> Path:
+    """The rows of a round's pool, or those that were drawn beside it (.control) or set aside (.suspects)."""
+    return steps.folder(number) / f"pool-{number}{kind}.parquet"
+
+
+def manifest_of(steps: Steps, number: int) -> Path:
+    return steps.folder(number) / f"pool-{number}.parquet.manifest.json"
+
+
 def next_pool(steps: Steps, number: int) -> dict[str, Any]:
     """Draw a round's pool. The command writes its rows, a random control, and, last, the manifest that is returned."""
     folder = steps.folder(number)
-    manifest = folder / "pool.parquet.manifest.json"
+    manifest = manifest_of(steps, number)
     if not manifest.exists():
-        files = [folder / "rollouts", "--data", steps.data("train"), "--out", folder / "pool.parquet"]
+        files = [folder / "rollouts", "--data", steps.data("train"), "--out", pool_of(steps, number)]
         steps.command("pool", "next", *files, "--zero-share", ZERO_SHARE, "--seed", steps.seed, "--control")
     read: dict[str, Any] = json.loads(manifest.read_text("utf-8"))
     return read
@@ -99,7 +108,7 @@ def compare(steps: Steps, number: int) -> dict[str, Any]:
 def report(steps: Steps, rounds: int) -> None:
     """Write the page of all rounds; the temperatures, measured on other screens, are on one of their own."""
     measured = [steps.folder(number) / "rollouts" for number in range(1, rounds + 2)]
-    pools = [steps.folder(number) / "pool.parquet.manifest.json" for number in range(1, rounds + 1)]
+    pools = [manifest_of(steps, number) for number in range(1, rounds + 1)]
     more = ["--data", steps.data("train"), "--samples", 4, "--title", f"{rounds} rounds"]
     steps.command("pool", "report", *measured, *pools, *more, "--out", steps.out / "report")
     last = rounds + 1
