@@ -61,7 +61,7 @@ def main() -> int:
         each["suspects"] = names_in(pool_of(steps, each["round"], ".suspects"))
     report(steps, options.rounds)
     wrong = sorted(task.name for task in training_tasks(options.size, options.seed) if task.mislabelled)
-    result = {**settings(options), "held_out": evaluations, "rounds": rounds, "mislabelled": wrong}
+    result = {"settings": settings(options), "held_out": evaluations, "rounds": rounds, "mislabelled": wrong}
     write(options.out / "result.json", result)
     show(result, options.out)
     return 0
@@ -122,7 +122,7 @@ def names_in(file: Path) -> list[str]:
 
 
 def settings(options: argparse.Namespace) -> dict[str, Any]:
-    """All that results depend on. More rounds go on with what is there."""
+    """Settings that results depend on; the number of rounds is none, for more go on with what is there."""
     sizes = json.loads(json.dumps(asdict(options.size)))
     return {"seed": options.seed, "arm": options.arm, **sizes}
 
@@ -145,7 +145,7 @@ def write(file: Path, values: dict[str, Any]) -> None:
 
 
 def show(result: dict[str, Any], out: Path) -> None:
-    print(f"\nheld-out screens, greedy answers; each round trains on its {result['arm']}")
+    print(f"\nheld-out screens, greedy answers; each round trains on its {result['settings']['arm']}")
     for number, each in enumerate(result["held_out"]):
         print(f"  {'warm start' if not number else f'round {number}':<12}{held_out(each)}")
     wrong = set(result["mislabelled"])

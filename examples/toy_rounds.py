@@ -29,6 +29,7 @@ from transformers.utils import logging as transformers_logging
 
 from grounding_rewards import cli
 from grounding_rewards.tables.atomic import atomic_file
+from grounding_rewards.tables.recorder import close_all
 from grounding_rewards_adapters.trl import reward_funcs
 
 SIZES = SHAPES | DOT
@@ -196,6 +197,7 @@ class Steps:
         rewards = reward_funcs(RECIPE, record=str(folder / "training"), diagnose=False)
         settings = {"steps": self.size.steps, "seed": self.seed, "temperature": temperature, "quiet": quiet}
         run_grpo(model, processor, data, rewards, out=folder / "trainer", **settings)
+        close_all()  # the last rollouts, before the checkpoint says that all is there
         self._save(model, processor, self.checkpoint(name))
 
     def evaluate(self, name: int | str, before: int | str | None = None) -> dict[str, Any]:

@@ -107,7 +107,8 @@ def test_a_trainer_loads_the_pool_as_it_loads_the_data(out: Path) -> None:
 
 def test_results_and_reports_are_written(out: Path) -> None:
     result = read(out / "result.json")
-    assert (result["seed"], result["arm"], result["tasks"], result["steps"]) == (3, "pool", TASKS, STEPS)
+    made = result["settings"]
+    assert (made["seed"], made["arm"], made["tasks"], made["steps"]) == (3, "pool", TASKS, STEPS)
     first, *later = result["held_out"]
     assert [one["n"] for one in first] == [16]
     assert [[one["n"] for one in each["files"]] for each in later] == [[16, 16]] * 2
