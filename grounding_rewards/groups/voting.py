@@ -41,9 +41,9 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     array([[ 75.,  55., 125., 105.],
            [  0.,   0.,  30.,  20.]])
     """
-    xy, box = np.round(xy, _DIGITS), np.round(box, _DIGITS)
-    low = xy - size / 2
-    high = np.maximum(xy + size / 2, np.nextafter(low, np.inf))  # a small square far out may round to nothing
+    low, box = np.round(xy - size / 2, _DIGITS), np.round(box, _DIGITS)
+    # A small square far out may round to nothing.
+    high = np.maximum(np.round(xy + size / 2, _DIGITS), np.nextafter(low, np.inf))
     spread = (box[:, 0] < box[:, 2]) & (box[:, 1] < box[:, 3]) & ~np.isnan(xy[:, 0])
     return np.where(spread[:, None], box, np.concatenate((low, high), axis=1))
 

@@ -147,5 +147,5 @@ def _missing(total: Total, n: int, cells: Mapping[str, int], samples: SampleCoun
         if not times * (count - once) <= cells.get(label, 0) <= times * count:
             return f"{cells.get(label, 0)} rows of {total.group} {label}, which has {times * count}"
     if total.cells and (rest := n - sum(cells.values())):
-        return f"{rest} rows without a {total.group} of the benchmark"
+        return f"{rest} of {n} rows are in none of the cells of {total.group}"
     return ""
