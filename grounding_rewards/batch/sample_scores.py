@@ -25,6 +25,7 @@ from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.sample_ids import plain
 
+
 class SampleTable:
     """Right answers by sample, from scored rows batch by batch.
 

@@ -102,7 +102,10 @@ def test_ui_vision_is_joined_by_its_prompts(run, tmp_path):
     rows = ui_vision(3, HIT)
     answers = [{**{key: row[key] for key in ("image_path", "prompt_to_evaluate")}, "response": HIT} for row in rows]
     annotations = [{name: value for name, value in row.items() if name != "prediction"} for row in rows]
-    files = as_json(tmp_path / "ui", {"element_grounding_basic": annotations}), write_rows(tmp_path / "a.jsonl", *answers[:2])
+    files = (
+        as_json(tmp_path / "ui", {"element_grounding_basic": annotations}),
+        write_rows(tmp_path / "a.jsonl", *answers[:2]),
+    )
     entry, _ = evaluated(run, "ui-vision", files[0], "--predictions", files[1])
     assert (entry["correct"], entry["n"], entry["joined"]["without_prediction"]) == (2, 3, 1)
 
@@ -113,6 +116,19 @@ def test_a_kind_tells_rows_of_ui_vision_apart_and_how_many_repeat_is_not_known(r
     folder = as_json(tmp_path / "ui", {f"element_grounding_{name}": rows for name, rows in kinds.items()})
     _, totals = evaluated(run, "ui-vision", folder)
     assert [each["missing"] for each in totals.values()] == ["", ""]
+
+
+def test_rows_of_two_kinds_are_not_each_other_s_rollouts(run, tmp_path):
+    kinds = {
+        "basic": ui_vision(1772, HIT) * 2,
+        "functional": ui_vision(1772, HIT) * 2,
+        "spatial": ui_vision(1935, HIT) * 2,
+    }
+    kinds["basic"].append(kinds["basic"][0])
+    kinds["functional"].pop(0)
+    folder = as_json(tmp_path / "ui", {f"element_grounding_{name}": rows for name, rows in kinds.items()})
+    _, totals = evaluated(run, "ui-vision", folder)
+    assert totals["all rows"]["missing"].endswith(" has 3 rows, where 10958 rows are 2 of each")
 
 
 def test_rows_that_come_less_often_than_others_leave_no_figure(run, tmp_path):
@@ -133,7 +149,9 @@ def test_intervals_count_samples(run, tmp_path):
     assert intervals == [pytest.approx([low, high])] * 2
     rows += [{**row, "prediction": HIT if number % 2 else MISS} for number, row in enumerate(rows)]
     _, totals = evaluated(run, "screenspot-pro", write_rows(tmp_path / "half.jsonl", *rows))
-    pairs = [int(rows[place]["prediction"] == HIT) + int(rows[place + 1581]["prediction"] == HIT) for place in range(1581)]
+    pairs = [
+        int(rows[place]["prediction"] == HIT) + int(rows[place + 1581]["prediction"] == HIT) for place in range(1581)
+    ]
     assert totals["all rows"]["interval"] == pytest.approx(wilson_of_samples(pairs, [2] * 1581))
 
 

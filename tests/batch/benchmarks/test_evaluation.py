@@ -84,7 +84,7 @@ def test_both_coordinates_below_zero_are_a_refusal_by_click(answer, right):
 
 
 def test_a_bad_target_stays_one_whatever_is_answered():
-    bad = {**row("a", 0, right=True), "box_coordinates": [5], "response": "(-1, -1)"}
+    bad = {**row("a", 0, right=True), "box_coordinates": [5000, 20, 9, 9], "response": "(-1, -1)"}
     counts = evaluated({"a": [bad, row("a", 1, right=True)]}, bad_target="abstain").evaluation
     assert (counts.not_valid, counts.reasons) == (1, {"OK": 1, "BAD_TARGET": 1})
 
