@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -12,23 +11,19 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import has
-from grounding_rewards.batch.consensus_answers import check_votes, consensus_answers
+from grounding_rewards.batch.consensus_answers import NUMBER, check_votes, consensus_answers
 from grounding_rewards.batch.sample_names import CONTENT, names_of
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.target_numbers import WIDTH, target_numbers
 from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.checks.single_answers import SingleAnswers
-from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import joined
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.sample_ids import plain
-from grounding_rewards.targets.columns import Targets
-
-_NUMBER = ("round", "rollout")
-"""Columns that number the rollouts of a sample."""
 
 
 class SampleTable:
@@ -53,7 +48,7 @@ class SampleTable:
     @property
     def reads(self) -> list[str]:
         """Columns that are read beside those of scoring."""
-        return reads(self.scorer, self.table, [self.scorer.columns.image, *_NUMBER])
+        return reads(self.scorer, self.table, [self.scorer.columns.image, *NUMBER])
 
     def add(self, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> None:
         """Add a batch that was scored, and the names of its samples.
@@ -61,7 +56,7 @@ class SampleTable:
         Raises:
             TableError: a sample has two rows, and no number tells these rollouts apart.
         """
-        numbers = list(zip(*(batch.numbers(name) for name in _NUMBER), strict=True))
+        numbers = list(zip(*(batch.numbers(name) for name in NUMBER), strict=True))
         images = batch.column(self.scorer.columns.image)
         samples, new = list[int](), list[int]()
         for row, name in enumerate(names):
@@ -77,7 +72,7 @@ class SampleTable:
             column = batch.column(name)
             values += [column[row] for row in new]
         self._rows.append((samples, scored.scores.acc, scored.scores.valid))
-        self._targets.append(_numbers(scored.rollouts.targets, scored.recipe.space)[new])
+        self._targets.append(target_numbers(scored.rollouts.targets, scored.recipe.space)[new])
 
     def _check(self, batch: Batch, row: int, name: str, sample: int, number: Any) -> None:
         first, place = self._first[sample]
@@ -100,7 +95,7 @@ class SampleTable:
             correct=np.bincount(samples, acc * valid, count).astype(np.int64),
             n=np.bincount(samples, valid, count).astype(np.int64),
             images=self._images,
-            targets=np.concatenate([nowhere(0, 7), *self._targets]),
+            targets=np.concatenate([nowhere(0, WIDTH), *self._targets]),
             by=self._fields,
         )
 
@@ -136,7 +131,7 @@ class Answers:
             TableError: as of ``TableScorer``, ``names_of``, ``SampleTable.add`` and ``consensus_answers``.
         """
         scorer, table, names = self.scorer, self.table, list[str]()
-        further = self.samples.reads if self.paired else reads(scorer, table, []) if self.consensus else []
+        further = self.samples.reads if self.paired else reads(scorer, table, NUMBER) if self.consensus else []
         batches = scorer.batches(table, by=[*self.by, *further], whole=False)
         for batch in iter([joined(batches)]) if self.consensus else batches:
             scored = scorer.score(table, batch)
@@ -176,20 +171,3 @@ def _image(value: Any) -> Hashable | None:
     except PoolError:  # an object that is no image of a file
         return None
     return json.dumps(content, sort_keys=True) if content else None
-
-
-def _numbers(targets: Targets, space: CoordSpace) -> Floats:
-    """Return numbers that are equal where targets are, (n, 7): refusal, number of places, their bounds, the actions."""
-    regions, count = targets.regions, len(targets)
-    low, high = np.full((count, 2), np.inf), np.full((count, 2), -np.inf)
-    np.minimum.at(low, regions.row, regions.box[:, :2])
-    np.maximum.at(high, regions.row, regions.box[:, 2:])
-    bounds = np.hstack((low, high))
-    bounds[~np.isfinite(bounds)] = np.nan
-    if space is CoordSpace.MODEL_PIXEL:  # two models see images of different sizes
-        bounds = convert(bounds, space, CoordSpace.UNIT, targets.image_sizes, targets.model_image_sizes)
-    actions = np.zeros(count)
-    for row in np.flatnonzero(targets.acts).tolist():
-        target = targets.rows[row]
-        actions[row] = zlib.crc32(repr(target and target.every_action()).encode("utf-8", "surrogatepass"))
-    return np.column_stack((targets.refusal, np.bincount(regions.row, minlength=count), bounds, actions))

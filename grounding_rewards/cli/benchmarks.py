@@ -59,7 +59,11 @@ def run(
     """Evaluate the files of a benchmark as one, and print its figures, groups and remarks."""
     rows = published.benchmark
     assert rows is not None  # the caller has asked
-    table, named = join.join(open_benchmark(rows, files, split, terminal.note), scorer.columns)
+    alike = () if rows.repeated == 0 else rows.key
+    table, named = join.join(open_benchmark(rows, files, split, terminal.note), scorer.columns, alike)
+    for name in by:
+        if name in rows.names:
+            terminal.note(f"--by {name}: a group of {rows.title} itself, which is always shown")
     own_scorer = replace(scorer, columns=named, layouts=rows.layouts).of(table)
     diagnosis = options.diagnosis(own_scorer)
     with terminal.progress(f"scoring {rows.title}") as advance:
@@ -94,6 +98,12 @@ def _remarks(rows: Benchmark, result: BenchmarkResult, scorer: TableScorer) -> l
         names = " and ".join(each.name for each in result.figures if each.missing == missing)
         remarks.append(f"{rows.title}, {names}: {missing}, so no figure of the benchmark")
         (terminal.warn if result.figures[0].missing == missing else terminal.note)(remarks[-1])
+    for once in dict.fromkeys(each.once for each in result.figures if each.once):
+        remarks.append(
+            f"{rows.title}: {once} row{'s' if once > 1 else ''} of the benchmark repeat{'' if once > 1 else 's'} "
+            f"others, and each sample counts once: {rows.totals[0].rows - once} of {rows.totals[0].rows}"
+        )
+        terminal.note(remarks[-1])
     if result.refused:
         several = f"{len(result.refused)} places of targets" if len(result.refused) > 1 else "1 place of a target"
         remarks.append(
