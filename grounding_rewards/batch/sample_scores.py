@@ -33,10 +33,11 @@ class SampleTable:
         scorer: of this table.
         table: the table.
         by: columns to break down by.
+        once: count a sample once whose rows have no numbers, such as rows that a benchmark has twice; else an error.
     """
 
-    def __init__(self, scorer: TableScorer, table: Table, by: Sequence[str] = ()) -> None:
-        self.scorer, self.table = scorer, table
+    def __init__(self, scorer: TableScorer, table: Table, by: Sequence[str] = (), *, once: bool = False) -> None:
+        self.scorer, self.table, self._once = scorer, table, once
         self._places: dict[str, int] = {}  # of samples, by name
         self._first: list[tuple[Any, str]] = []  # number and row of each sample's first rollout
         self._further: set[tuple[int, str]] = set()  # sample and number of all others
@@ -58,10 +59,13 @@ class SampleTable:
         """
         numbers = list(zip(*(batch.numbers(name) for name in NUMBER), strict=True))
         images = batch.column(self.scorer.columns.image)
-        samples, new = list[int](), list[int]()
+        samples, rows, new = list[int](), list[int](), list[int]()
         for row, name in enumerate(names):
             sample = self._places.setdefault(name, len(self._places))
+            if self._once and sample < len(self._first) and _unnumbered(numbers[row], self._first[sample][0]):
+                continue
             samples.append(sample)
+            rows.append(row)
             if sample == len(self._first):
                 new.append(row)
                 self._first.append((numbers[row], batch.place(row)))
@@ -71,13 +75,12 @@ class SampleTable:
         for name, values in self._fields.items():
             column = batch.column(name)
             values += [column[row] for row in new]
-        self._rows.append((samples, scored.scores.acc, scored.scores.valid))
+        self._rows.append((samples, scored.scores.acc[rows], scored.scores.valid[rows]))
         self._targets.append(target_numbers(scored.rollouts.targets, scored.recipe.space)[new])
 
     def _check(self, batch: Batch, row: int, name: str, sample: int, number: Any) -> None:
         first, place = self._first[sample]
-        unnumbered = any(each is None or each != each for each in (number[1], first[1]))
-        if unnumbered or number == first or (sample, repr(number)) in self._further:
+        if _unnumbered(number, first) or number == first or (sample, repr(number)) in self._further:
             raise TableError(
                 f"{self.table.path}, {batch.place(row)}: sample {name!r:.80} is in {place} already; expected one row a "
                 "sample, or rollouts with numbers in a column rollout; --consensus makes one answer of several"
@@ -143,6 +146,11 @@ class Answers:
             if self.paired:
                 self.samples.add(batch, scored, names)
             yield batch, scored
+
+
+def _unnumbered(*rollouts: Any) -> bool:
+    """Return True where a rollout has no number."""
+    return any(number is None or number != number for _, number in rollouts)
 
 
 def reads(scorer: TableScorer, table: Table, columns: Sequence[str]) -> list[str]:

@@ -11,6 +11,8 @@ import numpy as np
 from grounding_rewards.batch.benchmarks.benchmark import Benchmark, name_of
 from grounding_rewards.batch.benchmarks.figures import Figure, SampleCounts, figure
 from grounding_rewards.batch.layouts import Row
+from grounding_rewards.batch.sample_names import names_of
+from grounding_rewards.batch.sample_scores import SampleTable
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import NONE, Evaluation, evaluate, merge
@@ -48,6 +50,7 @@ def evaluate_benchmark(
     *,
     by: Sequence[str] = (),
     categories: Mapping[str, Sequence[str]] | None = None,
+    pairs: SampleTable | None = None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> BenchmarkResult:
     """Evaluate the rows of a benchmark.
@@ -59,6 +62,7 @@ def evaluate_benchmark(
             every other error of a target raises.
         by: further columns to break down by; the benchmark's own groups go before columns of their names.
         categories: the categories of each id, where the benchmark has some.
+        pairs: takes the scores by sample, for a comparison.
         advance: takes the share of the table that is done.
 
     Raises:
@@ -69,6 +73,7 @@ def evaluate_benchmark(
     quiet = replace(lenient, diagnosis=None)  # what is counted are scores by the benchmark's rule
     further = [name for name in by if name not in benchmark.names]
     read = [name for name in (*benchmark.columns, *further) if name in table.columns or name in further]
+    read += [] if pairs is None else pairs.reads
     parts, refused, samples = list[Evaluation](), list[str](), SampleCounts(benchmark)
     for batch in lenient.batches(table, by=list(dict.fromkeys(read)), whole=False):
         scored = quiet.score(table, batch)
@@ -85,6 +90,9 @@ def evaluate_benchmark(
         fields = {**labels, **{name: batch.column(name) for name in further}}
         parts.append(evaluate(scores, refusals=refusals, by=fields))
         samples.add(batch.rows, scores, refusals)
+        if pairs is not None:
+            names = names_of(quiet, table, batch, batch.column(scorer.columns.id))
+            pairs.add(batch, replace(scored, scores=scores), names)
         advance(batch.done)
     evaluation = merge(parts)
     if categories is not None and {*evaluation.by["category"]} == {NONE}:
