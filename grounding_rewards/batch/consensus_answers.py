@@ -71,6 +71,7 @@ def consensus_answers(
     Rollouts whose answers were not read, lie outside the image or refuse do not vote, and targets have no say. One
     voter alone gives the answer as it is. Without any, the first refusal is the answer, else the first rollout.
     What an answer says beside its place, such as an action, is that of the first rollout that agrees.
+    A sample whose rollouts have different targets or sizes is a warning.
 
     Args:
         scorer: of this table.
@@ -79,10 +80,9 @@ def consensus_answers(
         scored: their scores.
         names: (n,) names of their samples.
 
-    Rollouts of one sample that have different targets or sizes are a warning.
-
     Raises:
-        TableError: two rollouts of a sample have one number; or an answer cannot be brought into pixels; names the row and the size that is missing.
+        TableError: two rollouts of a sample have one number, or an answer cannot be brought into pixels; names the row,
+            and the size that is missing.
     """
     codes: dict[str, int] = {}
     samples = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)

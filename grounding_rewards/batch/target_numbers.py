@@ -47,9 +47,12 @@ def target_numbers(targets: Targets, space: CoordSpace) -> Floats:
         target = targets.rows[row]
         actions[row] = zlib.crc32(repr(target and target.every_action()).encode("utf-8", "surrogatepass"))
     x, y = xy.T
-    row = targets.regions.row
-    sums = [np.bincount(row, area, count), *(np.bincount(owner, each, count) for each in (x, y, x * x, y * y, x * y))]
-    return np.column_stack((targets.refusal, np.bincount(row, minlength=count), bounds, actions, *sums))
+    of_place = targets.regions.row
+    sums = [
+        np.bincount(of_place, area, count),
+        *(np.bincount(owner, each, count) for each in (x, y, x * x, y * y, x * y)),
+    ]
+    return np.column_stack((targets.refusal, np.bincount(of_place, minlength=count), bounds, actions, *sums))
 
 
 def _corners(regions: Regions) -> tuple[Floats, Ints, Floats]:

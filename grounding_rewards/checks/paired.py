@@ -263,8 +263,8 @@ def close(one: Floats, other: Floats) -> NDArray[np.bool_]:
     array([ True, False])
     """
     # Places that were written in another space, and converted, differ in the last digits.
-    same = np.isclose(one, other, rtol=1e-6, atol=1e-9) | np.isnan(one) | np.isnan(other)
-    alike: NDArray[np.bool_] = same.all(axis=1)
+    same: NDArray[np.bool_] = np.isclose(one, other, rtol=1e-6, atol=1e-9) | np.isnan(one) | np.isnan(other)
+    alike: NDArray[np.bool_] = np.logical_and.reduce(same, axis=1)
     return alike
 
 

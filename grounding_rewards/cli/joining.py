@@ -83,7 +83,7 @@ class Join:
         return table, _named(columns, table)
 
     def join(self, table: Table, columns: Columns, alike: Sequence[str]) -> tuple[Table, Columns]:
-        """Join predictions, if any, to rows that are open; return both as ``open`` does. ``alike``: as of ``matched``."""
+        """Join predictions, if any, to rows that are open, ``alike`` as of ``matched``; return what ``open`` does."""
         if self.predictions is None:
             return table, columns
         joined = _joined(self, table, open_rows(self.predictions), columns, alike, unanswered=True)

@@ -281,11 +281,11 @@ def sign_test(wins: int, losses: int) -> float:
     """
     total = wins + losses
     if total <= _EXACT:
-        term = tail = 1  # P(X >= wins) = P(losses or fewer): C(total, 0) + C(total, 1) + ...
+        term, tail = 1, 1  # P(X >= wins) = P(losses or fewer): C(total, 0) + C(total, 1) + ...
         for place in range(1, losses + 1):
             term = term * (total - place + 1) // place
             tail += term
-        return tail / 2**total
+        return tail / (1 << total)
     places = np.arange(1, losses + 1)  # whole numbers of so many digits take minutes
     logs = np.concatenate([np.zeros(1), np.cumsum(np.log((total - places + 1) / places))])
     largest = logs.max()

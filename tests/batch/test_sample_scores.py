@@ -111,6 +111,7 @@ TARGETS = [
     {**BOX, "action": "double_click"}, {"circle": [20, 15, 5]}, {"polygon": [10, 10, 30, 10, 20, 15, 30, 20, 10, 20]},
     {"polygon": [10, 10, 30, 10, 25, 15, 30, 20, 10, 20]}, {"bbox": [15, 10, 25, 20]},
     {"regions": [BOX, {"bbox": [10, 10, 30, 16]}]}, {"refusal": True, "action": "double_click"},
+    {"action": "double_click"},
 ]  # fmt: skip
 
 

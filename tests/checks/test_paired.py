@@ -100,7 +100,7 @@ def test_targets_that_differ_are_a_warning_with_an_example():
 @pytest.mark.parametrize(("moved", "differs"), [(1e-9, False), (1e-4, True), (np.nan, False)])
 def test_targets_differ_by_more_than_rounding_where_both_are_known(moved, differs):
     targets = np.array([[0.25, 0.5]])
-    first, second = scores([1], targets=targets), scores([1], targets=targets + [[0, moved]])
+    first, second = scores([1], targets=targets), scores([1], targets=targets + np.array([[0, moved]]))
     for pair in ((first, second), (second, first)):
         assert compare(*pair).differing == (("s0",) if differs else ())
 

@@ -1,4 +1,4 @@
-"""``eval --benchmark``: rows of a benchmark that repeat others, rollouts of its samples, and what is counted of both."""
+"""``eval --benchmark``: rows of a benchmark that repeat others, rollouts of its samples, and what counts of both."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def test_rollouts_count_each_sample_once_and_a_note_says_so(run, tmp_path, times
     entry, totals = evaluated(run, "mmbench-gui-l2", write_rows(tmp_path / "rollouts.jsonl", *rows))
     assert (entry["n"], totals["all rows"]["rows"]) == (3581 * times, 3594)
     assert totals["all rows"]["accuracy"] == 1774 / 3581
+    assert totals["all rows"]["interval"] == pytest.approx([float(end) for end in wilson(1774, 3581)], abs=2e-16)
     assert totals["Average"]["accuracy"] == (1774 / 1787 + 0 / 1794) / 2
     assert entry["warnings"] == []
     assert entry["benchmark"]["notes"] == [
@@ -89,12 +90,12 @@ def test_repeats_may_differ_in_what_names_no_sample(run, tmp_path):
     folder = as_json(tmp_path / "l2", {"L2_annotations": annotations})
     for number, each in enumerate((answers, answers[13:])):
         file = write_rows(tmp_path / f"{number}.jsonl", *each)
-        entry, totals = evaluated(run, "mmbench-gui-l2", folder, "--predictions", file)
+        _, totals = evaluated(run, "mmbench-gui-l2", folder, "--predictions", file)
         assert totals["Average"]["cells"] == {
             "basic": {"correct": 1787, "n": 1787}, "advanced": {"correct": 1807, "n": 1807},
         }  # fmt: skip
     unanswered = write_rows(tmp_path / "few.jsonl", *answers[2013:])
-    entry, totals = evaluated(run, "mmbench-gui-l2", folder, "--predictions", unanswered)
+    _, totals = evaluated(run, "mmbench-gui-l2", folder, "--predictions", unanswered)
     assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (3594 - 2013, 3594)
 
 

@@ -131,7 +131,7 @@ def test_annotations_that_repeat_others_are_rows_of_their_own(join, names, joine
 
 def test_annotations_of_one_id_that_are_not_alike_are_an_error(join):
     rows = [ALIKE[0], {**ALIKE[2], "box": [1, 2, 3, 5]}]
-    with pytest.raises(TableError, match="'a' is in row 0 .line 1., too, and the rows differ"):
+    with pytest.raises(TableError, match=r"'a' is in row 0 \(line 1\), too, and the rows differ"):
         join(rows, [{"sample_id": "a", "response": ""}], alike=("sample_id", "box"))
 
 
