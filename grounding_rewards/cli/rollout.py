@@ -76,7 +76,7 @@ ModelResizing = Annotated[Resizing | None, _resizing]
 
 
 def rollout(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=options.ROWS)],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=options.FILED_ROWS)],
     engine: Annotated[
         str,
         typer.Option(

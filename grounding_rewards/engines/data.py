@@ -20,7 +20,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.stretches import Plan
-from grounding_rewards.errors import ConvertError, EngineError, TableError
+from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table, value_at
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns
@@ -31,6 +31,7 @@ from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import holds_bytes
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
+from grounding_rewards.tables.sample_ids import plain
 from grounding_rewards.targets.box_format import BoxFormat
 
 FURTHER: Mapping[str, Any] = {
@@ -149,7 +150,7 @@ def open_data(
     if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
         asked["image"] = None
     try:
-        chosen, guesses, remarks = find_columns(rows, asked, needed=("instruction",))
+        chosen, guesses, remarks = find_columns(rows, asked, needed=("instruction",), dropped=_own_problem(table))
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
     for role, name in guesses.items():
@@ -162,8 +163,15 @@ def open_data(
     held = image.partition(".")[0] if any(_has_bytes(value_at(row, image)) for row in rows) else ""
     source, schema = _source(table, scorer, recipe, held, note)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
-    reader = RolloutScorer(scorer, schema)
+    reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"])
     return Data(source, reader, chosen["instruction"], image, whole, files.root)
+
+
+def _own_problem(table: Table) -> tuple[str, ...]:
+    """Return the column of problems of a table of rollouts, which is no instruction beside another one."""
+    there = {*table.columns}
+    others = there.intersection(GUESSED["instruction"]) - {"problem"}
+    return ("problem",) if others and {*FURTHER, "rollout", "policy"} <= there else ()
 
 
 def _has_bytes(images: Any) -> bool:
@@ -216,7 +224,7 @@ def _source(
 def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] | None, *, warn: Note) -> Plan:
     """Plan the shards: read all rows once, so that what cannot be read is an error before a model is loaded.
 
-    A row that repeats the name, instruction and target of an earlier one is left out.
+    A row that repeats the name, instruction, image and target of an earlier one is left out.
 
     Args:
         data: the data.
@@ -259,7 +267,8 @@ class _Survey:
     def add(self, batch: Batch) -> Iterator[tuple[str, bool]]:
         """Yield the name of each row, and True for the first row with it."""
         samples = self.data.samples(batch)
-        names, targets = (samples.column(name).to_pylist() for name in ("sample_id", "target"))
+        columns = ("sample_id", "target", "image_size")
+        names, targets, sizes = (samples.column(name).to_pylist() for name in columns)
         scorer = self.data.reader.scorer
         errors = scorer.read_targets(scorer.targets(batch)).errors
         self._read += len(batch) - len(errors)
@@ -267,16 +276,23 @@ class _Survey:
             self._error = f"{batch.place(row)}: {error}"
             break
         for row, (name, target) in enumerate(zip(names, targets, strict=True)):
-            content = _hashed(f"{value_at(batch.rows[row], self.data.instruction)!r}\n{target}")
+            content = _hashed(f"{self._shown(batch.rows[row])}\n{sizes[row]}\n{target}")
             number, first = self._rows.setdefault(_hashed(name), (batch.number(row), content))
             if first != content:
                 raise TableError(
                     f"{self.data.table.path}, {batch.place(row)}: sample {name!r:.80} is in row {number} already, with "
-                    "another instruction or target; name a column that tells them apart by --id-column, or "
-                    "--id-column none"
+                    "another instruction, image, image size or target; name a column that tells them apart by "
+                    "--id-column, or --id-column none"
                 )
             self.repeated += number != batch.number(row)
             yield name, number == batch.number(row)
+
+    def _shown(self, row: Any) -> str:
+        """Return what a model is shown of a row; bytes of images as their hashes."""
+        image = value_at(row, self.data.image) if self.data.image else None
+        with suppress(PoolError):
+            image = plain(image)
+        return f"{value_at(row, self.data.instruction)!r}\n{image!r}"
 
     def check_targets(self) -> None:
         """Check that some target can be read: where none can, settings are wrong, not rows."""

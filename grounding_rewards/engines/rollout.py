@@ -22,7 +22,7 @@ from grounding_rewards.engines.facts import facts_of, identity_of
 from grounding_rewards.engines.prompts import PLAIN, Prompt
 from grounding_rewards.engines.protocol import Engine
 from grounding_rewards.engines.settings import RolloutSettings
-from grounding_rewards.engines.shard import Made, ShardMaker
+from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts
 from grounding_rewards.engines.stretches import Plan, stretches
 from grounding_rewards.errors import EngineError, RecipeError, TableError
 from grounding_rewards.scoring import Recipe
@@ -158,6 +158,8 @@ def _check(data: Path, out: Path, settings: RolloutSettings, recipe: Recipe | No
         )
     if settings.most is not None and recipe is None:
         raise EngineError("until mixed: needs a recipe, which says what is right")
+    if settings.most is not None and recipe is not None and recipe.label_free:
+        raise EngineError(f"until mixed: {recipe.name} scores without labels, so that no response is right or wrong")
     if (settings.n is None) != (allocated is not None):
         raise EngineError("n: expected either a number of responses to each sample, or a file that allocates them")
     if shard is not None and not 0 <= shard[0] < shard[1]:
@@ -179,9 +181,13 @@ def read_allocated(path: Path) -> dict[str, int]:
             if text is None or text in allocated:
                 why = "which is there already" if text in allocated else "expected the name of a sample"
                 raise TableError(f"{path}, {batch.place(row)}: sample_id: got {name!r:.80}; {why}")
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            if isinstance(number, float) and number.is_integer():  # as files hold 2 beside nulls
+                number = int(number)
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63:
                 raise TableError(f"{path}, {batch.place(row)}: n: got {number!r:.60}; expected a whole number from 0")
             allocated[text] = number
+    if not any(allocated.values()):
+        raise TableError(f"{path}: n: all {len(allocated)} samples have 0, so that there is nothing to ask for")
     return allocated
 
 
@@ -233,8 +239,12 @@ class _Rollout:
                 )
             flying = dict[Future[Made], int]()
             seen = set[str]()
+            new = not any(name in self.shards for name in self.plan.names)
             for stretch in stretches(self.maker.data.table, self.plan, frozenset(wanted)):
                 prepared = self.maker.prepared(stretch, running.resizing)
+                if new:
+                    check_prompts(prepared)
+                    new = False
                 if len(flying) >= running.at_once:
                     yield from self._landed(flying, seen)
                 flying[_begun(self.maker.answered, prepared, running)] = stretch.number
@@ -243,7 +253,8 @@ class _Rollout:
 
     def _landed(self, flying: dict[Future[Made], int], seen: set[str]) -> Iterator[tuple[int, Made]]:
         """Wait for one shard at least, and yield those that are made."""
-        for future in wait(flying, return_when=FIRST_COMPLETED).done:
+        done = wait(flying, return_when=FIRST_COMPLETED).done
+        for future in sorted(done, key=lambda each: each.exception() is not None):  # those that are made are kept
             number, made = flying.pop(future), future.result()
             for kind, text in made.remarks.items():
                 if kind not in seen:

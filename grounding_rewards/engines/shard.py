@@ -19,6 +19,7 @@ from grounding_rewards.engines.data import Data
 from grounding_rewards.engines.images import ModelImages, SeenImages, token_problem
 from grounding_rewards.engines.prompts import Prompt
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
+from grounding_rewards.engines.replies import checked
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.stretches import Stretch
 from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError
@@ -45,6 +46,19 @@ class Prepared:
     asked: Sequence[Asked]
     wanted: Sequence[int]
     place: str
+
+
+def check_prompts(prepared: Prepared) -> None:
+    """Check that some prompt can be made: where none can, settings are wrong, not rows.
+
+    Raises:
+        EngineError: none can; names the first problem.
+    """
+    if all(asked.problem for asked in prepared.asked):
+        raise EngineError(
+            f"no prompt of the first {len(prepared.asked)} samples can be made, that of {prepared.place} for this: "
+            f"{prepared.asked[0].problem}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +188,7 @@ class ShardMaker:
             raise EngineError(
                 f"the engine raised {type(error).__name__}: {error}; {prepared.place} and after"
             ) from error
-        came, expected = [len(each.answers) for each in replies], [group.more for group in groups]
-        if came != expected:
-            raise EngineError(
-                f"the engine gave {sum(came)} answers in {len(came)} replies; expected {sum(expected)} in "
-                f"{len(expected)}, one reply a request and one answer a seed"
-            )
-        return replies
+        return checked(replies, [group.more for group in groups], prepared.place)
 
     def _check(
         self, prepared: Prepared, group: _Group, reply: Reply, running: Running, remarks: dict[str, str]

@@ -156,18 +156,29 @@ def open_run(
     if run.folder.is_symlink():
         raise TableError(f"{run.folder}: is a link, and what it leads to would be emptied; remove it")
     with made_directory(out), _folder(run, shared=shared):
-        _put_in_place(out, manifest)  # which a killed process had begun
-        # Once more: before the folder was locked, another process may have finished it.
-        made = is_made(out, manifest, identity, overwrite=overwrite)
-        if not made:
-            with renaming(out, alone=shared):
-                run._begin(command, overwrite=overwrite)
+        made = _begun(run, command, overwrite=overwrite, shared=shared)
         try:
             yield None if made else run
         finally:
             left = manifest_or_none(run.folder / manifest)
             if left is None or not (left.get(COMPLETE) or run._any() or shared):
                 _empty(run.folder)  # what went wrong at the start must not stand in the way
+
+
+def _begun(run: Run, command: str, *, overwrite: bool, shared: bool) -> bool:
+    """Begin a run whose folder is there; return True where another process has finished it meanwhile."""
+    while True:
+        try:
+            _put_in_place(run.out, run.manifest)  # which a killed process had begun
+            if is_made(run.out, run.manifest, run.identity, overwrite=overwrite):
+                return True
+            with renaming(run.out, alone=shared):
+                run.folder.mkdir(exist_ok=True)
+                run._begin(command, overwrite=overwrite)
+            return False
+        except FileNotFoundError:  # another process finishes the run, and removes the folder
+            if not (shared and run.out.is_dir()):
+                raise
 
 
 def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool = False) -> bool:
