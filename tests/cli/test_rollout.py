@@ -118,6 +118,10 @@ def test_what_does_not_fit_is_one_line(run: Runner, tmp_path: Path, more: tuple[
     assert names(tmp_path) == ["data.jsonl"]
 
 
+def test_the_help_offers_no_standard_input(run: Runner):
+    assert "standard input" not in run("rollout", "--help").out
+
+
 def begun(line: list[str]) -> subprocess.Popen[str]:
     """Begin a command as a process of its own, with the signals of a terminal."""
 
