@@ -170,15 +170,15 @@ def _begun(run: Run, command: str, *, overwrite: bool, shared: bool) -> bool:
     while True:
         try:
             _put_in_place(run.out, run.manifest)  # which a killed process had begun
-            if is_made(run.out, run.manifest, run.identity, overwrite=overwrite):
-                return True
             with renaming(run.out, alone=shared):
-                run.folder.mkdir(exist_ok=True)
-                run._begin(command, overwrite=overwrite)
-            return False
+                made = is_made(run.out, run.manifest, run.identity, overwrite=overwrite)
+                if not made:
+                    run._begin(command, overwrite=overwrite)
+            return made
         except FileNotFoundError:  # another process finishes the run, and removes the folder
-            if not (shared and run.out.is_dir()):
+            if not (shared or is_made(run.out, run.manifest, run.identity)):
                 raise
+            run.folder.mkdir(exist_ok=True)
 
 
 def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool = False) -> bool:
