@@ -49,6 +49,9 @@ PART_ROWS = 4096
 PART_BYTES = 1 << 25
 """With so much in it, too."""
 
+_TRIES = 100
+"""Times to begin a run whose folder others remove as they end."""
+
 
 class Shards:
     """Files in a folder that are whole once they have their names."""
@@ -167,6 +170,7 @@ def open_run(
 
 def _begun(run: Run, command: str, *, overwrite: bool, shared: bool) -> bool:
     """Begin a run whose folder is there; return True where another process has finished it meanwhile."""
+    tries = 0
     while True:
         try:
             _put_in_place(run.out, run.manifest)  # which a killed process had begun
@@ -175,10 +179,11 @@ def _begun(run: Run, command: str, *, overwrite: bool, shared: bool) -> bool:
                 if not made:
                     run._begin(command, overwrite=overwrite)
             return made
-        except FileNotFoundError:  # another process finishes the run, and removes the folder
-            if not (shared or is_made(run.out, run.manifest, run.identity)):
+        except FileNotFoundError:
+            tries += 1
+            if tries == _TRIES:
                 raise
-            run.folder.mkdir(exist_ok=True)
+            run.folder.mkdir(exist_ok=True)  # another process that makes parts of the run has removed it
 
 
 def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool = False) -> bool:
