@@ -210,7 +210,7 @@ def rollout(
     with terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
-            settings=settings, prompt=prompt_named(prompt, system), recipe=_recipe(recipe, option, response_space),
+            engine_name=engine, settings=settings, prompt=prompt_named(prompt, system), recipe=_recipe(recipe, option, response_space),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
             image_files=images, allocated=allocate, shard=_shard(shard), overwrite=overwrite, count=_Progress(advance),
             note=terminal.note_once(), warn=terminal.warn,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -28,13 +29,17 @@ _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
 _PIECE, _PIECES = 1 << 16, 256
 """Bytes of a piece of a checkpoint's file, and pieces of a file that are read."""
 
+_PACKAGE = Path(__file__).absolute().parents[1]
+
 _LISTED, _SHOWN = 20, 5
 """Kinds of problems in the manifest, and among its warnings."""
 
 
-def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None) -> dict[str, Any]:
+def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None, engine_name: str = "") -> dict[str, Any]:
     """Return what a run is made of: only one with the same identity is gone on with."""
     config = None if maker.recipe is None else maker.recipe.to_dict()
+    terms = {"name": engine_name, "selectors": [config or {}]}  # whatever names code
+    files = dict.fromkeys([*(file.absolute() for file in files_named(terms)), *_file_of(engine)])
     own = asdict(maker.settings)
     own["max"] = own.pop("most")
     return {
@@ -47,10 +52,18 @@ def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None) -> di
         "allocated": [fingerprint(allocated, [allocated])] if allocated else None,
         "resizing": None if maker.resizing is None else asdict(maker.resizing),
         "recipe": config,
-        "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(config)],
-        "plugins": plugins_named(config),
+        "code": [{"path": str(file), "sha256": digest(file)} for file in files],
+        "plugins": plugins_named(terms),
         **maker.data.identity(),
     }
+
+
+def _file_of(engine: Engine) -> list[Path]:
+    """Return the file of an engine's class; none for one of this package, whose version is known."""
+    place = getattr(sys.modules.get(type(engine).__module__), "__file__", None)
+    file = None if place is None else Path(place).absolute()
+    own = file is None or _PACKAGE in file.parents or not file.is_file()
+    return [] if own or file is None else [file]
 
 
 def _arguments(engine: Engine) -> dict[str, Any]:

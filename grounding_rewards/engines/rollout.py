@@ -71,6 +71,7 @@ def roll_out(
     engine: Engine,
     out: str | os.PathLike[str],
     *,
+    engine_name: str = "",
     settings: RolloutSettings = _SETTINGS,
     prompt: Prompt = _PLAIN,
     recipe: Recipe | None = None,
@@ -96,6 +97,7 @@ def roll_out(
         data: a file of rows, or a directory of them, with instructions and images, or texts alone.
         engine: the engine, as ``engine("openai", model="...")`` builds it.
         out: the directory.
+        engine_name: the name that the engine was built by; the manifest holds the file or the plugin that it names.
         settings: how many responses, and how they are sampled.
         prompt: makes the messages of a sample.
         recipe: scores the responses, as ``pool score`` does, but rows whose target cannot be used are not scored; None
@@ -127,7 +129,7 @@ def roll_out(
     )  # fmt: skip
     maker = ShardMaker(own, settings, engine.model, prompt, recipe, resizing)
     allocated = None if allocated is None else Path(allocated)
-    identity = identity_of(maker, engine, allocated)
+    identity = identity_of(maker, engine, allocated, engine_name)
     with open_run(
         out, MANIFEST, identity, command="grounding-rewards rollout", overwrite=overwrite, shared=shard is not None
     ) as run:

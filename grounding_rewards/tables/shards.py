@@ -266,7 +266,20 @@ def _difference(apart: Sequence[str], manifest: Mapping[str, Any], identity: Map
     name = apart[0]
     if _are_files(identity[name]):
         return f"other {name}, or with what these held before"
-    return f"{name} {json.dumps(manifest.get(name))}, and not {json.dumps(identity[name])}"
+    was, now = _apart(manifest.get(name), identity[name])
+    return f"{name} {json.dumps(was)}, and not {json.dumps(now)}"
+
+
+def _apart(was: Any, now: Any) -> tuple[Any, Any]:
+    """Return two values; of mappings only the items that differ.
+
+    >>> _apart({"name": "a", "n": 1}, {"name": "a", "n": 2, "of": None})
+    ({'n': 1}, {'n': 2, 'of': None})
+    """
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        same = {key for key in was.keys() & now.keys() if _content(was[key]) == _content(now[key])}
+        was, now = ({key: value for key, value in each.items() if key not in same} for each in (was, now))
+    return was, now
 
 
 def _is_whole(out: Path, listed: Mapping[str, Any]) -> bool:
