@@ -13,6 +13,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import has
 from grounding_rewards.batch.consensus_answers import check_votes, consensus_answers
+from grounding_rewards.batch.problems import Problems
 from grounding_rewards.batch.sample_names import CONTENT, names_of
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -127,17 +128,19 @@ class Answers:
         if consensus:
             check_votes(scorer.recipe)
         self.scorer, self.table, self.by, self.paired, self.consensus = scorer, table, by, paired, consensus
-        self.samples = SampleTable(scorer, table, by)
+        self.samples, self.problems = SampleTable(scorer, table, by), Problems(scorer, table)
 
     def batches(self) -> Iterator[tuple[Batch, RecipeSlice]]:
-        """Yield batches and their scores.
+        """Yield batches and their scores; rows with a problem are left out, and ``problems`` counts them.
 
         Raises:
-            TableError: as of ``TableScorer``, ``names_of``, ``SampleTable.add`` and ``consensus_answers``.
+            TableError: as of ``TableScorer``, ``names_of``, ``SampleTable.add`` and ``consensus_answers``; or no row
+                has a response.
         """
         scorer, table, names = self.scorer, self.table, list[str]()
         further = self.samples.reads if self.paired else reads(scorer, table, []) if self.consensus else []
-        batches = scorer.batches(table, by=[*self.by, *further], whole=False)
+        reading = [*self.by, *further, *self.problems.reads]
+        batches = self.problems.left_out(scorer.batches(table, by=reading, whole=False))
         for batch in iter([joined(batches)]) if self.consensus else batches:
             scored = scorer.score(table, batch)
             if self.paired or self.consensus:

@@ -29,17 +29,9 @@ from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import holds_bytes
-from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.targets.box_format import BoxFormat
-
-FURTHER: Mapping[str, Any] = {
-    "problem": pa.string(),
-    "cut": pa.bool_(),
-    "seed": pa.int64(),
-    "prompt_tokens": pa.int64(),
-}
-"""Columns of a table of rollouts that an engine made, behind those of every rollout table."""
 
 _FIRST = 64
 """Rows from which columns are guessed."""
