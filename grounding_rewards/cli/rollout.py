@@ -177,6 +177,13 @@ def rollout(
     shard_rows: Annotated[
         int, typer.Option(metavar="N", help="Samples of a shard, which is asked in one go.", rich_help_panel=_PARTS)
     ] = 64,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Ask again for the shards of which a row has a `problem`, also of a complete DIR.",
+            rich_help_panel=_PARTS,
+        ),
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
@@ -212,7 +219,7 @@ def rollout(
             data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
             engine_name=engine, settings=settings, prompt=prompt_named(prompt, system), recipe=_recipe(recipe, option, response_space),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
-            image_files=images, allocated=allocate, shard=_shard(shard), overwrite=overwrite, count=_Progress(advance),
+            image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance),
             note=terminal.note_once(), warn=terminal.warn,
         )  # fmt: skip
     if done.manifest is None:

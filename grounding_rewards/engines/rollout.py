@@ -83,6 +83,7 @@ def roll_out(
     image_files: ImageFiles = _FILES,
     allocated: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
+    again: bool = False,
     overwrite: bool = False,
     count: Count = lambda done, samples: None,
     note: Note = lambda text: None,
@@ -110,6 +111,7 @@ def roll_out(
         image_files: bounds of images, and the folder of relative paths; "" for that of the data.
         allocated: a file with ``sample_id`` and ``n``, as ``pool allocate`` writes; then ``settings.n`` is None.
         shard: (i, n): only every n-th shard, from number i on; several processes make one directory.
+        again: ask again for the shards of which a row has a problem, also where the directory is complete.
         overwrite: replace a directory, or an unfinished run, that was made of something else.
         count: takes how many samples are done, and how many there are.
         note: takes remarks on columns.
@@ -123,6 +125,8 @@ def roll_out(
     """
     data, out = Path(data), Path(out)
     _check(data, out, settings, recipe, allocated, shard)
+    if again and shard is not None:
+        raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")
     own = open_data(
         data, split=split, columns=columns, instruction=instruction, recipe=recipe,
         box_format=as_box_format(box_format), files=image_files, note=note, warn=warn,
@@ -131,8 +135,9 @@ def roll_out(
     allocated = None if allocated is None else Path(allocated)
     identity = identity_of(maker, engine, allocated, engine_name)
     with open_run(
-        out, MANIFEST, identity, command="grounding-rewards rollout", overwrite=overwrite, shared=shard is not None
-    ) as run:
+        out, MANIFEST, identity, command="grounding-rewards rollout", overwrite=overwrite, shared=shard is not None,
+        anew=_has_problem if again else None,
+    ) as run:  # fmt: skip
         warned = list[str]()
         if run is None:
             done = _complete(out, 0)
@@ -273,6 +278,11 @@ class _Rollout:
         with renaming(self.shards.out, alone=True):  # not while shards take their places
             whole = manifest_or_none(self.shards.out / MANIFEST) or {}
         return bool(whole.get(COMPLETE)) and not differing(whole, self.shards.identity)
+
+
+def _has_problem(shard: Path) -> bool:
+    problems = pq.read_table(shard, columns=["problem"]).column("problem")
+    return bool(problems.null_count < len(problems))
 
 
 def _complete(out: Path, made: int) -> RolledOut:

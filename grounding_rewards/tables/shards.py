@@ -18,7 +18,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -112,6 +112,18 @@ class Run(Shards):
         _empty(self.folder)
         _write_json(self.out, manifest, {**self.identity, "command": command, COMPLETE: False})
 
+    def _keep(self, anew: Callable[[Path], bool], *, complete: bool) -> bool:
+        """Keep shards that are not to be made anew, those of a complete directory as copies; True if these are all."""
+        there = [path for path in self.folder.iterdir() if path.suffix == ".parquet"]
+        for path in filter(anew, there):
+            path.unlink()
+        listed = _names(manifest_or_none(self.out / self.manifest)) if complete else set()
+        kept = {name for name in listed if not anew(self.out / name)}
+        for name in kept - {*os.listdir(self.folder)} if kept != listed else ():
+            with self.write(name) as file, (self.out / name).open("rb") as old:
+                shutil.copyfileobj(old, file)
+        return complete and kept == listed
+
     def _any(self) -> bool:
         """Return True where shards are there, or whatever else is worth keeping."""
         names = os.listdir(self.folder) if self.folder.is_dir() else []
@@ -127,6 +139,7 @@ def open_run(
     command: str,
     overwrite: bool = False,
     shared: bool = False,
+    anew: Callable[[Path], bool] | None = None,
 ) -> Iterator[Run | None]:
     """Begin a run into a directory, or go on with it where a process was killed.
 
@@ -139,6 +152,8 @@ def open_run(
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         shared: whether several processes make shards of it at once, each its own; whoever finds all there finishes it.
             Else a second process is refused: the folder is locked, and a killed process holds no lock.
+        anew: tells which shards are made anew, also those of a directory that is complete; others are kept. Not with
+            ``shared``.
 
     Yields:
         The run; None where the directory is there, complete and of this identity.
@@ -148,7 +163,7 @@ def open_run(
     """
     out = real_directory(out)
     run = Run(out, manifest, identity)
-    if not run.folder.exists() and is_made(out, manifest, identity, overwrite=overwrite):
+    if anew is None and not run.folder.exists() and is_made(out, manifest, identity, overwrite=overwrite):
         yield None
         return
     if not out.parent.is_dir():
@@ -159,9 +174,11 @@ def open_run(
         _put_in_place(out, manifest)  # which a killed process had begun
         # Once more: before the folder was locked, another process may have finished it.
         made = is_made(out, manifest, identity, overwrite=overwrite)
-        if not made:
+        if not made or anew is not None:
             with renaming(out, alone=shared):
                 run._begin(command, overwrite=overwrite)
+        if anew is not None:
+            made = run._keep(anew, complete=made)
         try:
             yield None if made else run
         finally:

@@ -126,3 +126,24 @@ def test_an_engine_of_other_code_is_another_one(tmp_path):
 def test_the_file_of_a_module_that_holds_the_engine_is_recorded(tmp_path):
     done = roll_out(data(tmp_path, "go"), Scripted("m"), tmp_path / "out", settings=SETTINGS, recipe=CLICK)
     assert [each["path"] for each in done.manifest["code"]] == [seeded.__file__]
+
+
+def test_shards_with_a_problem_are_asked_again_where_the_caller_says_so(tmp_path):
+    source, out, log = data(tmp_path, *WORDS), tmp_path / "out", tmp_path / "asked"
+    known = {"out": out, "settings": RolloutSettings(n=2, shard_rows=2), "recipe": CLICK}
+    roll_out(source, Scripted("m", refuses="hard refused stop"), **known)
+    before = contents(out)
+    with pytest.raises(EngineError, match="the server is down; 3 of 4 shards are there"):
+        roll_out(source, Scripted("m", down_after=1), again=True, **known)
+    assert {name: (out / name).read_bytes() for name in before} == before
+    assert roll_out(source, Scripted("m"), **known).made == 0
+    done = roll_out(source, Scripted("m", log=str(log)), again=True, **known)
+    assert (done.made, done.found, len(log.read_text().split())) == (2, 2, 8)
+    roll_out(source, Scripted("m"), **{**known, "out": tmp_path / "whole"})
+    assert contents(out) == contents(tmp_path / "whole")
+    assert {*before} == {*contents(out)}
+    roll_out(data(tmp_path, "go"), Scripted("m"), tmp_path / "clean", recipe=CLICK)
+    clean = roll_out(data(tmp_path, "go"), Scripted("m", dies_after=0), tmp_path / "clean", recipe=CLICK, again=True)
+    assert (clean.made, [*contents(tmp_path / "clean")]) == (0, ["_rollout.manifest.json", "rollouts-000000.parquet"])
+    with pytest.raises(EngineError, match="again: got a shard"):
+        roll_out(source, Scripted("m"), again=True, shard=(0, 2), **known)
