@@ -291,7 +291,7 @@ def _say_missing(done: Any, out: Path, as_json: bool) -> None:
     there = done.made + done.found
     sys.stderr.write(
         terminal.printable(
-            f"{there} of {there + done.missing} pieces of {out} are there, {done.made} of them new; other processes "
+            f"{there} of {there + done.missing} shards of {out} are there, {done.made} of them new; other processes "
             "make the rest, and the last one finishes it"
         )
         + "\n"
@@ -305,7 +305,14 @@ def _report(done: Any, out: Path, as_json: bool) -> None:
         kept = {name: value for name, value in manifest.items() if name not in ("outputs", "complete")}
         terminal.print_json({"out": str(out), **kept, "pieces": pieces, "warnings": terminal.warnings()})
         return
+    for each in manifest.get("by_temperature", ()):
+        rate = f"{_share(manifest)} {percent(each['hit_rate'])}" if each["scored"] else "not scored"
+        sys.stderr.write(f"temperature {each['temperature']:g}: {each['rows']:,} rollouts, {rate}\n")
     sys.stderr.write(terminal.printable(_line(manifest, pieces, out)) + "\n")
+
+
+def _share(manifest: Mapping[str, Any]) -> str:
+    return "mean acc" if manifest.get("label_free") else "hit rate"
 
 
 def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> str:
@@ -314,11 +321,12 @@ def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> 
     line = f"{manifest['rows']:,} rollouts{without} of {manifest['samples']:,} sample{'s' * (manifest['samples'] != 1)}"
     line += f" by {manifest['policy']}"
     if manifest["recipe"]:
-        share = "mean acc" if manifest.get("label_free") else "hit rate"
         mean = "-" if manifest["mean_total"] is None else f"{manifest['mean_total']:.4f}"
         parsed = percent(manifest["parse_rate"])
-        line += f": mean total {mean}, {share} {percent(manifest['hit_rate'])}, parse rate {parsed}"
+        line += f": mean total {mean}, {_share(manifest)} {percent(manifest['hit_rate'])}, parse rate {parsed}"
+        # samples that are all right or all wrong have more rollouts, and count as often
+        line += ", each over rollouts" if manifest["max"] is not None else ""
     if not pieces["made"]:
         return f"{line}; nothing to do, all is in {out}"
-    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} pieces were there" if pieces["found"] else ""
+    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} shards were there" if pieces["found"] else ""
     return f"{line}; written to {out}{kept}"

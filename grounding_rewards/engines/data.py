@@ -41,7 +41,7 @@ class Unanswered:
     """Rows of data as rows of a rollout table, whose column of responses has nothing in it yet."""
 
     def __init__(self, table: Table) -> None:
-        self.table, self.path = table, table.path
+        self.table, self.path, self.own_columns = table, table.path, table.columns
         self.columns = tuple(dict.fromkeys([*table.columns, OWN.response]))
         parts: Sequence[Table] = getattr(table, "tables", (table,))
         self.files = tuple(part.path for part in parts)

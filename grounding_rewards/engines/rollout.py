@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,11 +21,12 @@ from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines.data import open_data, plan_of
 from grounding_rewards.engines.facts import facts_of, identity_of
 from grounding_rewards.engines.prompts import PLAIN, Prompt
-from grounding_rewards.engines.protocol import Engine
+from grounding_rewards.engines.protocol import Engine, Running
+from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.engines.settings import RolloutSettings
-from grounding_rewards.engines.shard import Made, ShardMaker
+from grounding_rewards.engines.shard import Made, ShardMaker, raised
 from grounding_rewards.engines.stretches import Plan, stretches
-from grounding_rewards.errors import EngineError, RecipeError, TableError
+from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import renaming
 from grounding_rewards.tables.base import Note, require_column
@@ -131,6 +133,8 @@ def roll_out(
         data, split=split, columns=columns, instruction=instruction, recipe=recipe,
         box_format=as_box_format(box_format), files=image_files, note=note, warn=warn,
     )  # fmt: skip
+    for text in _remarks(settings, prompt, recipe):
+        note(text)
     maker = ShardMaker(own, settings, engine.model, prompt, recipe, resizing)
     allocated = None if allocated is None else Path(allocated)
     identity = identity_of(maker, engine, allocated, engine_name)
@@ -171,6 +175,18 @@ def _check(data: Path, out: Path, settings: RolloutSettings, recipe: Recipe | No
         raise EngineError(f"shard: got {shard[0]}/{shard[1]}; expected i/n with i from 0 to n - 1, such as 0/8")
 
 
+def _remarks(settings: RolloutSettings, prompt: Prompt, recipe: Recipe | None) -> Iterator[str]:
+    """Yield what settings say that is rarely meant."""
+    if 0 in settings.temperatures and (settings.n or 0) > 1:
+        yield f"temperature 0 is greedy: the {settings.n} responses to a sample at it are alike"
+    published = PUBLISHED.get(prompt.name)
+    if recipe is not None and published is not None and published.space != recipe.response_space:
+        yield (
+            f"prompt {prompt.name} asks for answers in {published.space}, and {recipe.name} reads them in "
+            f"{recipe.response_space}; --response-space names the space of the answers"
+        )
+
+
 def read_allocated(path: Path) -> dict[str, int]:
     """Read the responses that samples get, by name: columns ``sample_id`` and ``n``, as ``pool allocate`` writes.
 
@@ -207,6 +223,11 @@ class _Rollout:
     def run(self, shard: tuple[int, int], warned: Sequence[str]) -> RolledOut:
         names = self.plan.names
         mine = [number for number in range(len(names)) if number % shard[1] == shard[0]]
+        if not mine:
+            self.note(
+                f"shard {shard[0]}/{shard[1]}: the run has {len(names)} shard{'s' * (len(names) != 1)}, so that this process makes none; a "
+                "smaller --shard-rows makes more of them"
+            )
         wanted = [number for number in mine if names[number] not in self.shards]
         samples = sum(map(self.plan.of, mine))
         done = samples - sum(map(self.plan.of, wanted))
@@ -219,9 +240,10 @@ class _Rollout:
                 self.count(done, samples)
             return self._finished(names, made, warned)
         except EngineError as error:
+            if not (there := len(mine) - len(wanted) + made):
+                raise
             raise EngineError(
-                f"{error}; {len(mine) - len(wanted) + made} of {len(mine)} shards are there, and the same command goes "
-                "on with the others"
+                f"{error}; {there} of {len(mine)} shards are there, and the same command goes on with the others"
             ) from error
         except FileNotFoundError:  # another process has made the same shards, and finished the run meanwhile
             if not self._is_finished():
@@ -232,9 +254,17 @@ class _Rollout:
         """Yield shards as they are made; while one is answered, the prompts of the next are made."""
         if not wanted:
             return
-        with self.engine.start() as running:
+        with ExitStack() as stack:
+            running = self._started(stack)
             begins()  # loading a model takes minutes, which say nothing of those to come
             if self.maker.data.image and not (self.maker.resizing or running.resizing):
+                prompt = self.maker.prompt
+                if stated := sorted({"width", "height"} & prompt.fields):
+                    raise EngineError(
+                        f"prompt {prompt.name!r:.200} states the size of the image that the model sees "
+                        f"({', '.join(stated)}), and how this model resizes images is unknown; name its way by "
+                        "--pipeline, and its bounds by --min-pixels and --max-pixels"
+                    )
                 self.note(
                     "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
                 )
@@ -247,6 +277,14 @@ class _Rollout:
                 flying[_begun(self.maker.answered, prepared, running)] = stretch.number
             while flying:
                 yield from self._landed(flying, seen)
+
+    def _started(self, stack: ExitStack) -> Running:
+        try:
+            return stack.enter_context(self.engine.start())
+        except GroundingRewardsError:
+            raise
+        except Exception as error:  # of a third party's engine
+            raise EngineError(raised(error)) from error
 
     def _landed(self, flying: dict[Future[Made], int], seen: set[str]) -> Iterator[tuple[int, Made]]:
         """Wait for one shard at least, and yield those that are made."""

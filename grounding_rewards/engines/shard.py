@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from traceback import extract_tb
 from typing import Any
 
 import pyarrow as pa
@@ -112,7 +113,7 @@ class ShardMaker:
     def _asked(self, row: Any, images: ModelImages) -> Asked:
         try:
             seen = images.read(read_images(value_at(row, self.data.image)) if self.data.image else ())
-            width, height = seen.model_image_size or seen.image_size or (None, None)
+            width, height = seen.model_image_size or (None, None)
             original = seen.image_size or (None, None)
             fields = {"width": width, "height": height, "image_width": original[0], "image_height": original[1]}
             instruction = value_at(row, self.data.instruction)
@@ -171,9 +172,7 @@ class ShardMaker:
         except GroundingRewardsError:
             raise
         except Exception as error:  # of a third party's engine, or of what it is built on
-            raise EngineError(
-                f"the engine raised {type(error).__name__}: {error}; {prepared.place} and after"
-            ) from error
+            raise EngineError(f"{raised(error)}; {prepared.place} and after") from error
         came, expected = [len(each.answers) for each in replies], [group.more for group in groups]
         if came != expected:
             raise EngineError(
@@ -288,6 +287,13 @@ class _Rows:
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
         yield Batch(0, self.rows.to_pylist(), self.rows, 1.0)
+
+
+def raised(error: Exception) -> str:
+    """Return what an engine raised, and where."""
+    places = extract_tb(error.__traceback__)
+    where = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
+    return f"the engine raised {type(error).__name__}: {error}{where}"
 
 
 def _size_seen(reply: Reply | None, seen: SeenImages) -> list[int] | None:

@@ -226,7 +226,7 @@ def test_a_directory_of_other_settings_is_refused(tmp_path, change, differs):
         ({"allocated": "more.jsonl"}, EngineError, "n: expected either"),
         ({"shard": (2, 2)}, EngineError, "shard: got 2/2; expected i/n with i from 0 to n - 1"),
         ({"recipe": gr.recipe("ui-s1", returns=True)}, RecipeError, "adds up a trajectory"),
-        ({"engine": Scripted("none")}, EngineError, "there is no model 'none'; 0 of 1 shards are there"),
+        ({"engine": Scripted("none")}, EngineError, "^there is no model 'none'$"),
         ({"engine": Wrong("raises")}, EngineError, "the engine raised KeyError: 'logits'"),
         ({"engine": Wrong("m")}, EngineError, "the engine gave 0 answers in 0 replies; expected 16 in 2"),
         ({"columns": Columns(image="screen")}, TableError, "no column 'screen'"),
