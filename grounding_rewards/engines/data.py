@@ -69,6 +69,7 @@ class Data:
         image: that of images; "" for rows of text alone.
         files: where images are.
         image_root: their folder, where the caller names one; "" for that of the data.
+        judged: whether a recipe scores the responses by targets.
     """
 
     source: RolloutFile
@@ -77,6 +78,7 @@ class Data:
     image: str
     files: ImageFiles
     image_root: str = ""
+    judged: bool = False
 
     @property
     def table(self) -> Unanswered:
@@ -155,7 +157,8 @@ def open_data(
     source, schema = _source(table, scorer, recipe, held, note)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema)
-    return Data(source, reader, chosen["instruction"], image, whole, files.root)
+    judged = recipe is not None and not recipe.label_free
+    return Data(source, reader, chosen["instruction"], image, whole, files.root, judged)
 
 
 def _has_bytes(images: Any) -> bool:
@@ -217,7 +220,7 @@ def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] 
         warn: takes how many rows are left out.
 
     Raises:
-        TableError: a row cannot be read, two different rows have one name, or no target can be read.
+        TableError: a row cannot be read, two different rows have one name, or no target can be used.
         EngineError: responses are allocated to samples that the data lack.
     """
     wanted, survey = list[int](), _Survey(data)
@@ -252,12 +255,7 @@ class _Survey:
         """Yield the name of each row, and True for the first row with it."""
         samples = self.data.samples(batch)
         names, targets = (samples.column(name).to_pylist() for name in ("sample_id", "target"))
-        scorer = self.data.reader.scorer
-        errors = scorer.read_targets(scorer.targets(batch)).errors
-        self._read += len(batch) - len(errors)
-        for row, error in errors.items() if not self._error else ():
-            self._error = f"{batch.place(row)}: {error}"
-            break
+        self._check_targets(batch)
         for row, (name, target) in enumerate(zip(names, targets, strict=True)):
             content = _hashed(f"{value_at(batch.rows[row], self.data.instruction)!r}\n{target}")
             number, first = self._rows.setdefault(_hashed(name), (batch.number(row), content))
@@ -270,10 +268,28 @@ class _Survey:
             self.repeated += number != batch.number(row)
             yield name, number == batch.number(row)
 
+    def _check_targets(self, batch: Batch) -> None:
+        """Count the targets that can be used, but for sizes of images, which are read later."""
+        table, scorer = self.data.table, self.data.reader.scorer
+        targets = scorer.targets(batch)
+        read = scorer.read_targets(targets)
+        errors = dict(read.errors)
+        if self.data.judged:
+            ready = scorer.recipe.prepare(
+                [None] * len(batch), read, image_sizes=scorer.image_sizes(table, batch, targets),
+                model_image_sizes=scorer.sizes(table, batch, scorer.columns.model_image_size), groups=range(len(batch)),
+                bad_target="abstain",
+            )  # fmt: skip
+            errors |= {row: each for row, each in ready.targets.errors.items() if not each.field.endswith("image_size")}
+        self._read += len(batch) - len(errors)
+        if errors and not self._error:
+            error = scorer.bad_target_error(table, batch, *next(iter(errors.items())))
+            self._error = str(error).removeprefix(f"{table.path}, ")
+
     def check_targets(self) -> None:
-        """Check that some target can be read: where none can, settings are wrong, not rows."""
+        """Check that some target can be used: where none can, settings are wrong, not rows."""
         if self._error and not self._read:
-            raise TableError(f"{self.data.table.path}: no target can be read, the first is {self._error}")
+            raise TableError(f"{self.data.table.path}: no target can be used, the first is {self._error}")
 
 
 def _hashed(text: str) -> bytes:

@@ -175,7 +175,7 @@ def test_targets_that_cannot_be_read_are_not_scored(tmp_path):
     ] * 2
     assert any("'b'" in text for text in warnings)
     write_rows(source, {"id": "a", "prompt": "easy", "bbox": [1]}, {"id": "b", "prompt": "easy", "bbox": [2]})
-    with pytest.raises(TableError, match=r"no target can be read, the first is row 0 \(line 1\): .*expected 4 numbers"):
+    with pytest.raises(TableError, match=r"no target can be used, the first is row 0 \(line 1\): .*expected 4 numbers"):
         roll_out(source, Scripted("m"), tmp_path / "other", settings=SMALL, recipe=CLICK)
     assert not (tmp_path / "other").exists()
 

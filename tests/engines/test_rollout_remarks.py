@@ -141,3 +141,20 @@ def test_an_error_about_columns_names_those_of_the_file(tmp_path):
         roll_out(source, Scripted("m"), tmp_path / "out", recipe=CLICK)
     with pytest.raises(TableError, match=r"It has: id, prompt, app"):
         roll_out(source, Scripted("m"), tmp_path / "out", columns=Columns(id="uid"))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "row", "message"),
+    [
+        (gr.recipe("click", response_space="pixel"), {"bbox": [0.1, 0.1, 0.4, 0.3]}, "option target_space"),
+        (gr.recipe("gelato"), {"bbox": [100, 100, 400, 300]}, r"--option target_space=SPACE"),
+        (gr.recipe("gelato"), {"target": {"action": "swipe"}}, "expected a click on one of bbox, polygon"),
+    ],
+)
+def test_targets_that_no_row_can_use_are_an_error_before_the_engine_starts(tmp_path, recipe, row, message):
+    source = write_rows(tmp_path / "data.jsonl", *({"id": name, "prompt": "go", **row} for name in "ab"))
+    with pytest.raises(TableError, match=f"no target can be used, the first is row 0 .line 1.: .*{message}"):
+        roll_out(source, Scripted("none"), tmp_path / "out", recipe=recipe)
+    write_rows(source, {"id": "a", "prompt": "go", **row}, {"id": "b", "prompt": "go", "target": {"refusal": True}, **row})
+    with pytest.raises(EngineError, match="there is no model 'none'"):  # without a recipe nothing is judged
+        roll_out(source, Scripted("none"), tmp_path / "out", columns=Columns(target=[*row][0]))
