@@ -63,7 +63,8 @@ class Problems:
         which = f"{self.count:,} of {self.rows:,} rows have" if self.count > 1 else f"1 of {self.rows:,} rows has"
         end = "they are left out" if self.count > 1 else "it is left out"
         warn(
-            f"{file and f'{file}: '}{which} no response for a cause that is not the model's ({self.first!r:.200}); {end}"
+            f"{file and f'{file}: '}{which} no response for a cause that is not the model's ({self.first!r:.200}); "
+            f"{end}"
         )
 
     def to_dict(self) -> dict[str, int]:

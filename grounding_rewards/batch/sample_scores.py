@@ -25,6 +25,7 @@ from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import joined
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path
+from grounding_rewards.tables.rollout_columns import IMAGE_HASH
 from grounding_rewards.tables.sample_ids import plain
 from grounding_rewards.targets.columns import Targets
 
@@ -54,7 +55,7 @@ class SampleTable:
     @property
     def reads(self) -> list[str]:
         """Columns that are read beside those of scoring."""
-        return reads(self.scorer, self.table, [self.scorer.columns.image, *_NUMBER])
+        return reads(self.scorer, self.table, [self.scorer.columns.image, IMAGE_HASH, *_NUMBER])
 
     def add(self, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> None:
         """Add a batch that was scored, and the names of its samples.
@@ -63,7 +64,7 @@ class SampleTable:
             TableError: a sample has two rows, and no number tells these rollouts apart.
         """
         numbers = list(zip(*(batch.numbers(name) for name in _NUMBER), strict=True))
-        images = batch.column(self.scorer.columns.image)
+        images, hashes = batch.column(self.scorer.columns.image), batch.column(IMAGE_HASH)
         samples, new = list[int](), list[int]()
         for row, name in enumerate(names):
             sample = self._places.setdefault(name, len(self._places))
@@ -71,7 +72,7 @@ class SampleTable:
             if sample == len(self._first):
                 new.append(row)
                 self._first.append((numbers[row], batch.place(row)))
-                self._images.append(_image(images[row]))
+                self._images.append(_image(images[row]) or _image(hashes[row]))
             else:
                 self._check(batch, row, name, sample, numbers[row])
         for name, values in self._fields.items():

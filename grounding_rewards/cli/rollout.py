@@ -180,7 +180,8 @@ def rollout(
     again: Annotated[
         bool,
         typer.Option(
-            "--again", help="Ask again for the shards of which a row has a `problem`, also of a complete DIR.",
+            "--again",
+            help="Ask again for the shards of which a row has a `problem`, also of a complete DIR.",
             rich_help_panel=_PARTS,
         ),
     ] = False,
@@ -195,8 +196,9 @@ def rollout(
     for bytes. A sample whose image or prompt cannot be made, or that the engine refuses, has rows with its `problem`
     and no response. Each response has a seed of its own, made of --seed, the sample's name, the temperature and the
     rollout's number, and the size of the image that the model saw. Without --recipe `pool score` scores the table.
+    docs/rollouts.md has launch lines, each engine's options, and engines of your own.
 
-    Example: `grounding-rewards rollout clicks.jsonl --engine openai --model MODEL --recipe gelato --out run1/rollouts`
+    Example: `grounding-rewards rollout clicks.jsonl --engine openai --model MODEL --recipe gelato --out rollouts`
     """
     from grounding_rewards.engines import engine as built
     from grounding_rewards.engines.prompts import prompt_named
@@ -217,10 +219,11 @@ def rollout(
     with terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
-            engine_name=engine, settings=settings, prompt=prompt_named(prompt, system), recipe=_recipe(recipe, option, response_space),
-            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
-            image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance),
-            note=terminal.note_once(), warn=terminal.warn,
+            engine_name=engine, settings=settings, prompt=prompt_named(prompt, system),
+            recipe=_recipe(recipe, option, response_space), resizing=resizing, columns=columns[1],
+            instruction=columns[0], split=split, box_format=box_format, image_files=images, allocated=allocate,
+            shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance), note=terminal.note_once(),
+            warn=terminal.warn,
         )  # fmt: skip
     if done.manifest is None:
         _say_missing(done, out, as_json)

@@ -29,7 +29,7 @@ from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import holds_bytes
-from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.targets.box_format import BoxFormat
 
@@ -79,6 +79,11 @@ class Data:
     files: ImageFiles
     image_root: str = ""
     judged: bool = False
+
+    @property
+    def hashes(self) -> bool:
+        """Return True where rollouts have a hash of their images in place of these."""
+        return IMAGE_HASH in self.reader.schema.names and IMAGE_HASH not in self.table.columns
 
     @property
     def table(self) -> Unanswered:
@@ -153,8 +158,8 @@ def open_data(
     for text in remarks:
         note(text)
     image = chosen.get("image", "")
-    held = image.partition(".")[0] if any(_has_bytes(value_at(row, image)) for row in rows) else ""
-    source, schema = _source(table, scorer, recipe, held, note)
+    in_rows = any(_has_bytes(value_at(row, image)) for row in rows)
+    source, schema = _source(table, scorer, recipe, image.partition(".")[0], note, in_rows=in_rows)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema)
     judged = recipe is not None and not recipe.label_free
@@ -186,17 +191,17 @@ def _first_rows(table: Table) -> list[Row]:
 
 
 def _source(
-    table: Unanswered, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note
+    table: Unanswered, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note, *, in_rows: bool
 ) -> tuple[RolloutFile, Any]:
     """Return the table with the further columns that are kept, and the schema of the rollouts.
 
-    ``image`` is a column that holds the bytes of images; "" for none.
+    ``image`` is the column of images, "" for none; ``in_rows`` is True where it holds their bytes.
     """
     parts = () if recipe is None else recipe.parts
     taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
     ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
     held = [] if table.schema is None else [each.name for each in table.schema if holds_bytes(each.type)]
-    held += [image] if image and image not in held else []
+    held += [image] if in_rows and image not in held else []
     if held:
         note(f"columns that hold bytes, such as images, are not written: {', '.join(held)}")
     if ours:
@@ -204,8 +209,9 @@ def _source(
     gone = {*ours, *held, *renamed(scorer)}
     source = RolloutFile.of(table, gone, state_of(table), note)
     further = types_of([source])
+    hashes = [(IMAGE_HASH, pa.string())] if image in held and IMAGE_HASH not in table.columns else []
     own = [(name, pa.float64()) for name in parts]
-    return source, pa.schema([*COLUMNS.items(), *further.items(), *FURTHER.items(), *own])
+    return source, pa.schema([*COLUMNS.items(), *further.items(), *FURTHER.items(), *hashes, *own])
 
 
 def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] | None, *, warn: Note) -> Plan:

@@ -224,9 +224,10 @@ class _Rollout:
         names = self.plan.names
         mine = [number for number in range(len(names)) if number % shard[1] == shard[0]]
         if not mine:
+            several = f"{len(names)} shards" if len(names) != 1 else "1 shard"
             self.note(
-                f"shard {shard[0]}/{shard[1]}: the run has {len(names)} shard{'s' * (len(names) != 1)}, so that this process makes none; a "
-                "smaller --shard-rows makes more of them"
+                f"shard {shard[0]}/{shard[1]}: the run has {several}, so that this process makes none; a smaller "
+                "--shard-rows makes more of them"
             )
         wanted = [number for number in mine if names[number] not in self.shards]
         samples = sum(map(self.plan.of, mine))

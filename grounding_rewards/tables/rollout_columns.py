@@ -69,6 +69,9 @@ FURTHER: Mapping[str, Any] = {
 }
 """Columns of a table of rollouts that an engine made, behind those of every rollout table."""
 
+IMAGE_HASH = "image_hash"
+"""Column that tells screenshots apart, in a table of rollouts whose data had them as bytes."""
+
 CORRECT = "correct"
 """Another name of the column ``acc``."""
 

@@ -52,7 +52,8 @@ def test_a_run_and_its_summary(run: Runner, tmp_path: Path):
 
 def test_a_sweep_for_pool_temperature(run: Runner, tmp_path: Path):
     out = tmp_path / "out"
-    result = run(*words(data(tmp_path, *WORDS), out, *CLICK, "--temperature", "0,0.7,1.4", "--engine-option", "right=100"))
+    more = (*CLICK, "--temperature", "0,0.7,1.4", "--top-p", "0.9", "--engine-option", "right=100")
+    result = run(*words(data(tmp_path, *WORDS), out, *more))
     assert (result.code, [line for line in result.err.splitlines() if line.startswith("temperature")]) == (0, [
         "temperature 0: 16 rollouts, hit rate 85.7 %", "temperature 0.7: 16 rollouts, hit rate 85.7 %",
         "temperature 1.4: 16 rollouts, hit rate 85.7 %",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from PIL import Image
 
 from tests.cli.command import Runner, write_rows
@@ -62,6 +65,20 @@ def test_an_image_that_cannot_be_read_needs_no_size(run: Runner, tmp_path: Path)
     assert run("pool", "score", out, *CLICK, "--out", tmp_path / "scored").code == 0
     stats = json.loads(run("pool", "stats", tmp_path / "scored", "--json").out)
     assert (stats["rollouts"], stats["unscored"], stats["accuracy"]) == (4, 2, 1.0)
+
+
+def test_comparisons_know_samples_of_one_screenshot_whose_image_is_bytes(run: Runner, tmp_path: Path):
+    table = []
+    for row in range(6):
+        file = BytesIO()
+        Image.new("RGB", (640, 480), (0, 0, row // 2)).save(file, "PNG")
+        table.append({"id": str(row), "prompt": "go", "image": file.getvalue(), "bbox": BOX})
+    pq.write_table(pa.Table.from_pylist(table), tmp_path / "data.parquet")
+    for seed in (1, 2):
+        assert run(*words(tmp_path / "data.parquet", tmp_path / str(seed), "--seed", seed)).code == 0
+    plain = run("eval", tmp_path / "1", tmp_path / "2", "--paired", "--response-space", "pixel", "--json")
+    paired = json.loads(plain.out)["paired"]
+    assert (paired["n"], paired["images"]) == (6, 3)
 
 
 def test_without_any_response_there_is_nothing_to_count(run: Runner, tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,10 @@ def test_embedded_images_are_sent_and_not_written(tmp_path):
     assert [(row["sample_id"], row["image_size"], row["n"]) for row in rows(out)][::2] == [
         ("a", [64, 64], 1), ("b", [64, 64], 2),
     ]  # fmt: skip
+    one = sha256(file.getvalue())
+    assert [row["image_hash"] for row in rows(out)][::2] == [
+        f"sha256:{one.hexdigest()}", f"sha256:{sha256(2 * one.digest()).hexdigest()}",
+    ]  # fmt: skip
     url = f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
     source = write_rows(tmp_path / "data.jsonl", {"id": "a", "prompt": "go", "shot": url}, {"id": "b", "prompt": "go"})
     roll_out(source, Scripted("m"), tmp_path / "urls", settings=SMALL, columns=Columns(image="shot"))
@@ -135,6 +140,15 @@ def test_embedded_images_are_sent_and_not_written(tmp_path):
          "or a list of these"),
     ]  # fmt: skip
     assert "shot" not in rows(tmp_path / "urls")[0]
+    assert [row["image_hash"] for row in rows(tmp_path / "urls")][::2] == [f"sha256:{one.hexdigest()}", None]
+    assert "image_hash" not in rows(_of_a_file(tmp_path, file.getvalue()))[0]
+
+
+def _of_a_file(folder: Path, image: bytes) -> Path:
+    (folder / "a.png").write_bytes(image)
+    source = write_rows(folder / "files.jsonl", {"id": "a", "prompt": "go", "image": "a.png"})
+    roll_out(source, Scripted("m"), folder / "files", settings=SMALL)
+    return folder / "files"
 
 
 def test_refused_prompts_and_bad_instructions_are_rows(tmp_path):

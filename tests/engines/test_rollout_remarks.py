@@ -35,7 +35,9 @@ class Greedy(Scripted):
 
             def answer(requests):
                 return [
-                    Reply(tuple(Answer(f"(1, {seed if 'open' in each.messages[-1].text else 2})") for seed in each.seeds))
+                    Reply(
+                        tuple(Answer(f"(1, {seed if 'open' in each.messages[-1].text else 2})") for seed in each.seeds)
+                    )
                     for each in requests
                 ]
 
@@ -63,7 +65,9 @@ def test_an_engine_that_is_greedy_whatever_the_temperature(tmp_path, words, sett
 def test_several_greedy_responses_are_noted(tmp_path):
     for n, temperatures, noted in ((2, (0.0, 1.0), True), (1, (0.0,), False), (2, (1.0,), False)):
         notes, settings = list[str](), RolloutSettings(n=n, temperatures=temperatures)
-        roll_out(data(tmp_path, "a"), Scripted("m"), tmp_path / f"{n}{temperatures}", settings=settings, note=notes.append)
+        roll_out(
+            data(tmp_path, "a"), Scripted("m"), tmp_path / f"{n}{temperatures}", settings=settings, note=notes.append
+        )
         text = "temperature 0 is greedy: the 2 responses to a sample at it are alike"
         assert (text in notes) is noted
 
@@ -97,7 +101,7 @@ def test_prompts_and_recipes_of_two_spaces_are_noted(tmp_path):
     def notes(name, recipe):
         texts, out = list[str](), tmp_path / f"{name} {recipe}"
         known = {"settings": SMALL, "prompt": prompt_named(name), "recipe": recipe, "note": texts.append}
-        roll_out(data(tmp_path, "go", image_size=[10, 10]), Scripted("m"), out, **known)
+        roll_out(data(tmp_path, "go", image_size=[1000, 1000]), Scripted("m"), out, **known)
         return [text for text in texts if text.startswith("prompt ")]
 
     assert notes("gelato-refusal", CLICK) == [
@@ -114,7 +118,9 @@ def test_a_published_prompt_fits_the_recipe_that_is_named_with_it(name):
 
 
 def test_an_error_of_an_own_engine_has_its_place(tmp_path):
-    with pytest.raises(EngineError, match=r"the engine raised KeyError: 'logits' \(.*seeded\.py, line \d+\); .*data.jsonl"):
+    with pytest.raises(
+        EngineError, match=r"the engine raised KeyError: 'logits' \(.*seeded\.py, line \d+\); .*data.jsonl"
+    ):
         roll_out(data(tmp_path, "go"), Wrong("raises"), tmp_path / "out", settings=SMALL)
 
     class Unready(Scripted):
@@ -155,6 +161,8 @@ def test_targets_that_no_row_can_use_are_an_error_before_the_engine_starts(tmp_p
     source = write_rows(tmp_path / "data.jsonl", *({"id": name, "prompt": "go", **row} for name in "ab"))
     with pytest.raises(TableError, match=f"no target can be used, the first is row 0 .line 1.: .*{message}"):
         roll_out(source, Scripted("none"), tmp_path / "out", recipe=recipe)
-    write_rows(source, {"id": "a", "prompt": "go", **row}, {"id": "b", "prompt": "go", "target": {"refusal": True}, **row})
+    write_rows(
+        source, {"id": "a", "prompt": "go", **row}, {"id": "b", "prompt": "go", "target": {"refusal": True}, **row}
+    )
     with pytest.raises(EngineError, match="there is no model 'none'"):  # without a recipe nothing is judged
-        roll_out(source, Scripted("none"), tmp_path / "out", columns=Columns(target=[*row][0]))
+        roll_out(source, Scripted("none"), tmp_path / "out", columns=Columns(target=next(iter(row))))
