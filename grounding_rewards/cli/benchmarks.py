@@ -72,6 +72,7 @@ def run(
         name = str(files[0].absolute()) if len(files) == 1 else rows.name
         show.evaluations([(name, result.evaluation)], label_free=scorer.recipe.label_free)
     joining.repeated(table)
+    result.problems.report(terminal.warn)
     remarks = _remarks(rows, result, scorer)
     abstains = scorer.bad_target == "abstain"
     findings = [each for each in diagnosis.findings() if abstains or each.code is not Code.BAD_TARGET]
@@ -82,7 +83,8 @@ def run(
         terminal.print_json([{
             "file": str(table.path), "files": list(map(str, files)), "benchmark": figures,
             "recipe": recipe.to_dict(), **options.marked(recipe), **result.evaluation.to_dict(),
-            "columns": own_scorer.used(table), **joining.counts(table), "warnings": terminal.warnings(),
+            "columns": own_scorer.used(table), **joining.counts(table), **result.problems.to_dict(),
+            "warnings": terminal.warnings(),
             "findings": reported,
         }])  # fmt: skip
 

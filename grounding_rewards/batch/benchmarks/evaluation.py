@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.batch.benchmarks.benchmark import Benchmark, Total, name_of
 from grounding_rewards.batch.layouts import Row
+from grounding_rewards.batch.problems import Problems
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import NONE, Evaluation, evaluate, merge
@@ -73,11 +74,13 @@ class BenchmarkResult:
         evaluation: counts of all rows, and by group.
         figures: the benchmark's totals, the headline first.
         refused: errors of targets that could not be read, whose rows count as wrong, with their places.
+        problems: rows that are left out, because they have no response for a cause that is not the model's.
     """
 
     evaluation: Evaluation
     figures: tuple[Figure, ...]
     refused: tuple[str, ...]
+    problems: Problems
 
 
 def evaluate_benchmark(
@@ -107,7 +110,9 @@ def evaluate_benchmark(
     lenient = replace(scorer, bad_target="abstain")
     read = [name for name in (*benchmark.columns, *by) if name in table.columns or name in by]
     parts, refused, seen = list[Evaluation](), list[str](), _Seen(benchmark)
-    for batch in lenient.batches(table, by=list(dict.fromkeys(read)), whole=False):
+    problems = Problems(lenient, table)
+    reading = list(dict.fromkeys([*read, *problems.reads]))
+    for batch in problems.left_out(lenient.batches(table, by=reading, whole=False)):
         scored = lenient.score(table, batch)
         scores = _by_the_rule(benchmark, scored)
         if scorer.bad_target == "raise" and scores.errors:
@@ -130,7 +135,7 @@ def evaluate_benchmark(
     known = {name: cells for name, cells in evaluation.by.items() if name in by or {*cells} != {NONE}}
     evaluation = replace(evaluation, by=known)
     figures = tuple(_figure(total, evaluation, seen.repeated(total)) for total in benchmark.totals)
-    return BenchmarkResult(evaluation, figures, tuple(refused))
+    return BenchmarkResult(evaluation, figures, tuple(refused), problems)
 
 
 def _labels(
