@@ -34,11 +34,14 @@ class RolloutScorer:
     """Score rows of rollouts anew, into a schema: columns of every rollout table, further ones, and parts.
 
     ``first`` is the number of the first file: files whose rollouts have no numbers count them from ``file << 32``.
+    ``image`` and ``instruction`` are columns that names are made of before those of usual names; "" for none.
     """
 
     scorer: TableScorer
     schema: Any
     first: int = 0
+    image: str = ""
+    instruction: str = ""
 
     def unscored(self, source: RolloutFile, place: int, batch: Batch, *, alone: bool = True) -> Any:
         """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.
@@ -123,7 +126,8 @@ class RolloutScorer:
             return batch.whole.column(column)
         else:
             values = batch.whole.column(column).to_pylist()
-        return pa.array(names_of(self.scorer, source.table, batch, values), pa.string())
+        names = names_of(self.scorer, source.table, batch, values, image=self.image, instruction=self.instruction)
+        return pa.array(names, pa.string())
 
     def _numbers(self, source: RolloutFile, place: int, batch: Batch, numbers: Any) -> Any:
         names = source.table.columns if isinstance(batch.whole, list) else batch.whole.schema.names

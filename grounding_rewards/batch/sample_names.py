@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch, Table
+from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS, SOURCE_COLUMNS, name_of, sample_id
 
@@ -15,7 +16,9 @@ CONTENT = (*SOURCE_COLUMNS, *IMAGE_COLUMNS, *INSTRUCTION_COLUMNS, "index", "spli
 """Columns that a name is made of, beside the target."""
 
 
-def names_of(scorer: TableScorer, table: Table, batch: Batch, values: Sequence[Any]) -> list[str]:
+def names_of(
+    scorer: TableScorer, table: Table, batch: Batch, values: Sequence[Any], *, image: str = "", instruction: str = ""
+) -> list[str]:
     """Return the names of the samples of a batch: as they came, else their target's id, else made of ``CONTENT``.
 
     A target's id goes before a column that was guessed, as in ``TableScorer.samples``.
@@ -25,9 +28,11 @@ def names_of(scorer: TableScorer, table: Table, batch: Batch, values: Sequence[A
         table: the table.
         batch: some of its rows.
         values: its column of names.
+        image: the column of images, where the caller knows it; it goes before those of usual names.
+        instruction: that of instructions, likewise.
 
     Raises:
-        TableError: a value is no name, or nothing names a row; names the row.
+        TableError: a value is no name, or no text that UTF-8 has, or nothing names a row; names the row.
     """
     column, guessed = scorer.columns.id, scorer.guessed("id")
     names = [name_of(name) for name in values]
@@ -43,8 +48,19 @@ def names_of(scorer: TableScorer, table: Table, batch: Batch, values: Sequence[A
     read = scorer.read_targets(targets).rows if unsure else ()
     for row, target, known in zip(unsure, targets, read, strict=True):
         own = None if known is None or known.id is None else str(known.id)
-        names[row] = own or names[row] or _made(table, batch, row, target)
-    return [str(name) for name in names]
+        names[row] = own or names[row] or _made(table, batch, row, target, image, instruction)
+    return [_encodable(table, batch, row, str(name)) for row, name in enumerate(names)]
+
+
+def _encodable(table: Table, batch: Batch, row: int, name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise TableError(
+            f"{table.path}, {batch.place(row)}: sample_id: got {name!r:.60}, which has half a surrogate pair; expected "
+            "text that UTF-8 has: write it anew, or name another column by --id-column"
+        ) from None
+    return name
 
 
 def _cell(batch: Batch, row: int, name: str) -> Any:
@@ -54,11 +70,23 @@ def _cell(batch: Batch, row: int, name: str) -> Any:
     return batch.whole.column(name)[row].as_py() if name in batch.whole.schema.names else None
 
 
-def _made(table: Table, batch: Batch, row: int, target: Any) -> str:
+def _cells(batch: Batch, row: int, names: Sequence[str]) -> Iterator[Any]:
+    return (_cell(batch, row, name) for name in names)
+
+
+def _field(batch: Batch, row: int, name: str) -> Any:
+    return value_at(batch.rows[row], name) if name else None
+
+
+def _made(table: Table, batch: Batch, row: int, target: Any, image_column: str, instruction_column: str) -> str:
     """A name made of what a row says."""
     image, instruction, origin = (
-        next((value for name in names if (value := read(_cell(batch, row, name))) is not None), None)
-        for names, read in ((IMAGE_COLUMNS, image_path), (INSTRUCTION_COLUMNS, prompt_text), (SOURCE_COLUMNS, name_of))
+        next((value for each in (named, *usual) if (value := read(each)) is not None), None)
+        for named, usual, read in (
+            (_field(batch, row, image_column), _cells(batch, row, IMAGE_COLUMNS), image_path),
+            (_field(batch, row, instruction_column), _cells(batch, row, INSTRUCTION_COLUMNS), prompt_text),
+            (None, _cells(batch, row, SOURCE_COLUMNS), name_of),
+        )
     )
     counted = image is None and instruction is None
     index, split = (_cell(batch, row, name) if counted else None for name in ("index", "split"))

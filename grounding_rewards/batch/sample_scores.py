@@ -12,6 +12,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import has
 from grounding_rewards.batch.consensus_answers import NUMBER, check_votes, consensus_answers
+from grounding_rewards.batch.problems import Problems
 from grounding_rewards.batch.sample_names import CONTENT, names_of
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -23,6 +24,7 @@ from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import joined
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path
+from grounding_rewards.tables.rollout_columns import IMAGE_HASH
 from grounding_rewards.tables.sample_ids import plain
 
 
@@ -49,7 +51,7 @@ class SampleTable:
     @property
     def reads(self) -> list[str]:
         """Columns that are read beside those of scoring."""
-        return reads(self.scorer, self.table, [self.scorer.columns.image, *NUMBER])
+        return reads(self.scorer, self.table, [self.scorer.columns.image, IMAGE_HASH, *NUMBER])
 
     def add(self, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> None:
         """Add a batch that was scored, and the names of its samples.
@@ -58,7 +60,7 @@ class SampleTable:
             TableError: a sample has two rows, and no number tells these rollouts apart.
         """
         numbers = list(zip(*(batch.numbers(name) for name in NUMBER), strict=True))
-        images = batch.column(self.scorer.columns.image)
+        images, hashes = batch.column(self.scorer.columns.image), batch.column(IMAGE_HASH)
         samples, rows, new = list[int](), list[int](), list[int]()
         for row, name in enumerate(names):
             sample = self._places.setdefault(name, len(self._places))
@@ -69,7 +71,7 @@ class SampleTable:
             if sample == len(self._first):
                 new.append(row)
                 self._first.append((numbers[row], batch.place(row)))
-                self._images.append(_image(images[row]))
+                self._images.append(_image(images[row]) or _image(hashes[row]))
             else:
                 self._check(batch, row, name, sample, numbers[row])
         for name, values in self._fields.items():
@@ -125,17 +127,19 @@ class Answers:
         if consensus:
             check_votes(scorer.recipe)
         self.scorer, self.table, self.by, self.paired, self.consensus = scorer, table, by, paired, consensus
-        self.samples = SampleTable(scorer, table, by)
+        self.samples, self.problems = SampleTable(scorer, table, by), Problems(scorer, table)
 
     def batches(self) -> Iterator[tuple[Batch, RecipeSlice]]:
-        """Yield batches and their scores.
+        """Yield batches and their scores; rows with a problem are left out, and ``problems`` counts them.
 
         Raises:
-            TableError: as of ``TableScorer``, ``names_of``, ``SampleTable.add`` and ``consensus_answers``.
+            TableError: as of ``TableScorer``, ``names_of``, ``SampleTable.add`` and ``consensus_answers``; or no row
+                has a response.
         """
         scorer, table, names = self.scorer, self.table, list[str]()
         further = self.samples.reads if self.paired else reads(scorer, table, NUMBER) if self.consensus else []
-        batches = scorer.batches(table, by=[*self.by, *further], whole=False)
+        reading = [*self.by, *further, *self.problems.reads]
+        batches = self.problems.left_out(scorer.batches(table, by=reading, whole=False))
         for batch in iter([joined(batches)]) if self.consensus else batches:
             scored = scorer.score(table, batch)
             if self.paired or self.consensus:

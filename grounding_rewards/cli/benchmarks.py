@@ -147,6 +147,7 @@ def _entry(rows: Benchmark, run: _Run) -> dict[str, Any]:
     """Print what looks wrong with the answers of a model; return all about them, for JSON."""
     known, scorer = len(terminal.warnings()), run.scorer
     joining.repeated(run.table)
+    run.result.problems.report(terminal.warn)
     remarks = _remarks(rows, run.result, scorer)
     abstains = scorer.bad_target == "abstain"
     findings = [each for each in run.diagnosis.findings() if abstains or each.code is not Code.BAD_TARGET]
@@ -155,7 +156,7 @@ def _entry(rows: Benchmark, run: _Run) -> dict[str, Any]:
     return {
         "file": run.name or str(run.table.path), "files": list(map(str, run.files)), "benchmark": figures,
         "recipe": scorer.recipe.to_dict(), **options.marked(scorer.recipe), **run.result.evaluation.to_dict(),
-        "columns": scorer.used(run.table), **joining.counts(run.table),
+        "columns": scorer.used(run.table), **joining.counts(run.table), **run.result.problems.to_dict(),
         "warnings": [*run.warnings, *terminal.warnings()[known:]], "findings": reported,
     }  # fmt: skip
 

@@ -94,8 +94,9 @@ def evaluate_files(
     for (name, _), (answers, diagnosis, earlier) in zip(evaluations, runs, strict=True):
         known, scorer = len(terminal.warnings()), answers.scorer
         joining.repeated(answers.table)
+        answers.problems.report(terminal.warn, name if len(inputs) > 1 else "")
         findings = terminal.report(diagnosis.findings(), name if len(inputs) > 1 else "")
-        read = {"columns": scorer.used(answers.table), **joining.counts(answers.table)}
+        read = {"columns": scorer.used(answers.table), **joining.counts(answers.table), **answers.problems.to_dict()}
         further.append({**read, "warnings": [*earlier, *terminal.warnings()[known:]], "findings": findings})
     about = comparing.report(compared, [name for name, _ in evaluations])
     if as_json:

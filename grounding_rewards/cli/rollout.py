@@ -76,7 +76,7 @@ ModelResizing = Annotated[Resizing | None, _resizing]
 
 
 def rollout(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=options.ROWS)],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=options.FILED_ROWS)],
     engine: Annotated[
         str,
         typer.Option(
@@ -177,6 +177,14 @@ def rollout(
     shard_rows: Annotated[
         int, typer.Option(metavar="N", help="Samples of a shard, which is asked in one go.", rich_help_panel=_PARTS)
     ] = 64,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Ask again for the shards of which a row has a `problem`, also of a complete DIR.",
+            rich_help_panel=_PARTS,
+        ),
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
@@ -188,8 +196,9 @@ def rollout(
     for bytes. A sample whose image or prompt cannot be made, or that the engine refuses, has rows with its `problem`
     and no response. Each response has a seed of its own, made of --seed, the sample's name, the temperature and the
     rollout's number, and the size of the image that the model saw. Without --recipe `pool score` scores the table.
+    docs/rollouts.md has launch lines, each engine's options, and engines of your own.
 
-    Example: `grounding-rewards rollout clicks.jsonl --engine openai --model MODEL --recipe gelato --out run1/rollouts`
+    Example: `grounding-rewards rollout clicks.jsonl --engine openai --model MODEL --recipe gelato --out rollouts`
     """
     from grounding_rewards.engines import engine as built
     from grounding_rewards.engines.prompts import prompt_named
@@ -210,10 +219,11 @@ def rollout(
     with terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
-            settings=settings, prompt=prompt_named(prompt, system), recipe=_recipe(recipe, option, response_space),
-            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
-            image_files=images, allocated=allocate, shard=_shard(shard), overwrite=overwrite, count=_Progress(advance),
-            note=terminal.note_once(), warn=terminal.warn,
+            engine_name=engine, settings=settings, prompt=prompt_named(prompt, system),
+            recipe=_recipe(recipe, option, response_space), resizing=resizing, columns=columns[1],
+            instruction=columns[0], split=split, box_format=box_format, image_files=images, allocated=allocate,
+            shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance), note=terminal.note_once(),
+            warn=terminal.warn,
         )  # fmt: skip
     if done.manifest is None:
         _say_missing(done, out, as_json)
@@ -284,7 +294,7 @@ def _say_missing(done: Any, out: Path, as_json: bool) -> None:
     there = done.made + done.found
     sys.stderr.write(
         terminal.printable(
-            f"{there} of {there + done.missing} pieces of {out} are there, {done.made} of them new; other processes "
+            f"{there} of {there + done.missing} shards of {out} are there, {done.made} of them new; other processes "
             "make the rest, and the last one finishes it"
         )
         + "\n"
@@ -298,7 +308,14 @@ def _report(done: Any, out: Path, as_json: bool) -> None:
         kept = {name: value for name, value in manifest.items() if name not in ("outputs", "complete")}
         terminal.print_json({"out": str(out), **kept, "pieces": pieces, "warnings": terminal.warnings()})
         return
+    for each in manifest.get("by_temperature", ()):
+        rate = f"{_share(manifest)} {percent(each['hit_rate'])}" if each["scored"] else "not scored"
+        sys.stderr.write(f"temperature {each['temperature']:g}: {each['rows']:,} rollouts, {rate}\n")
     sys.stderr.write(terminal.printable(_line(manifest, pieces, out)) + "\n")
+
+
+def _share(manifest: Mapping[str, Any]) -> str:
+    return "mean acc" if manifest.get("label_free") else "hit rate"
 
 
 def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> str:
@@ -307,11 +324,12 @@ def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> 
     line = f"{manifest['rows']:,} rollouts{without} of {manifest['samples']:,} sample{'s' * (manifest['samples'] != 1)}"
     line += f" by {manifest['policy']}"
     if manifest["recipe"]:
-        share = "mean acc" if manifest.get("label_free") else "hit rate"
         mean = "-" if manifest["mean_total"] is None else f"{manifest['mean_total']:.4f}"
         parsed = percent(manifest["parse_rate"])
-        line += f": mean total {mean}, {share} {percent(manifest['hit_rate'])}, parse rate {parsed}"
+        line += f": mean total {mean}, {_share(manifest)} {percent(manifest['hit_rate'])}, parse rate {parsed}"
+        # samples that are all right or all wrong have more rollouts, and count as often
+        line += ", each over rollouts" if manifest["max"] is not None else ""
     if not pieces["made"]:
         return f"{line}; nothing to do, all is in {out}"
-    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} pieces were there" if pieces["found"] else ""
+    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} shards were there" if pieces["found"] else ""
     return f"{line}; written to {out}{kept}"

@@ -56,7 +56,8 @@ def read_completion(value: Any) -> tuple[tuple[Answer, ...], int | None] | None:
     """Read the answers of a chat completion, and the tokens of its prompt.
 
     A refusal, which has a field of its own, is the model's response. A response that the server kept back has a
-    problem; any other one without content is an empty text. The tokens of an answer are known where it is the only one.
+    problem; any other one without content is an empty text. Content in parts is their texts. The tokens of an answer
+    are known where it is the only one.
 
     Returns:
         The answers by their index, and the number of tokens, None where the server does not say; None where the value
@@ -81,7 +82,10 @@ def read_completion(value: Any) -> tuple[tuple[Answer, ...], int | None] | None:
 
 def _answer(choice: Any, tokens: int | None) -> Answer | None:
     message, reason = _field(choice, "message"), _field(choice, "finish_reason")
-    text = _field(message, "content") or _field(message, "refusal") or ""
+    content = _field(message, "content")
+    if isinstance(content, list):
+        content = "".join(text for part in content if isinstance(text := _field(part, "text"), str))
+    text = content or _field(message, "refusal") or ""
     if not isinstance(message, Mapping) or not isinstance(text, str):
         return None
     if reason == "content_filter" and not text:
@@ -94,4 +98,4 @@ def _field(value: Any, name: str) -> Any:
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

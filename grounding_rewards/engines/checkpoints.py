@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -171,7 +172,7 @@ def _weights(transformers: Any, name: str, dtype: str, config: Any, sees: bool) 
 def _processor(transformers: Any, model: str, sees: bool) -> Any:
     processor = _read(model, transformers.AutoProcessor if sees else transformers.AutoTokenizer)
     if sees and not hasattr(processor, "image_processor"):
-        raise EngineError(f"model: {model} has no image processor; copy preprocessor_config.json of its base model")
+        raise EngineError(f"model: {model} has no image processor; {_way(transformers, model)}")
     if sees:
         package("PIL")
     if not processor.chat_template:
@@ -180,6 +181,17 @@ def _processor(transformers: Any, model: str, sees: bool) -> Any:
             "into its folder"
         )
     return processor
+
+
+def _way(transformers: Any, model: str) -> str:
+    """Return what to do where no processor of images is found."""
+    with suppress(OSError, ValueError, AttributeError):
+        for name in ("processor_config.json", "preprocessor_config.json"):
+            file = transformers.utils.cached_file(model, name, _raise_exceptions_for_missing_entries=False)
+            kind = file and json.loads(Path(file).read_text()).get("processor_class")
+            if kind and not hasattr(transformers, kind):
+                return f"its processor class {kind} is not known; register it (docs/rollouts.md)"
+    return "copy preprocessor_config.json of its base model"
 
 
 def emptied() -> None:

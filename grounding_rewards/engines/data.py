@@ -20,7 +20,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.stretches import Plan
-from grounding_rewards.errors import ConvertError, EngineError, TableError
+from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table, value_at
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns
@@ -29,17 +29,10 @@ from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import holds_bytes
-from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
+from grounding_rewards.tables.sample_ids import plain
 from grounding_rewards.targets.box_format import BoxFormat
-
-FURTHER: Mapping[str, Any] = {
-    "problem": pa.string(),
-    "cut": pa.bool_(),
-    "seed": pa.int64(),
-    "prompt_tokens": pa.int64(),
-}
-"""Columns of a table of rollouts that an engine made, behind those of every rollout table."""
 
 _FIRST = 64
 """Rows from which columns are guessed."""
@@ -49,7 +42,7 @@ class Unanswered:
     """Rows of data as rows of a rollout table, whose column of responses has nothing in it yet."""
 
     def __init__(self, table: Table) -> None:
-        self.table, self.path = table, table.path
+        self.table, self.path, self.own_columns = table, table.path, table.columns
         self.columns = tuple(dict.fromkeys([*table.columns, OWN.response]))
         parts: Sequence[Table] = getattr(table, "tables", (table,))
         self.files = tuple(part.path for part in parts)
@@ -77,6 +70,7 @@ class Data:
         image: that of images; "" for rows of text alone.
         files: where images are.
         image_root: their folder, where the caller names one; "" for that of the data.
+        judged: whether a recipe scores the responses by targets.
     """
 
     source: RolloutFile
@@ -85,6 +79,12 @@ class Data:
     image: str
     files: ImageFiles
     image_root: str = ""
+    judged: bool = False
+
+    @property
+    def hashes(self) -> bool:
+        """Return True where rollouts have a hash of their images in place of these."""
+        return IMAGE_HASH in self.reader.schema.names and IMAGE_HASH not in self.table.columns
 
     @property
     def table(self) -> Unanswered:
@@ -149,7 +149,7 @@ def open_data(
     if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
         asked["image"] = None
     try:
-        chosen, guesses, remarks = find_columns(rows, asked, needed=("instruction",))
+        chosen, guesses, remarks = find_columns(rows, asked, needed=("instruction",), dropped=_own_problem(table))
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
     for role, name in guesses.items():
@@ -159,11 +159,19 @@ def open_data(
     for text in remarks:
         note(text)
     image = chosen.get("image", "")
-    held = image.partition(".")[0] if any(_has_bytes(value_at(row, image)) for row in rows) else ""
-    source, schema = _source(table, scorer, recipe, held, note)
+    in_rows = any(_has_bytes(value_at(row, image)) for row in rows)
+    source, schema = _source(table, scorer, recipe, image.partition(".")[0], note, in_rows=in_rows)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
-    reader = RolloutScorer(scorer, schema)
-    return Data(source, reader, chosen["instruction"], image, whole, files.root)
+    reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"])
+    judged = recipe is not None and not recipe.label_free
+    return Data(source, reader, chosen["instruction"], image, whole, files.root, judged)
+
+
+def _own_problem(table: Table) -> tuple[str, ...]:
+    """Return the column of problems of a table of rollouts, which is no instruction beside another one."""
+    there = {*table.columns}
+    others = there.intersection(GUESSED["instruction"]) - {"problem"}
+    return ("problem",) if others and {*FURTHER, "rollout", "policy"} <= there else ()
 
 
 def _has_bytes(images: Any) -> bool:
@@ -191,17 +199,17 @@ def _first_rows(table: Table) -> list[Row]:
 
 
 def _source(
-    table: Unanswered, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note
+    table: Unanswered, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note, *, in_rows: bool
 ) -> tuple[RolloutFile, Any]:
     """Return the table with the further columns that are kept, and the schema of the rollouts.
 
-    ``image`` is a column that holds the bytes of images; "" for none.
+    ``image`` is the column of images, "" for none; ``in_rows`` is True where it holds their bytes.
     """
     parts = () if recipe is None else recipe.parts
     taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
     ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
     held = [] if table.schema is None else [each.name for each in table.schema if holds_bytes(each.type)]
-    held += [image] if image and image not in held else []
+    held += [image] if in_rows and image not in held else []
     if held:
         note(f"columns that hold bytes, such as images, are not written: {', '.join(held)}")
     if ours:
@@ -209,14 +217,15 @@ def _source(
     gone = {*ours, *held, *renamed(scorer)}
     source = RolloutFile.of(table, gone, state_of(table), note)
     further = types_of([source])
+    hashes = [(IMAGE_HASH, pa.string())] if image in held and IMAGE_HASH not in table.columns else []
     own = [(name, pa.float64()) for name in parts]
-    return source, pa.schema([*COLUMNS.items(), *further.items(), *FURTHER.items(), *own])
+    return source, pa.schema([*COLUMNS.items(), *further.items(), *FURTHER.items(), *hashes, *own])
 
 
 def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] | None, *, warn: Note) -> Plan:
     """Plan the shards: read all rows once, so that what cannot be read is an error before a model is loaded.
 
-    A row that repeats the name, instruction and target of an earlier one is left out.
+    A row that repeats the name, instruction, image and target of an earlier one is left out.
 
     Args:
         data: the data.
@@ -225,7 +234,7 @@ def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] 
         warn: takes how many rows are left out.
 
     Raises:
-        TableError: a row cannot be read, two different rows have one name, or no target can be read.
+        TableError: a row cannot be read, two different rows have one name, or no target can be used.
         EngineError: responses are allocated to samples that the data lack.
     """
     wanted, survey = list[int](), _Survey(data)
@@ -259,29 +268,50 @@ class _Survey:
     def add(self, batch: Batch) -> Iterator[tuple[str, bool]]:
         """Yield the name of each row, and True for the first row with it."""
         samples = self.data.samples(batch)
-        names, targets = (samples.column(name).to_pylist() for name in ("sample_id", "target"))
-        scorer = self.data.reader.scorer
-        errors = scorer.read_targets(scorer.targets(batch)).errors
-        self._read += len(batch) - len(errors)
-        for row, error in errors.items() if not self._error else ():
-            self._error = f"{batch.place(row)}: {error}"
-            break
+        columns = ("sample_id", "target", "image_size")
+        names, targets, sizes = (samples.column(name).to_pylist() for name in columns)
+        self._check_targets(batch)
         for row, (name, target) in enumerate(zip(names, targets, strict=True)):
-            content = _hashed(f"{value_at(batch.rows[row], self.data.instruction)!r}\n{target}")
+            content = _hashed(f"{self._shown(batch.rows[row])}\n{sizes[row]}\n{target}")
             number, first = self._rows.setdefault(_hashed(name), (batch.number(row), content))
             if first != content:
                 raise TableError(
                     f"{self.data.table.path}, {batch.place(row)}: sample {name!r:.80} is in row {number} already, with "
-                    "another instruction or target; name a column that tells them apart by --id-column, or "
-                    "--id-column none"
+                    "another instruction, image, image size or target; name a column that tells them apart by "
+                    "--id-column, or --id-column none"
                 )
             self.repeated += number != batch.number(row)
             yield name, number == batch.number(row)
 
+    def _shown(self, row: Any) -> str:
+        """Return what a model is shown of a row; bytes of images as their hashes."""
+        image = value_at(row, self.data.image) if self.data.image else None
+        with suppress(PoolError):
+            image = plain(image)
+        return f"{value_at(row, self.data.instruction)!r}\n{image!r}"
+
+    def _check_targets(self, batch: Batch) -> None:
+        """Count the targets that can be used, but for sizes of images, which are read later."""
+        table, scorer = self.data.table, self.data.reader.scorer
+        targets = scorer.targets(batch)
+        read = scorer.read_targets(targets)
+        errors = dict(read.errors)
+        if self.data.judged:
+            ready = scorer.recipe.prepare(
+                [None] * len(batch), read, image_sizes=scorer.image_sizes(table, batch, targets),
+                model_image_sizes=scorer.sizes(table, batch, scorer.columns.model_image_size), groups=range(len(batch)),
+                bad_target="abstain",
+            )  # fmt: skip
+            errors |= {row: each for row, each in ready.targets.errors.items() if not each.field.endswith("image_size")}
+        self._read += len(batch) - len(errors)
+        if errors and not self._error:
+            error = scorer.bad_target_error(table, batch, *next(iter(errors.items())))
+            self._error = str(error).removeprefix(f"{table.path}, ")
+
     def check_targets(self) -> None:
-        """Check that some target can be read: where none can, settings are wrong, not rows."""
+        """Check that some target can be used: where none can, settings are wrong, not rows."""
         if self._error and not self._read:
-            raise TableError(f"{self.data.table.path}: no target can be read, the first is {self._error}")
+            raise TableError(f"{self.data.table.path}: no target can be used, the first is {self._error}")
 
 
 def _hashed(text: str) -> bytes:

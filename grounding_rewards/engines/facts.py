@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
@@ -21,20 +23,27 @@ from grounding_rewards.engines.shard import ShardMaker
 from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.tables.manifests import digest, fingerprint
 
-_READ = ["sample_id", "response", "problem", "cut", "token_length"]
+_READ = ["sample_id", "temperature", "response", "acc", "problem", "cut", "token_length"]
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,]*")
 """Parts of a problem that are the row's own: what is quoted, and numbers."""
 
 _PIECE, _PIECES = 1 << 16, 256
 """Bytes of a piece of a checkpoint's file, and pieces of a file that are read."""
 
+_PACKAGE = Path(__file__).absolute().parents[1]
+
+_ALIKE = 8
+"""Samples whose responses are all alike, from which the engine may be greedy."""
+
 _LISTED, _SHOWN = 20, 5
 """Kinds of problems in the manifest, and among its warnings."""
 
 
-def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None) -> dict[str, Any]:
+def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None, engine_name: str = "") -> dict[str, Any]:
     """Return what a run is made of: only one with the same identity is gone on with."""
     config = None if maker.recipe is None else maker.recipe.to_dict()
+    terms = {"name": engine_name, "selectors": [config or {}]}  # whatever names code
+    files = dict.fromkeys([*(file.absolute() for file in files_named(terms)), *_file_of(engine)])
     own = asdict(maker.settings)
     own["max"] = own.pop("most")
     return {
@@ -47,10 +56,18 @@ def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None) -> di
         "allocated": [fingerprint(allocated, [allocated])] if allocated else None,
         "resizing": None if maker.resizing is None else asdict(maker.resizing),
         "recipe": config,
-        "code": [{"path": str(file), "sha256": digest(file)} for file in files_named(config)],
-        "plugins": plugins_named(config),
+        "code": [{"path": str(file), "sha256": digest(file)} for file in files],
+        "plugins": plugins_named(terms),
         **maker.data.identity(),
     }
+
+
+def _file_of(engine: Engine) -> list[Path]:
+    """Return the file of an engine's class; none for one of this package, whose version is known."""
+    place = getattr(sys.modules.get(type(engine).__module__), "__file__", None)
+    file = None if place is None else Path(place).absolute()
+    own = file is None or _PACKAGE in file.parents or not file.is_file()
+    return [] if own or file is None else [file]
 
 
 def _arguments(engine: Engine) -> dict[str, Any]:
@@ -88,6 +105,7 @@ def facts_of(
     """Return figures of all rows, read from the shards: the same however many runs made them."""
     rows = answered = cut = tokens = known = 0
     reasons, examples = Counter[str](), dict[str, Mapping[str, Any]]()
+    each_temperature, responses = _Temperatures(), _Alike()
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
             read = file.read(_READ)
@@ -96,6 +114,8 @@ def facts_of(
         cut += int(np.count_nonzero(read.column("cut").fill_null(False).to_numpy()))
         lengths = read.column("token_length").drop_null().to_numpy()
         tokens, known = tokens + int(lengths.sum()), known + len(lengths)
+        each_temperature.add(read)
+        responses.add(read)
         for each in read.filter(read.column("problem").is_valid()).to_pylist():
             kind = _OWN.sub("...", each["problem"])
             reasons[kind] += 1
@@ -106,9 +126,60 @@ def facts_of(
     return {
         "samples": samples,
         "rows": rows, "answered": answered, "problems": problems, "further_problems": len(reasons) - len(problems),
-        "cut": cut, "mean_token_length": tokens / known if known else None, **scored,
-        "warnings": [*warned, *map(_text, problems[:_SHOWN]), *scored.get("warnings", ())],
+        "cut": cut, "mean_token_length": tokens / known if known else None, **scored, **each_temperature.figures(),
+        "warnings": [*warned, *map(_text, problems[:_SHOWN]), *responses.warnings(), *scored.get("warnings", ())],
     }  # fmt: skip
+
+
+class _Temperatures:
+    """Counts of rows, of scored ones and of right ones by temperature."""
+
+    def __init__(self) -> None:
+        self.counts = dict[float, list[int]]()
+
+    def add(self, rows: Any) -> None:
+        for temperature in rows.column("temperature").unique().to_pylist():
+            acc = rows.filter(pc.equal(rows.column("temperature"), temperature)).column("acc")
+            new = len(acc), len(acc) - acc.null_count, int(np.count_nonzero(acc.drop_null().to_numpy() == 1.0))
+            old = self.counts.get(temperature, [0, 0, 0])
+            self.counts[temperature] = [one + other for one, other in zip(old, new, strict=True)]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures of each temperature, where there are several."""
+        each = [
+            {"temperature": temperature, "rows": rows, "scored": scored, "hit_rate": right / scored if scored else None}
+            for temperature, (rows, scored, right) in sorted(self.counts.items())
+        ]
+        return {"by_temperature": each} if len(each) > 1 else {}
+
+
+class _Alike:
+    """Samples of which several responses were drawn, and those of them whose responses are all alike."""
+
+    def __init__(self) -> None:
+        self.several = self.alike = 0
+        self.temperatures = set[float]()
+
+    def add(self, rows: Any) -> None:
+        of_sample = dict[str, list[str]]()
+        drawn = rows.filter(pc.and_(pc.greater(rows.column("temperature"), 0), rows.column("response").is_valid()))
+        for name, text in zip(*(drawn.column(each).to_pylist() for each in ("sample_id", "response")), strict=True):
+            of_sample.setdefault(name, []).append(text)
+        several = [texts for texts in of_sample.values() if len(texts) > 1]
+        self.several += len(several)
+        self.alike += sum(len({*texts}) == 1 for texts in several)
+        self.temperatures.update(drawn.column("temperature").unique().to_pylist())
+
+    def warnings(self) -> list[str]:
+        """Return a warning where all are alike."""
+        if not self.several == self.alike >= _ALIKE:
+            return []
+        several = len(self.temperatures) > 1
+        where = f"temperature{'s' * several} {', '.join(map(str, sorted(self.temperatures)))}"
+        return [
+            f"all responses to each of {self.several:,} samples are alike at {where}; the engine or its server may be "
+            "greedy: see docs/rollouts.md"
+        ]
 
 
 def _text(problem: Mapping[str, Any]) -> str:

@@ -79,19 +79,24 @@ class ModelImages:
     def _seen(self, image: Image) -> tuple[bytes, Size, Size]:
         """Return an image's file, its own size, and that of the file."""
         data = self.files.read(image)
-        decoded, turned = self.files.decode(replace(image, data=data)), orientation(data) != 1
+        held, turned = replace(image, data=data), orientation(data) != 1
+        decoded = self.files.opened(held)
+        if not turned and decoded.format in _SENT and decoded.mode in _ORDINARY and self._is_sent(decoded):
+            self.files.check(held)  # decoding takes ten times as long
+            return data, decoded.size, decoded.size
+        decoded = self.files.decode(held)
         try:
             upright = _upright(decoded) if turned else decoded
             size = self._size(upright.size)
-            one_frame = getattr(decoded, "n_frames", 1) == 1
-            same = size == upright.size and not turned and one_frame
-            if same and decoded.format in _SENT and decoded.mode in _ORDINARY:
-                return data, size, size
             return _png(upright, size), upright.size, size
         except PictureError:
             raise
         except Exception as error:  # Pillow raises errors of many types, here for EXIF data and unusual modes
             raise PictureError(f"image: cannot convert {image.shown} to RGB ({error!s:.200})") from None
+
+    def _is_sent(self, opened: Decoded) -> bool:
+        """Return True for an image of one frame that has the size to send."""
+        return getattr(opened, "n_frames", 1) == 1 and self._size(opened.size) == opened.size
 
     def _size(self, size: Size) -> Size:
         """Return the size to send, which the model's own processor must not change again."""

@@ -38,6 +38,9 @@ class OpenAI:
         timeout: seconds until a request is given up, and sent again.
         retries: times that a request is sent again after 429, 5xx, a time-out or a broken connection, later each time
             (0.5 s to 8 s, or as the server's ``Retry-After`` says).
+        patience: seconds to wait, after all retries, until the server answers a greeting; then those requests are sent
+            once more. A request that fails again, while greetings are answered, is a problem of its row; a server that
+            answers none ends the run, which writes no rows of the requests in flight.
         n_in_one: True for all responses to a prompt in one request, where it is no greedy one. Where a server ignores
             ``n`` or refuses it, the rest is asked for one by one.
         extra_body: further fields of each request, such as ``{"top_k": -1, "repetition_penalty": 1.0}`` for vLLM.
@@ -56,6 +59,7 @@ class OpenAI:
     concurrency: int = field(default=64, compare=False)
     timeout: float = field(default=600.0, compare=False)
     retries: int = field(default=5, compare=False)
+    patience: float = field(default=60.0, compare=False)
     n_in_one: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=dict)
 
@@ -70,6 +74,7 @@ class OpenAI:
             ("concurrency", _is_whole(self.concurrency, 1), "a whole number from 1"),
             ("retries", _is_whole(self.retries, 0), "a whole number from 0"),
             ("timeout", isinstance(self.timeout, int | float) and self.timeout > 0, "seconds above 0"),
+            ("patience", isinstance(self.patience, int | float) and self.patience >= 0, "seconds from 0"),
             ("extra_body", isinstance(self.extra_body, Mapping), "fields of a request"),
         ):
             if not fits:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grounding_rewards.converting.prompts import Message
@@ -26,6 +27,8 @@ LOG = logging.getLogger("grounding_rewards")
 _REFUSED = (400, 413, 415, 422)  # for what the request holds; others may do
 _KEY = (401, 403)
 _BROKEN = 0  # in place of a status, where no reply came
+_STRANGE = 1  # where one came that is no chat completion
+_PAUSE = 0.5  # seconds before a busy server is greeted again, doubled each time up to 8
 T = TypeVar("T")
 
 
@@ -33,7 +36,7 @@ class _Failure(Exception):
     """Request without a reply, after all retries.
 
     Attributes:
-        status: of HTTP; ``_BROKEN`` where nothing came.
+        status: of HTTP; ``_BROKEN`` where nothing came, ``_STRANGE`` where no chat completion came.
         why: the reason, on one line.
     """
 
@@ -47,7 +50,7 @@ class _Failure(Exception):
         return self.status in (_BROKEN, 408, 409, 429) or self.status >= 500
 
     def __str__(self) -> str:
-        return f"{self.status}: {self.why}" if self.status else self.why
+        return f"{self.status}: {self.why}" if self.status > _STRANGE else self.why
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,11 @@ class _Part:
     answers: tuple[Answer, ...]
     prompt_tokens: int | None = None
     failure: _Failure | None = None
+
+    @property
+    def passes(self) -> bool:
+        """True where the same request may be answered another time."""
+        return self.failure is not None and self.failure.passes
 
 
 _HELLO = Request((Message("user", "Hello"),), (), (0,), Sampling(0.0, 1.0, 1))
@@ -111,10 +119,16 @@ class Server:
         """Ask for one token, and raise an EngineError where none comes."""
         failure = (await self._ask(_Prompt(_HELLO), 0)).failure
         if failure is not None:
-            raise EngineError(
-                f"{self._engine.base_url} does not answer for the model {self._engine.model!r} ({failure})"
-                f"{self._listed(await self._names())}"
-            )
+            raise await self._error(failure)
+
+    async def _greet_until_answered(self) -> None:
+        """Ask a busy server for one token until it comes, and raise an EngineError where it lacks the patience."""
+        end, pause = monotonic() + self._engine.patience, _PAUSE
+        while (failure := (await self._ask(_Prompt(_HELLO), 0)).failure) is not None:
+            if not failure.passes or monotonic() + pause > end:
+                raise await self._error(failure)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, 8.0)
 
     async def _batch(self, requests: Sequence[Request]) -> list[Reply]:
         batch = asyncio.ensure_future(self._replies(requests))
@@ -124,10 +138,22 @@ class Server:
 
     async def _replies(self, requests: Sequence[Request]) -> list[Reply]:
         several = await _all(self._parts(request) for request in requests)
-        parts = [part for each in several for part in each]
-        if parts and all(part.failure is not None and part.failure.passes for part in parts):
+        if any(part.passes for each in several for part in each):
+            await self._greet_until_answered()
+            several = await _all(map(self._again, requests, several))
+        failures = [part.failure for each in several for part in each]
+        failed = [failure for failure in failures if failure is not None and failure.status not in _REFUSED]
+        if failed and (None not in failures or any(failure.passes for failure in failed)):
             await self._greet()  # is it the server, or these requests alone?
         return [_reply(each) for each in several]
+
+    async def _again(self, request: Request, parts: Sequence[_Part]) -> list[_Part]:
+        """Ask once more for the answers to a request that may come another time."""
+        prompt, made, seeds = _Prompt(request), list[_Part](), list(request.seeds)
+        for part in parts:
+            own, seeds = seeds[: len(part.answers)], seeds[len(part.answers) :]
+            made += await _all(self._ask(prompt, seed) for seed in own) if part.passes else [part]
+        return made
 
     async def _parts(self, request: Request) -> list[_Part]:
         prompt, seeds = _Prompt(request), request.seeds
@@ -135,7 +161,7 @@ class Server:
         if self._n_in_one and len(seeds) > 1 and request.sampling.temperature > 0:
             parts = [await self._ask(prompt, seeds[0], len(seeds))]
             if (failure := parts[0].failure) is not None:
-                if failure.status not in _REFUSED:
+                if failure.passes:
                     return [replace(parts[0], answers=parts[0].answers * len(seeds))]
                 parts = [await self._ask(prompt, seeds[0])]
             if parts[0].failure is None and len(parts[0].answers) < len(seeds):
@@ -170,16 +196,10 @@ class Server:
             if failure.status == 400 and limit == "max_tokens" and "max_completion_tokens" in failure.why:
                 self._limit = "max_completion_tokens"  # newer hosted models take this name alone
                 return await self._ask(prompt, seed, n)
-            if not failure.passes and failure.status not in _REFUSED:
-                raise await self._error(failure) from None
-            problem = "no reply from the server" if failure.passes else "the server refused the request"
-            return _Part((Answer(None, problem=f"{problem} ({failure})"),), None, failure)
+            return _failed(failure)
         completion = read_completion(_json(body))
         if completion is None:
-            raise EngineError(
-                f"{self._engine.base_url} answers with no chat completion (got {self._shown(_text(body))!r}); expected "
-                "the address of a server of OpenAI's protocol, such as http://localhost:8000/v1"
-            )
+            return _failed(_Failure(_STRANGE, f"got {self._shown(_text(body))!r}"))
         answers, prompt_tokens = completion
         return _Part(answers[:n], prompt_tokens)
 
@@ -225,6 +245,14 @@ class Server:
     async def _error(self, failure: _Failure) -> EngineError:
         """Return the error of a server that will answer no other request either."""
         url = self._engine.base_url
+        if failure.status == _STRANGE:
+            return EngineError(
+                f"{url} answers with no chat completion ({failure}); expected the address of a server of OpenAI's "
+                "protocol, such as http://localhost:8000/v1"
+            )
+        if failure.passes or failure.status in _REFUSED:
+            listed = self._listed(await self._names())
+            return EngineError(f"{url} does not answer for the model {self._engine.model!r} ({failure}){listed}")
         if failure.status in _KEY:
             variable = self._engine.api_key_env
             state = "has another one" if self._key else "is not set"
@@ -252,6 +280,12 @@ async def _all(several: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+def _failed(failure: _Failure) -> _Part:
+    problem = "no reply from the server" if failure.passes else "the server refused the request"
+    problem = "no chat completion from the server" if failure.status == _STRANGE else problem
+    return _Part((Answer(None, problem=f"{problem} ({failure})"),), None, failure)
 
 
 def _reply(parts: Sequence[_Part]) -> Reply:

@@ -69,6 +69,12 @@ class Prompt:
             _compiled(self._own_system, self.system)
 
     @property
+    def fields(self) -> frozenset[str]:
+        """The fields that its templates use."""
+        texts = ((self._user, self.template), (self._own_system, self.system))
+        return frozenset().union(*(_compiled(place, text)[1] for place, text in texts if text))
+
+    @property
     def _user(self) -> str:
         return f"prompt {self.name!r:.200}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,11 +21,12 @@ from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines.data import open_data, plan_of
 from grounding_rewards.engines.facts import facts_of, identity_of
 from grounding_rewards.engines.prompts import PLAIN, Prompt
-from grounding_rewards.engines.protocol import Engine
+from grounding_rewards.engines.protocol import Engine, Running
+from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.engines.settings import RolloutSettings
-from grounding_rewards.engines.shard import Made, ShardMaker
+from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts, raised
 from grounding_rewards.engines.stretches import Plan, stretches
-from grounding_rewards.errors import EngineError, RecipeError, TableError
+from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import renaming
 from grounding_rewards.tables.base import Note, require_column
@@ -71,6 +73,7 @@ def roll_out(
     engine: Engine,
     out: str | os.PathLike[str],
     *,
+    engine_name: str = "",
     settings: RolloutSettings = _SETTINGS,
     prompt: Prompt = _PLAIN,
     recipe: Recipe | None = None,
@@ -82,6 +85,7 @@ def roll_out(
     image_files: ImageFiles = _FILES,
     allocated: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
+    again: bool = False,
     overwrite: bool = False,
     count: Count = lambda done, samples: None,
     note: Note = lambda text: None,
@@ -96,6 +100,7 @@ def roll_out(
         data: a file of rows, or a directory of them, with instructions and images, or texts alone.
         engine: the engine, as ``engine("openai", model="...")`` builds it.
         out: the directory.
+        engine_name: the name that the engine was built by; the manifest holds the file or the plugin that it names.
         settings: how many responses, and how they are sampled.
         prompt: makes the messages of a sample.
         recipe: scores the responses, as ``pool score`` does, but rows whose target cannot be used are not scored; None
@@ -108,6 +113,7 @@ def roll_out(
         image_files: bounds of images, and the folder of relative paths; "" for that of the data.
         allocated: a file with ``sample_id`` and ``n``, as ``pool allocate`` writes; then ``settings.n`` is None.
         shard: (i, n): only every n-th shard, from number i on; several processes make one directory.
+        again: ask again for the shards of which a row has a problem, also where the directory is complete.
         overwrite: replace a directory, or an unfinished run, that was made of something else.
         count: takes how many samples are done, and how many there are.
         note: takes remarks on columns.
@@ -121,16 +127,21 @@ def roll_out(
     """
     data, out = Path(data), Path(out)
     _check(data, out, settings, recipe, allocated, shard)
+    if again and shard is not None:
+        raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")
     own = open_data(
         data, split=split, columns=columns, instruction=instruction, recipe=recipe,
         box_format=as_box_format(box_format), files=image_files, note=note, warn=warn,
     )  # fmt: skip
+    for text in _remarks(settings, prompt, recipe):
+        note(text)
     maker = ShardMaker(own, settings, engine.model, prompt, recipe, resizing)
     allocated = None if allocated is None else Path(allocated)
-    identity = identity_of(maker, engine, allocated)
+    identity = identity_of(maker, engine, allocated, engine_name)
     with open_run(
-        out, MANIFEST, identity, command="grounding-rewards rollout", overwrite=overwrite, shared=shard is not None
-    ) as run:
+        out, MANIFEST, identity, command="grounding-rewards rollout", overwrite=overwrite, shared=shard is not None,
+        anew=_has_problem if again else None,
+    ) as run:  # fmt: skip
         warned = list[str]()
         if run is None:
             done = _complete(out, 0)
@@ -158,10 +169,24 @@ def _check(data: Path, out: Path, settings: RolloutSettings, recipe: Recipe | No
         )
     if settings.most is not None and recipe is None:
         raise EngineError("until mixed: needs a recipe, which says what is right")
+    if settings.most is not None and recipe is not None and recipe.label_free:
+        raise EngineError(f"until mixed: {recipe.name} scores without labels, so that no response is right or wrong")
     if (settings.n is None) != (allocated is not None):
         raise EngineError("n: expected either a number of responses to each sample, or a file that allocates them")
     if shard is not None and not 0 <= shard[0] < shard[1]:
         raise EngineError(f"shard: got {shard[0]}/{shard[1]}; expected i/n with i from 0 to n - 1, such as 0/8")
+
+
+def _remarks(settings: RolloutSettings, prompt: Prompt, recipe: Recipe | None) -> Iterator[str]:
+    """Yield what settings say that is rarely meant."""
+    if 0 in settings.temperatures and (settings.n or 0) > 1:
+        yield f"temperature 0 is greedy: the {settings.n} responses to a sample at it are alike"
+    published = PUBLISHED.get(prompt.name)
+    if recipe is not None and published is not None and published.space != recipe.response_space:
+        yield (
+            f"prompt {prompt.name} asks for answers in {published.space}, and {recipe.name} reads them in "
+            f"{recipe.response_space}; --response-space names the space of the answers"
+        )
 
 
 def read_allocated(path: Path) -> dict[str, int]:
@@ -179,9 +204,13 @@ def read_allocated(path: Path) -> dict[str, int]:
             if text is None or text in allocated:
                 why = "which is there already" if text in allocated else "expected the name of a sample"
                 raise TableError(f"{path}, {batch.place(row)}: sample_id: got {name!r:.80}; {why}")
-            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            if isinstance(number, float) and number.is_integer():  # as files hold 2 beside nulls
+                number = int(number)
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**63:
                 raise TableError(f"{path}, {batch.place(row)}: n: got {number!r:.60}; expected a whole number from 0")
             allocated[text] = number
+    if not any(allocated.values()):
+        raise TableError(f"{path}: n: all {len(allocated)} samples have 0, so that there is nothing to ask for")
     return allocated
 
 
@@ -200,6 +229,12 @@ class _Rollout:
     def run(self, shard: tuple[int, int], warned: Sequence[str]) -> RolledOut:
         names = self.plan.names
         mine = [number for number in range(len(names)) if number % shard[1] == shard[0]]
+        if not mine:
+            several = f"{len(names)} shards" if len(names) != 1 else "1 shard"
+            self.note(
+                f"shard {shard[0]}/{shard[1]}: the run has {several}, so that this process makes none; a smaller "
+                "--shard-rows makes more of them"
+            )
         wanted = [number for number in mine if names[number] not in self.shards]
         samples = sum(map(self.plan.of, mine))
         done = samples - sum(map(self.plan.of, wanted))
@@ -212,9 +247,10 @@ class _Rollout:
                 self.count(done, samples)
             return self._finished(names, made, warned)
         except EngineError as error:
+            if not (there := len(mine) - len(wanted) + made):
+                raise
             raise EngineError(
-                f"{error}; {len(mine) - len(wanted) + made} of {len(mine)} shards are there, and the same command goes "
-                "on with the others"
+                f"{error}; {there} of {len(mine)} shards are there, and the same command goes on with the others"
             ) from error
         except FileNotFoundError:  # another process has made the same shards, and finished the run meanwhile
             if not self._is_finished():
@@ -225,25 +261,46 @@ class _Rollout:
         """Yield shards as they are made; while one is answered, the prompts of the next are made."""
         if not wanted:
             return
-        with self.engine.start() as running:
+        with ExitStack() as stack:
+            running = self._started(stack)
             begins()  # loading a model takes minutes, which say nothing of those to come
             if self.maker.data.image and not (self.maker.resizing or running.resizing):
+                prompt = self.maker.prompt
+                if stated := sorted({"width", "height"} & prompt.fields):
+                    raise EngineError(
+                        f"prompt {prompt.name!r:.200} states the size of the image that the model sees "
+                        f"({', '.join(stated)}), and how this model resizes images is unknown; name its way by "
+                        "--pipeline, and its bounds by --min-pixels and --max-pixels"
+                    )
                 self.note(
                     "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
                 )
             flying = dict[Future[Made], int]()
             seen = set[str]()
+            new = not any(name in self.shards for name in self.plan.names)
             for stretch in stretches(self.maker.data.table, self.plan, frozenset(wanted)):
                 prepared = self.maker.prepared(stretch, running.resizing)
+                if new:
+                    check_prompts(prepared)
+                    new = False
                 if len(flying) >= running.at_once:
                     yield from self._landed(flying, seen)
                 flying[_begun(self.maker.answered, prepared, running)] = stretch.number
             while flying:
                 yield from self._landed(flying, seen)
 
+    def _started(self, stack: ExitStack) -> Running:
+        try:
+            return stack.enter_context(self.engine.start())
+        except GroundingRewardsError:
+            raise
+        except Exception as error:  # of a third party's engine
+            raise EngineError(raised(error)) from error
+
     def _landed(self, flying: dict[Future[Made], int], seen: set[str]) -> Iterator[tuple[int, Made]]:
         """Wait for one shard at least, and yield those that are made."""
-        for future in wait(flying, return_when=FIRST_COMPLETED).done:
+        done = wait(flying, return_when=FIRST_COMPLETED).done
+        for future in sorted(done, key=lambda each: each.exception() is not None):  # those that are made are kept
             number, made = flying.pop(future), future.result()
             for kind, text in made.remarks.items():
                 if kind not in seen:
@@ -271,6 +328,11 @@ class _Rollout:
         with renaming(self.shards.out, alone=True):  # not while shards take their places
             whole = manifest_or_none(self.shards.out / MANIFEST) or {}
         return bool(whole.get(COMPLETE)) and not differing(whole, self.shards.identity)
+
+
+def _has_problem(shard: Path) -> bool:
+    problems = pq.read_table(shard, columns=["problem"]).column("problem")
+    return bool(problems.null_count < len(problems))
 
 
 def _complete(out: Path, made: int) -> RolledOut:

@@ -14,6 +14,8 @@ from grounding_rewards.tables.rollout_columns import PLACES
 SHARD_ROWS = 64
 """Samples of one shard. A run that goes on after a kill asks for its unfinished shards again."""
 
+_MOST = 2**63 - 1
+
 
 @dataclass(frozen=True)
 class RolloutSettings:
@@ -28,7 +30,7 @@ class RolloutSettings:
         most: go on, n responses at a time up to this number, with samples whose scored responses are all right or all
             wrong; None for n responses to each.
         first_rollout: number of the first rollout of a sample.
-        round: the pool's round, for the column ``round``.
+        round: the pool's round, a whole number from 0, for the column ``round``.
         policy: the weights that answer, for the column ``policy``; None for the model's name.
         shard_rows: samples of a shard.
 
@@ -56,6 +58,8 @@ class RolloutSettings:
             value = getattr(self, name)
             if not (name == "n" and value is None):
                 _check_whole(name, value, least)
+        if self.round is not None:
+            _check_whole("round", self.round, 0)
         if not self.temperatures:
             raise EngineError("temperature: got none; expected one or more")
         for value in self.temperatures:
@@ -70,6 +74,13 @@ class RolloutSettings:
             _check_whole("max", self.most, (self.n or 0) + 1)
             if self.n is None:
                 raise EngineError("until mixed: needs n, the responses that are asked for at a time")
+            if 0 in self.temperatures:
+                raise EngineError(
+                    "until mixed: at temperature 0 all responses are one; expected temperatures above 0, and a run of "
+                    "its own for greedy responses"
+                )
+        if self.first_rollout + len(self.temperatures) * (self.most or self.n or 1) > _MOST:
+            raise EngineError(f"first_rollout: got {self.first_rollout}; the last rollout's number is above {_MOST}")
 
     def sampling(self, temperature: float) -> Sampling:
         """Return how a model samples at one of the temperatures."""
@@ -96,3 +107,5 @@ def _is_number(value: Any) -> bool:
 def _check_whole(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise EngineError(f"{name}: got {value!r:.60}; expected a whole number from {least}")
+    if value > _MOST:
+        raise EngineError(f"{name}: got {value!r:.60}; expected a whole number of 64 bits, up to {_MOST}")

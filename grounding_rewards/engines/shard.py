@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from traceback import extract_tb
 from typing import Any
 
 import pyarrow as pa
@@ -19,13 +21,14 @@ from grounding_rewards.engines.data import Data
 from grounding_rewards.engines.images import ModelImages, SeenImages, token_problem
 from grounding_rewards.engines.prompts import Prompt
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
+from grounding_rewards.engines.replies import checked
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.stretches import Stretch
 from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, value_at
-from grounding_rewards.tables.image_files import read_images
-from grounding_rewards.tables.rollout_columns import arrow
+from grounding_rewards.tables.image_files import Image, read_images
+from grounding_rewards.tables.rollout_columns import IMAGE_HASH, arrow
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Asked:
     messages: tuple[Message, ...] = ()
     seen: SeenImages = field(default_factory=SeenImages)
     problem: str = ""
+    image_hash: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,19 @@ class Prepared:
     asked: Sequence[Asked]
     wanted: Sequence[int]
     place: str
+
+
+def check_prompts(prepared: Prepared) -> None:
+    """Check that some prompt can be made: where none can, settings are wrong, not rows.
+
+    Raises:
+        EngineError: none can; names the first problem.
+    """
+    if all(asked.problem for asked in prepared.asked):
+        raise EngineError(
+            f"no prompt of the first {len(prepared.asked)} samples can be made, that of {prepared.place} for this: "
+            f"{prepared.asked[0].problem}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +128,14 @@ class ShardMaker:
 
     def _asked(self, row: Any, images: ModelImages) -> Asked:
         try:
-            seen = images.read(read_images(value_at(row, self.data.image)) if self.data.image else ())
-            width, height = seen.model_image_size or seen.image_size or (None, None)
+            shown = read_images(value_at(row, self.data.image)) if self.data.image else ()
+            seen = images.read(shown)
+            width, height = seen.model_image_size or (None, None)
             original = seen.image_size or (None, None)
             fields = {"width": width, "height": height, "image_width": original[0], "image_height": original[1]}
             instruction = value_at(row, self.data.instruction)
-            return Asked(self.prompt.messages(instruction, len(seen.files), {**fields, "row": row}), seen)
+            messages = self.prompt.messages(instruction, len(seen.files), {**fields, "row": row})
+            return Asked(messages, seen, image_hash=_hashed(shown) if self.data.hashes else None)
         except EngineError:
             raise
         except GroundingRewardsError as error:
@@ -171,16 +190,8 @@ class ShardMaker:
         except GroundingRewardsError:
             raise
         except Exception as error:  # of a third party's engine, or of what it is built on
-            raise EngineError(
-                f"the engine raised {type(error).__name__}: {error}; {prepared.place} and after"
-            ) from error
-        came, expected = [len(each.answers) for each in replies], [group.more for group in groups]
-        if came != expected:
-            raise EngineError(
-                f"the engine gave {sum(came)} answers in {len(came)} replies; expected {sum(expected)} in "
-                f"{len(expected)}, one reply a request and one answer a seed"
-            )
-        return replies
+            raise EngineError(f"{raised(error)}; {prepared.place} and after") from error
+        return checked(replies, [group.more for group in groups], prepared.place)
 
     def _check(
         self, prepared: Prepared, group: _Group, reply: Reply, running: Running, remarks: dict[str, str]
@@ -239,10 +250,13 @@ class ShardMaker:
             "problem": [answer.problem or None for answer in answers],
             "cut": [None if answer.text is None else answer.cut for answer in answers],
             "seed": [group.seeds[place] for group, place in each],
+            IMAGE_HASH: [prepared.asked[group.sample].image_hash for group, _ in each],
             "prompt_tokens": [group.reply and group.reply.prompt_tokens for group, _ in each],
         }
         arrays = [
-            samples.column(one.name) if columns.get(one.name) is None else _array(columns[one.name], one.type)
+            samples.column(one.name)
+            if columns.get(one.name) is None or (one.name == IMAGE_HASH and not self.data.hashes)
+            else _array(columns[one.name], one.type)
             for one in schema
         ]
         return self._scored(pa.RecordBatch.from_arrays(arrays, schema=schema))
@@ -288,6 +302,20 @@ class _Rows:
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
         yield Batch(0, self.rows.to_pylist(), self.rows, 1.0)
+
+
+def _hashed(images: Sequence[Image]) -> str:
+    """Return a hash of the images of a row: of one in a file, that of the file."""
+    each = [sha256(image.data or (image.path or "").encode("utf-8", "replace")) for image in images]
+    whole = each[0] if len(each) == 1 else sha256(b"".join(one.digest() for one in each))
+    return f"sha256:{whole.hexdigest()}"
+
+
+def raised(error: Exception) -> str:
+    """Return what an engine raised, and where."""
+    places = extract_tb(error.__traceback__)
+    where = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
+    return f"the engine raised {type(error).__name__}: {error}{where}"
 
 
 def _size_seen(reply: Reply | None, seen: SeenImages) -> list[int] | None:

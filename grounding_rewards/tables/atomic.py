@@ -8,11 +8,13 @@ run to the same output can remove what a killed run left. Of several writers the
 from __future__ import annotations
 
 import io
+import json
 import logging
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import sleep
@@ -221,6 +223,21 @@ def renaming(folder: Path, *, alone: bool = False) -> Iterator[None]:
         if handle is not None:
             with suppress(OSError):  # some file systems know no such thing of directories
                 os.fsync(handle)
+
+
+def write_json(out: Path, path: Path, value: Mapping[str, Any]) -> None:
+    """Write an object as a file of JSON, all or nothing; errors name ``out``."""
+    with named(out), atomic_file(path) as file:
+        file.write((json.dumps(value, indent=2) + "\n").encode())
+
+
+def empty_folder(folder: Path) -> None:
+    """Remove all that is in a folder, which may be missing."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)  # such as the `groups` of `pool score`
+        else:
+            path.unlink(missing_ok=True)
 
 
 class _Named(io.FileIO):

@@ -212,9 +212,10 @@ def require_column(table: Table, name: str, option: str) -> None:
         TableError: it is not; names the columns there are, and the option that maps it.
     """
     if name not in table.columns:
-        hint = near(name, table.columns) or "."
+        there: Sequence[str] = getattr(table, "own_columns", table.columns)  # of a table that adds some
+        hint = near(name, there) or "."
         raise TableError(
-            f"{table.path}: no column {name!r} ({option}){hint} It has: {', '.join(map(str, table.columns)) or 'none'}"
+            f"{table.path}: no column {name!r} ({option}){hint} It has: {', '.join(map(str, there)) or 'none'}"
         )
 
 

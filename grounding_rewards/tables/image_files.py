@@ -22,6 +22,7 @@ from grounding_rewards.tables.data_paths import open_regular, read_up_to
 if TYPE_CHECKING:
     from PIL.Image import Image as Decoded
 
+_END_OF_JPEG = b"\xff\xd9"
 KNOWN = "PNG, JPEG, WebP, GIF or BMP"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 _EXPECTED = 'a path, bytes, {"bytes": ..., "path": ...}, a data URL or a list of these'
@@ -200,18 +201,46 @@ class ImageFiles:
         Raises:
             PictureError: as of ``read``; or Pillow cannot decode it.
         """
+        decoded = self.opened(image)
+        try:
+            decoded.load()  # where other threads may open theirs
+        except Exception as error:  # Pillow's readers raise errors of many types
+            raise _undecodable(image, error) from None
+        return decoded
+
+    def check(self, image: Image) -> None:
+        """Check that a PNG or JPEG file is whole, without decoding it where that can be seen; else decode it.
+
+        Raises:
+            PictureError: as of ``decode``.
+        """
+        data = self.read(image)
+        if image_format(data) == "PNG":
+            opened = self.opened(image)
+            try:
+                opened.verify()  # the checksums of all of its parts, up to the last
+            except Exception as error:  # as above
+                raise _undecodable(image, error) from None
+        elif not data.endswith(_END_OF_JPEG):
+            self.decode(image)
+
+    def opened(self, image: Image) -> Decoded:
+        """Open an image by Pillow, which reads its header.
+
+        Raises:
+            PictureError: as of ``read``; or Pillow cannot open it.
+        """
         data = self.read(image)
         try:
             with _pillow_bound(self.max_image_pixels):
                 from PIL.Image import open as opened
 
                 # Of Pillow's many readers only that of the format that was checked gets these bytes.
-                decoded = opened(io.BytesIO(data), formats=[image_format(data) or ""])
-                self._check_pixels(decoded.size)  # a header may hold two sizes
-            decoded.load()  # where other threads may open theirs
-        except Exception as error:  # Pillow's readers raise errors of many types
-            raise PictureError(f"image: cannot decode {image.shown} ({error!s:.200})") from None
-        return decoded
+                lazy = opened(io.BytesIO(data), formats=[image_format(data) or ""])
+                self._check_pixels(lazy.size)  # a header may hold two sizes
+        except Exception as error:  # as above
+            raise _undecodable(image, error) from None
+        return lazy
 
     def _read(self, path: str, *, whole: bool) -> bytes:
         """Read a file, or only as many of its first bytes as say its size."""
@@ -264,6 +293,10 @@ class ImageFiles:
 
     def _too_large(self, size: str) -> DataPathError:
         return DataPathError(f"has {size}; max_image_bytes allows {self.max_image_bytes:,} bytes")
+
+
+def _undecodable(image: Image, error: Exception) -> PictureError:
+    return PictureError(f"image: cannot decode {image.shown} ({error!s:.200})")
 
 
 _ONE_BOUND = Lock()

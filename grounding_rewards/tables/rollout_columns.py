@@ -61,6 +61,16 @@ MEANINGS: Mapping[str, str] = {
 }
 """Meaning of each column; null where nobody knows."""
 
+FURTHER: Mapping[str, Any] = {
+    "problem": pa.string(),
+    "cut": pa.bool_(),
+    "seed": pa.int64(),
+    "prompt_tokens": pa.int64(),
+}
+"""Columns of a table of rollouts that an engine made, behind those of every rollout table."""
+
+IMAGE_HASH = "image_hash"
+"""Column that tells screenshots apart, in a table of rollouts whose data had them as bytes."""
 
 CORRECT = "correct"
 """Another name of the column ``acc``."""

@@ -153,8 +153,8 @@ def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
 
 
 def _count(table: Table) -> int:
-    if isinstance(table, LoggedTable):
-        return sum(len(batch) for batch in table.batches([]))
+    if isinstance(table, LoggedTable) or table.path.is_dir():
+        return sum(len(batch) for batch in table.batches([], whole=False))
     import pyarrow.parquet as pq
 
     with table.path.open("rb") as opened, pq.ParquetFile(opened) as file:

@@ -18,7 +18,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -28,13 +28,14 @@ import pyarrow.parquet as pq
 
 from grounding_rewards.errors import DataPathError, TableError
 from grounding_rewards.tables.atomic import (
-    atomic_file,
     atomic_files,
+    empty_folder,
     lock,
     named,
     output_of,
     remove_leftovers,
     renaming,
+    write_json,
 )
 from grounding_rewards.tables.data_paths import inside_file, made_directory, real_directory
 from grounding_rewards.tables.launches import PREFIX, Launch
@@ -48,6 +49,9 @@ PART_ROWS = 4096
 
 PART_BYTES = 1 << 25
 """With so much in it, too."""
+
+_TRIES = 100
+"""Times to begin a run whose folder others remove as they end."""
 
 
 class Shards:
@@ -88,7 +92,7 @@ class Run(Shards):
             paths = {name: self.folder / name for name in names}
             made = [{"path": n, "bytes": p.stat().st_size, "sha256": digest(p)} for n, p in paths.items()]
             whole = {**self.identity, **facts, COMPLETE: True, OUTPUTS: made}
-            _write_json(self.out, self.folder / self.manifest, whole)
+            write_json(self.out, self.folder / self.manifest, whole)
             _put_in_place(self.out, self.manifest)
         except FileNotFoundError:  # another process of the run puts them in place
             with renaming(self.out, alone=True):
@@ -109,8 +113,20 @@ class Run(Shards):
                 f"{self.out}: an unfinished run was made with {_difference(apart, there, self.identity)}; have it give "
                 "way by --overwrite, or write to another directory"
             )
-        _empty(self.folder)
-        _write_json(self.out, manifest, {**self.identity, "command": command, COMPLETE: False})
+        empty_folder(self.folder)
+        write_json(self.out, manifest, {**self.identity, "command": command, COMPLETE: False})
+
+    def _keep(self, anew: Callable[[Path], bool], *, complete: bool) -> bool:
+        """Keep shards that are not to be made anew, those of a complete directory as copies; True if these are all."""
+        there = [path for path in self.folder.iterdir() if path.suffix == ".parquet"]
+        for path in filter(anew, there):
+            path.unlink()
+        listed = _names(manifest_or_none(self.out / self.manifest)) if complete else set()
+        kept = {name for name in listed if not anew(self.out / name)}
+        for name in kept - {*os.listdir(self.folder)} if kept != listed else ():
+            with self.write(name) as file, (self.out / name).open("rb") as old:
+                shutil.copyfileobj(old, file)
+        return complete and kept == listed
 
     def _any(self) -> bool:
         """Return True where shards are there, or whatever else is worth keeping."""
@@ -127,6 +143,7 @@ def open_run(
     command: str,
     overwrite: bool = False,
     shared: bool = False,
+    anew: Callable[[Path], bool] | None = None,
 ) -> Iterator[Run | None]:
     """Begin a run into a directory, or go on with it where a process was killed.
 
@@ -139,6 +156,8 @@ def open_run(
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         shared: whether several processes make shards of it at once, each its own; whoever finds all there finishes it.
             Else a second process is refused: the folder is locked, and a killed process holds no lock.
+        anew: tells which shards are made anew, also those of a directory that is complete; others are kept. Not with
+            ``shared``.
 
     Yields:
         The run; None where the directory is there, complete and of this identity.
@@ -148,7 +167,7 @@ def open_run(
     """
     out = real_directory(out)
     run = Run(out, manifest, identity)
-    if not run.folder.exists() and is_made(out, manifest, identity, overwrite=overwrite):
+    if anew is None and not run.folder.exists() and is_made(out, manifest, identity, overwrite=overwrite):
         yield None
         return
     if not out.parent.is_dir():
@@ -156,18 +175,33 @@ def open_run(
     if run.folder.is_symlink():
         raise TableError(f"{run.folder}: is a link, and what it leads to would be emptied; remove it")
     with made_directory(out), _folder(run, shared=shared):
-        _put_in_place(out, manifest)  # which a killed process had begun
-        # Once more: before the folder was locked, another process may have finished it.
-        made = is_made(out, manifest, identity, overwrite=overwrite)
-        if not made:
-            with renaming(out, alone=shared):
-                run._begin(command, overwrite=overwrite)
+        made = _begun(run, command, overwrite=overwrite, shared=shared, again=anew is not None)
+        if anew is not None:
+            made = run._keep(anew, complete=made)
         try:
             yield None if made else run
         finally:
             left = manifest_or_none(run.folder / manifest)
             if left is None or not (left.get(COMPLETE) or run._any() or shared):
-                _empty(run.folder)  # what went wrong at the start must not stand in the way
+                empty_folder(run.folder)  # what went wrong at the start must not stand in the way
+
+
+def _begun(run: Run, command: str, *, overwrite: bool, shared: bool, again: bool) -> bool:
+    """Begin a run whose folder is there; return True where it is made, as by another process meanwhile."""
+    tries = 0
+    while True:
+        try:
+            _put_in_place(run.out, run.manifest)  # which a killed process had begun
+            with renaming(run.out, alone=shared):
+                made = is_made(run.out, run.manifest, run.identity, overwrite=overwrite)
+                if not made or again:
+                    run._begin(command, overwrite=overwrite)
+            return made
+        except FileNotFoundError:
+            tries += 1
+            if tries == _TRIES:
+                raise
+            run.folder.mkdir(exist_ok=True)  # another process that makes parts of the run has removed it
 
 
 def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool = False) -> bool:
@@ -266,7 +300,20 @@ def _difference(apart: Sequence[str], manifest: Mapping[str, Any], identity: Map
     name = apart[0]
     if _are_files(identity[name]):
         return f"other {name}, or with what these held before"
-    return f"{name} {json.dumps(manifest.get(name))}, and not {json.dumps(identity[name])}"
+    was, now = _apart(manifest.get(name), identity[name])
+    return f"{name} {json.dumps(was)}, and not {json.dumps(now)}"
+
+
+def _apart(was: Any, now: Any) -> tuple[Any, Any]:
+    """Return two values; of mappings only the items that differ.
+
+    >>> _apart({"name": "a", "n": 1}, {"name": "a", "n": 2, "of": None})
+    ({'n': 1}, {'n': 2, 'of': None})
+    """
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        same = {key for key in was.keys() & now.keys() if _content(was[key]) == _content(now[key])}
+        was, now = ({key: value for key, value in each.items() if key not in same} for each in (was, now))
+    return was, now
 
 
 def _is_whole(out: Path, listed: Mapping[str, Any]) -> bool:
@@ -275,19 +322,6 @@ def _is_whole(out: Path, listed: Mapping[str, Any]) -> bool:
     except DataPathError:  # such as a link that leads elsewhere, which is not opened
         return False
     return bool(path.stat().st_size == listed["bytes"] and digest(path) == listed["sha256"])
-
-
-def _write_json(out: Path, path: Path, value: Mapping[str, Any]) -> None:
-    with named(out), atomic_file(path) as file:
-        file.write((json.dumps(value, indent=2) + "\n").encode())
-
-
-def _empty(folder: Path) -> None:
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)  # such as the `groups` of `pool score`
-        else:
-            path.unlink(missing_ok=True)
 
 
 class Log(Shards):

@@ -52,7 +52,12 @@ def test_a_run_and_its_summary(run: Runner, tmp_path: Path):
 
 def test_a_sweep_for_pool_temperature(run: Runner, tmp_path: Path):
     out = tmp_path / "out"
-    assert run(*words(data(tmp_path, *WORDS), out, *CLICK, "--temperature", "0,0.7,1.4", "--top-p", "0.9")).code == 0
+    more = (*CLICK, "--temperature", "0,0.7,1.4", "--top-p", "0.9", "--engine-option", "right=100")
+    result = run(*words(data(tmp_path, *WORDS), out, *more))
+    assert (result.code, [line for line in result.err.splitlines() if line.startswith("temperature")]) == (0, [
+        "temperature 0: 16 rollouts, hit rate 85.7 %", "temperature 0.7: 16 rollouts, hit rate 85.7 %",
+        "temperature 1.4: 16 rollouts, hit rate 85.7 %",
+    ])  # fmt: skip
     assert {row["temperature"] for row in rows(out)} == {0, 0.7, 1.4}
     compared = json.loads(run("pool", "temperature", out, "--json").out)
     assert [(row["temperature"], row["rollouts"]) for row in compared["rows"]] == [(0.0, 14), (0.7, 14), (1.4, 14)]
@@ -69,12 +74,12 @@ def test_parts_say_what_is_missing(run: Runner, tmp_path: Path):
     source, out = data(tmp_path, *WORDS), tmp_path / "out"
     first = run(*words(source, out, "--shard", "0/2"))
     assert first.err.splitlines()[-1] == (
-        f"2 of 3 pieces of {out} are there, 2 of them new; other processes make the rest, and the last one finishes it"
+        f"2 of 3 shards of {out} are there, 2 of them new; other processes make the rest, and the last one finishes it"
     )
     assert json.loads(run(*words(source, out, "--shard", "0/2", "--json")).out)["pieces"] == {
         "made": 0, "found": 2, "missing": 1,
     }  # fmt: skip
-    assert "pieces were there" in run(*words(source, out, "--shard", "1/2")).err
+    assert "shards were there" in run(*words(source, out, "--shard", "1/2")).err
 
 
 def test_allocated_rollouts(run: Runner, tmp_path: Path):
@@ -107,7 +112,7 @@ def test_allocated_rollouts(run: Runner, tmp_path: Path):
         (("--engine-option", "rihgt=1"), "unknown argument 'rihgt'; did you mean 'right'?"),
         (("--id-column", "uid"), "no column 'uid' (--id-column)"),
         (("--instruction-column", "ask"), "no column 'ask' (--instruction-column)"),
-        (("--engine-option", "down_after=0"), "the server is down; 0 of 3 shards are there, and the same command goes"),
+        (("--engine-option", "down_after=0"), "error: the server is down"),
     ],
 )
 def test_what_does_not_fit_is_one_line(run: Runner, tmp_path: Path, more: tuple[Any, ...], message: str):
@@ -116,6 +121,10 @@ def test_what_does_not_fit_is_one_line(run: Runner, tmp_path: Path, more: tuple[
     (error,) = [line for line in result.err.splitlines() if not line.startswith("note: ")]
     assert message in error
     assert names(tmp_path) == ["data.jsonl"]
+
+
+def test_the_help_offers_no_standard_input(run: Runner):
+    assert "standard input" not in run("rollout", "--help").out
 
 
 def begun(line: list[str]) -> subprocess.Popen[str]:

@@ -66,7 +66,7 @@ def test_both_engines_make_the_same_table_of_greedy_answers(run, folder):
     # A server does not say in which size its model saw an image.
     same = [name for name in here.schema.names if name != "model_image_size"]
     assert here.select(same).to_pylist() == there.select(same).to_pylist()
-    assert embedded.to_pylist() == here.drop_columns("image").to_pylist()
+    assert embedded.drop_columns("image_hash").to_pylist() == here.drop_columns("image").to_pylist()
     assert len(set(here["response"].to_pylist())) > 1
     assert here["model_image_size"].to_pylist() == [[96.0, 64.0]] * SAMPLES
     assert several["rollout"].to_pylist() == [0, 1, 2] * SAMPLES

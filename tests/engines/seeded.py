@@ -29,6 +29,7 @@ class Scripted:
     pace: float = field(default=0.0, compare=False)
     batches: int = field(default=1, compare=False)
     log: str | None = field(default=None, compare=False)
+    refuses: str = field(default="refused", compare=False)
     down_after: int | None = field(default=None, compare=False)
     dies_after: int | None = field(default=None, compare=False)
 
@@ -61,7 +62,7 @@ class Answering:
 
     def answer(self, request: Request, seed: int) -> Answer:
         text = request.messages[-1].text
-        if "refused" in text:
+        if any(word in text for word in self.settings.refuses.split()):
             return Answer(None, problem=f"the prompt of {len(text)} characters is refused")
         right = 100 if "easy" in text else 0 if "hard" in text else self.settings.right
         greedy = request.sampling.temperature == 0

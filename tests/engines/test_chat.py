@@ -129,3 +129,11 @@ JSON = st.recursive(
 def test_no_reply_of_a_server_raises(value):
     completion = read_completion(value)
     assert completion is None or all(isinstance(answer.text, str) for answer in completion[0])
+
+
+def test_content_in_parts_is_its_texts():
+    parts = [{"type": "text", "text": "(5, "}, {"type": "image"}, {"type": "text", "text": "7)"}]
+    ((answer,), _) = read_completion({"choices": [{"message": {"content": parts}}]})
+    assert answer.text == "(5, 7)"
+    ((kept,), _) = read_completion({"choices": [{"message": {"content": None}, "finish_reason": "content_filter"}]})
+    assert kept.problem == "the server kept the response back (content_filter)"

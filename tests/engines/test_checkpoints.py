@@ -74,6 +74,18 @@ def test_a_vision_model_without_its_processor(tmp_path):
     assert complaint(folder).startswith("model: FOLDER ")
 
 
+def test_a_processor_class_that_is_not_known_is_named(tmp_path, monkeypatch):
+    from transformers import Qwen3VLConfig
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
+
+    monkeypatch.delitem(PROCESSOR_MAPPING._extra_content, Qwen3VLConfig, raising=False)
+    folder = tiny.saved(tmp_path)
+    assert complaint(folder) == (
+        "model: FOLDER has no image processor; its processor class ImageOnlyProcessor is not known; register it "
+        "(docs/rollouts.md)"
+    )
+
+
 @pytest.mark.parametrize("package", ["torch", "transformers", "jinja2", "PIL"])
 def test_a_package_that_is_missing_is_named_with_the_command(tmp_path, monkeypatch, package):
     tiny.register()
@@ -141,3 +153,19 @@ def test_that_way_is_the_processors_own_and_the_demos_has_none(tmp_path):
     with engine("transformers", model=str(tiny.saved(tmp_path)), device="cpu").start() as running:
         assert running.resizing is None
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "qwen3_vl"
+
+
+def test_a_file_registers_a_processor_and_names_the_engine(tmp_path, monkeypatch):
+    from transformers import Qwen3VLConfig
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
+
+    monkeypatch.delitem(PROCESSOR_MAPPING._extra_content, Qwen3VLConfig, raising=False)
+    lines = (
+        "from grounding_rewards.engines.transformers import Transformers",
+        "from tests.engines import tiny",
+        "tiny.register()",
+    )
+    (tmp_path / "mine.py").write_text("\n".join(lines))
+    folder = tiny.saved(tmp_path / "model")
+    with engine(f"{tmp_path / 'mine.py'}:Transformers", model=str(folder), device="cpu").start() as running:
+        assert running.at_once == 1

@@ -261,3 +261,19 @@ def test_a_problem_of_tokens_names_the_options() -> None:
     assert problem.startswith("prompt of 9000 tokens: expected 302 to 1426 with 640 x 480, 56 x 84 pixels for qwen3_vl")
     for way in ("--pipeline", "--min-pixels", "--max-pixels", "--mm-processor-kwargs"):
         assert way in problem
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP"])
+@given(share=st.floats(0.3, 0.999))
+def test_a_file_that_ends_early_is_not_sent_as_it_is(form: str, share: float) -> None:
+    data = stored(drawn(), form)
+    size = len(data) - 12  # the last part of a PNG, which has nothing in it
+    with pytest.raises(PictureError, match="image: cannot decode its bytes"):
+        seen(data[: int(size * share)])
+
+
+def test_a_png_whose_bytes_have_changed_is_not_sent_as_it_is() -> None:
+    data = bytearray(stored(drawn()))
+    data[len(data) // 2] ^= 1
+    with pytest.raises(PictureError, match="image: cannot decode its bytes"):
+        seen(bytes(data))

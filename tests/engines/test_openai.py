@@ -21,7 +21,7 @@ def request(text="Save", seeds=(0,), images=(), sampling=WARM):
 
 
 def client(server, **settings):
-    return OpenAI("tiny", base_url=server.url, **{"retries": 0, **settings}).start()
+    return OpenAI("tiny", base_url=server.url, **{"retries": 0, "patience": 0.1, **settings}).start()
 
 
 def echo(body):

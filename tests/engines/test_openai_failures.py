@@ -100,6 +100,50 @@ def test_a_server_that_answers_nothing_any_more_ends_the_run():
         run([request("a"), request("b")])
 
 
+def test_what_fails_for_a_while_is_asked_again_when_the_server_answers():
+    busy = Sent(503, {"message": "loading"})
+    left = [busy] * 4  # the three requests, and a greeting
+    with scripted(lambda body: left.pop(0) if left else echo(body)) as server:
+        with client(server, patience=20, n_in_one=True) as run:
+            replies = run([request("a", (0, 1)), request("b"), request("c")])
+        assert [[answer.text for answer in reply.answers] for reply in replies] == [["a 0", "a 1"], ["b 0"], ["c 0"]]
+        greetings = [body for body in server.bodies if body["messages"][0]["content"] == "Hello"]
+        assert len(greetings) == 2
+
+
+def test_a_server_that_is_busy_for_longer_than_the_patience_ends_the_run():
+    answered = []
+
+    def script(body):
+        answered.append(body)
+        return echo(body) if len(answered) < 3 else Sent(503, {"message": "overloaded"})
+
+    message = r"does not answer for the model 'tiny' \(503: overloaded\)"
+    with scripted(script) as server, client(server) as run, pytest.raises(EngineError, match=message):
+        run([request("a", (0, 1, 2, 3))])
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        (Sent(403, {"message": "forbidden"}), "the server refused the request (403: forbidden)"),
+        (Sent(404, {"message": "gone"}), "the server refused the request (404: gone)"),
+        (Sent(418, {"message": "tea"}), "the server refused the request (418: tea)"),
+        (Sent(200, {"choices": []}), "no chat completion from the server (got '{\"choices\": []}')"),
+        (Sent(200, {"choices": [{"message": None}]}), "no chat completion from the server (got "),
+        (HTML, "no chat completion from the server (got '<html>"),
+    ],
+)
+def test_one_prompt_that_the_server_answers_otherwise_ends_no_run(sent, problem):
+    with scripted(only("bad", sent)) as server, client(server) as run:
+        good, bad = run([request("good"), request("bad")])
+        assert good.answers == (Answer("good 0", 6),)
+        assert bad.answers[0].problem.startswith(problem)
+        (alone,) = run([request("bad")])
+        assert alone.answers[0].problem.startswith(problem)
+        assert server.bodies[-1]["messages"] == [{"role": "user", "content": "Hello"}]
+
+
 def test_a_server_that_is_gone_ends_the_run():
     with scripted(echo) as server:
         run = client(server)

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from grounding_rewards.engines import engine
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, TableError
+from grounding_rewards.tables.manifests import digest
+from tests.engines import seeded
 from tests.engines.seeded import Answering, Scripted
 from tests.engines.test_rollout import CLICK, contents, data
 
@@ -102,3 +105,45 @@ def test_data_that_change_meanwhile_end_the_run(tmp_path):
     with pytest.raises(TableError, match="was written to while it was read"):
         roll_out(source, Scripted("m"), tmp_path / "out", settings=SETTINGS, recipe=CLICK, count=grow)
     assert not (tmp_path / "out").exists()
+
+
+def test_an_engine_of_other_code_is_another_one(tmp_path):
+    source, code = data(tmp_path, *WORDS), Path(seeded.__file__).read_text()
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(code)
+    names = [f"{tmp_path / name}.py:Scripted" for name in ("one", "two")]
+    done = roll_out(source, engine(names[0], model="m"), tmp_path / "out", settings=SETTINGS, recipe=CLICK)
+    assert done.manifest["code"] == [{"path": str(tmp_path / "one.py"), "sha256": digest(tmp_path / "one.py")}]
+    known = {"out": tmp_path / "out", "settings": SETTINGS, "recipe": CLICK}
+    assert roll_out(source, engine(names[1], model="m"), **known).made == 0
+    (tmp_path / "three.py").write_text(code.replace("(5, 5)", "(6, 6)"))
+    with pytest.raises(TableError, match="was made with other code, or with what these held before"):
+        roll_out(source, engine(f"{tmp_path / 'three.py'}:Scripted", model="m"), **known)
+    with pytest.raises(TableError, match="was made with other code"):
+        roll_out(source, engine(names[0], model="m"), engine_name=f"{tmp_path / 'three.py'}:Scripted", **known)
+
+
+def test_the_file_of_a_module_that_holds_the_engine_is_recorded(tmp_path):
+    done = roll_out(data(tmp_path, "go"), Scripted("m"), tmp_path / "out", settings=SETTINGS, recipe=CLICK)
+    assert [each["path"] for each in done.manifest["code"]] == [seeded.__file__]
+
+
+def test_shards_with_a_problem_are_asked_again_where_the_caller_says_so(tmp_path):
+    source, out, log = data(tmp_path, *WORDS), tmp_path / "out", tmp_path / "asked"
+    known = {"out": out, "settings": RolloutSettings(n=2, shard_rows=2), "recipe": CLICK}
+    roll_out(source, Scripted("m", refuses="hard refused stop"), **known)
+    before = contents(out)
+    with pytest.raises(EngineError, match="the server is down; 3 of 4 shards are there"):
+        roll_out(source, Scripted("m", down_after=1), again=True, **known)
+    assert {name: (out / name).read_bytes() for name in before} == before
+    assert roll_out(source, Scripted("m"), **known).made == 0
+    done = roll_out(source, Scripted("m", log=str(log)), again=True, **known)
+    assert (done.made, done.found, len(log.read_text().split())) == (2, 2, 8)
+    roll_out(source, Scripted("m"), **{**known, "out": tmp_path / "whole"})
+    assert contents(out) == contents(tmp_path / "whole")
+    assert {*before} == {*contents(out)}
+    roll_out(data(tmp_path, "go"), Scripted("m"), tmp_path / "clean", recipe=CLICK)
+    clean = roll_out(data(tmp_path, "go"), Scripted("m", dies_after=0), tmp_path / "clean", recipe=CLICK, again=True)
+    assert (clean.made, [*contents(tmp_path / "clean")]) == (0, ["_rollout.manifest.json", "rollouts-000000.parquet"])
+    with pytest.raises(EngineError, match="again: got a shard"):
+        roll_out(source, Scripted("m"), again=True, shard=(0, 2), **known)

@@ -26,6 +26,19 @@ NAMES = st.text(st.characters(codec="utf-8"), max_size=12)
         ({"seed": -1}, "seed: got -1; expected a whole number from 0"),
         ({"n": 4, "most": 4}, "max: got 4; expected a whole number from 5"),
         ({"n": None, "most": 4}, "until mixed: needs n, the responses that are asked for at a time"),
+        (
+            {"n": 4, "most": 8, "temperatures": (0.0, 1.0)},
+            "until mixed: at temperature 0 all responses are one; expected "
+            "temperatures above 0, and a run of its own for greedy responses",
+        ),
+        ({"n": 2**63}, f"n: got {2**63}; expected a whole number of 64 bits, up to {2**63 - 1}"),
+        ({"seed": 2**64}, f"seed: got {2**64}; expected a whole number of 64 bits, up to {2**63 - 1}"),
+        ({"round": 2**63}, f"round: got {2**63}; expected a whole number of 64 bits, up to {2**63 - 1}"),
+        ({"round": 1.5}, "round: got 1.5; expected a whole number from 0"),
+        (
+            {"first_rollout": 2**63 - 8},
+            f"first_rollout: got {2**63 - 8}; the last rollout's number is above {2**63 - 1}",
+        ),
         ({"shard_rows": 0}, "shard_rows: got 0; expected a whole number from 1"),
     ],
 )

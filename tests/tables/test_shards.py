@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import atomic
+from grounding_rewards.tables import atomic, shards
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.launches import MARK, PREFIX
@@ -366,3 +366,31 @@ def test_a_run_that_is_killed_again_and_again_ends(tmp_path, seed):
         assert state in ("refused", "new") or "no rollouts" in state
     assert texts(tmp_path / "out") == ["new", "new"]
     assert names(tmp_path / "out") == [MANIFEST, ONE, TWO]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_process_that_begins_while_another_one_ends_has_nothing_to_do(tmp_path, monkeypatch, shared):
+    out, made_now = tmp_path / "out", shards._put_in_place
+
+    def late(*arguments):
+        monkeypatch.setattr(shards, "_put_in_place", made_now)
+        shutil.rmtree(out / UNFINISHED)
+        make(tmp_path / "other")
+        for path in (tmp_path / "other").iterdir():
+            shutil.copy(path, out)
+        monkeypatch.setattr(shards, "is_made", first_unmade(shards.is_made, monkeypatch))
+
+    monkeypatch.setattr(shards, "_put_in_place", late)
+    with opened(out, shared=shared) as run:
+        assert run is None
+    assert names(out) == sorted([MANIFEST, ONE, TWO])
+
+
+def first_unmade(is_made, monkeypatch):
+    """Return False the first time, as of a directory that is not there yet."""
+
+    def look(*arguments, **how):
+        monkeypatch.setattr(shards, "is_made", is_made)
+        return False
+
+    return look

@@ -11,6 +11,7 @@ import numpy as np
 from grounding_rewards.batch.benchmarks.benchmark import Benchmark, name_of
 from grounding_rewards.batch.benchmarks.figures import Figure, SampleCounts, figure
 from grounding_rewards.batch.layouts import Row
+from grounding_rewards.batch.problems import Problems
 from grounding_rewards.batch.sample_scores import SampleTable
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -35,11 +36,13 @@ class BenchmarkResult:
         evaluation: counts of all rows, and by group.
         figures: the benchmark's totals, the headline first.
         refused: errors of targets that could not be read, whose rows count as wrong, with their places.
+        problems: rows that are left out, because they have no response for a cause that is not the model's.
     """
 
     evaluation: Evaluation
     figures: tuple[Figure, ...]
     refused: tuple[str, ...]
+    problems: Problems
 
 
 def evaluate_benchmark(
@@ -72,9 +75,10 @@ def evaluate_benchmark(
     quiet = replace(lenient, diagnosis=None)  # what is counted are scores by the benchmark's rule
     further = [name for name in by if name not in benchmark.names]
     read = [name for name in (*benchmark.columns, *further) if name in table.columns or name in further]
-    read += [] if pairs is None else pairs.reads
+    problems = Problems(lenient, table)
+    read += [*([] if pairs is None else pairs.reads), *problems.reads]
     parts, refused, samples = list[Evaluation](), list[str](), SampleCounts(benchmark)
-    for batch in lenient.batches(table, by=list(dict.fromkeys(read)), whole=False):
+    for batch in problems.left_out(lenient.batches(table, by=list(dict.fromkeys(read)), whole=False)):
         scored = quiet.score(table, batch)
         scores = _by_the_rule(benchmark, scored)
         lenient.diagnose(table, batch, replace(scored, scores=scores))
@@ -100,7 +104,7 @@ def evaluate_benchmark(
     known = {name: cells for name, cells in evaluation.by.items() if name in by or {*cells} != {NONE}}
     evaluation = replace(evaluation, by=known)
     figures = tuple(figure(total, evaluation, samples) for total in benchmark.totals)
-    return BenchmarkResult(evaluation, figures, tuple(refused))
+    return BenchmarkResult(evaluation, figures, tuple(refused), problems)
 
 
 def _names(benchmark: Benchmark, table: Table, batch: Batch) -> list[str]:
