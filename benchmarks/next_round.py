@@ -30,12 +30,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 
 import numpy as np
-from toy_rounds import FULL, QUICK, by_source, first_round, greedy_hits, grpo, measured, rows_of
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from datasets import disable_progress_bars
+from toy_rounds import FULL, QUICK, Steps, quieten
 
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.pool import selector
+from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.stats.intervals import mcnemar, wilson
+from grounding_rewards.tables.rollout_table import open_rollouts
 
 ARMS = ("pool", "control", "everything")
 ZERO_SHARE = 0.2
@@ -45,36 +51,47 @@ STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365
 def one_seed(seed: int, arms: Sequence[str], limit: int | None, quick: bool) -> dict[str, Any]:
     """Both rounds of one seed, in seconds of this process and in hits."""
     start = time.monotonic()
+    disable_progress_bars()
+    quieten()
     size = QUICK if quick else FULL
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder)
-        done = first_round(size, seed, out)
-        model, processor, held_out, hits = done.model, done.processor, done.held_out, done.hits
-        stats = measured(out / "measured" / "round-1")
+        steps = Steps(Path(folder), size, seed, lambda phase, text: None)
+        steps.prepare()
+        steps.train(1, 0, steps.data("train"), size.temperatures[0], quiet=True)
+        temperature = steps.choose_temperature(2)
+        measured = steps.folder(2) / "rollouts"
+        steps.roll_out("train", 1, measured, (temperature,), 2)
+        stats = stats_of(open_rollouts([measured]))
         drawn = {"seed": seed, "zero_share": ZERO_SHARE, "limit": limit}
         chosen = next_pool(stats, **drawn, control=True)
         rows = {"pool": chosen.kept, "control": chosen.control, "everything": np.arange(len(stats))}
         rows |= {name: next_pool(stats, **drawn, selectors=[name]).kept for name in arms if name not in ARMS}
-        checkpoint = {name: weights.clone() for name, weights in model.state_dict().items()}
-        for arm in arms:
-            model.load_state_dict(checkpoint)
-            names = set(stats.sample_id[rows[arm]].tolist())
-            again = {"round_number": 2, "steps": size.steps, "seed": seed, "record": out / arm, "quiet": True}
-            grpo(model, processor, rows_of([task for task in done.tasks if task.name in names]), **done.known, **again)
-            hits[arm] = greedy_hits(model, processor, held_out)
+        read = {"warm start": steps.evaluate(0), "round 1": steps.evaluate(1)}
+        for arm in sorted(arms, key="control".__ne__):  # the control first, which the others are compared with
+            file, names = Path(folder, f"{arm}.parquet"), stats.sample_id[rows[arm]]
+            data = pq.read_table(steps.data("train"))
+            pq.write_table(data.filter(pc.is_in(data["sample_id"], pa.array(names))), file)
+            steps.train(arm, 1, file, temperature, quiet=True)
+            read[arm] = steps.evaluate(arm, "control" if "control" in arms and arm != "control" else None)
+        accuracies = json.loads((steps.folder(2) / "temperature.json").read_text("utf-8"))["rows"]
+    last = {name: (each["files"] if "paired" in each else each)[-1] for name, each in read.items()}
+    last = {name: last[name] for name in ("warm start", "round 1", *arms)}
     return {
         "seed": seed,
-        "temperature": done.sweep.chosen,
-        "accuracies": {row.temperature: row.accuracy for row in done.sweep.rows},
+        "temperature": temperature,
+        "accuracies": {row["temperature"]: row["accuracy"] for row in accuracies},
         "pool": {name: value for name, value in chosen.to_json().items() if name != "steps"},
         "sizes": {arm: [len(rows[arm]), int(stats.none_correct[rows[arm]].sum())] for arm in arms},
-        "hits": {name: int(each.sum()) for name, each in hits.items()},
-        "by_source": {name: by_source(held_out, each) for name, each in hits.items()},
-        "screens": len(held_out),
+        "hits": {name: each["correct"] for name, each in last.items()},
+        "by_source": {
+            name: {kind: [of["correct"], of["n"]] for kind, of in sorted(each["by"]["source"].items())}
+            for name, each in last.items()
+        },
+        "screens": size.held_out,
         "only": {
-            arm: [int((each & ~hits["control"]).sum()), int((hits["control"] & ~each).sum())]
-            for arm, each in hits.items()
-            if "control" in hits
+            name: [each["paired"]["only_second"], each["paired"]["only_first"]]
+            for name, each in read.items()
+            if "paired" in each
         },
         "seconds": round(time.monotonic() - start),
     }
@@ -97,7 +114,7 @@ def show(results: Sequence[dict[str, Any]], arms: Sequence[str]) -> None:
         line = f"{each['seed']:4} {each['temperature']:3.1f}"
         for stage, right in each["hits"].items():
             low, high = wilson(right, each["screens"])
-            rates = {name: hit / of for name, (hit, of) in each["by_source"][stage].items() if name != "all"}
+            rates = {name: hit / of for name, (hit, of) in each["by_source"][stage].items()}
             kinds = "  ".join(f"{name} {rate:.3f}" for name, rate in rates.items())
             samples, never = each["sizes"].get(stage, (None, None))
             size = "" if samples is None else f"{samples} ({never})"

@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 WIDTH, HEIGHT, TITLE_BAR, BLOCK, MARGIN = 96, 64, 10, 6, 2
 COLOURS = {"red": (214, 40, 40), "green": (40, 160, 60), "blue": (40, 80, 220)}
 SHAPES = {"button": (28, 16), "icon": (20, 20)}  # width and height
-DOT = {"dot": (9, 9)}  # for next_round.py, which adds what the warm start never shows
+DOT = {"dot": (9, 9)}  # for rounds.py, which adds what the warm start never shows
 WORDS = ["click", " the", *(f" {name}" for name in [*COLOURS, *SHAPES])]
 
 Box = tuple[int, int, int, int]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, Ints, nowhere
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.target_numbers import target_numbers
+from grounding_rewards.checks.paired import close
 from grounding_rewards.checks.single_answers import SingleAnswers
 from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.errors import RecipeError, TableError
@@ -20,6 +22,9 @@ from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import some
+
+NUMBER = ("round", "rollout")
+"""Columns that number the rollouts of a sample."""
 
 _PIXELS = (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL)
 
@@ -66,6 +71,7 @@ def consensus_answers(
     Rollouts whose answers were not read, lie outside the image or refuse do not vote, and targets have no say. One
     voter alone gives the answer as it is. Without any, the first refusal is the answer, else the first rollout.
     What an answer says beside its place, such as an action, is that of the first rollout that agrees.
+    A sample whose rollouts have different targets or sizes is a warning.
 
     Args:
         scorer: of this table.
@@ -75,10 +81,13 @@ def consensus_answers(
         names: (n,) names of their samples.
 
     Raises:
-        TableError: an answer cannot be brought into pixels; names the row and the size that is missing.
+        TableError: two rollouts of a sample have one number, or an answer cannot be brought into pixels; names the row,
+            and the size that is missing.
     """
     codes: dict[str, int] = {}
     samples = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
+    _check_numbers(table, batch, names)
+    _warn_of_differing(scorer, scored, samples, list(codes))
     recipe = scorer.recipe
     into = recipe.response_space if recipe.response_space in _PIXELS else CoordSpace.PIXEL
     sizes = _sizes(scorer, batch, scored, into)
@@ -90,6 +99,38 @@ def consensus_answers(
     valid, acc = scored.scores.valid, scored.scores.acc
     n, correct = (np.bincount(samples, each, len(codes)).astype(np.int64) for each in (valid, acc * valid))
     return ConsensusAnswers(chosen, list(codes), own, SingleAnswers.of(correct, n))
+
+
+def _check_numbers(table: Table, batch: Batch, names: Sequence[str]) -> None:
+    """Check that no two rows are one rollout; rows without a number are rollouts of their own."""
+    first = dict[tuple[str, str], int]()
+    for row, (name, *number) in enumerate(zip(names, *(batch.numbers(each) for each in NUMBER), strict=True)):
+        if number[1] is None or number[1] != number[1]:
+            continue
+        if (earlier := first.setdefault((name, repr(number)), row)) != row:
+            raise TableError(
+                f"{table.path}, {batch.place(row)}: rollout {number[1]} of sample {name!r:.80} is in "
+                f"{batch.place(earlier)} already, and would vote twice; expected rollouts with numbers of their own in "
+                "a column rollout, or no such column"
+            )
+
+
+def _warn_of_differing(scorer: TableScorer, scored: RecipeSlice, samples: Ints, names: Sequence[str]) -> None:
+    """Warn of samples whose rows ask for different places, or are of images of different sizes."""
+    targets, first = scored.rollouts.targets, np.unique(samples, return_index=True)[1][samples]
+    columns = {
+        "targets": target_numbers(targets, scored.recipe.space),
+        "image sizes": scored.rollouts.image_sizes,
+        "model image sizes": scored.rollouts.model_image_sizes,
+    }
+    for what, values in columns.items():
+        differing = np.unique(samples[~close(values[first], values)])
+        if len(differing):
+            scorer.on_warning(
+                f"--consensus: {len(differing)} of {len(names)} samples have rollouts with different {what}, such as "
+                f"{names[differing[0]]!r:.80}: expected rollouts of one sample under one name; the answer is judged as "
+                "that of the first rollout that agrees"
+            )
 
 
 def _sizes(scorer: TableScorer, batch: Batch, scored: RecipeSlice, into: CoordSpace) -> tuple[Floats, Floats]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -12,14 +11,14 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import has
-from grounding_rewards.batch.consensus_answers import check_votes, consensus_answers
+from grounding_rewards.batch.consensus_answers import NUMBER, check_votes, consensus_answers
 from grounding_rewards.batch.problems import Problems
 from grounding_rewards.batch.sample_names import CONTENT, names_of
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.target_numbers import WIDTH, target_numbers
 from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.checks.single_answers import SingleAnswers
-from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import joined
@@ -27,10 +26,6 @@ from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path
 from grounding_rewards.tables.rollout_columns import IMAGE_HASH
 from grounding_rewards.tables.sample_ids import plain
-from grounding_rewards.targets.columns import Targets
-
-_NUMBER = ("round", "rollout")
-"""Columns that number the rollouts of a sample."""
 
 
 class SampleTable:
@@ -40,10 +35,11 @@ class SampleTable:
         scorer: of this table.
         table: the table.
         by: columns to break down by.
+        once: count a sample once whose rows have no numbers, such as rows that a benchmark has twice; else an error.
     """
 
-    def __init__(self, scorer: TableScorer, table: Table, by: Sequence[str] = ()) -> None:
-        self.scorer, self.table = scorer, table
+    def __init__(self, scorer: TableScorer, table: Table, by: Sequence[str] = (), *, once: bool = False) -> None:
+        self.scorer, self.table, self._once = scorer, table, once
         self._places: dict[str, int] = {}  # of samples, by name
         self._first: list[tuple[Any, str]] = []  # number and row of each sample's first rollout
         self._further: set[tuple[int, str]] = set()  # sample and number of all others
@@ -55,7 +51,7 @@ class SampleTable:
     @property
     def reads(self) -> list[str]:
         """Columns that are read beside those of scoring."""
-        return reads(self.scorer, self.table, [self.scorer.columns.image, IMAGE_HASH, *_NUMBER])
+        return reads(self.scorer, self.table, [self.scorer.columns.image, IMAGE_HASH, *NUMBER])
 
     def add(self, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> None:
         """Add a batch that was scored, and the names of its samples.
@@ -63,12 +59,15 @@ class SampleTable:
         Raises:
             TableError: a sample has two rows, and no number tells these rollouts apart.
         """
-        numbers = list(zip(*(batch.numbers(name) for name in _NUMBER), strict=True))
+        numbers = list(zip(*(batch.numbers(name) for name in NUMBER), strict=True))
         images, hashes = batch.column(self.scorer.columns.image), batch.column(IMAGE_HASH)
-        samples, new = list[int](), list[int]()
+        samples, rows, new = list[int](), list[int](), list[int]()
         for row, name in enumerate(names):
             sample = self._places.setdefault(name, len(self._places))
+            if self._once and sample < len(self._first) and _unnumbered(numbers[row], self._first[sample][0]):
+                continue
             samples.append(sample)
+            rows.append(row)
             if sample == len(self._first):
                 new.append(row)
                 self._first.append((numbers[row], batch.place(row)))
@@ -78,13 +77,12 @@ class SampleTable:
         for name, values in self._fields.items():
             column = batch.column(name)
             values += [column[row] for row in new]
-        self._rows.append((samples, scored.scores.acc, scored.scores.valid))
-        self._targets.append(_numbers(scored.rollouts.targets, scored.recipe.space)[new])
+        self._rows.append((samples, scored.scores.acc[rows], scored.scores.valid[rows]))
+        self._targets.append(target_numbers(scored.rollouts.targets, scored.recipe.space)[new])
 
     def _check(self, batch: Batch, row: int, name: str, sample: int, number: Any) -> None:
         first, place = self._first[sample]
-        unnumbered = any(each is None or each != each for each in (number[1], first[1]))
-        if unnumbered or number == first or (sample, repr(number)) in self._further:
+        if _unnumbered(number, first) or number == first or (sample, repr(number)) in self._further:
             raise TableError(
                 f"{self.table.path}, {batch.place(row)}: sample {name!r:.80} is in {place} already; expected one row a "
                 "sample, or rollouts with numbers in a column rollout; --consensus makes one answer of several"
@@ -102,7 +100,7 @@ class SampleTable:
             correct=np.bincount(samples, acc * valid, count).astype(np.int64),
             n=np.bincount(samples, valid, count).astype(np.int64),
             images=self._images,
-            targets=np.concatenate([nowhere(0, 7), *self._targets]),
+            targets=np.concatenate([nowhere(0, WIDTH), *self._targets]),
             by=self._fields,
         )
 
@@ -139,7 +137,7 @@ class Answers:
                 has a response.
         """
         scorer, table, names = self.scorer, self.table, list[str]()
-        further = self.samples.reads if self.paired else reads(scorer, table, []) if self.consensus else []
+        further = self.samples.reads if self.paired else reads(scorer, table, NUMBER) if self.consensus else []
         reading = [*self.by, *further, *self.problems.reads]
         batches = self.problems.left_out(scorer.batches(table, by=reading, whole=False))
         for batch in iter([joined(batches)]) if self.consensus else batches:
@@ -152,6 +150,11 @@ class Answers:
             if self.paired:
                 self.samples.add(batch, scored, names)
             yield batch, scored
+
+
+def _unnumbered(*rollouts: Any) -> bool:
+    """Return True where a rollout has no number."""
+    return any(number is None or number != number for _, number in rollouts)
 
 
 def reads(scorer: TableScorer, table: Table, columns: Sequence[str]) -> list[str]:
@@ -180,20 +183,3 @@ def _image(value: Any) -> Hashable | None:
     except PoolError:  # an object that is no image of a file
         return None
     return json.dumps(content, sort_keys=True) if content else None
-
-
-def _numbers(targets: Targets, space: CoordSpace) -> Floats:
-    """Return numbers that are equal where targets are, (n, 7): refusal, number of places, their bounds, the actions."""
-    regions, count = targets.regions, len(targets)
-    low, high = np.full((count, 2), np.inf), np.full((count, 2), -np.inf)
-    np.minimum.at(low, regions.row, regions.box[:, :2])
-    np.maximum.at(high, regions.row, regions.box[:, 2:])
-    bounds = np.hstack((low, high))
-    bounds[~np.isfinite(bounds)] = np.nan
-    if space is CoordSpace.MODEL_PIXEL:  # two models see images of different sizes
-        bounds = convert(bounds, space, CoordSpace.UNIT, targets.image_sizes, targets.model_image_sizes)
-    actions = np.zeros(count)
-    for row in np.flatnonzero(targets.acts).tolist():
-        target = targets.rows[row]
-        actions[row] = zlib.crc32(repr(target and target.every_action()).encode("utf-8", "surrogatepass"))
-    return np.column_stack((targets.refusal, np.bincount(regions.row, minlength=count), bounds, actions))

@@ -171,11 +171,15 @@ class TableScorer:
             scored = self._sized(self.images, batch, inputs, scored)
         if self.bad_target == "raise" and scored.scores.errors:
             raise self.bad_target_error(table, batch, *next(iter(scored.scores.errors.items())))
+        self.diagnose(table, batch, scored)
+        return scored
+
+    def diagnose(self, table: Table, batch: Batch, scored: RecipeSlice) -> None:
+        """Count a batch that was scored in the diagnosis, if there is one."""
         if self.diagnosis is not None:
             self.diagnosis.add(
                 self._with_sizes(self.diagnosis, batch, scored), place=lambda row: f"{table.path}, {batch.place(row)}"
             )
-        return scored
 
     def _with_sizes(self, diagnosis: Diagnosis, batch: Batch, scored: RecipeSlice) -> RecipeSlice:
         """Return scored rows with the sizes by which a diagnosis tries other spaces, where no score needed them."""

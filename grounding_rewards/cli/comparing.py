@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.batch.sample_scores import Answers
+from grounding_rewards.batch.sample_scores import Answers, SampleTable
 from grounding_rewards.checks import paired
 from grounding_rewards.checks.accuracy import Evaluation
 from grounding_rewards.checks.paired import Comparison
@@ -41,19 +41,18 @@ def check(seed: int | None, *, paired: bool, consensus: bool, benchmark: bool) -
     """Check that options go together.
 
     Raises:
-        RecipeError: a seed without a comparison; or a comparison or a consensus of a benchmark, whose files are one.
+        RecipeError: a seed without a comparison, or a consensus by the rule of a benchmark.
     """
     if seed is not None and not paired:
         raise RecipeError("--seed: got it without --paired, whose bootstrap it is the seed of")
-    if benchmark and (paired or consensus):
-        name = "--paired" if paired else "--consensus"
-        raise RecipeError(f"{name}: got it with --benchmark, which makes one evaluation of all files; leave one out")
+    if benchmark and consensus:
+        raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
 
 
-def compare(files: Evaluations, first: Answers, second: Answers, seed: int) -> Comparison:
+def compare(files: Evaluations, first: SampleTable, second: SampleTable, seed: int) -> Comparison:
     """Compare two files whose rows were collected by sample."""
     (one, _), (other, _) = files
-    return paired.compare(first.samples.scores(one), second.samples.scores(other), seed=seed)
+    return paired.compare(first.scores(one), second.scores(other), seed=seed)
 
 
 def show(files: Evaluations, singles: Sequence[SingleAnswers | None], compared: Comparison | None) -> None:

@@ -59,12 +59,15 @@ def evaluate_files(
     comparing.check(seed, paired=paired, consensus=consensus, benchmark=published.benchmark is not None)
     fields, note = list(dict.fromkeys(by or ())), terminal.note_once()
     if published.benchmark is not None:
-        join.check(files[:1])
-        scorer = TableScorer(
-            catalogue.recipe(recipe, **published.options(recipe, chosen)), columns, bad_target, box_format, images,
-            on_note=note, on_warning=terminal.warn,
-        )  # fmt: skip
-        benchmarks.run(published, files, split, join, scorer, fields, as_json=as_json)
+        models = benchmarks.models(files, join, paired=paired)
+        recipes = [
+            catalogue.recipe(recipe, **published.options(recipe, own)) for own in options.of_each(chosen, len(models))
+        ]
+        scorers = [
+            TableScorer(each, columns, bad_target, box_format, images, on_note=note, on_warning=terminal.warn)
+            for each in recipes
+        ]
+        benchmarks.run(published, models, split, scorers, fields, paired=paired, seed=seed or 0, as_json=as_json)
         return
     inputs = join.inputs(files, paired=paired)
     recipes = [catalogue.recipe(recipe, **own) for own in options.of_each(chosen, len(inputs))]
@@ -81,7 +84,7 @@ def evaluate_files(
         answers = Answers(own_scorer, table, fields, paired=paired, consensus=consensus)
         evaluations.append((name, _evaluate(answers)))
         runs.append((answers, diagnosis, terminal.warnings()[known:]))
-    compared = comparing.compare(evaluations, runs[0][0], runs[-1][0], seed or 0) if paired else None
+    compared = comparing.compare(evaluations, runs[0][0].samples, runs[-1][0].samples, seed or 0) if paired else None
     if not as_json:
         show.evaluations(evaluations, label_free=label_free)
         comparing.show(evaluations, [answers.singles for answers, *_ in runs], compared)

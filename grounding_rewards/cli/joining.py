@@ -82,11 +82,11 @@ class Join:
         table = _matched(self, self.predictions, file, split, columns)
         return table, _named(columns, table)
 
-    def join(self, table: Table, columns: Columns) -> tuple[Table, Columns]:
-        """Join predictions, if any, to rows that are open; return both as ``open`` does."""
+    def join(self, table: Table, columns: Columns, alike: Sequence[str]) -> tuple[Table, Columns]:
+        """Join predictions, if any, to rows that are open, ``alike`` as of ``matched``; return what ``open`` does."""
         if self.predictions is None:
             return table, columns
-        joined = _joined(self, table, open_rows(self.predictions), columns, unanswered=True)
+        joined = _joined(self, table, open_rows(self.predictions), columns, alike, unanswered=True)
         return joined, _named(columns, joined)
 
 
@@ -130,7 +130,9 @@ def _matched(
     return _joined(join, annotations, predictions, columns, unanswered=unanswered)
 
 
-def _joined(join: Join, annotations: Table, predictions: Table, columns: Columns, *, unanswered: bool) -> MatchedTable:
+def _joined(
+    join: Join, annotations: Table, predictions: Table, columns: Columns, alike: Sequence[str] = (), *, unanswered: bool
+) -> MatchedTable:
     answers, file = predictions.path, annotations.path
     if not columns.response and not _has_responses(predictions) and _has_responses(annotations):
         raise RecipeError(
@@ -144,7 +146,7 @@ def _joined(join: Join, annotations: Table, predictions: Table, columns: Columns
     called = f"{answers}: " if len(join.every) > 1 else ""
     return matched(
         annotations, predictions, join.id, predicted=predicted - {columns.target, columns.image_size},
-        unanswered=unanswered, note=lambda text: terminal.note(called + text),
+        alike=alike, unanswered=unanswered, note=lambda text: terminal.note(called + text),
         warn=lambda text: terminal.warn(called + text),
     )  # fmt: skip
 

@@ -17,9 +17,15 @@ from grounding_rewards.groups.blocks import LARGE, Ints, by_size, neighbours
 SIZE = 50.0
 """Side of the square about a point, in pixels, as in the paper."""
 
+_DIGITS = 9
+"""Decimals that count: those behind them come from coordinates that were brought into another space, and would make
+regions that merely touch overlap."""
+
 
 def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     """Return the region that each answer votes for: the box answered, else a square about the point.
+
+    Coordinates count to nine decimals, so that regions which touch before they are converted touch after it.
 
     Args:
         xy: (n, 2) the point answered, or the centre of the box; NaN where there is none.
@@ -35,8 +41,9 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     array([[ 75.,  55., 125., 105.],
            [  0.,   0.,  30.,  20.]])
     """
-    low = xy - size / 2
-    high = np.maximum(xy + size / 2, np.nextafter(low, np.inf))  # a small square far out may round to nothing
+    low, box = np.round(xy - size / 2, _DIGITS), np.round(box, _DIGITS)
+    # A small square far out may round to nothing.
+    high = np.maximum(np.round(xy + size / 2, _DIGITS), np.nextafter(low, np.inf))
     spread = (box[:, 0] < box[:, 2]) & (box[:, 1] < box[:, 3]) & ~np.isnan(xy[:, 0])
     return np.where(spread[:, None], box, np.concatenate((low, high), axis=1))
 
@@ -83,7 +90,7 @@ def votes_at(xy: Floats, regions: Floats, groups: Ints) -> tuple[Ints, Ints]:
     """
     here, most = np.zeros(len(regions), dtype=np.int64), np.zeros(len(regions), dtype=np.int64)
     for block in by_size(groups, voters(regions)):
-        boxes, points = regions[block], xy[block]
+        boxes, points = regions[block], np.round(xy[block], _DIGITS)
         if boxes.shape[1] < LARGE:
             here[block] = holds(boxes[:, None, :, :], points[:, :, None, :]).sum(axis=2)
             most[block] = depth_of(boxes)[:, None]

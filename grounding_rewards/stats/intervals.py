@@ -19,6 +19,7 @@ Z = 1.959964
 """Standard deviations on either side of a normal mean that hold 95 %."""
 
 _HELD = 1 << 22  # numbers in memory at once
+_EXACT = 1 << 12  # tosses that are counted by whole numbers
 
 
 def exact_mean(values: Floats | NDArray[np.int64]) -> float:
@@ -262,10 +263,10 @@ def mcnemar(only_before: int, only_after: int) -> float:
 
     Source: McNemar, Note on the sampling error of the difference between correlated proportions, 1947.
 
-    >>> mcnemar(0, 5), mcnemar(3, 3)
-    (0.0625, 1.0)
+    >>> mcnemar(0, 5), mcnemar(3, 3), mcnemar(2, 3)
+    (0.0625, 1.0, 1.0)
     """
-    if only_before == only_after:
+    if abs(only_before - only_after) <= 1:  # both tails are all there is
         return 1.0
     return min(1.0, 2 * sign_test(max(only_before, only_after), min(only_before, only_after)))
 
@@ -273,14 +274,22 @@ def mcnemar(only_before: int, only_after: int) -> float:
 def sign_test(wins: int, losses: int) -> float:
     """Return P(X >= wins) for X ~ Binomial(wins + losses, 1/2), the chance of a fair coin; 1.0 without any toss.
 
+    Up to 4,096 tosses it is the float next to the exact value.
+
     >>> sign_test(10, 0) * 1024, sign_test(3, 1)
     (1.0, 0.3125)
     """
     total = wins + losses
-    places = np.arange(1, losses + 1)  # P(X >= wins) = P(losses or fewer), by ratios of binomial coefficients
+    if total <= _EXACT:
+        term, tail = 1, 1  # P(X >= wins) = P(losses or fewer): C(total, 0) + C(total, 1) + ...
+        for place in range(1, losses + 1):
+            term = term * (total - place + 1) // place
+            tail += term
+        return tail / (1 << total)
+    places = np.arange(1, losses + 1)  # whole numbers of so many digits take minutes
     logs = np.concatenate([np.zeros(1), np.cumsum(np.log((total - places + 1) / places))])
     largest = logs.max()
-    return math.exp(largest + math.log(np.exp(logs - largest).sum()) - total * math.log(2))
+    return min(1.0, math.exp(largest + math.log(np.exp(logs - largest).sum()) - total * math.log(2)))
 
 
 def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

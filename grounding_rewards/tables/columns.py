@@ -22,7 +22,7 @@ GUESSED: dict[str, tuple[str, ...]] = {
         "target", "reward_model.ground_truth", "ground_truth", "answer", "solution", "bbox", "box", "gt_bbox",
         "bounding_box", "normalized_bbox", "polygon", "x1,y1,x2,y2",
     ),
-    "instruction": ("prompt", "messages", "problem", "instruction", "question", "query"),
+    "instruction": ("prompt", "messages", "problem", "instruction", "question", "query", "prompt_to_evaluate"),
     "image": (
         "images", "image", "image_path", "img_path", "img_filename", "file_name", "screenshot", "screenshot_path",
         "img",
@@ -42,6 +42,8 @@ _SEVERAL = {"image-size": 2, "target": 4}
 """Columns that hold one value of a role together: width and height, the corners of a box."""
 
 _ONE_ONLY = ("response", "target", "instruction", "image")
+_ALONE = ("prompt_to_evaluate",)
+"""UI-Vision's own name, which counts without another one alone: copies of it have one of the usual names, too."""
 _PACKED = ("reward_model.ground_truth",)
 """Fields that `convert` writes: the columns that they were made of may still stand beside them."""
 
@@ -131,7 +133,7 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
     fitting, notes = list[str](), list[str]()
     for name in GUESSED[role]:
         parts = name.split(",")
-        if not all(part in there for part in parts):
+        if not all(part in there for part in parts) or (name in _ALONE and fitting):
             continue
         unfit = next(
             (v for row in rows for part in parts if not _fits(role, v := value_at(row, part), len(parts))), None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from grounding_rewards.coords.image_header import ENOUGH, image_size
@@ -26,11 +27,17 @@ _SHORT = 1 << 12
 
 @dataclass(eq=False)
 class Sample:
-    """An annotation, its place for errors, and True once a prediction names it."""
+    """An annotation, its place for errors, the number of predictions that name it, and annotations that repeat it."""
 
     row: dict[str, Any]
     place: str
-    predicted: bool = False
+    predicted: int = 0
+    repeats: list[Sample] = field(default_factory=list)
+
+    @property
+    def every(self) -> tuple[Sample, ...]:
+        """Return the annotation and those that repeat it."""
+        return (self, *self.repeats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +52,7 @@ class JoinSurvey:
         names: names in joined rows of the columns of predictions; empty for one that annotations have.
         bytes: columns that hold bytes, such as images.
         texts: whether values of either table are texts, as in CSV.
+        usual: how many predictions most samples have.
     """
 
     samples: Mapping[Key, Sample]
@@ -54,6 +62,7 @@ class JoinSurvey:
     names: Mapping[str, str]
     bytes: frozenset[str]
     texts: bool
+    usual: int = 1
 
     def sample(self, key: Key | None) -> Sample | None:
         """Return the annotation of an id."""
@@ -61,31 +70,41 @@ class JoinSurvey:
 
 
 def survey(
-    annotations: Table, predictions: Table, ids: IdColumns, predicted: Collection[str], note: Note
+    annotations: Table,
+    predictions: Table,
+    ids: IdColumns,
+    predicted: Collection[str],
+    note: Note,
+    alike: Sequence[str] = (),
 ) -> JoinSurvey:
     """Read annotations into memory, and predictions once; the arguments are those of ``matched``."""
     texts = any(next(iter(table.batches(size=1, whole=False))).texts for table in (annotations, predictions))
     images = _columns_of_bytes(annotations) | _columns_of_bytes(predictions)
-    samples = _samples(annotations, ids.annotations, images, note, texts=texts)
-    ours = dict.fromkeys(name for sample in samples.values() for name in sample.row)
+    samples = _samples(annotations, ids.annotations, images, note, alike, texts=texts)
+    every = [each for sample in samples.values() for each in sample.every]
+    ours = dict.fromkeys(name for sample in every for name in sample.row)
     compared = [name for name in ours if name not in {*predicted, *ids.predictions, *images}]
     theirs, differing, count, strays = _compared(predictions, ids.predictions, compared, samples, texts=texts)
     if len(strays) == count:
         raise _no_match(annotations, predictions, ids, samples, strays)
     gone = {name for name in ours if name in predicted and (name in theirs or name == "response")}
-    for sample in samples.values():
+    for sample in every:
         for name in gone:
             sample.row.pop(name, None)
     names = _names([name for name in ours if name not in gone], theirs, ids, differing)
     _report(annotations, predictions, sorted(gone - theirs.keys()), {name: names[name] for name in differing}, note)
     columns = dict.fromkeys([*(name for name in ours if name not in gone), *filter(None, names.values())])
-    return JoinSurvey(samples, count, strays, tuple(columns), names, frozenset(images), texts)
+    numbers = Counter(each.predicted for each in samples.values() if each.predicted and not each.repeats)
+    usual = numbers.most_common(1)[0][0] if numbers else 1
+    return JoinSurvey(samples, count, strays, tuple(columns), names, frozenset(images), texts, usual)
 
 
 def _samples(
-    table: Table, ids: Sequence[str], images: Collection[str], note: Note, *, texts: bool
+    table: Table, ids: Sequence[str], images: Collection[str], note: Note, alike: Sequence[str], *, texts: bool
 ) -> dict[Key, Sample]:
     """Return annotations by their ids, with the first bytes of their images alone.
+
+    Of one id, those that are equal in all columns of ``alike`` are all kept; without any, equal ones are one.
 
     Raises:
         TableError: one has no id, or that of another one, which differs.
@@ -100,14 +119,20 @@ def _samples(
             if len(key) > 1:
                 row.setdefault(MADE, json.dumps(key, ensure_ascii=False))
             first = samples.setdefault(key, sample := Sample(row, place))
-            if first is not sample and _differ(first.row, row):
+            if first is sample:
+                continue
+            if alike and not any(_differ(first.row.get(each), row.get(each)) for each in alike):
+                first.repeats.append(sample)
+            elif _differ(first.row, row):
                 raise TableError(
                     f"{table.path}, {place}: {name}: {shown(key)} is in {first.place}, too, and the rows differ; "
                     "expected one row a sample: remove one, or tell them apart by several columns: --id COLUMN,COLUMN"
                 )
-            twice += first is not sample
+            twice += 1
     if twice:
-        note(f"{table.path}: {twice} of {len(samples) + twice} rows repeat another one in every column, and count once")
+        end = "count as often" if alike else "count once"
+        columns = ", ".join(alike) if alike else "every column"
+        note(f"{table.path}: {twice} of {len(samples) + twice} rows repeat another one in {columns}, and {end}")
     return samples
 
 
@@ -131,9 +156,11 @@ def _compared(
                 strays.append(key)
                 continue
             sample = samples[key]
-            sample.predicted = True
+            sample.predicted += 1
             for name in columns:
-                if name in row and name not in differing and _differ(sample.row.get(name), row[name], texts=texts):
+                if name not in row or name in differing:
+                    continue
+                if all(_differ(each.row.get(name), row[name], texts=texts) for each in sample.every):
                     differing.add(name)
     return theirs, differing, count, strays
 

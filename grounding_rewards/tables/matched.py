@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -110,21 +111,34 @@ class MatchedTable:
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
         """Yield the rows in order; see ``Table``."""
-        start, names = 0, self._survey.names
+        start, names, turns = 0, self._survey.names, Counter[int]()
         wanted = None if columns is None or whole else [*self.ids.predictions, *_sources(names, columns)]
         for batch in self.predictions.batches(wanted, whole=False, size=size):
             keys = keys_of(self.predictions, batch, self.ids.predictions, texts=self._survey.texts)
-            known = [(row, sample) for row, key in enumerate(keys) if (sample := self._survey.sample(key)) is not None]
+            known = [
+                (row, annotation)
+                for row, key in enumerate(keys)
+                if (sample := self._survey.sample(key)) is not None
+                for annotation in self._answered(sample, turns)
+            ]
             if known:
                 rows = [{**sample.row, **_renamed(batch.rows[row], names)} for row, sample in known]
                 predictions = (self.predictions.path, batch, [row for row, _ in known])
                 yield self._batch(start, rows, [sample for _, sample in known], predictions, batch.done, whole)
                 start += len(rows)
-        left = (sample for sample in self._survey.samples.values() if self.unanswered and not sample.predicted)
+        samples = self._survey.samples.values()
+        left = (each for sample in samples if self.unanswered and not sample.predicted for each in sample.every)
         nothing = dict.fromkeys(name for name in names.values() if name)
-        while samples := list(islice(left, size or BATCH_ROWS)):
-            yield self._batch(start, [{**sample.row, **nothing} for sample in samples], samples, None, 1.0, whole)
-            start += len(samples)
+        while some := list(islice(left, size or BATCH_ROWS)):
+            yield self._batch(start, [{**sample.row, **nothing} for sample in some], some, None, 1.0, whole)
+            start += len(some)
+
+    def _answered(self, sample: Sample, turns: Counter[int]) -> Sequence[Sample]:
+        """Return the annotations that the next prediction of a sample answers: all, or the one whose turn it is."""
+        if not sample.repeats or sample.predicted != len(sample.every) * self._survey.usual:
+            return sample.every
+        turns[id(sample)] += 1  # as many as if the annotations were asked one by one
+        return (sample.every[(turns[id(sample)] - 1) % len(sample.every)],)
 
     def _batch(
         self, start: int, rows: list[dict[str, Any]], samples: Sequence[Sample],
@@ -143,6 +157,7 @@ def matched(
     id: str | None = None,
     *,
     predicted: Collection[str] = PREDICTED,
+    alike: Sequence[str] = (),
     unanswered: bool = True,
     note: Note = lambda text: None,
     warn: Note = lambda text: None,
@@ -163,6 +178,9 @@ def matched(
         id: the column that names the sample; several with commas; ``A=B`` where predictions call A B. Without it
             ``sample_id``, else ``id``, else an image and an instruction.
         predicted: names of columns that say something of a prediction.
+        alike: columns by which annotations of one id are known as repeats, all of which count: each has a row for each
+            prediction of their id, or for its share of them where these are as many as for so many samples. Without
+            any, annotations that are equal in every column count once.
         unanswered: whether annotations without a prediction are rows.
         note: takes remarks on what became of columns.
         warn: takes the counts of rows that have no other half.
@@ -182,7 +200,7 @@ def matched(
     [{'id': 'a', 'target': [1, 2, 3, 4], 'response': '(1, 2)'}]
     """
     ids = id_columns(id, annotations, predictions, note)
-    result = survey(annotations, predictions, ids, frozenset(predicted) - {*ids.annotations}, note)
+    result = survey(annotations, predictions, ids, frozenset(predicted) - {*ids.annotations}, note, alike)
     missing = [key for key, sample in result.samples.items() if not sample.predicted]
     if missing:
         end = "they count as wrong" if unanswered else "they are left out"

@@ -18,7 +18,12 @@ from grounding_rewards.tables.json_lines import finite
 
 SOURCE_COLUMNS = ("source", "data_source")
 IMAGE_COLUMNS = ("image_path", "image", "images")
-INSTRUCTION_COLUMNS = ("instruction", "prompts", "prompt")  # not verl's raw_prompt, which not all of its trainers give
+INSTRUCTION_COLUMNS = (
+    "instruction",
+    "prompts",
+    "prompt",
+    "prompt_to_evaluate",
+)  # not verl's raw_prompt, which not all of its trainers give
 """Columns of the parts of a sample's content; the first that has a value counts."""
 
 _EXACT = 2**53

@@ -123,6 +123,74 @@ def test_pixels_are_those_that_the_model_answers_in(tmp_path: Path) -> None:
     assert scores.predictions.xy.tolist() == [[230.0, 160.0]]
 
 
+def test_each_sample_has_its_own_sizes(tmp_path: Path) -> None:
+    recipe = gr.recipe("gelato")
+    box = [0.1, 0.05, 0.15, 0.2]
+    first = rows("(100, 100)", "(120, 100)", "(120, 100)", target=box, image_size=[1000, 1000])
+    second = rows("(100, 100)", "(149, 100)", sample="b", target=box, image_size=[500, 250])
+    scores, _ = merged(tmp_path / "in.jsonl", *first, *second, recipe=recipe)
+    assert scores.predictions.xy.tolist() == [pytest.approx([0.11, 0.1]), pytest.approx([0.1245, 0.1])]
+
+
+def test_squares_that_touch_stay_apart_in_whatever_space_the_recipe_judges(tmp_path: Path) -> None:
+    texts = ["(599, 302)", "(684, 361)", "(570, 347)", "(588, 426)", "(600, 340)", "(605, 352)"]
+    sizes = {"image_size": [1920, 1080], "model_image_size": [1904, 1064]}
+    some = rows(*texts, target={"bbox": [654, 422, 721, 452]}, **sizes)
+    recipe = gr.recipe("click", response_space="model_pixel")
+    scores, _ = merged(tmp_path / "in.jsonl", *some, recipe=recipe)
+    x, y = scores.predictions.xy[0] * [1904 / 1920, 1064 / 1080]
+    region = consensus_region([[599, 302], [684, 361], [570, 347], [588, 426], [600, 340], [605, 352]])
+    assert region is not None
+    assert (region.area, region.votes) == (670.0, 3)
+    assert (x, y) == (pytest.approx(587.127, abs=1e-3), pytest.approx(342.791, abs=1e-3))
+
+
+def test_a_box_is_no_answer_of_a_consensus_of_points(tmp_path: Path) -> None:
+    scores, _ = merged(tmp_path / "in.jsonl", *rows("[100, 80, 110, 90]", "[104, 80, 114, 90]"))
+    assert (scores.predictions.xy.tolist(), np.isnan(scores.predictions.box).all()) == ([[107.0, 85.0]], True)
+
+
+@pytest.mark.parametrize("numbers", [{"rollout": [0, 1, 0]}, {"rollout": [3, 3, 1], "round": [2, 2, 2]}])
+def test_a_rollout_that_is_there_twice_is_an_error(tmp_path: Path, numbers: dict[str, list[int]]) -> None:
+    some = rows("(1, 2)", "(3, 4)", "(5, 6)")
+    for name, column in numbers.items():
+        for row, number in zip(some, column, strict=True):
+            row[name] = number
+    first, last = (0, 2) if "round" not in numbers else (0, 1)
+    number = numbers["rollout"][0]
+    with pytest.raises(TableError) as caught:
+        merged(tmp_path / "in.jsonl", *some)
+    assert str(caught.value) == (
+        f"{tmp_path / 'in.jsonl'}, row {last} (line {last + 1}): rollout {number} of sample 'a' is in row {first} "
+        f"(line {first + 1}) already, and would vote twice; expected rollouts with numbers of their own in a column "
+        "rollout, or no such column"
+    )
+    some = [{**row, "round": place} for place, row in enumerate(some)]
+    assert len(merged(tmp_path / "in.jsonl", *some)[0].acc) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"target": {"bbox": [90, 70, 130, 111]}}, "targets"),
+        ({"image_size": [640, 481]}, "image sizes"),
+        ({"model_image_size": [320, 241]}, "model image sizes"),
+    ],
+)
+def test_rollouts_of_a_sample_that_differ_are_a_warning(tmp_path: Path, change: dict[str, Any], what: str) -> None:
+    sizes = {"image_size": [640, 480], "model_image_size": [320, 240]}
+    some = [*rows("(100, 80)", "(110, 90)", **sizes), *rows("(1, 2)", "(3, 4)", sample="b", **sizes)]
+    warned: list[str] = []
+    merged(tmp_path / "in.jsonl", *some, on_warning=warned.append)
+    assert warned == []
+    some[3] = {**some[3], **change}
+    merged(tmp_path / "in.jsonl", *some, on_warning=warned.append)
+    assert warned == [
+        f"--consensus: 1 of 2 samples have rollouts with different {what}, such as 'b': expected rollouts of one "
+        "sample under one name; the answer is judged as that of the first rollout that agrees"
+    ]
+
+
 def test_an_action_is_that_of_the_first_that_agrees(tmp_path: Path) -> None:
     recipe = gr.recipe("action", response_space="pixel")
     texts = ["click(start_box='(400,20)')", "left_double(start_box='(100,80)')", "click(start_box='(104,80)')"]

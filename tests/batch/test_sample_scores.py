@@ -108,7 +108,10 @@ def test_bad_targets_count_no_rollout(tmp_path: Path) -> None:
 
 TARGETS = [
     BOX, {"bbox": [10, 10, 30, 21]}, {"refusal": True}, {"regions": [BOX, {"bbox": [10, 10, 30, 15]}]},
-    {**BOX, "action": "double_click"}, {"circle": [20, 15, 5]},
+    {**BOX, "action": "double_click"}, {"circle": [20, 15, 5]}, {"polygon": [10, 10, 30, 10, 20, 15, 30, 20, 10, 20]},
+    {"polygon": [10, 10, 30, 10, 25, 15, 30, 20, 10, 20]}, {"bbox": [15, 10, 25, 20]},
+    {"regions": [BOX, {"bbox": [10, 10, 30, 16]}]}, {"refusal": True, "action": "double_click"},
+    {"action": "double_click"},
 ]  # fmt: skip
 
 
@@ -122,6 +125,16 @@ def test_different_targets_have_different_numbers(tmp_path: Path) -> None:
     assert len(np.unique(read, axis=0)) == len(TARGETS)
 
 
+def test_one_place_has_the_same_numbers_however_its_corners_are_written(tmp_path: Path) -> None:
+    ring = [(10, 10), (30, 10), (20, 15), (30, 20), (10, 20)]
+    rings = [ring, ring[2:] + ring[:2], ring[::-1]]
+    polygons = [{"polygon": [number for corner in each for number in corner]} for each in rings]
+    first, *others = numbers(tmp_path / "in.jsonl", *polygons).tolist()
+    assert [pytest.approx(first)] * 2 == others
+    box, polygon = numbers(tmp_path / "in.jsonl", BOX, {"polygon": [10, 10, 30, 10, 30, 20, 10, 20]}).tolist()
+    assert box == pytest.approx(polygon)
+
+
 def test_one_target_in_two_spaces_and_two_models_has_the_same_numbers(tmp_path: Path) -> None:
     sized = {"image_size": [100, 50]}
     unit = {"bbox": [0.1, 0.2, 0.3, 0.4], "space": "unit", "id": "other", "extra": 1}
@@ -130,6 +143,6 @@ def test_one_target_in_two_spaces_and_two_models_has_the_same_numbers(tmp_path: 
     recipe = gr.recipe("gta1", response_space="model_pixel", target_space="pixel")
     models = [
         by_sample(write_rows(tmp_path / "in.jsonl", row(**sized, model_image_size=size)), recipe).targets.tolist()
-        for size in ([100, 50], [400, 200])
+        for size in ([100, 50], [400, 150])
     ]
     assert models[0] == [pytest.approx(models[1][0])]

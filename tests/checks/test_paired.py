@@ -58,6 +58,12 @@ def test_mean_of_several_rollouts_is_a_sample_s_score_and_there_is_no_test():
     ]  # fmt: skip
 
 
+def test_several_rollouts_in_either_file_leave_no_test():
+    for first, second in (((3, 4), (1, 1)), ((1, 1), (3, 4))):
+        pairs = compare(scores([first[0], 0], n=[first[1], 1]), scores([second[0], 0], n=[second[1], 1])).pairs
+        assert (pairs.only_first, pairs.only_second, pairs.p_value) == (None, None, None)
+
+
 def test_samples_without_a_valid_rollout_are_in_no_pair():
     result = compare(scores([1, 0, 1], n=[1, 0, 1]), scores([0, 1, 0], n=[1, 1, 0]))
     assert (result.pairs.n, result.not_valid, result.pairs.only_first) == (1, 2, 1)
@@ -89,6 +95,14 @@ def test_targets_that_differ_are_a_warning_with_an_example():
     ]
     other[2, 0] = 0  # a refusal in one file alone
     assert compare(scores([1, 1, 1], targets=targets), scores([1, 1, 1], targets=other)).differing == ("s1", "s2")
+
+
+@pytest.mark.parametrize(("moved", "differs"), [(1e-9, False), (1e-4, True), (np.nan, False)])
+def test_targets_differ_by_more_than_rounding_where_both_are_known(moved, differs):
+    targets = np.array([[0.25, 0.5]])
+    first, second = scores([1], targets=targets), scores([1], targets=targets + np.array([[0, moved]]))
+    for pair in ((first, second), (second, first)):
+        assert compare(*pair).differing == (("s0",) if differs else ())
 
 
 def test_nothing_in_common_is_an_error():

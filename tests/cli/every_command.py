@@ -9,6 +9,7 @@ import typer
 from grounding_rewards.cli.application import build
 from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
+from tests.engines import seeded
 
 COMMANDS = {
     "score": "rows.jsonl --recipe gelato --out out.jsonl",
@@ -17,7 +18,7 @@ COMMANDS = {
     "convert": "data.jsonl out.jsonl --for verl --target-space pixel",
     "recipes": "gelato",
     "plugins": "--all",
-    "rollout": "data.jsonl --engine tests.engines.seeded:Scripted --model m --out out",
+    "rollout": f"data.jsonl --engine {Path(seeded.__file__)}:Scripted --model m --out out",
     "where": "easyr1",
     "pool allocate": "rollouts.jsonl --method dars --out out.jsonl",
     "pool curriculum": f"rollouts.jsonl --stages {EXAMPLE} --out out",

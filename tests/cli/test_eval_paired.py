@@ -199,11 +199,3 @@ def test_a_stream_is_read_once(run, files, monkeypatch):
     assert run.error("eval", "-", "/dev/stdin", *CLICK, "--paired") == text
     twice = "--predictions", files[0], "--predictions", files[1]
     assert run.error("eval", "-", *twice, *CLICK, "--paired") == text
-
-
-@pytest.mark.parametrize("option", ["--paired", "--consensus"])
-def test_a_benchmark_is_one_evaluation(run, tmp_path, option):
-    file = tmp_path / "rows.jsonl"
-    file.write_text("{}\n")
-    text = run.error("eval", file, "--benchmark", "screenspot-pro", option)
-    assert text == f"{option}: got it with --benchmark, which makes one evaluation of all files; leave one out"

@@ -46,6 +46,20 @@ def test_boxes_stay_themselves_by_hand():
     assert scores([[0, 0, 100, 40], [10, 10, 60, 30]]).tolist() == [0.625, 1.0]
 
 
+@pytest.mark.parametrize(("width", "apart"), [(400, 125), (800, 62.5), (1280, 39.0625), (200, 250)])
+def test_regions_that_touch_before_a_conversion_touch_after_it(width, apart):
+    left = np.arange(0.0, 1000 - apart)
+    x = np.stack((left, left + apart), axis=1).ravel() * (width / 1000)  # squares of 50 pixels
+    regions = voting_regions(np.stack((x, np.zeros(len(x))), axis=1), np.full((len(x), 4), np.nan), 50.0)
+    pairs = np.repeat(np.arange(len(left)), 2)
+    assert (consensus_scores(regions, pairs) == 1.0).all()
+    here, most = votes_at(np.stack((x, np.zeros(len(x))), axis=1), regions, pairs)
+    assert (here == 1).all()
+    assert (most == 1).all()
+    edges = votes_at(np.stack((x - 25, np.zeros(len(x))), axis=1), regions, pairs)[0]
+    assert (edges == 1).all()  # left edges are in, and the right edge of the other one is out
+
+
 def test_one_after_the_other_by_hand():
     # Three squares in a row, 20 apart: neighbours share 30 x 50 = 1500, the outer two 10 x 50 = 500, where v is 3.
     # The middle one: (2500 + 1500 + 1500) / 7500; the outer ones: (2500 + 1500 + 500) / 7500 = 0.6.

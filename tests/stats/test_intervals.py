@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.stats.intervals import beta_binomial, mcnemar, pass_at_k, wilson, wilson_of_samples
+from grounding_rewards.stats.intervals import beta_binomial, mcnemar, pass_at_k, sign_test, wilson, wilson_of_samples
 
 COUNTS = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -145,6 +145,18 @@ def test_mcnemar_is_twice_the_binomial_tail(one, other):
     total, fewer = one + other, min(one, other)
     tail = sum(math.comb(total, i) for i in range(fewer + 1)) / 2**total
     assert mcnemar(one, other) == mcnemar(other, one) == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
+
+
+def test_mcnemar_of_counts_that_are_next_to_each_other_is_1():
+    assert [mcnemar(each, each + 1) for each in (0, 2, 7, 40, 3000)] == [1.0] * 5
+    assert mcnemar(2, 4) == 0.6875
+
+
+def test_sign_test_is_exact_up_to_thousands_and_continues_by_logarithms():
+    assert sign_test(40, 60) == sum(math.comb(100, each) for each in range(61)) / 2**100
+    exact, by_logs = sign_test(2100, 1996), sign_test(2100, 1997)
+    assert exact < by_logs < 1.06 * exact
+    assert sign_test(0, 5000) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_mcnemar_of_many_samples():

@@ -104,6 +104,37 @@ def test_places_name_both_files_and_rows(join, tmp_path):
     assert last.place(0) == "row 1 (line 2), without a prediction"
 
 
+ALIKE = [{"sample_id": name, "box": [1, 2, 3, 4], "index": n} for n, name in enumerate("abab")]
+
+
+@pytest.mark.parametrize(
+    ("names", "joined"),
+    [
+        ("ba", [(1, 0), (3, 0), (0, 1), (2, 1)]),  # one each answers both of its rows
+        ("baba", [(1, 0), (0, 1), (3, 2), (2, 3)]),
+        ("bbaacc", [(1, 0), (3, 0), (1, 1), (3, 1), (0, 2), (2, 2), (0, 3), (2, 3), (4, 4), (4, 5)]),
+        ("babca", [(1, 0), (0, 1), (3, 2), (4, 3), (2, 4)]),  # as many as rows: c has one
+        ("bbc", [(1, 0), (3, 1), (4, 2), (0, None), (2, None)]),
+        ("bbbc", [(1, 0), (3, 0), (1, 1), (3, 1), (1, 2), (3, 2), (4, 3), (0, None), (2, None)]),
+    ],
+)
+def test_annotations_that_repeat_others_are_rows_of_their_own(join, names, joined):
+    samples = [*ALIKE, *([{"sample_id": "c", "box": [1, 2, 3, 4], "index": 4}] if "c" in names else [])]
+    answers = [{"sample_id": name, "response": str(place)} for place, name in enumerate(names)]
+    table = join(samples, answers, alike=("sample_id", "box"))
+    for size in (1, 100):
+        rows = [(row["index"], row["response"] and int(row["response"])) for row in rows_of(table, size=size)]
+        assert rows == joined
+    notes, _ = messages(join, samples, answers, alike=("sample_id", "box"))
+    assert notes[0].endswith(f"2 of {len(samples)} rows repeat another one in sample_id, box, and count as often")
+
+
+def test_annotations_of_one_id_that_are_not_alike_are_an_error(join):
+    rows = [ALIKE[0], {**ALIKE[2], "box": [1, 2, 3, 5]}]
+    with pytest.raises(TableError, match=r"'a' is in row 0 \(line 1\), too, and the rows differ"):
+        join(rows, [{"sample_id": "a", "response": ""}], alike=("sample_id", "box"))
+
+
 class TestIds:
     def test_of_several_columns(self, join):
         samples = [

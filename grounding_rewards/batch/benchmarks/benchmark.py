@@ -77,6 +77,11 @@ class Benchmark:
     repeated: int | None = 0
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the groups."""
+        return tuple(map(name_of, self.groups))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Return the columns that groups, and what tells samples apart, may be read of."""
         names = [column for group in self.groups for each in group for column in self.fields.get(each, (each,))]

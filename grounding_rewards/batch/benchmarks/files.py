@@ -65,7 +65,8 @@ def open_benchmark(
         Their rows, file by file, with the fields that names of files say as columns.
 
     Raises:
-        TableError: a file cannot be read, or a folder holds several splits and none of them is the benchmark's.
+        TableError: a file cannot be read, a folder holds several splits and none of them is the benchmark's, or a name
+            says two things.
     """
     tables = [table for path in paths for table in _tables(benchmark, path, split, note)]
     if len(tables) == 1:
@@ -93,8 +94,24 @@ def _is_own(benchmark: Benchmark, split: str) -> bool:
 
 
 def _labels(benchmark: Benchmark, stem: str) -> dict[str, str]:
-    match = re.search(benchmark.named, stem, re.IGNORECASE) if benchmark.named else None
-    return {name: value.lower() for name, value in match.groupdict().items()} if match else {}
+    """Return the fields that a file's name says: where it holds that of one of the benchmark's files, this one's.
+
+    Raises:
+        TableError: it says two things.
+    """
+    if not benchmark.named:
+        return {}
+    own = re.search(f"(?<![a-z])(?:{benchmark.files})(?![a-z])", stem, re.IGNORECASE)
+    matches = re.finditer(benchmark.named, own.group() if own else stem, re.IGNORECASE)
+    labels = [{name: value.lower() for name, value in match.groupdict().items()} for match in matches]
+    for each in labels:
+        if each != labels[0]:
+            words, name = [" and ".join(label[key] for label in (labels[0], each)) for key in each], " and ".join(each)
+            raise TableError(
+                f"{stem}: its name says {', '.join(words)}; expected one {name}, as in names of {benchmark.title}: "
+                "rename the file"
+            )
+    return labels[0] if labels else {}
 
 
 def read_categories(path: Path) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from grounding_rewards.batch import layouts
 from grounding_rewards.batch.benchmarks.benchmark import ALL_ROWS, Benchmark, Total, mean_of
 from grounding_rewards.errors import RecipeError, near
 
-_PLATFORM = r"(?:^|[^a-z])(?P<platform>mobile|desktop|web)(?:[^a-z]|$)"
+_PLATFORM = r"(?<![a-z])(?P<platform>mobile|desktop|web)(?![a-z])"
 _CELLS = "platform x type"
 _SOURCES = {
     "ios": "mobile", "android": "mobile", "macos": "desktop", "windows": "desktop", "tool": "web", "gitlab": "web",
@@ -85,7 +85,7 @@ UI_VISION = Benchmark(
     ),
     (("kind",),),
     files=r"element_grounding_(basic|functional|spatial)",
-    named=r"(?:^|[^a-z])(?P<kind>basic|functional|spatial)(?:[^a-z]|$)",
+    named=r"(?<![a-z])(?P<kind>basic|functional|spatial)(?![a-z])",
     key=("kind", "image_path", "prompt_to_evaluate", "bbox"),
     repeated=None,
 )

@@ -6,11 +6,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.batch.benchmarks import Benchmark, Total
+from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total
 from grounding_rewards.batch.benchmarks.benchmark import mean_of
 from grounding_rewards.batch.benchmarks.evaluation import BenchmarkResult, evaluate_benchmark
 from grounding_rewards.batch.benchmarks.files import open_benchmark
@@ -39,11 +40,16 @@ def row(kind: str, place: int, *, right: bool) -> dict[str, object]:
     return {**box, "id": f"{kind}{place}", "image_size": [1000, 1000], "response": answer}
 
 
-def evaluated(files: dict[str, list[dict[str, object]]], benchmark: Benchmark = OWN) -> BenchmarkResult:
+CLICK = gr.recipe("click", response_space="pixel")
+
+
+def evaluated(
+    files: dict[str, list[dict[str, object]]], benchmark: Benchmark = OWN, recipe: gr.Recipe = CLICK, **options: str
+) -> BenchmarkResult:
     with tempfile.TemporaryDirectory() as folder:
         paths = [write_rows(Path(folder, f"{name}.jsonl"), *rows) for name, rows in files.items()]
         table = open_benchmark(benchmark, paths)
-        scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns(), layouts=benchmark.layouts)
+        scorer = TableScorer(recipe, Columns(), layouts=benchmark.layouts, **options)
         return evaluate_benchmark(benchmark, table, scorer.of(table))
 
 
@@ -68,6 +74,46 @@ def test_a_cell_of_another_number_of_rows_leaves_no_figure():
     mean, places, _ = evaluated({"rows": [row(kind, n, right=True) for n, kind in enumerate(HITS)]}).figures
     assert (mean.accuracy, mean.share, mean.missing) == (None, None, "no row says its kind")
     assert places.accuracy == 1.0
+
+
+@pytest.mark.parametrize(("answer", "right"), [("(-0.5, -0.5)", 1), ("(0, 0)", 0), ("(0, -1)", 0), ("(-1, 5)", 0)])
+def test_both_coordinates_below_zero_are_a_refusal_by_click(answer, right):
+    rows = {"b": [{**row("b", 0, right=True), "response": answer}]}
+    assert evaluated(rows).evaluation.correct == right
+    assert evaluated(rows, recipe=replace(CLICK, name="mine")).evaluation.correct == 0
+
+
+def test_a_bad_target_stays_one_whatever_is_answered():
+    bad = {**row("a", 0, right=True), "box_coordinates": [5000, 20, 9, 9], "response": "(-1, -1)"}
+    counts = evaluated({"a": [bad, row("a", 1, right=True)]}, bad_target="abstain").evaluation
+    assert (counts.not_valid, counts.reasons) == (1, {"OK": 1, "BAD_TARGET": 1})
+
+
+def test_refusals_are_no_rows_of_a_total_without_them():
+    rows = [row(kind, place, right=True) for place, kind in enumerate("accb")]
+    rows[1] = rows[0]
+    _, places, everything = evaluated({"rows": [*rows, row("b", 7, right=True)]}).figures
+    assert places.missing == "1 of 3 rows are missing, and others come more than once"
+    assert everything.missing == "5 rows, which are not the benchmark's 4, each as often"
+
+
+def test_names_tell_samples_apart_before_the_key_and_rows_without_either_are_samples_each():
+    named = [{**row("a", 0, right=True), "sample_id": name} for name in "wxyz"]
+    assert [each.missing for each in evaluated({"rows": named}).figures[2:]] == [""]
+    alike = [{**row("a", place, right=True), "sample_id": "w"} for place in range(4)]
+    text = "3 of 4 rows are missing, and others come more than once"
+    assert [each.missing for each in evaluated({"rows": alike}).figures[2:]] == [text]
+    unnamed = [{**row("a", 0, right=True), "id": None, "image_path": "a.png"} for _ in range(4)]
+    for key in (("id",), ("image_path", "id")):
+        assert [each.missing for each in evaluated({"rows": unnamed}, replace(OWN, key=key)).figures[2:]] == [""]
+    twice = evaluated({"rows": unnamed * 2}).figures[2]
+    assert (twice.accuracy, twice.n) == (1.0, 8)
+
+
+def test_the_first_column_that_says_something_is_a_field_s_value():
+    label = BENCHMARKS["screenspot"].label
+    assert label({"data_type": None, "ui_type": "icon", "platform": "web"}, ("platform", "type")) == "web / icon"
+    assert label({"data_type": "text", "ui_type": "icon"}, ("type",)) == "text"
 
 
 @settings(deadline=None, max_examples=40)

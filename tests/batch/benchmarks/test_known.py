@@ -9,7 +9,7 @@ import pytest
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
 from grounding_rewards.batch.benchmarks.benchmark import name_of
 from grounding_rewards.batch.benchmarks.files import _labels
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, TableError
 
 EVERY = pytest.mark.parametrize("known", BENCHMARKS.values(), ids=BENCHMARKS)
 
@@ -53,6 +53,25 @@ def test_names_of_files(name, stem, labels):
 def test_names_of_answers_say_what_those_of_annotations_do():
     assert _labels(BENCHMARKS["screenspot"], "GTA1-Desktop-answers") == {"platform": "desktop"}
     assert _labels(BENCHMARKS["screenspot"], "webvoyager") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "stem", "platform"),
+    [
+        ("screenspot", "ui-tars-desktop_screenspot_mobile", "mobile"),
+        ("screenspot-v2", "web-agent-screenspot_desktop_v2-run-mobile", "desktop"),
+        ("screenspot", "web_screenspot_webvoyager", "web"),
+        ("screenspot", "mobile-mobile-7b", "mobile"),
+    ],
+)
+def test_a_model_s_name_says_no_platform_beside_that_of_the_benchmark_s_file(name, stem, platform):
+    assert _labels(BENCHMARKS[name], stem) == {"platform": platform}
+
+
+def test_a_name_of_two_platforms_is_an_error():
+    text = "ui-tars-desktop_mobile: its name says desktop and mobile; expected one platform, as in names of "
+    with pytest.raises(TableError, match=f"^{text}ScreenSpot-v2: rename the file$"):
+        _labels(BENCHMARKS["screenspot-v2"], "ui-tars-desktop_mobile")
 
 
 def test_a_name_that_is_none():
