@@ -67,6 +67,10 @@ def test_score_gives_each_published_verdict(run, name, tmp_path):
 def test_models_in_different_spaces_are_compared_as_published(run, first, second, alone):
     words = "--paired", "--response-space", f"{space(first)},{space(second)}", "--json"
     pairs = json.loads(run("eval", FOLDER / first, FOLDER / second, *words).out)["paired"]
+    benchmark = first.partition("-g")[0] + "-g" if first.startswith("osworld") else "screenspot-pro"
+    by_name = json.loads(run("eval", FOLDER / first, FOLDER / second, *words, "--benchmark", benchmark).out)
+    assert by_name["paired"] == pairs
+    assert [each["correct"] for each in by_name["files"]] == [CORRECT[first][0], CORRECT[second][0]]
     verdicts = [
         {row["sample_id"]: row["published_correct"] for row in read_rows(FOLDER / name)} for name in (first, second)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +87,17 @@ class Benchmark:
         """Return the columns that groups, and what tells samples apart, may be read of."""
         names = [column for group in self.groups for each in group for column in self.fields.get(each, (each,))]
         return tuple(dict.fromkeys([*names, *(column for column, _ in self.derived.values()), "sample_id", *self.key]))
+
+    def sample(self, row: Row) -> str | None:
+        """Return what tells the sample of a row from others: its ``sample_id``, else its ``key``; None without.
+
+        >>> from grounding_rewards.batch.benchmarks import BENCHMARKS
+        >>> BENCHMARKS["osworld-g"].sample({"id": "ID-0"}), BENCHMARKS["osworld-g"].sample({})
+        ('["ID-0"]', None)
+        """
+        named = row.get("sample_id")
+        key = [row.get(name) for name in self.key] if named is None else [named]
+        return None if None in key else json.dumps(key, default=str, ensure_ascii=False)
 
     def label(self, row: Row, group: tuple[str, ...]) -> Any:
         """Return the label of a row in a group; None where a field of it is not known.

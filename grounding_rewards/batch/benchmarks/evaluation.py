@@ -12,7 +12,6 @@ from grounding_rewards.batch.benchmarks.benchmark import Benchmark, name_of
 from grounding_rewards.batch.benchmarks.figures import Figure, SampleCounts, figure
 from grounding_rewards.batch.layouts import Row
 from grounding_rewards.batch.problems import Problems
-from grounding_rewards.batch.sample_names import names_of
 from grounding_rewards.batch.sample_scores import SampleTable
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -96,8 +95,7 @@ def evaluate_benchmark(
         parts.append(evaluate(scores, refusals=refusals, by=fields))
         samples.add(batch.rows, scores, refusals)
         if pairs is not None:
-            names = names_of(quiet, table, batch, batch.column(scorer.columns.id))
-            pairs.add(batch, replace(scored, scores=scores), names)
+            pairs.add(batch, replace(scored, scores=scores), _names(benchmark, table, batch))
         advance(batch.done)
     evaluation = merge(parts)
     if categories is not None and {*evaluation.by["category"]} == {NONE}:
@@ -108,6 +106,17 @@ def evaluate_benchmark(
     evaluation = replace(evaluation, by=known)
     figures = tuple(figure(total, evaluation, samples) for total in benchmark.totals)
     return BenchmarkResult(evaluation, figures, tuple(refused), problems)
+
+
+def _names(benchmark: Benchmark, table: Table, batch: Batch) -> list[str]:
+    """Return the names of the samples of rows, by which those of two models are paired."""
+    names = [benchmark.sample(row) for row in batch.rows]
+    for place in (row for row, name in enumerate(names) if name is None):
+        raise TableError(
+            f"{table.path}, {batch.place(place)}: has no sample_id, nor all of {', '.join(benchmark.key)}; one of them "
+            "has to say which rows of the two models are the same"
+        )
+    return [name for name in names if name is not None]
 
 
 def _labels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,12 +69,10 @@ class SampleCounts:
         """Add scored rows; ``refusals`` says which of them are to be refused."""
         valid, correct = scores.valid > 0, scores.acc * scores.valid > 0
         for row, refusal, right, counts in zip(rows, refusals, correct, valid, strict=True):
-            key = [row["sample_id"]] if row.get("sample_id") is not None else [row.get(k) for k in self.benchmark.key]
             self.rows += 1
-            unnamed = None in key  # nothing says that two of such rows are the same
-            self.unnamed |= unnamed
-            name = self.rows if unnamed else json.dumps(key, default=str, ensure_ascii=False)
-            sample = self._counts[bool(refusal)].setdefault(name, [0, 0, 0])
+            name = self.benchmark.sample(row)
+            self.unnamed |= name is None  # nothing says that two of such rows are the same
+            sample = self._counts[bool(refusal)].setdefault(self.rows if name is None else name, [0, 0, 0])
             for place, each in enumerate((True, counts, right)):
                 sample[place] += int(each)
 
