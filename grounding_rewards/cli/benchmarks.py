@@ -147,7 +147,7 @@ def _entry(rows: Benchmark, run: _Run) -> dict[str, Any]:
     """Print what looks wrong with the answers of a model; return all about them, for JSON."""
     known, scorer = len(terminal.warnings()), run.scorer
     joining.repeated(run.table)
-    run.result.problems.report(terminal.warn)
+    run.result.problems.report(terminal.warn, run.name)
     remarks = _remarks(rows, run.result, scorer)
     abstains = scorer.bad_target == "abstain"
     findings = [each for each in run.diagnosis.findings() if abstains or each.code is not Code.BAD_TARGET]

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import pyarrow as pa
 
 from grounding_rewards.arrays import Ints
-from grounding_rewards.tables.base import Batch, Some, Table, joined
+from grounding_rewards.tables.base import Batch, Table, joined, picked
 from grounding_rewards.tables.launches import PREFIX
 
 
@@ -75,14 +72,3 @@ def _stretch(number: int, held: Sequence[Batch], plan: Plan) -> Stretch:
     rows = [part.number(row) for part in held for row in range(len(part))]
     batch = replace(joined(held), start=held[0].start)
     return Stretch(number, batch, [int(plan.wanted[row]) for row in rows])
-
-
-def picked(batch: Batch, rows: Sequence[int]) -> Batch:
-    """Return some rows of a batch, with what they are written from; errors call them as the batch does."""
-    whole: Any = batch.whole
-    if isinstance(whole, list):
-        whole = [whole[row] for row in rows]
-    elif whole is not None:
-        whole = whole.take(pa.array(rows, pa.int64()))
-    picks = [batch.rows[row] for row in rows]
-    return Some(batch.start, picks, whole, batch.done, texts=batch.texts, batch=batch, kept=rows)

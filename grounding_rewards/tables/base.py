@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -101,6 +101,18 @@ def some(batch: Batch, rows: Sequence[int]) -> Batch:
     return Some(
         batch.start, [batch.rows[row] for row in rows], None, batch.done, texts=batch.texts, batch=batch, kept=rows
     )
+
+
+def picked(batch: Batch, rows: Sequence[int]) -> Batch:
+    """Return some rows of a batch, with what they are written from; errors call them as the batch does."""
+    whole = batch.whole
+    if isinstance(whole, list):
+        whole = [whole[row] for row in rows]
+    elif whole is not None:
+        import pyarrow as pa  # which JSON does without
+
+        whole = whole.take(pa.array(rows, pa.int64()))
+    return replace(some(batch, rows), whole=whole)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -300,20 +300,11 @@ def _difference(apart: Sequence[str], manifest: Mapping[str, Any], identity: Map
     name = apart[0]
     if _are_files(identity[name]):
         return f"other {name}, or with what these held before"
-    was, now = _apart(manifest.get(name), identity[name])
+    was, now = manifest.get(name), identity[name]
+    if isinstance(was, Mapping) and isinstance(now, Mapping):  # of many settings the first that differs
+        key = next(key for key in {**was, **now} if _content(was.get(key)) != _content(now.get(key)))
+        name, was, now = f"{name}.{key}", was.get(key), now.get(key)
     return f"{name} {json.dumps(was)}, and not {json.dumps(now)}"
-
-
-def _apart(was: Any, now: Any) -> tuple[Any, Any]:
-    """Return two values; of mappings only the items that differ.
-
-    >>> _apart({"name": "a", "n": 1}, {"name": "a", "n": 2, "of": None})
-    ({'n': 1}, {'n': 2, 'of': None})
-    """
-    if isinstance(was, Mapping) and isinstance(now, Mapping):
-        same = {key for key in was.keys() & now.keys() if _content(was[key]) == _content(now[key])}
-        was, now = ({key: value for key, value in each.items() if key not in same} for each in (was, now))
-    return was, now
 
 
 def _is_whole(out: Path, listed: Mapping[str, Any]) -> bool:

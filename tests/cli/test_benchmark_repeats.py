@@ -204,3 +204,16 @@ def test_a_recipe_that_judges_boxes_alone_is_refused_for_polygons(run, tmp_path)
     result = run("eval", file, "--benchmark", "osworld-g", "--recipe", "se-gui", *PIXEL)
     assert result.code == 2
     assert "judges nothing else; rows were read as in OSWorld-G" in result.err
+
+
+def test_a_sample_without_a_response_for_another_cause_is_missing(run, tmp_path):
+    further = {"problem": None, "cut": False, "seed": 1, "prompt_tokens": None}
+    rows = [row | further for row in rolled_out(l2())]
+    rows[0] |= {"response": None, "problem": "no reply from the server (503)"}
+    entry, totals = evaluated(run, "mmbench-gui-l2", write_rows(tmp_path / "down.jsonl", *rows))
+    assert (entry["n"], entry["left_out"], totals["all rows"]["accuracy"]) == (3580, 1, None)
+    assert totals["all rows"]["missing"] == "14 of 3594 rows are missing"
+    assert (
+        "1 of 3,581 rows has no response for a cause that is not the model's ('no reply from the server (503)'); it is "
+        "left out"
+    ) in entry["warnings"]

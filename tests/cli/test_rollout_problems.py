@@ -87,3 +87,14 @@ def test_without_any_response_there_is_nothing_to_count(run: Runner, tmp_path: P
     result = run("eval", out, "--response-space", "pixel")
     assert (result.code, result.out) == (2, "")
     assert "no row has a response, the first for this: the prompt of 7 characters is refused" in result.err
+
+
+def test_samples_without_names_are_paired_by_what_they_hold(run: Runner, tmp_path: Path):
+    further = {"problem": None, "cut": False, "seed": 1, "prompt_tokens": None, "response": "(250, 200)"}
+    table = [{"prompt": word, "bbox": BOX, **further} for word in ("easy", "hard", "open")]
+    table[0] |= {"response": None, "problem": "the server is down"}
+    write_rows(tmp_path / "a.jsonl", *table)
+    pq.write_table(pa.Table.from_pylist(table), tmp_path / "a.parquet")
+    files = (tmp_path / "a.jsonl", tmp_path / "a.parquet")
+    plain = json.loads(run("eval", *files, "--paired", "--response-space", "pixel", "--json").out)
+    assert ([each["left_out"] for each in plain["files"]], plain["paired"]["n"]) == ([1, 1], 2)

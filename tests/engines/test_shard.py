@@ -72,6 +72,17 @@ def test_a_model_that_saw_another_size_is_noticed_and_its_size_recorded(tmp_path
     assert made.remarks["tokens"].startswith("sample 'a': prompt of 9 tokens: expected 50 to ")
 
 
+def test_a_size_that_nobody_knows_is_no_field_of_a_template(tmp_path):
+    Image.new("RGB", (280, 140)).save(tmp_path / "a.png")
+    source = write_rows(tmp_path / "data.jsonl", {"id": "a", "prompt": "go", "image": "a.png", "bbox": [1, 2, 3, 4]})
+    own, settings = opened(source), RolloutSettings(n=1)
+    (stretch,) = stretches(own.table, plan_of(own, settings, None, warn=lambda text: None), [0])
+    text = "{{ instruction }}{% if width is defined %} {{ width }}{% endif %} {{ image_width }}"
+    for resizing, shown in ((None, "<image>go 280"), (Resizing("qwen3_vl"), "<image>go 288 280")):
+        (asked,) = ShardMaker(own, settings, "m", Prompt("mine", text)).prepared(stretch, resizing).asked
+        assert [message.text for message in asked.messages] == [shown]
+
+
 def test_what_no_response_can_be_scored_for_is_said_at_once(tmp_path):
     Image.new("RGB", (280, 140)).save(tmp_path / "a.png")
     row = {"id": "a", "prompt": "easy", "image": "a.png", "bbox": [1, 2, 3, 4], "width": 640, "height": 480}

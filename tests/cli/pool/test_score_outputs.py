@@ -42,7 +42,7 @@ def test_another_output_gives_way_only_to_overwrite(run, tmp_path):
     old = contents(out)
     other = (*SCORE, source, *GELATO, "--option", "format_weight=0.5", "--out", out)
     assert run.error(*other) == (
-        f'{out}: was made with recipe {{"name": "gelato"}}, and not {{"name": "gelato", "format_weight": 0.5}}; '
+        f"{out}: was made with recipe.format_weight null, and not 0.5; "
         "write to another directory, or replace it by --overwrite"
     )
     assert contents(out) == old
