@@ -277,7 +277,7 @@ class TestPool:
         words = (*self.WORDS, "--out", tmp_path / "out", "--id-column", "id", "--id", "id")
         result = run("pool", "score", files[0], "--predictions", files[1], *words)
         assert (result.code, result.out) == (2, "")
-        assert 'and not {"annotations": ["id"], "predictions": ["id"]}; write to another directory' in result.err
+        assert 'made with id.annotations ["sample_id"], and not ["id"]; write to another directory' in result.err
 
     def test_streams_are_refused(self, run, files):
         text = run.error("pool", "score", files[0], "--predictions", "-", *self.WORDS, "--out", "out")

@@ -213,7 +213,7 @@ def test_a_row_that_repeats_another_is_left_out_and_a_name_of_two_samples_is_an_
         ({"settings": RolloutSettings(n=3, shard_rows=3)}, "n 2, and not 3"),
         ({"settings": RolloutSettings(n=2, shard_rows=3, seed=1)}, "seed 0, and not 1"),
         ({"engine": Scripted("other")}, "engine"),
-        ({"engine": Scripted("m", right=1)}, r'engine {"right": 50}, and not {"right": 1}'),
+        ({"engine": Scripted("m", right=1)}, "engine.right 50, and not 1"),
         ({"recipe": gr.recipe("click", response_space="unit")}, "recipe"),
         ({"prompt": Prompt("mine", "{{ instruction }}!")}, "prompt"),
         ({"resizing": Resizing("qwen3_vl")}, "resizing null, and not"),
