@@ -78,7 +78,7 @@ def test_a_size_that_nobody_knows_is_no_field_of_a_template(tmp_path):
     own, settings = opened(source), RolloutSettings(n=1)
     (stretch,) = stretches(own.table, plan_of(own, settings, None, warn=lambda text: None), [0])
     text = "{{ instruction }}{% if width is defined %} {{ width }}{% endif %} {{ image_width }}"
-    for resizing, shown in ((None, "<image>go 280"), (Resizing("qwen3_vl"), "<image>go 288 280")):
+    for resizing, shown in ((None, "<image>go 280"), (Resizing("qwen3_vl"), "<image>go 384 280")):
         (asked,) = ShardMaker(own, settings, "m", Prompt("mine", text)).prepared(stretch, resizing).asked
         assert [message.text for message in asked.messages] == [shown]
 
