@@ -110,8 +110,8 @@ def run(
     called = [(each.name or _called(rows, each.files), each.result.evaluation) for each in runs]
     compared = comparing.compare(called, runs[0].pairs, runs[1].pairs, seed) if paired else None
     if not as_json:
-        for each in runs:
-            show.totals(f"{rows.title}{paired * f': {each.name}'}", each.result.figures)
+        for letter, each in zip("AB", runs, strict=False):  # as of the comparison below, which names their files
+            show.totals(f"{rows.title}{paired * f', {letter}'}", each.result.figures)
         show.evaluations(called, label_free=scorers[0].recipe.label_free)
         comparing.show(called, [None] * len(runs), compared)
     entries = [_entry(rows, each) for each in runs]

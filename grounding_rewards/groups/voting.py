@@ -21,6 +21,18 @@ _DIGITS = 9
 """Decimals that count: those behind them come from coordinates that were brought into another space, and would make
 regions that merely touch overlap."""
 
+_EXACT = 2.0**22
+"""Numbers of this size and beyond have no further decimals, and rounding them would move them."""
+
+
+def _rounded(values: Floats) -> Floats:
+    """Return numbers with the decimals that count.
+
+    >>> _rounded(np.array([50 + 6e-14, 1e12 - 25])).tolist()
+    [50.0, 999999999975.0]
+    """
+    return np.where(np.abs(values) < _EXACT, np.round(values, _DIGITS), values)
+
 
 def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     """Return the region that each answer votes for: the box answered, else a square about the point.
@@ -41,9 +53,9 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     array([[ 75.,  55., 125., 105.],
            [  0.,   0.,  30.,  20.]])
     """
-    low, box = np.round(xy - size / 2, _DIGITS), np.round(box, _DIGITS)
+    low, box = _rounded(xy - size / 2), _rounded(box)
     # A small square far out may round to nothing.
-    high = np.maximum(np.round(xy + size / 2, _DIGITS), np.nextafter(low, np.inf))
+    high = np.maximum(_rounded(xy + size / 2), np.nextafter(low, np.inf))
     spread = (box[:, 0] < box[:, 2]) & (box[:, 1] < box[:, 3]) & ~np.isnan(xy[:, 0])
     return np.where(spread[:, None], box, np.concatenate((low, high), axis=1))
 
@@ -90,7 +102,7 @@ def votes_at(xy: Floats, regions: Floats, groups: Ints) -> tuple[Ints, Ints]:
     """
     here, most = np.zeros(len(regions), dtype=np.int64), np.zeros(len(regions), dtype=np.int64)
     for block in by_size(groups, voters(regions)):
-        boxes, points = regions[block], np.round(xy[block], _DIGITS)
+        boxes, points = regions[block], _rounded(xy[block])
         if boxes.shape[1] < LARGE:
             here[block] = holds(boxes[:, None, :, :], points[:, :, None, :]).sum(axis=2)
             most[block] = depth_of(boxes)[:, None]
