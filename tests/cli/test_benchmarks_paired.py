@@ -87,10 +87,9 @@ def test_a_row_that_the_benchmark_has_twice_counts_once(run, tmp_path):
 def test_what_is_printed(run, files):
     result = run("eval", *files, "--benchmark", "screenspot-v2", "--paired", *PIXEL)
     assert result.code == 0
-    lines = [line.strip() for line in result.out.splitlines()]
-    for text in ("ScreenSpot-v2, A", "ScreenSpot-v2, B", f"A: {files[0]}", f"B: {files[1]}"):
-        assert text in lines
-    assert "A only" in result.out
+    for text in ("ScreenSpot-v2, A", "ScreenSpot-v2, B", "A only"):
+        assert text in result.out
+    assert f"A:{files[0]}B:{files[1]}" in "".join(result.out.split())  # wherever long names are broken
 
 
 @pytest.mark.parametrize(
