@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +31,7 @@ from grounding_rewards.tables.atomic import renaming
 from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.files import open_table, overlap
 from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.interrupting import thread_of
 from grounding_rewards.tables.manifests import COMPLETE, manifest_or_none, read_manifest
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.tables.shards import Run, differing, open_run
@@ -285,7 +285,9 @@ class _Rollout:
                     new = False
                 if len(flying) >= running.at_once:
                     yield from self._landed(flying, seen)
-                flying[_begun(self.maker.answered, prepared, running)] = stretch.number
+                future = Future[Made]()
+                thread_of(future, self.maker.answered, prepared, running).start()
+                flying[future] = stretch.number
             while flying:
                 yield from self._landed(flying, seen)
 
@@ -338,17 +340,3 @@ def _has_problem(shard: Path) -> bool:
 def _complete(out: Path, made: int) -> RolledOut:
     manifest = read_manifest(out / MANIFEST)
     return RolledOut(manifest, made, len(manifest["outputs"]) - made)
-
-
-def _begun(call: Callable[..., Made], *arguments: Any) -> Future[Made]:
-    """Begin a call in a thread that does not keep the process from ending, as a pool's would."""
-    future: Future[Made] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(call(*arguments))
-        except BaseException as error:
-            future.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    return future

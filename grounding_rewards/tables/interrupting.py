@@ -1,4 +1,4 @@
-"""Queries of DuckDB that an exception stops, such as the one that Ctrl-C raises."""
+"""Calls in threads of their own, so that an exception, such as the one that Ctrl-C raises, stops waiting for them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,26 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Thread
 from typing import Any
+
+
+def thread_of(future: Future[Any], call: Callable[..., Any], *arguments: Any) -> Thread:
+    """Return a thread, not started yet, that sets a future to the result of a call, or to what the call raises.
+
+    It is a daemon, unlike those of a pool: a call that does not end must not keep the process from ending.
+
+    >>> future = Future()
+    >>> thread_of(future, len, "abc").start()
+    >>> future.result()
+    3
+    """
+
+    def run() -> None:
+        try:
+            future.set_result(call(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    return Thread(target=run, daemon=True)
 
 
 def interruptible(connection: Any, call: Callable[..., Any], *arguments: Any) -> Any:
@@ -20,14 +40,7 @@ def interruptible(connection: Any, call: Callable[..., Any], *arguments: Any) ->
     [(1,)]
     """
     future: Future[Any] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(call(*arguments))
-        except BaseException as error:
-            future.set_exception(error)
-
-    thread = Thread(target=run, daemon=True)  # a query that does not stop must not keep the process from ending
+    thread = thread_of(future, call, *arguments)
     try:
         thread.start()
         return future.result()
