@@ -28,8 +28,8 @@ _EXACT = 2.0**22
 def _rounded(values: Floats) -> Floats:
     """Return numbers with the decimals that count.
 
-    >>> _rounded(np.array([50 + 6e-14, 1e12 - 25])).tolist()
-    [50.0, 999999999975.0]
+    >>> _rounded(np.array([50 + 6e-14, 1e12 - 24])).tolist()
+    [50.0, 999999999976.0]
     """
     return np.where(np.abs(values) < _EXACT, np.round(values, _DIGITS), values)
 

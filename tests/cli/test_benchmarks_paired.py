@@ -66,9 +66,9 @@ def test_two_files_of_predictions(run, files, tmp_path):
 
 
 def test_scores_are_those_of_the_benchmarks_rule(run, tmp_path):
-    # A point with both coordinates below 0 refuses, and a row that is there twice counts once.
+    # A point with both coordinates below 0 refuses, for OSWorld-G alone.
     rows = osworld(["bbox", "refusal", "refusal"])
-    clicks, refuses = ([{**row, "prediction": text} for row in rows] for text in (HIT, "(-1, -1)"))
+    clicks, refuses = ([{**row, "prediction": text} for row in rows] for text in (HIT, "(-5, -7)"))
     first, second = (
         as_json(tmp_path / name, {"OSWorld-G": each}) for name, each in (("clicks", clicks), ("refuses", refuses))
     )
@@ -82,6 +82,15 @@ def test_a_row_that_the_benchmark_has_twice_counts_once(run, tmp_path):
     folder = as_json(tmp_path / "twice", rows)
     _, paired = compared(run, "screenspot-v2", folder, as_json(tmp_path / "again", rows))
     assert paired["n"] == 2
+
+
+def test_a_row_that_the_benchmark_has_once_is_an_error_where_it_is_there_twice(run, tmp_path):
+    rows = osworld(["bbox", "bbox"])
+    rows[1]["id"] = rows[0]["id"]
+    folder = as_json(tmp_path / "twice", {"OSWorld-G": rows})
+    result = run("eval", folder, folder, "--benchmark", "osworld-g", "--paired", *PIXEL)
+    assert result.code == 2
+    assert "expected one row a sample, or rollouts with numbers in a column rollout" in result.err
 
 
 def test_what_is_printed(run, files):
