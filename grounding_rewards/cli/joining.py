@@ -16,9 +16,12 @@ from grounding_rewards.tables import Table
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.tables.columns import GUESSED, columns_read
 from grounding_rewards.tables.contents import STDIN, is_stream
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.folders import ChainedTable, open_rows
+from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream
 from grounding_rewards.tables.matched import PREDICTED, MatchedTable, matched
+from grounding_rewards.tables.rollout_source import LoggedTable
+from grounding_rewards.tables.trainer_logs import trainer_log
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.rollout_table import RolloutTable
@@ -78,7 +81,7 @@ class Join:
     def open(self, file: Path, split: str | None, columns: Columns) -> tuple[Table, Columns]:
         """Open a file of rows, with its predictions; return it, and the columns, with the sample's name from the id."""
         if self.predictions is None:
-            return open_rows(file, split), columns
+            return _rows(file, split, columns), columns
         table = _matched(self, self.predictions, file, split, columns)
         return table, _named(columns, table)
 
@@ -88,6 +91,16 @@ class Join:
             return table, columns
         joined = _joined(self, table, open_rows(self.predictions), columns, alike, unanswered=True)
         return joined, _named(columns, joined)
+
+
+def _rows(file: Path, split: str | None, columns: Columns) -> Table:
+    """Open a file of rows; a trainer's log as rollouts, unless columns of it are named."""
+    named = split or columns.response or columns.target
+    log = None if named or is_stream(file) else trainer_log(file)
+    table = open_rows(file, split) if log is None else LoggedTable(log, verdicts=True)
+    if isinstance(table, ChainedTable) and (text := several_runs(each.path for each in table.tables)):
+        terminal.warn(text)
+    return table
 
 
 def rollouts(join: Join, paths: Sequence[Path], columns: Columns) -> tuple[RolloutTable | Sequence[Path], Columns]:

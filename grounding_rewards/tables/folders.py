@@ -7,7 +7,8 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
         path: a file as ``open_table`` reads it; a directory that ``save_to_disk`` of ``datasets`` wrote; or a folder of
             Parquet, JSON lines, CSV or JSON, whose files' names tell splits apart, such as
             data/train-00000-of-00002.parquet.
-        split: which split, with its folder before it where several have one of that name; None where there is but one.
+        split: which split, with its folder before it where several have one of that name; None where there is but one,
+            and for all files of rollouts, whose names tell processes apart.
         tolerant: see ``open_table``.
 
     Returns:
@@ -56,8 +58,13 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
             raise TableError(f"{path}: holds one split; leave --split {split} out")
         return _saved(path, split)
     splits = _by_split(path)
+    opened = partial(open_table, tolerant=tolerant)
+    if split is None and len(splits) > 1:
+        every = ChainedTable(path, *_opened(list(chain(*splits.values())), opened))
+        if every.of_rollouts:
+            return every
     chosen = _chosen(path, list(splits), split)
-    return _chained(path, splits[chosen], lambda file: open_table(file, tolerant=tolerant), chosen)
+    return _chained(path, splits[chosen], opened, chosen)
 
 
 def splits_of(path: Path) -> list[str]:
@@ -79,12 +86,16 @@ def folder_of(path: Path) -> Path:
 
 
 class ChainedTable:
-    """Files of one kind in a directory, one after the other; ``skipped`` names those without rows."""
+    """Files of one kind in a directory, one after the other; ``skipped`` names those without rows.
+
+    ``of_rollouts`` says that all are shards of one rollout table, in which processes may have columns of their own.
+    """
 
     def __init__(
-        self, path: Path, tables: Sequence[Table], split: str | None = None, skipped: Sequence[str] = ()
+        self, path: Path, tables: Sequence[Table], skipped: Sequence[str] = (), split: str | None = None
     ) -> None:
         self.path, self.tables, self.split, self.skipped = path, tables, split, skipped
+        self.of_rollouts = bool(tables) and all({"sample_id", "rollout"} <= {*each.columns} for each in tables)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -103,9 +114,9 @@ class ChainedTable:
             return None
         schema = first
         for table in self.tables[1:]:
-            schema = _both(schema, schema_of(table), table, self.tables[0])
+            schema = _both(schema, schema_of(table), table, self.tables[0], fill=self.of_rollouts)
         # What `datasets` says of a column whose type was widened here would contradict it.
-        same = [field.name for field in schema if field.type.equals(first.field(field.name).type)]
+        same = [field.name for field in first if field.type.equals(schema.field(field.name).type)]
         return first if same == schema.names else schema.with_metadata(with_features(first.metadata, same, {}))
 
     def batches(
@@ -116,33 +127,39 @@ class ChainedTable:
         for index, table in enumerate(self.tables):
             for batch in table.batches(columns, whole=whole, size=size):
                 done = (index + batch.done) / len(self.tables)
-                yield replace(batch, start=start, whole=self._cast(batch.whole), done=done, file=table.path.name)
+                yield replace(batch, start=start, whole=self._cast(batch.whole, whole), done=done, file=table.path.name)
                 start += len(batch)
 
-    def _cast(self, rows: Any) -> Any:
-        """Arrow rows in the types that all files share."""
+    def _cast(self, rows: Any, whole: bool) -> Any:
+        """Arrow rows in the types that all files share; where they are whole, with nulls in columns that they lack."""
         if self.schema is None or rows.schema.equals(self.schema):
             return rows
         import pyarrow as pa
 
-        fields = [self.schema.field(name) for name in rows.schema.names]
-        columns = [rows.column(index).cast(field.type) for index, field in enumerate(fields)]
+        there = {*rows.schema.names}
+        fields = [field for field in self.schema if whole or field.name in there]
+        columns = [
+            rows.column(each.name).cast(each.type) if each.name in there else pa.nulls(len(rows), each.type)
+            for each in fields
+        ]
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, self.schema.metadata))
 
 
-def _both(one: Any, other: Any, table: Table, first: Table) -> Any:
-    if one.names != other.names:
+def _both(one: Any, other: Any, table: Table, first: Table, *, fill: bool) -> Any:
+    """Return the schema of two files; columns that one lacks are an error, unless they ``fill`` with nulls."""
+    if one.names != other.names and not fill:
         apart = sorted({*one.names} ^ {*other.names})
         what = f"in name: {', '.join(apart)}" if apart else "in order"
         raise TableError(f"{table.path}: its columns differ from those of {first.path.name} {what}")
     import pyarrow as pa
 
     fields = []
-    for mine, theirs in zip(one, other, strict=True):
+    for name in dict.fromkeys([*one.names, *other.names]):
+        mine, theirs = (each.field(name) if name in each.names else pa.field(name, pa.null()) for each in (one, other))
         kind = _but_for_nulls(mine.type, theirs.type)
         if kind is None:
             raise TableError(
-                f"{table.path}: its columns differ from those of {first.path.name} in type: {mine.name} is "
+                f"{table.path}: its columns differ from those of {first.path.name} in type: {name} is "
                 f"{theirs.type} here and {mine.type} there"
             )
         fields.append(mine.with_type(kind).with_nullable(mine.nullable or theirs.nullable))
@@ -193,6 +210,16 @@ def _named(path: Path, listing: str, name: str, find: Callable[[Path, str], Path
 
 
 def _chained(path: Path, files: Sequence[Path], opened: Callable[[Path], Table], split: str | None) -> Table:
+    tables, skipped = _opened(files, opened)
+    if not tables:
+        raise NoRowsError(f"{path}: no rows in any file of it: {', '.join(skipped)}")
+    chained = ChainedTable(path, tables, skipped, split or None)
+    _ = chained.schema  # files that do not fit are an error now, not in the middle of the work
+    return chained
+
+
+def _opened(files: Sequence[Path], opened: Callable[[Path], Table]) -> tuple[list[Table], list[str]]:
+    """Open files; return those that have rows, and the names of the others."""
     tables, skipped = list[Table](), list[str]()
     for file in files:
         try:
@@ -201,11 +228,7 @@ def _chained(path: Path, files: Sequence[Path], opened: Callable[[Path], Table],
             tables.append(table)
         except NoRowsError:
             skipped.append(file.name)
-    if not tables:
-        raise NoRowsError(f"{path}: no rows in any file of it: {', '.join(skipped)}")
-    chained = ChainedTable(path, tables, split or None, skipped)
-    _ = chained.schema  # files that do not fit are an error now, not in the middle of the work
-    return chained
+    return tables, skipped
 
 
 def _by_split(path: Path) -> dict[str, list[Path]]:
