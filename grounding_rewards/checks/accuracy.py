@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.rollouts import CLICKED, PARSED, Reason, Scores
 from grounding_rewards.stats.intervals import wilson
+from grounding_rewards.verifiers.action_match import gave_up
 
 NONE = "(none)"
 """Label of rows without a value."""
@@ -24,9 +25,9 @@ class Refusals:
 
     Attributes:
         targets: valid rows whose target is a refusal.
-        correct: refused ones among them.
-        false_clicks: those answered with a place, in the image or outside it.
-        false_refusals: refused rows among valid ones with another target.
+        correct: right ones among them, those with ``acc`` 1.
+        false_clicks: wrong ones among them that answer with a place, in the image or outside it, or another action.
+        false_refusals: wrong rows among valid ones with another target whose response refuses or finishes as impossible.
     """
 
     targets: int
@@ -121,11 +122,15 @@ def evaluate(
     for name, column in {"refusals": refusals, **(by or {})}.items():
         if column is not None and len(column) != len(scores):
             raise ValueError(f"{name}: got {len(column)} values; expected one for each of {len(scores)} rows")
-    everything = np.arange(len(scores))
+    everything, refused = np.arange(len(scores)), gave_up(scores.predictions) | (scores.reason == Reason.REFUSED)
+
+    def count(rows: NDArray[np.int64]) -> Evaluation:
+        return _count(scores, refusals, refused, rows)
+
     return replace(
-        _count(scores, refusals, everything),
+        count(everything),
         by={
-            name: _ordered({value: _count(scores, refusals, rows) for value, rows in rows_by_value(column).items()})
+            name: _ordered({value: count(rows) for value, rows in rows_by_value(column).items()})
             for name, column in (by or {}).items()
         },
     )
@@ -157,27 +162,32 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
     )
 
 
-def _count(scores: Scores, refusals: NDArray[np.bool_] | None, rows: NDArray[np.int64]) -> Evaluation:
+def _count(
+    scores: Scores, refusals: NDArray[np.bool_] | None, refused: NDArray[np.bool_], rows: NDArray[np.int64]
+) -> Evaluation:
     # A bad target says nothing of the model, so its row counts in no rate.
-    valid, reason = scores.valid[rows] == 1, scores.reason[rows]
+    valid, right, reason = scores.valid[rows] == 1, scores.acc[rows] == 1, scores.reason[rows]
     codes = np.bincount(reason, minlength=len(Reason))
     return Evaluation(
         n=int(valid.sum()),
-        correct=int((scores.acc[rows] == 1).sum()),
+        correct=int(right.sum()),
         parsed=int((valid & np.isin(reason, PARSED)).sum()),
         not_valid=int((~valid).sum()),
         reasons={name.name: int(codes[name]) for name in Reason if codes[name]},
-        refusals=None if refusals is None else _refusals(refusals[rows] & valid, reason, valid),
+        refusals=None if refusals is None else _refusals(refusals[rows], refused[rows], valid, right, reason),
     )
 
 
-def _refusals(asked: NDArray[np.bool_], reason: NDArray[np.int8], valid: NDArray[np.bool_]) -> Refusals:
-    refused = reason == Reason.REFUSED
+def _refusals(
+    asked: NDArray[np.bool_], refused: NDArray[np.bool_], valid: NDArray[np.bool_], right: NDArray[np.bool_],
+    reason: NDArray[np.int8],
+) -> Refusals:  # fmt: skip
+    wrong = valid & ~right
     return Refusals(
-        targets=int(asked.sum()),
-        correct=int((asked & refused).sum()),
-        false_clicks=int((asked & np.isin(reason, CLICKED)).sum()),
-        false_refusals=int((valid & ~asked & refused).sum()),
+        targets=int((asked & valid).sum()),
+        correct=int((asked & right).sum()),
+        false_clicks=int((asked & wrong & ~refused & np.isin(reason, CLICKED)).sum()),
+        false_refusals=int((~asked & wrong & refused).sum()),
     )
 
 

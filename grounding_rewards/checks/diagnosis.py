@@ -30,6 +30,7 @@ from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.suspects import SuspectTargets, merged, reported, suspect_targets
 from grounding_rewards.verifiers.action import in_vocabulary
+from grounding_rewards.verifiers.action_match import gave_up
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.score_rows import RecipeSlice
@@ -86,6 +87,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
     _to_refuse: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
     _unrefused: str = ""  # the first unread response to a target that asks for a refusal
     _wrong_refusals: int = 0
+    _refused: bool = False  # whether a response to such a target refuses, or finishes as impossible
     _sample: RowSample = field(default_factory=RowSample)
 
     def add(self, scored: RecipeSlice, rows: int | None = None, place: Place | None = None) -> None:
@@ -132,6 +134,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if targets.has_actions_or_refusals:
             to_refuse = targets.refusal[: len(reason)]
             self._to_refuse += np.bincount(reason[to_refuse], minlength=len(Reason))
+            self._refused |= bool((refused | gave_up(scored.rollouts.predictions)[: len(reason)])[to_refuse].any())
             unread = np.flatnonzero(to_refuse & np.isin(reason, _UNREAD) & (reason != Reason.UNFINISHED))
             if len(unread) and not self._unrefused:
                 self._unrefused = scored.inputs.responses[int(unread[0])] or ""
@@ -262,7 +265,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         """Return what is wrong with refusals: none was read, or too many are."""
         findings = []
         to_refuse = int(self._to_refuse.sum() - self._to_refuse[Reason.BAD_TARGET])
-        if to_refuse >= _FEW and not self._to_refuse[Reason.REFUSED]:
+        if to_refuse >= _FEW and not self._refused:
             unread = 2 * int(self._to_refuse[_UNREAD].sum()) > to_refuse
             such = f", but for example {_shortened(self._unrefused)}" if unread else ""
             message = f"{to_refuse:,} targets ask for a refusal, and no response to them is read as one{such}"

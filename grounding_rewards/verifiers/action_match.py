@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
-from grounding_rewards.rollouts import Reason, Rollouts
+from grounding_rewards.rollouts import Predictions, Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
@@ -60,15 +60,18 @@ class RefusalMatch(BaseVerifier):
     judges = ACTIONS | {"refusal"}
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        wanted, predictions = _impossible(rollouts), rollouts.predictions
-        if not wanted.any():
-            return np.zeros(len(rollouts))
-        gave_up: NDArray[np.bool_] = predictions.reason == _REFUSED
-        status = predictions.arguments.status
-        if status is not None:
-            impossible = np.array([outcome(value) == "impossible" for value in status.tolist()], dtype=np.bool_)
-            gave_up |= impossible & (in_vocabulary(predictions) == "finished")
-        return (gave_up & wanted).astype(np.float64)
+        wanted = _impossible(rollouts)
+        return (gave_up(rollouts.predictions) & wanted).astype(np.float64) if wanted.any() else np.zeros(len(rollouts))
+
+
+def gave_up(predictions: Predictions) -> NDArray[np.bool_]:
+    """Return (n,) True where the response refuses or finishes as impossible."""
+    refused: NDArray[np.bool_] = predictions.reason == _REFUSED
+    status = predictions.arguments.status
+    if status is not None:
+        impossible = np.array([outcome(value) == "impossible" for value in status.tolist()], dtype=np.bool_)
+        refused |= impossible & (in_vocabulary(predictions) == "finished")
+    return refused
 
 
 def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:

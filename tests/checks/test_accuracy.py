@@ -43,6 +43,19 @@ def test_refusals_are_distinguished_from_clicks():
     assert evaluate(scores).refusals is None
 
 
+def test_a_task_that_finishes_as_impossible_refuses_as_far_as_the_recipe_has_it_so():
+    failure, wait = '{"action": "terminate", "status": "failure"}', '{"action": "wait"}'
+    targets = [REFUSAL] * 4 + [BOX, BOX, {"action": {"name": "finished", "status": "infeasible"}}, {"bbox": [1]}]
+    responses = [failure, "refusal", "(5, 5)", wait, failure, "(5, 5)", failure, failure]
+    recipe = gr.recipe("action", response_space="pixel")
+    table = recipe.read_targets(targets, bad_target="abstain")
+    scores = recipe.score(responses, table, image_sizes=[100, 100], bad_target="abstain")
+    found = evaluate(scores, refusals=table.refusal, by={"kind": [*"aaaabbbb"]})
+    assert found.refusals == Refusals(targets=4, correct=2, false_clicks=2, false_refusals=1)
+    assert found.by["kind"]["a"].refusals == Refusals(targets=4, correct=2, false_clicks=2, false_refusals=0)
+    assert (found.correct, found.n) == (4, 7)
+
+
 def test_breakdown_by_value():
     scores, refusals = scored(["(5, 5)", "hm", "(5, 5)", "(5, 5)", "(50, 50)"], [BOX] * 5)
     values = ["icon", ["icon", "text", "icon"], None, [], np.array(["text"])]

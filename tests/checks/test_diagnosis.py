@@ -216,6 +216,8 @@ def test_refusals_that_are_not_read_or_never_come() -> None:
         "note", "4 targets ask for a refusal, and no response to them is read as one",
     )  # fmt: skip
     assert diagnosed(CLICK, [*IN_PIXELS, *["(1, 2)"] * 3, "refusal"], targets) == []
+    failure = '{"action": "terminate", "status": "failure"}'
+    assert diagnosed(gr.recipe("action", response_space="pixel"), [*IN_PIXELS, *[failure] * 4], targets) == []
 
 
 def test_words_of_refusals_are_an_option_where_a_recipe_takes_them() -> None:

@@ -91,12 +91,9 @@ class SampleCounts:
 
 def figure(total: Total, evaluation: Evaluation, samples: SampleCounts) -> Figure:
     """Return a total over the rows that are there."""
-    refusals = evaluation.refusals
-    correct, n = evaluation.correct, evaluation.n
-    if not total.refusals and refusals is not None:
-        correct, n = correct - refusals.correct, n - refusals.targets
+    correct, n = _counted(total, evaluation)
     there = evaluation.by.get(total.group, {})
-    cells = {label: (there[label].correct, there[label].n) for label in total.cells if label in there}
+    cells = {label: _counted(total, there[label]) for label in total.cells if label in there}
     once = _once(total, n, samples)
     missing = _missing(total, n, {label: count for label, (_, count) in cells.items()}, samples, once)
     once = 0 if missing else once
@@ -108,6 +105,14 @@ def figure(total: Total, evaluation: Evaluation, samples: SampleCounts) -> Figur
     shares = [right / count for right, count in cells.values() if count]
     mean = sum(shares) / len(shares) if shares else None
     return Figure(total.name, correct, n, total.rows, mean, None, cells, missing, once)
+
+
+def _counted(total: Total, evaluation: Evaluation) -> tuple[int, int]:
+    """Return the right rows and the rows that belong to a total."""
+    refusals = evaluation.refusals
+    if total.refusals or refusals is None:
+        return evaluation.correct, evaluation.n
+    return evaluation.correct - refusals.correct, evaluation.n - refusals.targets
 
 
 def _interval(correct: int, n: int, samples: Ints, benchmark: Benchmark) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +95,17 @@ def test_refusals_are_no_rows_of_a_total_without_them():
     _, places, everything = evaluated({"rows": [*rows, row("b", 7, right=True)]}).figures
     assert places.missing == "1 of 3 rows are missing, and others come more than once"
     assert everything.missing == "5 rows, which are not the benchmark's 4, each as often"
+
+
+def test_totals_without_refusals_count_places_alone_whatever_a_recipe_takes_as_a_refusal():
+    missed = {**row("a", 0, right=False), "response": "(1, 1)"}
+    failed = {**row("b", 1, right=True), "response": '{"action": "terminate", "status": "failure"}'}
+    own = replace(OWN, totals=(*OWN.totals[1:], Total("cells", 2, "kind", {"a": 1, "b": 1}, refusals=False)))
+    counts = evaluated({"rows": [missed, failed]}, own, gr.recipe("action", response_space="pixel"))
+    assert [(each.correct, each.n) for each in counts.figures] == [(0, 1), (1, 2), (0, 1)]
+    assert asdict(counts.evaluation.refusals) == {"targets": 1, "correct": 1, "false_clicks": 0, "false_refusals": 0}
+    in_files = evaluated({"a": [missed], "b": [failed]}, own, gr.recipe("action", response_space="pixel"))
+    assert in_files.figures[2].cells == {"a": (0, 1), "b": (0, 0)}
 
 
 def test_names_tell_samples_apart_before_the_key_and_rows_without_either_are_samples_each():
