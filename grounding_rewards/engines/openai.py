@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from grounding_rewards.engines.bounded_client import bounded_client
 from grounding_rewards.engines.openai_server import Server
 from grounding_rewards.engines.protocol import Running
 from grounding_rewards.errors import EngineError, short_repr
@@ -35,12 +36,14 @@ class OpenAI:
         base_url: where the server answers, such as ``http://localhost:8000/v1``.
         api_key_env: the environment variable that holds the server's key; servers without keys need none.
         concurrency: requests in flight at once.
-        timeout: seconds until a request is given up, and sent again.
+        timeout: seconds until a request without a whole reply is given up, and sent again.
         retries: times that a request is sent again after 429, 5xx, a time-out or a broken connection, later each time
             (0.5 s to 8 s, or as the server's ``Retry-After`` says).
         patience: seconds to wait, after all retries, until the server answers a greeting; then those requests are sent
             once more. A request that fails again, while greetings are answered, is a problem of its row; a server that
             answers none ends the run, which writes no rows of the requests in flight.
+        max_reply_bytes: bytes of a reply, unpacked; a longer one is a problem of its row. Memory may hold so many for
+            each response of the shards in flight.
         n_in_one: True for all responses to a prompt in one request, where it is no greedy one. Where a server ignores
             ``n`` or refuses it, the rest is asked for one by one.
         extra_body: further fields of each request, such as ``{"top_k": -1, "repetition_penalty": 1.0}`` for vLLM.
@@ -60,6 +63,7 @@ class OpenAI:
     timeout: float = field(default=600.0, compare=False)
     retries: int = field(default=5, compare=False)
     patience: float = field(default=60.0, compare=False)
+    max_reply_bytes: int = field(default=1 << 22, compare=False)
     n_in_one: bool = False
     extra_body: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,6 +76,7 @@ class OpenAI:
         for name, fits, expected in (
             ("model", isinstance(self.model, str) and self.model.strip(), "the model's name at the server"),
             ("concurrency", _is_whole(self.concurrency, 1), "a whole number from 1"),
+            ("max_reply_bytes", _is_whole(self.max_reply_bytes, 1), "a whole number from 1"),
             ("retries", _is_whole(self.retries, 0), "a whole number from 0"),
             ("timeout", isinstance(self.timeout, int | float) and self.timeout > 0, "seconds above 0"),
             ("patience", isinstance(self.patience, int | float) and self.patience >= 0, "seconds from 0"),
@@ -100,8 +105,9 @@ class OpenAI:
         # One event loop in a thread of its own: batches from several threads share its connections.
         with start_blocking_portal(name="openai") as portal:
             client = AsyncOpenAI(
-                api_key=key or "EMPTY", base_url=self.base_url, timeout=timeout, max_retries=self.retries
-            )
+                api_key=key or "EMPTY", base_url=self.base_url, timeout=timeout, max_retries=self.retries,
+                http_client=bounded_client(self.max_reply_bytes),
+            )  # fmt: skip
             server = Server(self, key, client, portal)
             try:
                 portal.call(server.check)

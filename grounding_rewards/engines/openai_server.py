@@ -28,6 +28,7 @@ _REFUSED = (400, 413, 415, 422)  # for what the request holds; others may do
 _KEY = (401, 403)
 _BROKEN = 0  # in place of a status, where no reply came
 _STRANGE = 1  # where one came that is no chat completion
+_LIST_S = 60.0  # for the list of models
 _PAUSE = 0.5  # seconds before a busy server is greeted again, doubled each time up to 8
 T = TypeVar("T")
 
@@ -119,14 +120,14 @@ class Server:
         """Ask for one token, and raise an EngineError where none comes."""
         failure = (await self._ask(_Prompt(_HELLO), 0)).failure
         if failure is not None:
-            raise await self._error(failure)
+            raise await self._listing_error(failure)
 
     async def _greet_until_answered(self) -> None:
         """Ask a busy server for one token until it comes, and raise an EngineError where it lacks the patience."""
         end, pause = monotonic() + self._engine.patience, _PAUSE
         while (failure := (await self._ask(_Prompt(_HELLO), 0)).failure) is not None:
             if not failure.passes or monotonic() + pause > end:
-                raise await self._error(failure)
+                raise await self._listing_error(failure)
             await asyncio.sleep(pause)
             pause = min(2 * pause, 8.0)
 
@@ -203,7 +204,7 @@ class Server:
         answers, prompt_tokens = completion
         return _Part(answers[:n], prompt_tokens)
 
-    async def _fetch(self, call: Awaitable[Any]) -> bytes:
+    async def _fetch(self, call: Awaitable[Any], seconds: float | None = None) -> bytes:
         """Return the body of a reply.
 
         Raises:
@@ -215,7 +216,7 @@ class Server:
         try:
             raw = await call
         except APITimeoutError:
-            raise _Failure(_BROKEN, f"none within {self._engine.timeout:g} s") from None
+            raise _Failure(_BROKEN, f"none within {seconds or self._engine.timeout:g} s") from None
         except APIConnectionError as error:
             cause = error.__cause__
             why = self._shown(f"{type(cause).__name__}: {cause}")
@@ -228,21 +229,30 @@ class Server:
         except APIStatusError as error:
             raise _Failure(error.status_code, self._shown(_reason(error.body))) from None
         content: bytes = raw.content
+        if len(content) > (most := self._engine.max_reply_bytes):
+            raise _Failure(_STRANGE, f"more than {most:,} bytes; max_reply_bytes of the engine allows more")
         return content
 
     async def _names(self) -> list[str]:
         """Return the models that the server lists; none where it has no list."""
         try:
-            once = self._client.with_options(max_retries=0)
-            value = _json(await self._fetch(once.models.with_raw_response.list()))
+            seconds = min(self._engine.timeout, _LIST_S)
+            once = self._client.with_options(max_retries=0, timeout=seconds)
+            value = _json(await self._fetch(once.models.with_raw_response.list(), seconds))
         except _Failure as failure:
             if failure.status in (_BROKEN, *_KEY):
-                raise await self._error(failure) from None
+                raise self._error(failure, self._listed([])) from None
             return []
         listed = value.get("data") if isinstance(value, dict) else None
-        return [str(each["id"]) for each in listed or () if isinstance(each, dict) and "id" in each]
+        ids = [each.get("id") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        return [name for name in ids if isinstance(name, str)]
 
-    async def _error(self, failure: _Failure) -> EngineError:
+    async def _listing_error(self, failure: _Failure) -> EngineError:
+        """Return the error of a server that will answer no other request either, with its models if these matter."""
+        names = failure.passes or failure.status in (404, *_REFUSED)
+        return self._error(failure, self._listed(await self._names()) if names else "")
+
+    def _error(self, failure: _Failure, listed: str) -> EngineError:
         """Return the error of a server that will answer no other request either."""
         url = self._engine.base_url
         if failure.status == _STRANGE:
@@ -251,20 +261,21 @@ class Server:
                 "protocol, such as http://localhost:8000/v1"
             )
         if failure.passes or failure.status in _REFUSED:
-            listed = self._listed(await self._names())
             return EngineError(f"{url} does not answer for the model {self._engine.model!r} ({failure}){listed}")
         if failure.status in _KEY:
             variable = self._engine.api_key_env
             state = "has another one" if self._key else "is not set"
             return EngineError(f"{url} wants a key ({failure}); the environment variable {variable} {state}")
         if failure.status == 404:
-            listed = self._listed(await self._names())
             return EngineError(f"{url} has no model {self._engine.model!r}, or no chat ({failure}){listed}")
         return EngineError(f"{url} does not answer ({failure}); expected a server of OpenAI's protocol")
 
-    @staticmethod
-    def _listed(names: list[str]) -> str:
-        return f"; it lists {', '.join(names)}"[:400] if names else "; name its model, and a base_url that ends in /v1"
+    def _listed(self, names: list[str]) -> str:
+        return (
+            f"; it lists {self._shown(', '.join(names))}"
+            if names
+            else "; name its model, and a base_url that ends in /v1"
+        )
 
     def _shown(self, text: str) -> str:
         """Return a text of the server's on one line, cut, without the key."""
@@ -297,13 +308,16 @@ def _reason(body: Any) -> str:
     """Return a server's reason for a failure, in any of the usual forms."""
     if isinstance(body, Mapping):
         body = body.get("message") or body.get("detail") or body
-    return str(body or "it does not say why")
+    try:
+        return str(body or "it does not say why")
+    except RecursionError:
+        return "a reason of too many brackets"
 
 
 def _json(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -30,6 +30,9 @@ from grounding_rewards.tables.base import Batch, value_at
 from grounding_rewards.tables.image_files import Image, read_images
 from grounding_rewards.tables.rollout_columns import IMAGE_HASH, arrow
 
+_TEXT = 2**31 - 2**20
+"""Bytes of all responses of a shard, which Arrow counts in 32 bits."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -144,9 +147,10 @@ class ShardMaker:
     def answered(self, prepared: Prepared, running: Running) -> Made:
         """Ask for the responses, and return the rows with them, scored if a recipe is named."""
         groups = list(self._groups(prepared))
-        remarks = dict[str, str]()
+        remarks, room = dict[str, str](), _TEXT
         while pending := [group for group in groups if group.more]:
-            for group, reply in zip(pending, self._replies(prepared, pending, running), strict=True):
+            for group, came in zip(pending, self._replies(prepared, pending, running), strict=True):
+                reply, room = _within(came, room)
                 group.answers += reply.answers
                 group.reply, group.more = reply, 0
                 self._check(prepared, group, reply, running, remarks)
@@ -309,6 +313,18 @@ def _hashed(images: Sequence[Image]) -> str:
     each = [sha256(image.data or (image.path or "").encode("utf-8", "replace")) for image in images]
     whole = each[0] if len(each) == 1 else sha256(b"".join(one.digest() for one in each))
     return f"sha256:{whole.hexdigest()}"
+
+
+def _within(reply: Reply, room: int) -> tuple[Reply, int]:
+    """Return a reply, and the bytes that are left in the shard; responses beyond them have a problem."""
+    answers = list[Answer]()
+    for answer in reply.answers:
+        size = len((answer.text or "").encode("utf-8", "surrogatepass"))
+        if size > room:
+            answer, size = Answer(None, problem="the responses of the shard have more than 2 GiB"), 0
+        answers.append(answer)
+        room -= size
+    return replace(reply, answers=tuple(answers)), room
 
 
 def raised(error: Exception) -> str:

@@ -12,7 +12,7 @@ from PIL import Image
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.engines import Answer, Reply, Request
+from grounding_rewards.engines import Answer, Reply, Request, shard
 from grounding_rewards.engines.data import Data, open_data, plan_of
 from grounding_rewards.engines.prompts import Prompt
 from grounding_rewards.engines.rollout import roll_out
@@ -106,3 +106,11 @@ def test_what_no_response_can_be_scored_for_is_said_at_once(tmp_path):
         "sample 'a', field 'model_image_size': got nothing"
     )
     assert finding.startswith("1 row has a target that cannot be used")
+
+
+def test_responses_beyond_the_bytes_of_a_shard_are_problems(tmp_path, monkeypatch):
+    monkeypatch.setattr(shard, "_TEXT", 50)
+    done = roll_out(data(tmp_path, "a", "b"), Scripted("m"), tmp_path / "out", settings=RolloutSettings(n=2))
+    problems = [row["problem"] for row in rows(tmp_path / "out", "problem")]
+    assert problems == [None, None, *["the responses of the shard have more than 2 GiB"] * 2]
+    assert done.manifest["answered"] == 2
