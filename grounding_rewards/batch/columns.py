@@ -31,6 +31,7 @@ class Columns:
     id: str = ""
     token_length: str = ""
     image: str = ""
+    refusal: str = ""
 
     def another(self, field: str) -> str:
         """Return the end of an error about what a column holds: the flag that names another, if it was named so."""
@@ -46,7 +47,7 @@ def role(field: str) -> str:
     return field.replace("_", "-")
 
 
-OWN = Columns(**{field: GUESSED[role(field)][0] for field in vars(Columns())})
+OWN = Columns(**{**{field: GUESSED[role(field)][0] for field in vars(Columns())}, "refusal": NONE})
 """Names that are taken without a word: those of a rollout table, mostly."""
 
 
@@ -100,7 +101,8 @@ def resolve(
             own = {field: name for field, name in layout.columns.items() if has(table, name)}
             named = named.over({"target": layout.target, **own})
         asked = {role(field): name or None for field, name in vars(named).items() if field != "image"}
-        taken = there.intersection(vars(named).values())  # a column named for one thing is no guess for another
+        # A column named for one thing is no guess for another.
+        taken = there.intersection([*vars(named).values(), *(layout.reads if layout else ())])
         chosen, guesses, remarks = find_columns(rows, asked, dropped=taken)
         if named.image:
             find_columns(rows, {"image": named.image})
@@ -122,7 +124,7 @@ def _named(table: Table, columns: Columns, *, label_free: bool) -> Columns:
         if name not in ("", NONE) and not {".", ","} & {*name}:
             require_column(table, name, f"--{role(field)}-column")
     named = columns.over({field: name for field, name in vars(OWN).items() if name in table.columns})
-    return named.over({"target": NONE}) if label_free else named
+    return named.over({"target": NONE, "refusal": NONE}) if label_free else named
 
 
 def has(table: Table, name: str) -> bool:

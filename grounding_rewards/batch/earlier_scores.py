@@ -41,7 +41,11 @@ def left_out(rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, no
 
 def renamed(scorer: TableScorer) -> set[str]:
     """Return columns of one table that are called otherwise from now on; another table may have more by these names."""
-    kept = {"image", *(field for field in ("id", "image_size") if scorer.guessed(field))}  # targets may say another
+    kept = {
+        "image",
+        "refusal",
+        *(field for field in ("id", "image_size") if scorer.guessed(field)),
+    }  # targets may say another
     return {name for field, name in vars(scorer.columns).items() if field not in kept} - {*vars(OWN).values()}
 
 

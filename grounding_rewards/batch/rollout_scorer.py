@@ -61,8 +61,7 @@ class RolloutScorer:
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
-        foreign = self.scorer.box_format not in (None, BoxFormat.XYXY) or self.scorer.layout is not None
-        if foreign or self.scorer.names_place:
+        if self.scorer.box_format not in (None, BoxFormat.XYXY) or self.scorer.cells.rewritten:
             arrays["target"] = self._as_xyxy(batch, arrays["target"])
         if self.scorer.guessed("image_size") or (self.scorer.images is not None and not alone):
             known = self.scorer.needed_sizes(source.table, batch)

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from grounding_rewards.arrays import nowhere
+from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.columns import Columns, ResolvedColumns, has, resolve
 from grounding_rewards.batch.image_sizes import RowImages
 from grounding_rewards.batch.layouts import Layout
@@ -21,14 +22,13 @@ from grounding_rewards.errors import RecipeError, TableError, TargetError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, joined, require_column, value_at
-from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.columns import NONE, columns_read
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.read import PLACES
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class TableScorer:
     def reads(self, table: Table) -> tuple[str, ...]:
         """Return the columns of a table that scoring reads."""
         names = {**vars(self.columns), **({} if self._reads_images(table) else {"image": ""})}
-        return columns_read([*names.values(), *(sorted(self.layout.reads) if self.layout else ())])
+        return columns_read([*names.values(), *sorted(self.cells.reads)])
 
     def _reads_images(self, table: Table) -> bool:
         """Return True where images may be needed; their bytes are not read for the few rows that lack a size."""
@@ -207,23 +207,15 @@ class TableScorer:
         return replace(scored, scores=replace(scored.scores, errors=errors))
 
     def targets(self, batch: Batch) -> list[Any]:
-        """Return the targets of a batch; of a layout in the wire form, or the error of a row without one."""
-        if self.layout is not None:
-            space = None if self._named_space else self.layout.space  # one in the target would go before the option
-            return [self.layout.wire(row, space) for row in batch.rows]
-        values, place = batch.column(self.columns.target), self._place
-        if place in PLACES and self.recipe.native is None:
-            return [{place: value} if isinstance(value, list) else value for value in values]
-        return values
+        """Return the targets of a batch; see ``TargetCells.values``."""
+        space = self.layout.space if self.layout and not self._named_space else None
+        return self.cells.values(batch.rows, space)
 
     @property
-    def names_place(self) -> bool:
-        """Return True where the column of targets says what its bare lists are, such as ``polygon``."""
-        return self._place in {*PLACES} - {"bbox"} and self.recipe.native is None and self.layout is None
-
-    @property
-    def _place(self) -> str:
-        return self.columns.target.rpartition(".")[2]
+    def cells(self) -> TargetCells:
+        """The columns of which targets are made."""
+        refusal = "" if self.columns.refusal == NONE else self.columns.refusal
+        return TargetCells(self.columns.target, refusal, self.layout, self.recipe.native is not None)
 
     def read_targets(self, targets: Sequence[Any]) -> Targets:
         """Read targets as ``score`` does; those that cannot be read abstain."""

@@ -61,6 +61,9 @@ def convert(
         str | None, _column("image-size", "Width and height: one column, or two as `W,H`")
     ] = None,
     id_column: Annotated[str | None, _column("id", "The sample's name")] = None,
+    refusal_column: Annotated[
+        str | None, _column("refusal", "Which rows are to be refused: true, 1 or `refusal` there")
+    ] = None,
     source_column: Annotated[str | None, _column("source", "The data set that a row is from")] = None,
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="The data set that all rows are from.", rich_help_panel=_ROWS)
@@ -130,7 +133,7 @@ def convert(
     space = None if target_space is None else as_space(target_space)
     columns = {
         "target": target_column, "instruction": instruction_column, "image": image_column,
-        "image-size": image_size_column, "id": id_column, "source": source_column,
+        "image-size": image_size_column, "id": id_column, "source": source_column, "refusal": refusal_column,
     }  # fmt: skip
     converter = Converter(
         layout=LAYOUTS[trainer.value],

@@ -198,6 +198,12 @@ def column(role: str, text: str) -> Any:
     return typer.Option(metavar="NAME", help=f"{text} By name: {names}.", rich_help_panel="Columns of the file")
 
 
+RefusalColumn = Annotated[
+    str | None,
+    column("refusal", "Which rows are to be refused: true, 1 or `refusal` there; their targets do not count."),
+]
+
+
 def _columns(
     response_column: Annotated[str | None, column("response", "The model's response.")] = None,
     target_column: Annotated[str | None, column("target", "The target: the right answer.")] = None,
@@ -215,10 +221,11 @@ def _columns(
         str | None, column("token-length", "The response's length in tokens, for rewards of length.")
     ] = None,
     image_column: Annotated[str | None, column("image", "The image, read for a size that a row lacks.")] = None,
+    refusal_column: RefusalColumn = None,
 ) -> Columns:
     return Columns(
         response_column or "", target_column or "", image_size_column or "", model_image_size_column or "",
-        id_column or "", token_length_column or "", image_column or "",
+        id_column or "", token_length_column or "", image_column or "", refusal_column or "",
     )  # fmt: skip
 
 

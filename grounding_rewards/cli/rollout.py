@@ -42,10 +42,12 @@ def _columns(
         str | None, options.column("image-size", "Width and height of the original image, where they are not its own.")
     ] = None,
     id_column: Annotated[str | None, options.column("id", "The sample's name; else its target's id.")] = None,
+    refusal_column: options.RefusalColumn = None,
 ) -> tuple[str | None, Columns]:
     named = Columns(
-        target=target_column or "", image=image_column or "", image_size=image_size_column or "", id=id_column or ""
-    )
+        target=target_column or "", image=image_column or "", image_size=image_size_column or "", id=id_column or "",
+        refusal=refusal_column or "",
+    )  # fmt: skip
     return instruction_column, named
 
 

@@ -91,7 +91,7 @@ class Converter:
         image = [reading.columns.image] if reading.columns.image else []
         gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image}
         kept, names = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {}), SampleNames()
-        read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.target_reader.reads), *merged))]
+        read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.cells.reads), *merged))]
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
             write_table(out, like=kept, new=new.types, note=result.note, metadata=kept.metadata) as writer,
@@ -151,12 +151,12 @@ class Converter:
             return self.space
         return self.recipe.target_space if "target_space" in dict(self.recipe.options) else None
 
-    def _target_reader(self, column: str | None, benchmark: layouts.Layout | None) -> TargetReader:
+    def _target_reader(self, benchmark: layouts.Layout | None) -> TargetReader:
         """Return the reader of targets; options go before a benchmark's layout, and that before a recipe's own form."""
         if benchmark is None:
-            return TargetReader.of(self.recipe, self.space, column, self.box_format)
+            return TargetReader.of(self.recipe, self.space, self.box_format)
         space, box_format = self._named_space or benchmark.space, self.box_format or benchmark.box_format
-        return replace(TargetReader.of(self.recipe, space, None, box_format), benchmark=benchmark)
+        return replace(TargetReader.of(self.recipe, space, box_format), benchmark=benchmark)
 
     def _reading(
         self, survey: Survey, benchmark: layouts.Layout | None, file: Path, result: Converted
@@ -173,9 +173,10 @@ class Converter:
                 if named.get(role(field)) is None and name in survey.names and getattr(OWN, field) not in survey.names:
                     named[role(field)] = name
         needed = ("instruction",) if self.recipe is not None and self.recipe.label_free else ("target", "instruction")
-        chosen, guesses, remarks = find_columns(survey.rows(), named, needed=needed, dropped=self.dropped)
+        dropped = {*self.dropped, *(benchmark.reads if benchmark else ())}
+        chosen, guesses, remarks = find_columns(survey.rows(), named, needed=needed, dropped=dropped)
         columns = ColumnNames(**{role.replace("-", "_"): column for role, column in chosen.items()})
-        target_reader = self._target_reader(columns.target, benchmark)
+        target_reader = self._target_reader(benchmark)
         # A file's name need not be UTF-8; a text of a row must be.
         unnamed = stem_of(file).encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.layout.types and self.source is None and columns.source is None:

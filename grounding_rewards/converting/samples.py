@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.converting.prompts import Message, Wording, read_prompt
 from grounding_rewards.converting.targets import TargetReader, written
 from grounding_rewards.coords.image_sizes import read_size
@@ -39,6 +40,7 @@ class ColumnNames:
         image_size: width and height in one column, or in two with a comma between them.
         id: names of samples.
         source: names of data sets.
+        refusal: which rows are to be refused.
     """
 
     instruction: str
@@ -47,6 +49,7 @@ class ColumnNames:
     image_size: str | None = None
     id: str | None = None
     source: str | None = None
+    refusal: str | None = None
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -113,6 +116,11 @@ class Reading:
     split: str = ""
     chosen: frozenset[str] = frozenset()
 
+    @property
+    def cells(self) -> TargetCells:
+        """The columns of which targets are made."""
+        return self.target_reader.cells(self.columns.target, self.columns.refusal)
+
 
 @dataclass(frozen=True)
 class ReadRows:
@@ -175,7 +183,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
-    target, own_form = reading.target_reader.read(row, columns.target, index)
+    target, own_form = reading.target_reader.read(row, reading.cells, index)
     originals = read_images(value_at(row, columns.image)) if columns.image else ()
     asked = value_at(row, columns.instruction)
     messages = read_prompt(asked, reading.wording, len(originals))

@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.layouts import Layout as Benchmark
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
 from grounding_rewards.errors import MISSING, ConvertError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
-from grounding_rewards.tables.base import value_at
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.read import PLACES, read_target, read_with_form
+from grounding_rewards.targets.read import read_target, read_with_form
 from grounding_rewards.targets.requirements import Requirements, violations
 from grounding_rewards.targets.suspects import SuspectTargets, suspect_targets
 from grounding_rewards.targets.target import NativeForm, Target
@@ -38,7 +38,6 @@ class TargetReader:
         label_free: True where targets may be empty.
         recipe: the recipe that will score them, if known.
         box_format: how boxes are written, as of ``Targets.from_list``.
-        place: the kind of place of a bare list of numbers, where the column is named after one; else None.
         benchmark: the layout of the benchmark whose rows these are; None for rows with one column of targets.
     """
 
@@ -46,7 +45,6 @@ class TargetReader:
     space: CoordSpace | None = None
     accepts: frozenset[str] = frozenset(KINDS)
     label_free: bool = False
-    place: str | None = None
     recipe: Recipe | None = None
     box_format: BoxFormat | None = None
     benchmark: Benchmark | None = None
@@ -56,32 +54,24 @@ class TargetReader:
         cls,
         recipe: Recipe | None,
         space: CoordSpace | None,
-        column: str | None,
         box_format: BoxFormat | None = None,
     ) -> TargetReader:
-        """Return a recipe's own reading, else that of the wire form, or of the place that the column is named after."""
+        """Return a recipe's own reading, else that of the wire form."""
         if recipe is None:
-            name = (column or "").rpartition(".")[2]
-            return cls(space=space, place=name if name in PLACES else None, box_format=box_format)
-        return cls(
-            recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe=recipe,
-            box_format=box_format,
-        )  # fmt: skip
+            return cls(space=space, box_format=box_format)
+        return cls(recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe, box_format)
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """Return the columns of which a benchmark's targets are made."""
-        return frozenset() if self.benchmark is None else self.benchmark.reads
+    def cells(self, column: str | None, refusal: str | None = None) -> TargetCells:
+        """Return the columns of which targets are made."""
+        return TargetCells(column or "", refusal or "", self.benchmark, self.native is not None)
 
-    def read(self, row: Mapping[str, Any], column: str | None, index: int) -> tuple[Target, bool]:
+    def read(self, row: Mapping[str, Any], cells: TargetCells, index: int) -> tuple[Target, bool]:
         """Read the target of a row; return True beside it where it is in the recipe's own form.
 
         Raises:
             TargetError: it cannot be read.
         """
-        value = value_at(row, column) if self.benchmark is None else self.benchmark.wire(row, self.space)
-        if self.place is not None and isinstance(value, list):
-            value = {self.place: value}
+        (value,) = cells.values([row], self.space)
         return read_with_form(value, index, self.native, self.space, self.label_free, self.box_format)
 
     def check(

@@ -9,6 +9,7 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError, near
 from grounding_rewards.tables.base import number, value_at
 from grounding_rewards.tables.image_files import looks_like_images
+from grounding_rewards.targets.read import PLACES
 
 NONE = "none"
 """Value of an option for no column."""
@@ -34,6 +35,7 @@ GUESSED: dict[str, tuple[str, ...]] = {
     "model-image-size": ("model_image_size",),
     "id": ("sample_id", "id", "extra_info.id"),
     "token-length": ("token_length",),
+    "refusal": ("refusal", "is_refusal", "box_type"),
     "source": ("data_source", "source"),
 }  # fmt: skip
 """Names of columns that are taken without an option, by role, in order of preference; the first is the role's own."""
@@ -46,6 +48,8 @@ _ALONE = ("prompt_to_evaluate",)
 """UI-Vision's own name, which counts without another one alone: copies of it have one of the usual names, too."""
 _PACKED = ("reward_model.ground_truth",)
 """Fields that `convert` writes: the columns that they were made of may still stand beside them."""
+
+_REFUSED, _PLACED = {"true", "1", "1.0", "yes", "refusal"}, {"false", "0", "0.0", "no", *PLACES}
 
 _WHAT = {
     "target": "the target",
@@ -153,12 +157,24 @@ def _fits(role: str, value: Any, parts: int) -> bool:
         return True
     if role == "id":
         return isinstance(value, str | int) and not isinstance(value, bool)
+    if role == "refusal":
+        return is_refusal(value) is not None
     if role in ("source", "response"):
         return isinstance(value, str)
     if role == "image-size":
         # Of two columns each is checked alone, as the side of a square.
         return read_size(value) is not None if parts == 1 else read_size([number(value)] * 2) is not None
     return True
+
+
+def is_refusal(value: Any) -> bool | None:
+    """Return what a cell says of a refusal; None where it says nothing of it.
+
+    >>> is_refusal(True), is_refusal("refusal"), is_refusal("0"), is_refusal("bbox"), is_refusal("perhaps")
+    (True, True, False, False, None)
+    """
+    word = str(value).strip().casefold()
+    return True if word in _REFUSED else False if word in _PLACED else None
 
 
 def _images(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:

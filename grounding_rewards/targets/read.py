@@ -190,10 +190,11 @@ class _Reader:
         refusal = self.flag(fields.get("refusal"), "refusal")
         regions, actions = self.regions(fields)
         action = self.action(fields["action"]) if "action" in fields else None
-        if refusal and regions:
+        if refusal and any({*region.numbers} not in ({0.0}, {-1.0}) for region in regions):
             raise self.fail("refusal", True, "no place beside a refusal; drop one of the two")
         if not (refusal or regions or action or actions or label_free):
             raise self.fail("target", dict(fields), _WIRE)
+        regions = () if refusal else regions  # all of them stand for no place
         space = self.space(fields.get("space"))
         for region in regions if space in (CoordSpace.UNIT, CoordSpace.THOUSANDTHS) else ():
             if region.kind == RegionKind.CIRCLE:

@@ -15,7 +15,7 @@ def test_a_packed_row_scores_as_the_native_one(peer):
     for line in chosen:
         recipe, sizes = harness.build(peer, line), adapter.score_options(line)
         row = {"ask": "Save", "truth": adapter.target(line), "size": sizes.get("image_sizes")}
-        reading = Reading(ColumnNames("ask", "truth", image_size="size"), TargetReader.of(recipe, None, "truth"))
+        reading = Reading(ColumnNames("ask", "truth", image_size="size"), TargetReader.of(recipe, None))
         native = recipe.score([line["response"]], [row["truth"]], bad_target="abstain", **sizes)
         found = read_rows([row], reading)
         if found.samples[0] is None:
@@ -42,7 +42,7 @@ def test_rows_that_cannot_be_packed_are_those_whose_target_is_bad():
             native = recipe.read_targets([line["ground_truth"]], bad_target="abstain")
             found = read_rows(
                 [{"ask": "Save", "truth": line["ground_truth"]}],
-                Reading(ColumnNames("ask", "truth"), TargetReader.of(recipe, None, "truth")),
+                Reading(ColumnNames("ask", "truth"), TargetReader.of(recipe, None)),
             )
             if native.errors:
                 assert found.problems

@@ -118,8 +118,11 @@ def test_a_guessed_size_that_is_not_the_images_is_no_size():
     ],
 )
 def test_a_bare_list_in_a_column_with_the_name_of_a_place(column, value, wire):
-    target_reader = TargetReader.of(None, CoordSpace.PIXEL, column)
-    found = one({"ask": "Save", "box": value, "id": 1}, target_reader=target_reader)[1]
+    top, _, inner = column.partition(".")
+    row = {"ask": "Save", top: {inner: value} if inner else value, "id": 1}
+    reading = Reading(ColumnNames("ask", column, id="id"), TargetReader.of(None, CoordSpace.PIXEL))
+    (sample,) = read_rows([row], reading).samples
+    found = json.loads(sample.wire)
     assert found == {**wire, "space": "pixel", "id": 1}
 
 
@@ -164,7 +167,7 @@ def test_no_space_is_ever_guessed():
 def test_coordinates_of_another_space_and_kinds_that_a_recipe_does_not_take():
     assert "these look like unit" in problem({**ROW, "box": [0.1, 0.2, 0.3, 0.4]})
     assert "coordinates in pixel within (or near) 0..640 by 0..480" in problem({**ROW, "box": [2000, 2, 2001, 4]})
-    gelato = TargetReader.of(recipe("gelato"), None, "box")
+    gelato = TargetReader.of(recipe("gelato"), None)
     found = read_rows([{**ROW, "box": {"refusal": True}}], Reading(COLUMNS, gelato))
     assert "refusal" in found.problems[0]
     found = read_rows([{**ROW, "box": [0.1, 0.2, 0.3, 0.4]}], Reading(COLUMNS, gelato))
@@ -172,7 +175,7 @@ def test_coordinates_of_another_space_and_kinds_that_a_recipe_does_not_take():
 
 
 def test_a_recipe_that_compares_nothing_with_targets_needs_none():
-    free = TargetReader.of(recipe("gui-rcpo", response_space="pixel"), None, None)
+    free = TargetReader.of(recipe("gui-rcpo", response_space="pixel"), None)
     found = read_rows([{"ask": "Save"}], Reading(ColumnNames("ask"), free))
     assert not found.problems
     assert "bbox" not in json.loads(found.samples[0].wire)

@@ -1,0 +1,95 @@
+"""Targets of rows, whichever columns they stand in: one column, those of a benchmark, and one that says refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grounding_rewards.batch.layouts import Layout, Row
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import TargetError
+from grounding_rewards.tables.base import value_at
+from grounding_rewards.tables.columns import is_refusal
+from grounding_rewards.tables.sample_ids import from_json
+from grounding_rewards.targets.read import PLACES
+
+_NOWHERE = ([0, 0, 0, 0], [-1, -1, -1, -1])
+"""Boxes that data sets write where there is none."""
+_NO_PLACE = (
+    'a box with an area; of a row that is to be refused write {"refusal": true}, or name the column that says so by '
+    "--refusal-column"
+)
+
+
+@dataclass(frozen=True)
+class TargetCells:
+    """Columns of which targets are made.
+
+    Attributes:
+        column: the column of targets; "" for none.
+        refusal: the column that says which rows are to be refused; "" for none.
+        layout: the benchmark's layout, whose columns go before ``column``.
+        own_form: True where bare values are in a recipe's own form first.
+    """
+
+    column: str = ""
+    refusal: str = ""
+    layout: Layout | None = None
+    own_form: bool = False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The columns that are read beside that of targets."""
+        return frozenset({self.refusal} - {""}) | (self.layout.reads if self.layout else frozenset())
+
+    @property
+    def place(self) -> str | None:
+        """The kind of place of bare lists, where the column of targets is named after one."""
+        name = self.column.rpartition(".")[2]
+        return name if name in PLACES and not self.own_form and self.layout is None else None
+
+    @property
+    def rewritten(self) -> bool:
+        """True where a target alone, without its column's name and the other columns, would be another one."""
+        return self.layout is not None or bool(self.refusal) or self.place not in (None, "bbox")
+
+    def values(self, rows: Sequence[Row], space: CoordSpace | None) -> list[Any]:
+        """Return the target of each row: as it stands there, in the wire form, or the error of a row without one.
+
+        ``space`` is that of a layout's targets; None where one in the target would go before an option.
+
+        >>> rows = [{"bbox": [0, 0, 0, 0], "refusal": True}, {"bbox": [1, 2, 3, 4], "refusal": False}]
+        >>> TargetCells("bbox", "refusal").values(rows, None)
+        [{'refusal': True}, {'bbox': [1, 2, 3, 4]}]
+        """
+        values: list[Any]
+        if self.layout is not None:
+            values = [self.layout.wire(row, space) for row in rows]
+        elif {".", ","} & {*self.column}:
+            values = [value_at(row, self.column) for row in rows]
+        else:
+            values = [row.get(self.column) for row in rows]
+        if self.refusal:
+            flags = [is_refusal(value_at(row, self.refusal)) for row in rows]
+            values = [_refused(value, flag) for value, flag in zip(values, flags, strict=True)]
+        if self.layout is None and not self.own_form:
+            place = self.place
+            values = [_bare(value, place) if type(value) is list else value for value in values]
+        return values
+
+
+def _bare(value: list[Any], place: str | None) -> Any:
+    """Return a bare list as the place that its column is named after."""
+    if value in _NOWHERE:
+        return TargetError(0, place or "target", value, _NO_PLACE)
+    return value if place is None else {place: value}
+
+
+def _refused(value: Any, flag: bool | None) -> Any:
+    """Return a refusal where the flag says so, or says nothing beside no place; else the value."""
+    if not flag and (flag is not None or not (value is None or value in _NOWHERE)):
+        return value
+    own = from_json(value) if isinstance(value, str) else value
+    beside = own if isinstance(own, Mapping) else {}
+    return {**{key: each for key, each in beside.items() if key not in (*PLACES, "regions")}, "refusal": True}
