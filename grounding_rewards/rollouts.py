@@ -38,8 +38,8 @@ class Reason(IntEnum):
 CLICKED = (Reason.OK, Reason.OUT_OF_IMAGE)
 """Reasons under which the response answered with a place."""
 
-PARSED = (*CLICKED, Reason.REFUSED, Reason.UNKNOWN_ACTION)
-"""Reasons under which the response was read: a place, an action or a refusal."""
+PARSED = (*CLICKED, Reason.REFUSED)
+"""Reasons under which the response was read: a place, a known action or a refusal."""
 
 _NAMES_OF_REASONS = np.array([reason.name for reason in Reason], dtype=np.object_)
 _IS_PARSED = np.isin(np.arange(len(Reason)), PARSED)  # a table by code, quicker to look up than to compare rows
@@ -88,7 +88,7 @@ class Predictions:
 
     @property
     def parsed(self) -> NDArray[np.bool_]:
-        """(n,) True where an answer was read: a place, an action or a refusal."""
+        """(n,) True where an answer was read: a place, a known action or a refusal."""
         parsed: NDArray[np.bool_] = _IS_PARSED[self.reason]
         return parsed
 

@@ -10,16 +10,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import WRITTEN
 from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
 from grounding_rewards.checks.naming import BOX_FORMAT, PYTHON, Naming
-from grounding_rewards.checks.other_readings import Reading, other_reading, prepared, takes
+from grounding_rewards.checks.other_readings import Reading, fitted, other_reading, prepared, takes
 from grounding_rewards.checks.row_sample import Row, RowSample
-from grounding_rewards.checks.space_fit import fit_spaces
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import TargetError
 from grounding_rewards.parsing.dialects.refusal_words import COMMON, with_refusal_words
@@ -28,7 +29,7 @@ from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.suspects import SuspectTargets, merged, reported, suspect_targets
+from grounding_rewards.targets.suspects import NAMED, SuspectTargets, merged, reported, suspect_targets
 from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards.verifiers.action_match import gave_up
 
@@ -49,8 +50,13 @@ _TEXT = 1 << 22
 _ENOUGH = 50
 """Rows that are read, and could be right."""
 
-_UNREAD = [reason for reason in Reason if reason not in (*PARSED, Reason.EMPTY, Reason.BAD_TARGET)]
+_UNREAD = [each for each in Reason if each not in (*PARSED, Reason.EMPTY, Reason.BAD_TARGET, Reason.UNKNOWN_ACTION)]
 """Reasons under which a text was not read."""
+
+_NEAR = 0.4
+"""Likeness of names, of 0 to 1, from which one is named for another."""
+
+_UNKNOWN = [Reason.UNKNOWN_ACTION]
 
 _FINE = (Reason.OK, Reason.REFUSED, Reason.BAD_TARGET)
 
@@ -167,7 +173,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         rows = self._rows_to_try()
         unread = self._empty() or self._unread(rows)
         space = self._space(rows)
-        several = [*self._bad_targets(), *unread, *space, *self._suspicious(space)]
+        several = [*self._bad_targets(), *unread, *self._unknown_actions(rows), *space, *self._suspicious(space)]
         if unread:  # where answers are not read, actions and refusals are not either, and nothing hits
             return several
         return [*several, *self._never_done(rows), *self._refusals(), *([] if space else self._misses())]
@@ -210,7 +216,8 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
             return []
         rows = [row for row in sample if row.reason in _UNREAD]
         numbers = any(re.search("[0-9]", row.response or "") for row in rows)
-        other = other_reading(self.recipe, rows, self.box_format) if numbers else None
+        accuracy = self.hits / self.parsed if self.parsed else 0.0
+        other = other_reading(self.recipe, rows, self.box_format, accuracy) if numbers else None
         example = self.recipe.example and f" (answers such as {_shortened(self.recipe.example.response)})"
         was = f"{self.parsed:,} of {self.valid:,} responses were read as {self.recipe.dialect.name}{example or ''}"
         if other is not None:
@@ -231,11 +238,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
 
     def _fit(self, recipe: Recipe, sample: Sequence[Row]) -> tuple[Mapping[str, Any], str]:
         """Return the setting of places that fits clearly better than a recipe's own, if there is one, and why."""
-        sizes = np.array([row.sizes for row in sample]).reshape(-1, 2, 2)
-        fit = fit_spaces(
-            recipe, [row.response for row in sample], [row.target for row in sample],
-            image_sizes=sizes[:, 0], model_image_sizes=sizes[:, 1], box_format=self.box_format,
-        )  # fmt: skip
+        fit = fitted(recipe, sample, self.box_format)
         if fit.better is None:
             return {}, ""
         return {fit.better.role: fit.better.value, **dict(fit.better.also)}, str(fit)
@@ -260,6 +263,23 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
             for each in reported(self._suspects)
             if each.code not in {finding.code for finding in known}
         ]
+
+    def _unknown_actions(self, sample: Sequence[Row]) -> list[Finding]:
+        """Return the names of actions that responses use and nothing knows, with the nearest known ones."""
+        count, rows = int(self._outcomes[Reason.UNKNOWN_ACTION]), [row for row in sample if row.reason in _UNKNOWN]
+        if count < _FEW or count < _SOME * self.valid or not rows:
+            return []
+        names = Counter(prepared(self.recipe, rows, self.box_format).predictions.actions.tolist())
+        known = (*WRITTEN, *self.recipe.action_names)
+        nearest = {name: get_close_matches(name, known, 1, _NEAR) for name, _ in names.most_common(NAMED)}
+        named = ", ".join(
+            f"{name!r:.80} ({names[name]}{f', nearest to {near[0]!r}' if near else ''})"
+            for name, near in nearest.items()
+        )
+        message = f"{count:,} of {self.valid:,} responses name an action that nothing knows: {named}"
+        fix = "have the prompt list known names, or declare names of your own: option action_names"
+        severity = Severity.WARNING if 2 * count > self.valid else Severity.NOTE
+        return [self._finding(Code.UNKNOWN_ACTION, severity, count, message, fix, _UNKNOWN)]
 
     def _refusals(self) -> list[Finding]:
         """Return what is wrong with refusals: none was read, or too many are."""
@@ -298,7 +318,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         done = set(in_vocabulary(rollouts.predictions)[rollouts.predictions.parsed])
         done |= {"scroll"} if "swipe" in done else set()
         done |= {each.action for each in self._suspects}  # nothing knows these
-        failed = {place for place, row in enumerate(sample) if row.reason != Reason.BAD_TARGET and not row.right}
+        failed = {place for place, row in enumerate(sample) if row.reason in PARSED and not row.right}
         wanted = rollouts.targets.alternatives
         pairs = set(zip(wanted.row.tolist(), wanted.canonical.names.tolist(), strict=True))
         asked = Counter(name for place, name in pairs if place in failed and name not in done)

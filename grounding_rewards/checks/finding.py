@@ -27,7 +27,7 @@ class Code(StrEnum):
     SPACE = "space"  #: another space or model fits clearly better
     BOX_FORMAT = "box-format"  #: boxes cannot be, or are hardly, in the format that they are read as
     OUTSIDE_IMAGE = "outside-image"  #: targets whose centre lies outside their image
-    UNKNOWN_ACTION = "unknown-action"  #: targets ask for actions that nothing knows
+    UNKNOWN_ACTION = "unknown-action"  #: targets ask for actions, or responses name some, that nothing knows
     REFUSALS = "refusals"  #: refusals are not read, never come, or come where a place is the right answer
     NEVER_DONE = "never-done"  #: targets ask for actions that no response takes
     MODEL_BOUNDS = "model-bounds"  #: answers in pixels of the resized image mostly miss

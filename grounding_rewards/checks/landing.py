@@ -19,6 +19,7 @@ _BACKGROUND = 30.0  # sides of the target that the screen, over which misses are
 _AIMED = 0.5  # share of answers that land around the target at all
 _LEAST = 0.002  # of the screen: flat boxes have no side, and nobody aims at single pixels
 _POINT = 0.02  # of the screen: a point has no side
+_BORDER = 0.02  # sides of the target
 _EDGE = 0.01  # of the screen: annotators draw a little over its edge
 
 
@@ -76,6 +77,13 @@ class Landing:
         distances = np.full(len(self.points), np.inf)
         np.fmin.at(distances, self.row, np.hypot(*self._away(sides).T))  # NaN, of rows without a point, never wins
         return distances
+
+    def on_border(self) -> NDArray[np.bool_]:
+        """Return True where a point lies on the border of the box around its place, or hardly inside it: (n,)."""
+        depth = np.full(len(self.points), -np.inf)
+        np.fmax.at(depth, self.row, 0.5 - np.abs(self._away(self.sides)).max(axis=1))
+        border: NDArray[np.bool_] = np.abs(depth) < _BORDER
+        return border
 
     def log_likelihoods(self, sides: Floats) -> Floats:
         """Return the logarithm of each point's density, relative to that of a miss: (n,).

@@ -9,19 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.catalogue import SHARED, list_recipes, own_options, recipe
+from grounding_rewards.arrays import Floats
+from grounding_rewards.catalogue import SHARED, own_options, recipe
+from grounding_rewards.checks.landing import Landing
 from grounding_rewards.checks.row_sample import Row
+from grounding_rewards.checks.space_fit import SpaceFit, fit_spaces
 from grounding_rewards.coords.resizing import RESIZING
+from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import MISSING, GroundingRewardsError
 from grounding_rewards.plugins.registry import registry
-from grounding_rewards.rollouts import CLICKED, Rollouts
+from grounding_rewards.rollouts import CLICKED, Reason, Rollouts
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 
 _NEARLY = 0.9
+_LEAST_RIGHT = 0.05  # of what a form reads, where nothing else is right
+_INSIDE = 0.9  # of what a form reads lies in the image, where no answer tells which form is right
+_TRIED = 4  # forms that are tried with other spaces, too
 _OURS = ("click", "action")
 _GENERAL = ("auto", "auto_action")
+_SIZES = np.full((2, 2), 1000.0)  # any: shares of an image do not depend on its size
 
 
 @dataclass(frozen=True)
@@ -35,34 +43,52 @@ class Reading:
         count: number of responses that it reads.
         without: options that it does not take.
         lacks: what its targets lack, such as "image_size"; "" for nothing.
-        hits: number of responses that are right then.
+        right: number of responses that are right then, and not by a place on the very border of their target, as the
+            first corner of a box is.
+        inside: number of responses that lie in their image.
     """
 
     recipe: Recipe
     settings: Mapping[str, Any]
-    how: str
-    count: int
+    how: str = ""
+    count: int = 0
     without: tuple[str, ...] = ()
     lacks: str = ""
-    hits: int = 0
+    right: int = 0
+    inside: int = 0
 
 
-def other_reading(unfit: Recipe, rows: Sequence[Row], box_format: BoxFormat | None) -> Reading | None:
+def other_reading(
+    unfit: Recipe, rows: Sequence[Row], box_format: BoxFormat | None, accuracy: float = 0.0
+) -> Reading | None:
     """Return a reading of at least half of the rows, which a recipe does not read; None where there is none.
 
-    The recipe with another policy of several answers is tried first, then with another dialect, then other recipes,
-    ours before published ones.
+    The recipe with another policy of several answers is tried first, then with another dialect, then our own recipes.
+    Most of what a reading reads must be about as right as what the recipe reads, whose share of right responses is
+    ``accuracy``, perhaps with other spaces. Where nothing is right, only general forms are an answer to that.
     """
     own_space = _say_their_space(unfit, rows)
     for readings in (_policies(unfit), _dialects(unfit), _recipes(unfit, own_space=own_space)):
         tried = [replace(each, **_outcome(each, rows, box_format)) for each in readings]
         most = max((each.count for each in tried), default=0)
-        if most and 2 * most >= len(rows):
-            enough = [each for each in tried if each.count >= _NEARLY * most]
-            enough = [each for each in enough if not each.lacks] or enough
-            # Policies read the same responses, and differ in which of their answers is right.
-            return max(enough, key=lambda each: each.hits) if "answers" in enough[0].settings else enough[0]
+        enough = [each for each in tried if each.count and each.count >= max(_NEARLY * most, len(rows) / 2)]
+        enough = [each for each in enough if not each.lacks] or enough
+        if not any(each.right for each in enough):
+            enough = [_with_spaces(each, rows, box_format) for each in enough[:_TRIED]] + enough[_TRIED:]
+        best = max(enough, key=lambda each: each.right, default=None)
+        if best is None:
+            continue
+        if best.right >= max(1.0, max(accuracy / 2, _LEAST_RIGHT) * best.count):
+            return best
+        general = (each for each in enough if _is_general(each) and each.inside >= _INSIDE * each.count)
+        if not accuracy and (first := next(general, None)) is not None:
+            return first
     return None
+
+
+def _is_general(reading: Reading) -> bool:
+    """Return True where a reading is one of a form that our own recipes read without an option."""
+    return reading.recipe.dialect.name in _GENERAL
 
 
 def _say_their_space(unfit: Recipe, rows: Sequence[Row]) -> bool:
@@ -71,46 +97,75 @@ def _say_their_space(unfit: Recipe, rows: Sequence[Row]) -> bool:
     return all(target.space is not None for target in targets.rows if target is not None)
 
 
-def prepared(judge: Recipe, rows: Sequence[Row], box_format: BoxFormat | None) -> Rollouts:
-    """Return what verifiers see of rows; targets that cannot be used abstain.
+def fitted(judge: Recipe, rows: Sequence[Row], box_format: BoxFormat | None) -> SpaceFit:
+    """Look for spaces that rows fit clearly better than a recipe's own."""
+    sizes = _sizes(rows)
+    return fit_spaces(
+        judge, [row.response for row in rows], [row.target for row in rows],
+        image_sizes=sizes[:, 0], model_image_sizes=sizes[:, 1], box_format=box_format,
+    )  # fmt: skip
+
+
+def _sizes(rows: Sequence[Row]) -> Floats:
+    return np.array([row.sizes for row in rows]).reshape(-1, 2, 2)
+
+
+def prepared(judge: Recipe, rows: Sequence[Row], box_format: BoxFormat | None, sizes: Floats | None = None) -> Rollouts:
+    """Return what verifiers see of rows; targets that cannot be used abstain. ``sizes`` stand in for unknown ones.
 
     Raises:
         GroundingRewardsError: the recipe cannot read them.
     """
     targets = judge.read_targets([row.target for row in rows], bad_target="abstain", warn=False, box_format=box_format)
-    sizes = np.array([row.sizes for row in rows]).reshape(-1, 2, 2)
+    known = _sizes(rows)
+    if sizes is not None:
+        own = np.stack([targets.image_sizes, targets.model_image_sizes], axis=1)
+        known = np.fmax(np.where(np.isnan(known), own, known), np.where(np.isnan(own), sizes, np.nan))
     return judge.prepare(
-        [row.response for row in rows], targets, image_sizes=sizes[:, 0], model_image_sizes=sizes[:, 1],
+        [row.response for row in rows], targets, image_sizes=known[:, 0], model_image_sizes=known[:, 1],
         groups=np.arange(len(rows)), bad_target="abstain",
     )  # fmt: skip
 
 
 def _outcome(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None) -> dict[str, Any]:
-    """Return count, how and lacks of a reading: the number of rows that it reads, by the dialect of most of them."""
+    """Return what a reading reads: by the dialect of most rows, with the number of right ones."""
+    judge = reading.recipe
     try:
-        rollouts = prepared(reading.recipe, rows, box_format)
-        hits = int(np.count_nonzero(reading.recipe.evaluate(rollouts).acc > 0)) if "answers" in reading.settings else 0
+        rollouts = prepared(judge, rows, box_format)
+        errors = rollouts.targets.errors
+        lacking = {row: error.field for row, error in errors.items() if error.came is MISSING}
+        if lacking and not {judge.response_space, judge.target_space} & {PIXEL, MODEL_PIXEL}:
+            rollouts = prepared(judge, rows, box_format, _SIZES)
+        right = judge.evaluate(rollouts).acc > 0
     except GroundingRewardsError:
         return {"count": 0}
-    predictions, errors = rollouts.predictions, rollouts.targets.errors
-    lacking = {row: error.field for row, error in errors.items() if error.came is MISSING}
+    predictions = rollouts.predictions
     usable = rollouts.targets.valid.copy()
     usable[list(lacking)] = True
     read = np.isin(predictions.reason, CLICKED) & usable
+    if ACTION not in judge.accepts:
+        read &= ~np.isnan(predictions.xy[:, 0])
     names = Counter(predictions.dialects[each] for each in predictions.dialect[read].tolist() if each >= 0)
-    commonest = names.most_common(1)[0][0] if names else reading.recipe.dialect.name
+    commonest = names.most_common(1)[0][0] if names else judge.dialect.name
     return {
         "count": int(read.sum()),
         "how": reading.how or f"by {commonest}",
         "lacks": next(iter(lacking.values()), ""),
-        "hits": hits,
+        "right": int(np.count_nonzero(read & right & ~Landing.of(rollouts, usable).on_border())),
+        "inside": int(np.count_nonzero(read & (predictions.reason == Reason.OK))),
     }
+
+
+def _with_spaces(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None) -> Reading:
+    """Return a reading with the number of right rows under the spaces that fit."""
+    better = fitted(reading.recipe, rows, box_format).better
+    return reading if better is None else replace(reading, right=better.hits)
 
 
 def _policies(unfit: Recipe) -> Iterator[Reading]:
     for policy in ("last", "first") if unfit.answers == "only" else ():
         how = f"where the {policy} of several answers counts"
-        yield Reading(replace(unfit, answers=policy), {"answers": policy}, how, 0)
+        yield Reading(replace(unfit, answers=policy), {"answers": policy}, how)
 
 
 def _dialects(unfit: Recipe) -> Iterator[Reading]:
@@ -118,7 +173,7 @@ def _dialects(unfit: Recipe) -> Iterator[Reading]:
     names = [name for name in registry().parsers if name not in _GENERAL]
     for name in (*_GENERAL, *names) if takes(unfit, "dialect") else ():
         if (built := _built(unfit.name, {**dict(unfit.options), "dialect": name})) is not None:
-            yield Reading(built, {"dialect": name}, "", 0)
+            yield Reading(built, {"dialect": name})
 
 
 def takes(built: Recipe, option: str) -> bool:
@@ -130,23 +185,22 @@ def takes(built: Recipe, option: str) -> bool:
 
 
 def _recipes(unfit: Recipe, *, own_space: bool) -> Iterator[Reading]:
-    """Yield recipes that judge the same things, with the settings of responses and targets that they share.
+    """Yield our own recipes that judge the same things, with the settings of responses and targets that they share.
 
-    ``own_space``: targets name their space, which an option is not to replace.
+    A published one is another reward, whatever it reads. ``own_space``: targets name their space, which an option is
+    not to replace.
     """
     own = dict(unfit.options)
     shared: dict[str, Any] = {} if own_space else {"target_space": unfit.target_space}
     if "model" not in own or "response_space" in own:
         shared["response_space"] = unfit.response_space
     shared |= {name: own[name] for name in RESIZING if name in own}
-    ours = reversed(_OURS) if ACTION in unfit.accepts else _OURS
-    for name in dict.fromkeys((*ours, *list_recipes())):
-        built = None if name == unfit.name else _built(name, shared)
-        if built is None or built.label_free != unfit.label_free or built.needs - unfit.needs - {"screen"}:
-            continue
-        changed = {key: value for key, value in built.options if own.get(key) != value}
-        without = tuple(each for each in own if each not in (*SHARED, *own_options(name)))
-        yield Reading(built, {"recipe": name, **changed}, "", 0, without)
+    for name in ("action",) if ACTION in unfit.accepts else _OURS:
+        built = None if name == unfit.name or unfit.label_free else _built(name, shared)
+        if built is not None:
+            changed = {key: value for key, value in built.options if own.get(key) != value}
+            without = tuple(each for each in own if each not in (*SHARED, *own_options(name)))
+            yield Reading(built, {"recipe": name, **changed}, without=without)
 
 
 def _built(name: str, options: Mapping[str, Any]) -> Recipe | None:

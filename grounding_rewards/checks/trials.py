@@ -28,6 +28,8 @@ Also = tuple[tuple[str, str | None], ...]
 LEVEL = 0.001  # of a thousand right settings one may be doubted, were every model as bad as chance
 _ROWS = 512
 _LEAST_HITS = 0.05  # of the rows: where hardly any answer hits, something else is wrong
+_ALIKE = 0.05  # above this, the chance that as many hits are lost as gained
+_STRAY = 0.05  # of the boxes of a right format reach outside the screen, at most
 _PAIRINGS = 8  # neighbours with which a row changes its point, for a mean that varies little
 
 
@@ -162,11 +164,18 @@ class Comparison:
         return nearer > farther and self._plausible(other, declared) and self._beyond_pairing(other, declared, level)
 
     def _plausible(self, other: Outcome, declared: Outcome) -> bool:
-        """Return True where boxes of another format leave the screen no more often, and others have no fewer hits."""
-        if other.trial.role == "box_format":  # of which a wrong one may have large boxes, that all answers hit
-            return bool(other.landing.outside.sum() <= declared.landing.outside.sum())
-        more, fewer = self._votes(other.hits.astype(np.float64) - declared.hits)
-        return sign_test(fewer, more) >= LEVEL
+        """Return True where it hits more, or as often within chance.
+
+        Boxes of another format may instead lie inside the screen clearly more often: wrong ones may be large, so that
+        all answers hit.
+        """
+        more = bool(other.hits.sum() > declared.hits.sum())
+        if other.trial.role != "box_format":
+            gained, lost = self._votes(other.hits.astype(np.float64) - declared.hits)
+            return more or sign_test(lost, gained) >= _ALIKE
+        outside, before = other.landing.outside, declared.landing.outside
+        inside = outside.mean() <= _STRAY and sign_test(*self._votes(before.astype(np.float64) - outside)) < LEVEL
+        return inside or (more and bool(outside.sum() <= before.sum()))
 
     def nearer(self, other: Outcome, declared: Outcome) -> tuple[int, int]:
         """Count the distinct targets whose rows land nearer in the other outcome, and farther away."""

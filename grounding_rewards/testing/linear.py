@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.parsing import Answers, Dialect, parse
-from grounding_rewards.rollouts import PARSED
+from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.testing._checks import brief
 from grounding_rewards.testing._rows import Row, generated_rows, rollouts, with_extras
@@ -199,6 +199,8 @@ def _cases(recipe: Recipe) -> list[Example]:
     own = [*([recipe.example] if recipe.example else []), *(each.example for each in recipe.exploits if each.example)]
     forms = [form.right for form in ANSWER_FORMATS]
     parsed = parse(forms, recipe.dialect, space=recipe.response_space, answers=recipe.answers, thinking=recipe.thinking)
-    read = [text for text, reason in zip(forms, parsed.reason, strict=True) if reason in PARSED]
+    read = [
+        text for text, reason in zip(forms, parsed.reason, strict=True) if reason in (*PARSED, Reason.UNKNOWN_ACTION)
+    ]
     texts = dict.fromkeys([*(each.response for each in own), *read, "no idea"])
     return own + [replace(example, response=text) for example in examples_of(recipe) for text in texts]

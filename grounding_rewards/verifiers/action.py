@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import Objects, canonical
 from grounding_rewards.arrays import Floats
-from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts
+from grounding_rewards.rollouts import CLICKED, Predictions, Reason, Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
 
 # A table by code: looking up n rows is quicker than comparing each with several codes.
-_ACTED = np.isin(np.arange(len(Reason)), [reason for reason in PARSED if reason is not Reason.REFUSED])
+_ACTED = np.isin(np.arange(len(Reason)), [*CLICKED, Reason.UNKNOWN_ACTION])
 
 
 @dataclass(frozen=True)

@@ -375,3 +375,54 @@ def test_real_answers_are_silent_in_their_space_alone() -> None:
         assert diagnosed(gr.recipe("click", response_space=right), answers, wanted) == [], file.name
         wrong = diagnosed(gr.recipe("click", response_space="unit"), answers, wanted)
         assert [each.fix for each in wrong if each.code == "space"] == [f"use --response-space {right}"], file.name
+
+
+TYPING = '{{"action": "{}", "text": "hello"}}'
+TO_TYPE = {"action": {"name": "type", "text": "hello"}}
+
+
+def test_names_of_actions_that_nothing_knows_are_named_with_the_nearest_and_are_not_read() -> None:
+    action = gr.recipe("action", response_space="pixel")
+    answers = [TYPING.format(name) for name in ["enter_txt"] * 40 + ["type"] * 10 + ["qqq"] * 10]
+    (finding,) = diagnosed(action, answers, [TO_TYPE] * 60)
+    assert (finding.code, finding.severity, finding.count, finding.rows) == (
+        "unknown-action",
+        "warning",
+        50,
+        (*range(5),),
+    )
+    assert finding.message == (
+        "50 of 60 responses name an action that nothing knows: 'enter_txt' (40, nearest to 'enter'), 'qqq' (10)"
+    )
+    assert finding.fix == "have the prompt list known names, or declare names of your own: option action_names"
+    assert action.score(answers[39:41], [TO_TYPE] * 2).predictions.parsed.tolist() == [False, True]
+    few = diagnosed(action, answers[30:50], [TO_TYPE] * 20)
+    assert [(each.code, each.severity, each.count) for each in few] == [("unknown-action", "note", 10)]
+    declared = gr.recipe("action", response_space="pixel", action_names=["enter_txt", "qqq"])
+    assert [each.code for each in diagnosed(declared, answers[:40], [TO_TYPE] * 40)] == ["never-done"]
+
+
+def test_a_form_that_reads_corners_or_other_numbers_is_no_advice() -> None:
+    # Of each box in the response the first corner lies just inside the target's, or on its border.
+    inside = [f'{{"at": [{x + 1}, {y + 1}; {x + 61}, {y + 41}]' for x, y in CORNERS]
+    edges = [f'{{"at": [{x}, {y}; {x + 60}, {y + 40}]' for x, y in CORNERS]
+    numbered = [f"Step {row}, of 3: ({row}, 3) is no place at ({x} by {y})" for row, (x, y) in enumerate(POINTS)]
+    for answers in (inside, edges, numbered):
+        for finding in diagnosed(CLICK, [*IN_PIXELS, *answers], BOXES * 2):
+            assert "dialect=" not in finding.fix, (answers[0], str(finding))
+
+
+def test_no_other_reward_is_proposed_for_a_form_that_is_not_read() -> None:
+    # Published recipes read such lists, and are other rewards.
+    boxes = [f"[{x}, {y}, {x + 60}, {y + 40}" for x, y in CORNERS]
+    for name in ("action", "groundnext", "gelato"):
+        spaces = {"response_space": "pixel", **({"target_space": "pixel"} if name == "gelato" else {})}
+        for finding in diagnosed(gr.recipe(name, **spaces), boxes, BOXES):
+            assert "--recipe" not in finding.fix or finding.fix.startswith("use --recipe click"), str(finding)
+
+
+def test_a_form_is_proposed_by_what_it_hits_also_where_the_space_is_wrong() -> None:
+    recipe = gr.recipe("click", response_space="thousandths", dialect="bare_tuple")
+    answers = [f"[{x}, {y}]" for x, y in POINTS]
+    (line,) = texts(recipe, answers, BOXES)
+    assert line.endswith("; use --option dialect=auto --response-space pixel")

@@ -188,7 +188,7 @@ def test_every_reason_has_a_response_that_gives_it():
     assert {name: cells[2:] for name, cells in table.items()} == {
         "OK": ["1", "yes"], "EMPTY": ["0", "no"], "NO_ANSWER": ["0", "no"], "SEVERAL_ANSWERS": ["0", "no"],
         "TOO_MANY": ["0", "no"], "MALFORMED": ["0", "no"], "OUT_OF_IMAGE": ["0.1", "yes"], "REFUSED": ["0.1", "yes"],
-        "UNFINISHED": ["0", "no"], "BAD_TARGET": ["0", "no"], "UNKNOWN_ACTION": ["0.1", "yes"],
+        "UNFINISHED": ["0", "no"], "BAD_TARGET": ["0", "no"], "UNKNOWN_ACTION": ["0", "no"],
     }  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def test_what_is_read():
     assert [Reason(code).name for code in found.reason] == [
         "OK", "OK", "OK", "OK", "OK", "UNKNOWN_ACTION", "NO_ANSWER", "MALFORMED", "SEVERAL_ANSWERS",
     ]  # fmt: skip
-    assert found.parsed.tolist() == [True] * 6 + [False] * 3
+    assert found.parsed.tolist() == [True] * 5 + [False] * 4
     assert found.arguments.text.tolist() == [None, "hé ?", "a\nb", "", None, None, None, None, None]
     assert found.arguments.direction.tolist() == [None] * 4 + ["up"] + [None] * 4
     assert found.arguments.to[4].tolist() == [20, 90]

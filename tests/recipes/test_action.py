@@ -30,7 +30,7 @@ CLICK = call("left_click", coordinate=[15, 15])
         (call("left_click", coordinate=[9, 15]), BOX, 0.1, "OK"),
         (call("double_click", coordinate=[15, 15]), BOX, 0.1, "OK"),
         (call("double_click", coordinate=[15, 15]), {**BOX, "action": "left_double"}, 1.0, "OK"),
-        (call("teleport", coordinate=[15, 15]), BOX, 0.1, "UNKNOWN_ACTION"),
+        (call("teleport", coordinate=[15, 15]), BOX, 0.0, "UNKNOWN_ACTION"),
         (call("type", text='"Hello "'), {"action": {"name": "type", "text": "hello"}}, 1.0, "OK"),
         (call("type", text='"Hell"'), {"action": {"name": "type", "text": "hello"}}, 0.1, "OK"),
         (call("type", text='""'), {"action": {"name": "type", "text": "hello"}}, 0.1, "OK"),

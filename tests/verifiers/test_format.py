@@ -15,8 +15,8 @@ from tests.verifiers.judging import judge, rollouts
 BOX = {"bbox": [0, 0, 1, 1]}
 
 
-def test_a_place_an_action_and_a_refusal_are_well_formed():
-    scored = {Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED, Reason.UNKNOWN_ACTION}
+def test_a_place_a_known_action_and_a_refusal_are_well_formed():
+    scored = {Reason.OK, Reason.OUT_OF_IMAGE, Reason.REFUSED}
     scores = judge(Format(), [None] * len(Reason), BOX, reasons=list(Reason))
     assert dict(zip(Reason, scores, strict=True)) == {reason: float(reason in scored) for reason in Reason}
 
