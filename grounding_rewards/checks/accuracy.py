@@ -27,7 +27,7 @@ class Refusals:
         targets: valid rows whose target is a refusal.
         correct: right ones among them, those with ``acc`` 1.
         false_clicks: wrong ones among them that answer with a place, in the image or outside it, or another action.
-        false_refusals: wrong rows among valid ones with another target whose response refuses or finishes as impossible.
+        false_refusals: wrong rows of other targets among valid ones that refuse or finish as impossible.
     """
 
     targets: int

@@ -73,7 +73,9 @@ def click(
     if point_share is not None:
         point_share = length("point_share", point_share)
     choice("polygon", polygon, get_args(PolygonRule))
-    hit = Hit(cast(PolygonRule, polygon), point_radius=point_radius, point_share=point_share, actions=CLICKS)
+    hit = Hit(
+        cast(PolygonRule, polygon), point_radius=point_radius, point_share=point_share, actions=CLICKS, border="rounded"
+    )
     outcome = best(hit=hit, refusal=CorrectRefusal())
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT

@@ -92,10 +92,11 @@ class ActionMatch(BaseVerifier):
     """1.0 where the action is one of the target's alternatives in every respect, else 0.0.
 
     For one and the same alternative the action must be of its type, in the words of the shared vocabulary; hit its
-    place, borders included, where it has one; and agree with each argument that it has: text by a rule, direction, app,
-    status and button as they are, keys in any order, the end of a drag by the reach of places, duration within a
-    tolerance. What an alternative does not name is not asked for. Of ``finished`` the outcome must agree: success,
-    impossible, or a status of its own; without a status it is success. A refusal target: ``RefusalMatch``.
+    place, where it has one, its border included (as ``Hit(border="rounded")``); and agree with each argument that it
+    has: text by a rule, direction, app, status and button as they are, keys in any order, the end of a drag by the
+    reach of places, duration within a tolerance. What an alternative does not name is not asked for. Of ``finished``
+    the outcome must agree: success, impossible, or a status of its own; without a status it is success. A refusal
+    target: ``RefusalMatch``.
 
     Args:
         point_radius: reach around places and ends that are only a point, in units of the recipe's space; None where
@@ -180,9 +181,11 @@ class ActionMatch(BaseVerifier):
     def _placed(self, rollouts: Rollouts) -> geometry.Bools:
         """Test place and end of alternatives, as far as they have them."""
         regions, alternatives = rollouts.targets.regions, rollouts.targets.alternatives
-        hit = inside_regions(rollouts.predictions.xy, regions, point_radius=self.point_radius, enlarge=self.enlarge)
+        hit = inside_regions(
+            rollouts.predictions.xy, regions, point_radius=self.point_radius, border="rounded", enlarge=self.enlarge
+        )
         if self.point_share is not None:
-            hit = hit | near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share)
+            hit |= near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share)
         placed = (alternatives.place_scores(hit) > 0) | (alternatives.place < 0)  # or no place is asked for
         if alternatives.arguments.to is not None:
             placed &= EndHit(self.point_radius, self.point_share, self.enlarge).each(rollouts) > 0

@@ -17,7 +17,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Columns, Mask, OfAlternatives, argument, compared
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
-from grounding_rewards.verifiers.hit import check_reach, screens, within
+from grounding_rewards.verifiers.hit import GROWN, check_reach, screens, within
 from grounding_rewards.verifiers.text import text_rule
 
 Field = Literal["app", "status", "button"]
@@ -203,7 +203,7 @@ def durations(columns: Columns, rows: int, holds: Callable[[Floats, Floats], geo
 
 @dataclass(frozen=True)
 class EndHit(OfAlternatives):
-    """1.0 where the drag ends in the target's ``to``, borders included, else 0.0.
+    """1.0 where the drag ends in the target's ``to``, borders included (as ``Hit(border="rounded")``), else 0.0.
 
     A ``to`` that is a box counts as ``enlarge`` times its size about its centre; one that is a point is reached from at
     most ``radius`` or ``share`` away, and without either only exactly. 1.0 where the target has no ``to``, whatever the
@@ -243,7 +243,8 @@ class EndHit(OfAlternatives):
         if ends is None:
             return unasked.astype(np.float64)
         point = (wanted[:, :2] == wanted[:, 2:]).all(axis=1)  # a point is kept as a box without extent
-        inside = geometry.in_box(ends, np.where(point[:, None], wanted, geometry.enlarged(wanted, self.enlarge)))
+        boxes = np.where(point[:, None], wanted, geometry.enlarged(wanted, self.enlarge))
+        inside = geometry.in_box(ends, boxes + GROWN)
         if point.any() and (self.radius or self.share):
             inside |= point & self._near(rollouts, ends, wanted[:, :2], point)
         return np.where(unasked, 1.0, inside)

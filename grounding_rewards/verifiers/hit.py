@@ -19,7 +19,14 @@ from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES
 
 Border = Literal["inclusive", "strict"]
+BoxBorder = Literal["inclusive", "strict", "rounded"]
 PolygonRule = Literal["inclusive", "strict", "half_open"]
+
+ROUNDING = 1e-9
+"""Distance from a border within which a point is on it: conversions between spaces round by less."""
+
+GROWN = ROUNDING * np.array([-1.0, -1.0, 1.0, 1.0])
+"""Growth of a box, to be added to it, by which points within ``ROUNDING`` of its border are inside."""
 
 # As numbers, because comparing an array with a member of an enum takes several times as long.
 POLYGON, CIRCLE, POINT = (np.int8(kind) for kind in (RegionKind.POLYGON, RegionKind.CIRCLE, RegionKind.POINT))
@@ -40,6 +47,8 @@ class Hit(OfPlaces):
         whole_edges: cut box edges to whole numbers first (300.9 counts as 300), as GTA1 and UI-Ins do.
         actions: action names whose coordinate counts; None takes any.
         border: ``"strict"`` leaves the border of boxes, and the full reach of circles and points, outside.
+            ``"rounded"`` also counts points at most 1e-9 beside the border of a box, circle or polygon, where the
+            rounding of a conversion puts those on it.
         enlarge: factor by which boxes, circles and polygons grow about the centre of their bounding box; UI-S1 has
             1.2.
         point_share: reach around a target that is only a point, as a share of the screen: the largest
@@ -54,7 +63,7 @@ class Hit(OfPlaces):
     point_radius: float | None = None
     whole_edges: bool = False
     actions: tuple[str, ...] | None = None
-    border: Border = "inclusive"
+    border: BoxBorder = "inclusive"
     enlarge: float = 1.0
     point_share: float | None = None
 
@@ -71,19 +80,20 @@ class Hit(OfPlaces):
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
-        options.choice(self, "border", Border)
+        options.choice(self, "border", BoxBorder)
         options.number(self, "enlarge", above=True)
         check_reach(self, "point_radius", "point_share")
         if self.actions is not None:
             options.names(self, "actions")
 
     def places(self, rollouts: Rollouts) -> Floats:
-        regions, strict = rollouts.targets.regions, self.border == "strict"
+        regions = rollouts.targets.regions
         hit = inside_regions(
             rollouts.predictions.xy, regions, self.polygon, self.point_radius, self.whole_edges,
-            strict=strict, enlarge=self.enlarge,
+            border=self.border, enlarge=self.enlarge,
         )  # fmt: skip
         if self.point_share is not None:
+            strict = self.border == "strict"
             hit = hit | near_points(rollouts, "Hit", regions.kind == POINT, self.point_share, strict=strict)
         if self.actions is not None:
             actions = rollouts.predictions.actions.tolist()
@@ -142,25 +152,28 @@ def inside_regions(
     point_radius: float | None = None,
     whole_edges: bool = False,
     *,
-    strict: bool = False,
+    border: BoxBorder = "inclusive",
     enlarge: float = 1.0,
 ) -> geometry.Bools:
     """Return (m,) True for places that hold the point of their sample, of (n, 2) points; options as for ``Hit``."""
-    points = regions.each(xy)
+    points, strict, rounded = regions.each(xy), border == "strict", border == "rounded"
     box = np.trunc(regions.box) if whole_edges else regions.box
     if enlarge != 1.0:
         box = geometry.enlarged(box, enlarge)
-    inside = geometry.in_box(points, box, strict=strict)
+    inside = geometry.in_box(points, box + GROWN if rounded else box, strict=strict)
     if regions.boxes_only:
         return inside
     # Moving the point towards the centre has the same result as enlarging the place.
     drawn = points if enlarge == 1.0 else regions.centre + (points - regions.centre) / enlarge
     kind = regions.kind
     if RegionKind.POLYGON in regions.kinds:
-        inside = np.where(kind == POLYGON, _in_polygon(drawn, regions, polygon), inside)
+        drawn_in = _in_polygon(drawn, regions, polygon)
+        if rounded and polygon == "inclusive":
+            drawn_in |= geometry.outline_distance(drawn, regions.vertices, regions.offsets) <= ROUNDING
+        inside = np.where(kind == POLYGON, drawn_in, inside)
     if RegionKind.CIRCLE in regions.kinds:
-        in_circle = geometry.in_ellipse(drawn, regions.point, regions.radii, strict=strict)
-        inside = np.where(kind == CIRCLE, in_circle, inside)
+        radii = regions.radii + ROUNDING if rounded else regions.radii
+        inside = np.where(kind == CIRCLE, geometry.in_ellipse(drawn, regions.point, radii, strict=strict), inside)
     return np.where(kind == POINT, within(points, regions.point, point_radius, strict=strict), inside)
 
 

@@ -244,6 +244,23 @@ def test_mmbench_is_the_mean_of_basic_and_advanced(run, tmp_path):
     assert entry["by"]["grounding_type x platform x data_type"]["basic / os_windows / icon"]["n"] == 1787
 
 
+@pytest.mark.parametrize("recipe", ["click", "action"])
+def test_mmbench_judges_borders_in_shares_of_the_image(run, tmp_path, recipe):
+    shares = [
+        ([0.05, 0.05, 0.093, 0.1], "[93, 82]"),
+        ([0.267, 0.1, 0.5, 0.2], "[267, 150]"),
+        ([0.267, 0.1, 0.5, 0.2], "[266, 150]"),
+    ]
+    sizes = [[2560, 1440], [1440, 900], [1440, 900]]
+    rows = [
+        {**mmbench(1, "basic", answer, box)[0], "image_size": size}
+        for (box, answer), size in zip(shares, sizes, strict=True)
+    ]
+    words = ("--benchmark", "mmbench-gui-l2", "--recipe", recipe, "--response-space", "thousandths", "--json")
+    totals = json.loads(run("eval", write_rows(tmp_path / "rows.jsonl", *rows), *words).out)[0]["benchmark"]["totals"]
+    assert [(each["correct"], each["n"]) for each in totals] == [(2, 3), (2, 3)]
+
+
 def test_showdown_is_a_csv_file(run, tmp_path):
     lines = ["id,image,instruction,x1,y1,x2,y2,width,height,prediction"]
     lines += [

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.command import read_rows, write_rows
 
 FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"
+MORE = FOLDER.with_name("model_responses_more")
 CORRECT = {
     "osworld-g-gelato-30b.jsonl": (379, 510),
     "osworld-g-gelato-30b-refusal.jsonl": (390, 564),
@@ -21,39 +22,43 @@ CORRECT = {
     "screenspot-pro-gta1-7b-2507.jsonl": (786, 1581),
 }
 
+CORRECT_MORE = {"mmbench-gui-l2-mai-ui-8b.jsonl": (3190, 3594), "osworld-g-mai-ui-8b.jsonl": (348, 564)}
+EVERY = [*(FOLDER / name for name in CORRECT), *(MORE / name for name in CORRECT_MORE)]
+
 pytestmark = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason="published responses are not here: expected in ../shared/data/model_responses"
+    not (FOLDER.is_dir() and MORE.is_dir()),
+    reason="published responses are not here: expected in ../shared/data/model_responses and model_responses_more",
 )
 
 
-def space(name: str) -> str:
+def space(path: Path) -> str:
     """The space that a file's model answers in, as its manifest says."""
-    entries = {entry["file"]: entry for entry in json.loads((FOLDER / "manifest.json").read_text())}
-    frame = entries[name]["response_frame"]
-    assert entries[name]["published_correct"] == CORRECT[name][0]
+    entries = {entry["file"]: entry for entry in json.loads(path.with_name("manifest.json").read_text())}
+    frame = entries[path.name]["response_frame"]
+    assert entries[path.name]["published_correct"] == {**CORRECT, **CORRECT_MORE}[path.name][0]
     return "thousandths" if frame.startswith("thousandths") else "model_pixel"
 
 
 def test_every_published_file_is_tested():
     assert {path.name for path in FOLDER.glob("*.jsonl")} == set(CORRECT)
+    assert {path.name for path in MORE.glob("*.jsonl")} == set(CORRECT_MORE)
 
 
-@pytest.mark.parametrize("name", CORRECT)
-def test_eval_counts_what_was_published(run, name):
-    result = run("eval", FOLDER / name, "--response-space", space(name), "--json")
-    found = json.loads(result.out)[0]
-    assert (found["correct"], found["n"]) == CORRECT[name]
-    assert found["accuracy"] == CORRECT[name][0] / CORRECT[name][1]
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
+def test_eval_counts_what_was_published(run, path):
+    found = json.loads(run("eval", path, "--response-space", space(path), "--json").out)[0]
+    correct, rows = {**CORRECT, **CORRECT_MORE}[path.name]
+    assert (found["correct"], found["n"], found["accuracy"]) == (correct, rows, correct / rows)
     assert found["parse_rate"] == 1.0
 
 
-@pytest.mark.parametrize("name", CORRECT)
-def test_score_gives_each_published_verdict(run, name, tmp_path):
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
+def test_score_gives_each_published_verdict(run, path, tmp_path):
     out = tmp_path / "out.jsonl"
-    words = ("--recipe", "click", "--response-space", space(name), "--out", out)
-    assert run("score", FOLDER / name, *words).code == 0
+    words = ("--recipe", "click", "--response-space", space(path), "--out", out)
+    assert run("score", path, *words).code == 0
     rows = read_rows(out)
-    assert len(rows) == CORRECT[name][1]
+    assert len(rows) == {**CORRECT, **CORRECT_MORE}[path.name][1]
     assert [row["acc"] for row in rows] == [float(row["published_correct"]) for row in rows]
 
 
@@ -65,7 +70,7 @@ def test_score_gives_each_published_verdict(run, name, tmp_path):
     ],
 )
 def test_models_in_different_spaces_are_compared_as_published(run, first, second, alone):
-    words = "--paired", "--response-space", f"{space(first)},{space(second)}", "--json"
+    words = "--paired", "--response-space", f"{space(FOLDER / first)},{space(FOLDER / second)}", "--json"
     pairs = json.loads(run("eval", FOLDER / first, FOLDER / second, *words).out)["paired"]
     benchmark = first.partition("-g")[0] + "-g" if first.startswith("osworld") else "screenspot-pro"
     by_name = json.loads(run("eval", FOLDER / first, FOLDER / second, *words, "--benchmark", benchmark).out)
@@ -111,7 +116,7 @@ def test_rows_in_the_benchmarks_own_layout_have_the_same_verdicts(run, name, lay
     rows = [layout(row) for row in read_rows(FOLDER / name)]
     for row in rows:
         del row["target"]
-    result = run("eval", write_rows(tmp_path / name, *rows), "--response-space", space(name), "--json")
+    result = run("eval", write_rows(tmp_path / name, *rows), "--response-space", space(FOLDER / name), "--json")
     found = json.loads(result.out)[0]
     assert (found["correct"], found["n"]) == CORRECT[name]
     assert result.err.startswith(f"note: rows as in {'ScreenSpot-Pro' if layout is as_pro else 'OSWorld-G'}: ")
@@ -122,13 +127,23 @@ def test_benchmarks_by_name_have_the_published_figures(run, name):
     correct, rows = CORRECT[name]
     kind = next(kind for kind in ("osworld-g-refined", "osworld-g", "screenspot-pro") if name.startswith(kind))
     kind = "osworld-g-refusal" if rows == 564 else kind
-    result = run("eval", FOLDER / name, "--benchmark", kind, "--response-space", space(name), "--json")
+    result = run("eval", FOLDER / name, "--benchmark", kind, "--response-space", space(FOLDER / name), "--json")
     headline, *others = json.loads(result.out)[0]["benchmark"]["totals"]
     assert (headline["correct"], headline["rows"], headline["missing"]) == (correct, rows, "")
     assert headline["accuracy"] == correct / rows
     assert [(each["n"], each["accuracy"]) for each in others] == {
         1581: [], 510: [(510, None)], 564: [(510, 379 / 510)],
     }[rows]  # fmt: skip
+
+
+def test_mmbench_by_name_has_the_published_count(run):
+    (path,) = MORE.glob("mmbench*.jsonl")
+    entry = json.loads(
+        run("eval", path, "--benchmark", "mmbench-gui-l2", "--response-space", space(path), "--json").out
+    )[0]
+    assert [(each["name"], each["correct"], each["n"]) for each in entry["benchmark"]["totals"]] == [
+        ("Average", 3190, 3594), ("all rows", 3190, 3594),
+    ]  # fmt: skip
 
 
 def test_files_of_pro_and_answers_to_them_have_the_published_figure(run, tmp_path):

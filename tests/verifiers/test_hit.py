@@ -12,12 +12,38 @@ from grounding_rewards.verifiers import Hit, NearPoint
 from tests.verifiers.judging import judge, rollouts
 
 BOX = {"bbox": [10, 20, 30, 40]}
+CLICK, ACTION = (gr.recipe(name, response_space="thousandths") for name in ("click", "action"))
 SQUARE = {"polygon": [0, 0, 10, 0, 10, 10, 0, 10]}
 
 
 def test_the_border_of_a_box_counts():
     points = [(10, 20), (30, 40), (20, 30), (9.99, 30), (20, 40.01), None]
     assert judge(Hit(), points, BOX) == [1, 1, 1, 0, 0, 0]
+
+
+def test_a_rounded_border_counts_points_that_rounding_put_beside_it():
+    rounded, near, far = Hit(border="rounded"), 1e-9, 1e-8
+    points = [(30 + near / 2, 40), (10, 20 - near / 2), (30 + far, 40), (10, 20 - far), None]
+    assert judge(rounded, points, BOX) == [1, 1, 0, 0, 0]
+    assert judge(Hit(), points, BOX) == [0, 0, 0, 0, 0]
+    points = [(10 + near / 2, 5), (-near / 2, 0), (10 + far, 5), (5, -far)]
+    assert judge(rounded, points, SQUARE) == [1, 1, 0, 0]
+    assert judge(Hit(polygon="half_open", border="rounded"), [(10, 5), (10 - far, 5)], SQUARE) == [0, 1]
+    assert judge(rounded, [(5 + near / 2, 0), (5 + far, 0)], {"circle": [0, 0, 5]}) == [1, 0]
+
+
+@settings(max_examples=100)
+@given(st.integers(1, 999), st.integers(300, 6000))
+def test_a_click_in_thousandths_on_a_border_hits_however_the_border_is_written(edge, width):
+    click, size = f"({edge}, 500)", {"image_size": [width, 1000]}
+    drag = f'{{"action": "drag", "coordinate": [0, 0], "coordinate2": [{edge}, 500]}}'
+    for at, space in ((edge / 1000, "unit"), (edge / 1000 * width, "pixel"), (edge * width / 1000, "pixel")):
+        right, bottom = (1, 1) if space == "unit" else (width, 1000)
+        for box in ([at, 0, right, bottom], [0, 0, at, bottom]):
+            for recipe in (CLICK, ACTION):
+                assert recipe.score([click], [{"bbox": box, "space": space, **size}]).acc.tolist() == [1.0]
+            target = {"bbox": [0, 0, right, bottom], "space": space, "action": {"name": "drag", "to": box}, **size}
+            assert ACTION.score([drag], [target]).acc.tolist() == [1.0]
 
 
 def test_polygons_follow_the_chosen_border_rule():

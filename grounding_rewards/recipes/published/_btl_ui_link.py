@@ -71,7 +71,7 @@ class LinkMatch(BaseVerifier):
     def _places(self, rollouts: Rollouts) -> Floats:
         """Return 1 where the point is in the box, 2 where it is near the point marked there as well: (k,)."""
         regions = rollouts.targets.regions
-        inside = inside_regions(rollouts.predictions.xy, regions, strict=True)
+        inside = inside_regions(rollouts.predictions.xy, regions, border="strict")
         if regions.shapes is None or not inside.any():
             return rollouts.targets.alternatives.place_scores(inside * 2.0)
         marked = ~np.isnan(regions.point[:, 0])
@@ -142,6 +142,6 @@ class OwnAction(BaseVerifier):
             return named
         alternatives = rollouts.targets.alternatives
         tapped = np.array([_function(name) == _TAP for name in alternatives.names.tolist()], dtype=np.bool_)
-        inside = inside_regions(rollouts.predictions.xy, rollouts.targets.regions, strict=True)
+        inside = inside_regions(rollouts.predictions.xy, rollouts.targets.regions, border="strict")
         bare = alternatives.best(alternatives.place_scores(inside) * tapped, len(rollouts))
         return np.maximum(named, bare)
