@@ -7,7 +7,7 @@ which is the opposite. ``normalised`` makes a scroll of either.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -97,8 +97,8 @@ class Act(NamedTuple):
         name: its name there, "" where the answer is a place alone.
         place: x, y, or x1, y1, x2, y2, or nothing.
         arguments: those of "text", "direction", "button", "app", "status" (strings), "keys" (a tuple of strings), "to"
-            (x, y: where a drag ends), "duration" (a number), "swiped" (True where the direction is a swipe's, turned
-            around) and "raw" (the decoded value in which it was written) that it has.
+            (x, y: where a drag ends), "duration" (a number), "swiped" (as in ``Arguments``) and "raw" (the decoded
+            value in which it was written) that it has.
     """
 
     name: str
@@ -120,28 +120,27 @@ def is_known(name: str) -> bool:
     return not name or name in _CANONICAL or name.lower() in _CANONICAL
 
 
-def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] = ()) -> tuple[str, dict[str, Any]]:
+def normalised(name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the canonical name and arguments of an action, the same for every way of writing it.
 
     Buttons of the system become actions (``system_button`` Back: ``back``), and so do the other buttons of a mouse; a
-    key's text becomes ``keys``, in lower case; what is opened is the ``app``; a swipe becomes a scroll the other way,
-    also one from a place to another.
+    key's text becomes ``keys``, in lower case; what is opened is the ``app``; a swipe becomes a scroll the other way.
+    ``with_directions`` gives a direction to those that have two ends instead.
 
     Args:
         name: as written.
         arguments: as in ``Act``.
-        place: where it starts, for the direction of a swipe.
 
     >>> normalised("system_button", {"button": "Back"}), normalised("open", {"text": "Clock"})
     (('back', {}), ('open_app', {'app': 'Clock'}))
-    >>> normalised("swipe", {"to": (500, 100)}, (500, 900)), normalised("hotkey", {"text": "Ctrl+C"})
-    (('scroll', {'to': (500, 100), 'direction': 'down', 'swiped': True}), ('key', {'keys': ('ctrl', 'c')}))
+    >>> normalised("swipe", {"direction": "up"}), normalised("hotkey", {"text": "Ctrl+C"})
+    (('scroll', {'direction': 'down', 'swiped': True}), ('key', {'keys': ('ctrl', 'c')}))
     """
     written, name, fields = name, canonical(name), dict(arguments)
     if name in ("system_button", "key"):
         return _pressed(name, fields)
     if name in ("swipe", "scroll"):
-        return "scroll", _turned(name, fields, place)
+        return "scroll", _turned(name, fields)
     if name == "open_app" and "app" not in fields and "text" in fields:
         fields["app"] = fields.pop("text")
     elif name == "click" and fields.get("button") is not None:
@@ -152,15 +151,13 @@ def normalised(name: str, arguments: Mapping[str, Any], place: Sequence[float] =
     return name, fields
 
 
-def _turned(name: str, arguments: dict[str, Any], place: Sequence[float]) -> dict[str, Any]:
+def _turned(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a scroll or swipe, their direction that in which the view moves."""
-    direction, ends = arguments.get("direction"), towards(place, arguments.get("to"))
-    if direction is None and ends is None:
-        return arguments
+    direction = arguments.get("direction")
     if direction is None:
-        return {**arguments, "direction": opposite(str(ends)), "swiped": True}
+        return arguments
     direction = direction.strip().lower()
-    if name == "swipe" and not arguments.get("swiped"):
+    if name == "swipe":
         return {**arguments, "direction": opposite(direction), "swiped": True}
     return {**arguments, "direction": direction}
 
@@ -214,23 +211,20 @@ def _hyphened(part: str) -> tuple[str, ...]:
     return (first, *_hyphened(rest)) if hyphen and rest and first in _MODIFIERS else (part,)
 
 
-def towards(place: Sequence[float], to: Any) -> str | None:
-    """Return the main direction from one place to another, y growing downwards; None where there is none."""
-    if to is None or len(place) not in (2, 4) or len(to) not in (2, 4):
-        return None
-    (x, y), (end_x, end_y) = _centre(place), _centre(to)
-    right, down = end_x - x, end_y - y
+def towards(right: float, down: float) -> str | None:
+    """Return the main direction of a move, vertical where both sides are equal; None where there is none.
+
+    >>> towards(-3, 2), towards(2, -2), towards(0, 0)
+    ('left', 'up', None)
+    """
     if not (right or down) or right != right or down != down:  # the same place, or NaN
         return None
-    if abs(right) > abs(down):
+    if abs(right) > abs(down) * _TIE:
         return "right" if right > 0 else "left"
     return "down" if down > 0 else "up"
 
 
-def _centre(place: Sequence[float]) -> tuple[float, float]:
-    if len(place) == 2:
-        return place[0], place[1]
-    return (place[0] + place[2]) / 2, (place[1] + place[3]) / 2
+_TIE = 1 + 1e-9  # conversions round: a diagonal may come out of them with one side longer in the last bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,8 +240,8 @@ class Arguments:
         keys: (n,) tuple of str or None.
         to: (n, 2) where a drag ends (of targets (n, 4), a box or a point twice); NaN where there is none.
         duration: (n,) as written; NaN where there is none.
-        swiped: (n,) True where the direction is that of a swipe, turned around, so that it is surely the way that the
-            view goes; else None.
+        swiped: (n,) True where the direction is that of a swipe, turned around, or was found from two ends, so that
+            that of a scroll is surely the way that the view goes; else None.
         raw: (n,) the decoded value in which the action was written, or None. It is not to be changed.
     """
 
@@ -282,6 +276,23 @@ class Arguments:
                 if value is not None and value == value and not (name == "to" and value[0] != value[0]):
                     fields[name] = value
         return every
+
+
+def with_directions(names: Objects, arguments: Arguments, moves: Floats) -> Arguments:
+    """Return arguments in which swipes and scrolls with two ends and no direction have one, and are ``swiped``.
+
+    Args:
+        names: (n,) actions, in the vocabulary's words or others.
+        arguments: those of the actions.
+        moves: (n, 2) from end to end to the right and down, in pixels of the screen; NaN where there is none.
+    """
+    rows = np.flatnonzero(~np.isnan(moves[:, 0]) & (arguments.column("direction", len(names)) == None))  # noqa: E711
+    direction, swiped = arguments.column("direction", len(names)).copy(), arguments.column("swiped", len(names)).copy()
+    for row, name, move in zip(rows.tolist(), names[rows].tolist(), moves[rows].tolist(), strict=True):
+        name, way = canonical(name), towards(*move)
+        if name in ("swipe", "scroll") and way is not None:
+            direction[row], swiped[row] = opposite(way) if name == "scroll" else way, True
+    return replace(arguments, direction=direction, swiped=swiped) if (swiped != None).any() else arguments  # noqa: E711
 
 
 _PLAIN = ("text", "direction", "to", "button", "keys", "app", "status", "duration")

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import with_directions
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Known, evaluate, parts_of
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert
+from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert, moves_px
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.parsing.base import Answers, Dialect
 from grounding_rewards.parsing.parse import Thinking, parse_texts, read_responses
@@ -378,8 +379,11 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
             points = convert(points, predictions.space, space, sizes[0][owner], sizes[1][owner])
         xy = convert(xy, predictions.space, space, *sizes)
         box = convert(box, predictions.space, space, *sizes)
-        if arguments.to is not None:
-            arguments = replace(arguments, to=convert(arguments.to, predictions.space, space, *sizes))
+    if arguments.to is not None:  # the screen's aspect decides which side of a move is the longer one
+        sizes = targets.image_sizes, targets.model_image_sizes
+        moves = moves_px(predictions.xy, arguments.to, predictions.space, *sizes)
+        arguments = replace(arguments, to=convert(arguments.to, predictions.space, space, *sizes))
+        arguments = with_directions(predictions.actions, arguments, moves)
     return replace(predictions, xy=xy, box=box, reason=reason, space=space, points=points, arguments=arguments)
 
 

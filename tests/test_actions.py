@@ -1,7 +1,5 @@
 """One vocabulary, whatever a source calls an action."""
 
-import math
-
 from grounding_rewards.actions import ACTIONS, CLICKS, NAMES, canonical, is_known, normalised, opposite
 
 
@@ -36,52 +34,47 @@ def test_a_click_of_any_kind_counts_as_one_for_recipes_of_places():
 
 
 def test_ways_of_writing_the_same_action_come_down_to_one():
-    for name, arguments, place, expected in [
-        ("left_click", {}, (1, 2), ("click", {})),
-        ("click", {"button": "right"}, (), ("right_click", {})),
-        ("click", {"button": "left"}, (), ("click", {})),
-        ("system_button", {"button": "Home"}, (), ("home", {})),
-        ("system_button", {"button": "Volume"}, (), ("key", {"keys": ("volume",)})),
-        ("key", {"text": "Return"}, (), ("enter", {})),
-        ("key", {"keys": ("Control", "Shift", "t")}, (), ("key", {"keys": ("ctrl", "shift", "t")})),
-        ("hotkey", {"text": "ctrl c"}, (), ("key", {"keys": ("ctrl", "c")})),
-        ("press", {"text": "+"}, (), ("key", {"keys": ("+",)})),
-        ("press", {"text": "home"}, (), ("key", {"keys": ("home",)})),
-        ("key", {}, (), ("key", {})),
-        ("open", {"text": "Clock"}, (), ("open_app", {"app": "Clock"})),
-        ("open_app", {"app": "Clock", "text": "x"}, (), ("open_app", {"app": "Clock", "text": "x"})),
-        ("swipe", {"direction": "up"}, (), ("scroll", {"direction": "down", "swiped": True})),
-        ("Swipe", {"direction": "LEFT"}, (), ("scroll", {"direction": "right", "swiped": True})),
-        ("swipe", {"to": (500, 900)}, (500, 100), ("scroll", {"to": (500, 900), "direction": "up", "swiped": True})),
-        ("swipe", {"to": (900, 110, 910, 120)}, (100, 90, 110, 100),
-         ("scroll", {"to": (900, 110, 910, 120), "direction": "left", "swiped": True})),
-        ("swipe", {"to": (5, 5)}, (5, 5), ("scroll", {"to": (5, 5)})),
-        ("swipe", {"to": (math.nan, 5)}, (5, 5), ("scroll", {"to": (math.nan, 5)})),
-        ("swipe", {}, (), ("scroll", {})),
-        ("scroll", {"direction": "down"}, (5, 5), ("scroll", {"direction": "down"})),
-        ("scroll", {"to": (5, 1)}, (5, 5), ("scroll", {"to": (5, 1), "direction": "down", "swiped": True})),
-        ("impossible", {}, (), ("finished", {"status": "impossible"})),
-        ("terminate", {"status": "Failure"}, (), ("finished", {"status": "Failure"})),
-        ("type", {"text": "Hello"}, (), ("type", {"text": "Hello"})),
-        ("IMPOSSIBLE", {}, (), ("finished", {"status": "impossible"})),
-        ("click", {"button": "wheel"}, (), ("middle_click", {})),
-        ("click", {"button": "back"}, (), ("back_click", {})),
-        ("swipe", {"direction": " Up "}, (), ("scroll", {"direction": "down", "swiped": True})),
-        ("key", {"text": "ctrl++"}, (), ("key", {"keys": ("ctrl", "+")})),
-        ("key", {"keys": ("CTRL+C",)}, (), ("key", {"keys": ("ctrl", "c")})),
-        ("key", {"text": "Ctrl-Shift-T"}, (), ("key", {"keys": ("ctrl", "shift", "t")})),
-        ("key", {"text": "page-up"}, (), ("key", {"keys": ("page-up",)})),
-        ("key", {"text": " "}, (), ("key", {"keys": ("space",)})),
-        ("key", {"text": "\n"}, (), ("enter", {})),
-        ("key", {"text": "KEYCODE_BACK"}, (), ("back", {})),
-        ("system_button", {"button": "Recents"}, (), ("recent", {})),
-        ("teleport", {"text": "A"}, (), ("teleport", {"text": "A"})),
+    for name, arguments, expected in [
+        ("left_click", {}, ("click", {})),
+        ("click", {"button": "right"}, ("right_click", {})),
+        ("click", {"button": "left"}, ("click", {})),
+        ("system_button", {"button": "Home"}, ("home", {})),
+        ("system_button", {"button": "Volume"}, ("key", {"keys": ("volume",)})),
+        ("key", {"text": "Return"}, ("enter", {})),
+        ("key", {"keys": ("Control", "Shift", "t")}, ("key", {"keys": ("ctrl", "shift", "t")})),
+        ("hotkey", {"text": "ctrl c"}, ("key", {"keys": ("ctrl", "c")})),
+        ("press", {"text": "+"}, ("key", {"keys": ("+",)})),
+        ("press", {"text": "home"}, ("key", {"keys": ("home",)})),
+        ("key", {}, ("key", {})),
+        ("open", {"text": "Clock"}, ("open_app", {"app": "Clock"})),
+        ("open_app", {"app": "Clock", "text": "x"}, ("open_app", {"app": "Clock", "text": "x"})),
+        ("swipe", {"direction": "up"}, ("scroll", {"direction": "down", "swiped": True})),
+        ("Swipe", {"direction": "LEFT"}, ("scroll", {"direction": "right", "swiped": True})),
+        ("swipe", {"to": (500, 900)}, ("scroll", {"to": (500, 900)})),
+        ("swipe", {}, ("scroll", {})),
+        ("scroll", {"direction": "down"}, ("scroll", {"direction": "down"})),
+        ("impossible", {}, ("finished", {"status": "impossible"})),
+        ("terminate", {"status": "Failure"}, ("finished", {"status": "Failure"})),
+        ("type", {"text": "Hello"}, ("type", {"text": "Hello"})),
+        ("IMPOSSIBLE", {}, ("finished", {"status": "impossible"})),
+        ("click", {"button": "wheel"}, ("middle_click", {})),
+        ("click", {"button": "back"}, ("back_click", {})),
+        ("swipe", {"direction": " Up "}, ("scroll", {"direction": "down", "swiped": True})),
+        ("key", {"text": "ctrl++"}, ("key", {"keys": ("ctrl", "+")})),
+        ("key", {"keys": ("CTRL+C",)}, ("key", {"keys": ("ctrl", "c")})),
+        ("key", {"text": "Ctrl-Shift-T"}, ("key", {"keys": ("ctrl", "shift", "t")})),
+        ("key", {"text": "page-up"}, ("key", {"keys": ("page-up",)})),
+        ("key", {"text": " "}, ("key", {"keys": ("space",)})),
+        ("key", {"text": "\n"}, ("enter", {})),
+        ("key", {"text": "KEYCODE_BACK"}, ("back", {})),
+        ("system_button", {"button": "Recents"}, ("recent", {})),
+        ("teleport", {"text": "A"}, ("teleport", {"text": "A"})),
     ]:  # fmt: skip
         given = dict(arguments)
-        assert normalised(name, arguments, place) == expected, (name, arguments, place, expected)
+        assert normalised(name, arguments) == expected, (name, arguments, expected)
         assert arguments == given, "what was given stays as it was"
-        again = normalised(*expected, place)
-        assert again == expected, (name, arguments, place, expected)
+        again = normalised(*expected)
+        assert again == expected, (name, arguments, expected)
 
 
 def test_opposite():

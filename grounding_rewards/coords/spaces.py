@@ -140,6 +140,20 @@ def convert(
     return coordinates * (_extents(into, image_sizes, model_image_sizes, coordinates) / old)
 
 
+def moves_px(
+    starts: Floats, ends: Floats, space: CoordSpace | None, image_sizes: Floats, model_image_sizes: Floats
+) -> Floats:
+    """Return (n, 2) moves from points to points, or to centres of boxes, in pixels of the original images.
+
+    They stay in ``space`` where that is None or a size is unknown.
+    """
+    moves = (ends[:, :2] + ends[:, -2:]) / 2 - starts
+    if space is None or space is PIXEL:
+        return moves
+    pixels = convert(moves, space, PIXEL, image_sizes, model_image_sizes)
+    return np.where(np.isnan(pixels), moves, pixels)
+
+
 def _extents(space: CoordSpace, image_sizes: Floats, model_image_sizes: Floats, like: Floats) -> Floats | float:
     """Return the extent that each column of ``like`` runs over."""
     fixed = space.extent

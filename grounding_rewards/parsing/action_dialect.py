@@ -99,7 +99,7 @@ class ActionDialect(OneDialect):
         """Return an action's name, its point and box, and its arguments, in the vocabulary's words if asked for."""
         name, fields = act.name, act.arguments
         if self.vocabulary:
-            name, fields = normalised(name, fields, act.place)
+            name, fields = normalised(name, fields)
         return str(_clean(name)), _place_of(act), {key: _clean(value) for key, value in fields.items()}
 
     def _find_usual(self, table: Found, texts: Texts) -> NDArray[np.int64]:

@@ -61,7 +61,7 @@ def action(
 
     - ``name``: the kind, as ``actions.ACTIONS`` or any of ``actions.NAMES`` have it; a place without one is clicked.
     - ``text``: what is typed, answered or selected (type, answer, select).
-    - ``direction``: up, down, left or right (scroll, swipe).
+    - ``direction``: up, down, left or right (scroll, swipe); from two ends that of the longer side in pixels.
     - ``to``: where it ends, [x, y] or [x1, y1, x2, y2], in the target's space (drag, swipe, scroll).
     - ``button``: of the system, such as "Back" (system_button), or of the mouse (click).
     - ``keys``: a key or a list of them, such as ["ctrl", "c"] (key).

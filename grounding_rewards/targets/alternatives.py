@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import ARGUMENTS, NO_ARGUMENTS, Arguments, Objects, columns, normalised
+from grounding_rewards.actions import ARGUMENTS, NO_ARGUMENTS, Arguments, Objects, columns, normalised, with_directions
 from grounding_rewards.arrays import Floats, nowhere, read_only
 from grounding_rewards.targets.regions import PerSample, Regions, bounding_box
 from grounding_rewards.targets.target import Action, Target
@@ -62,18 +62,15 @@ class Alternatives(PerSample):
         if self.bare:
             return replace(self, names=np.full(len(self), "click", dtype=np.object_))
         names, fields = [], []
-        for name, arguments, start in zip(self.names.tolist(), self._fields(), self.starts.tolist(), strict=True):
-            name, arguments = normalised(name or "click", arguments, start)
+        for name, arguments in zip(self.names.tolist(), self._fields(), strict=True):
+            name, arguments = normalised(name or "click", arguments)
             names.append(name)
             fields.append(arguments)
         return replace(self, names=_objects(names), arguments=Arguments(**columns(fields, ends=4)))
 
-    def with_ends(self, ends: Floats) -> Alternatives:
-        """Replace the ends of drags by those in another space; directions stay those of the targets as written."""
-        moved = replace(self, arguments=replace(self.arguments, to=ends))
-        # Filled in here: computed from the moved ends, a swipe's direction could come out as another one.
-        vars(moved)["canonical"] = replace(self.canonical, arguments=replace(self.canonical.arguments, to=ends))
-        return moved
+    def with_ends(self, ends: Floats, moves: Floats) -> Alternatives:
+        """Replace the ends of drags by those in another space, and add the directions of ``moves`` in pixels."""
+        return replace(self, arguments=with_directions(self.names, replace(self.arguments, to=ends), moves))
 
     def _fields(self) -> list[dict[str, Any]]:
         """Return each row's arguments by name."""

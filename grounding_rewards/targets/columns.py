@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, nowhere, read_only
 from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert
+from grounding_rewards.coords.spaces import CODES, SPACES, UNDECLARED, CoordSpace, as_space, convert, moves_px
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.targets.alternatives import Alternatives, alternatives_of, bare_places
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
@@ -106,15 +106,17 @@ class Targets:
             )
         alternatives = self._as_written[0]
         to, into = alternatives.arguments.to, self.into
-        if to is None or into is None or not self.with_ends:
+        if to is None:
             return alternatives
         own = [(row.space if row and row.space else self.default) or into for row in self.rows]
         sizes = self.image_sizes[alternatives.row], self.model_image_sizes[alternatives.row]
-        moved = to.copy()
-        for space in set(own) - {into}:
+        ends, moves = to.copy(), nowhere(len(to), 2)
+        for space in set(own):
             mine = np.array([own[row] == space for row in alternatives.row.tolist()], dtype=np.bool_)
-            moved[mine] = convert(to, space, into, *sizes)[mine]
-        return alternatives.with_ends(moved)
+            moves[mine] = moves_px(alternatives.starts, to, space, *sizes)[mine]
+            if space is not None and into is not None:
+                ends[mine] = convert(to, space, into, *sizes)[mine]
+        return alternatives.with_ends(ends, moves)
 
     @property
     def valid(self) -> NDArray[np.bool_]:

@@ -61,9 +61,10 @@ class DirectionMatch(OfAlternatives):
 
     Of what is called a scroll, the direction is the way the view goes (``"content"``: down shows what is further down)
     or the way the finger goes (``"finger"``), which is the opposite. Of a swipe, and of a scroll that has two ends and
-    no direction, it always is the finger's, so that a swipe up is a scroll down. 1.0 where the target has no direction,
-    whatever the response; 0.0 where it has one and the response none. Of several alternatives the best; 0.0 for a
-    refusal.
+    no direction, it always is the finger's, so that a swipe up is a scroll down. Two ends give the direction of their
+    longer side in pixels of the screen (in the numbers as written where its size is unknown), vertical if both are
+    equal. 1.0 where the target has no direction, whatever the response; 0.0 where it has one and the response none. Of
+    several alternatives the best; 0.0 for a refusal.
 
     Args:
         response: what the directions of scrolls mean in responses. They must be read by a dialect that shares the

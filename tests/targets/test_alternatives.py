@@ -95,7 +95,7 @@ def test_a_recipe_that_adds_up_trajectories_asks_for_them():
     assert {row: error.field for row, error in ready.errors.items()} == {1: "trajectory", 2: "step"}
 
 
-def test_the_direction_of_a_swipe_is_that_of_the_target_as_written_whatever_space_a_recipe_works_in():
+def test_the_direction_of_a_swipe_is_the_one_in_pixels_whatever_space_a_recipe_works_in():
     swipe = {"bbox": [0, 0, 100, 100], "action": {"name": "swipe", "to": [110, 90]}}
     targets = Targets.from_list([swipe, {"bbox": [0, 0, 1, 1]}])
     sizes = np.array([[1000.0, 100.0]] * 2)

@@ -6,6 +6,7 @@ import numpy as np
 
 from grounding_rewards.actions import Arguments, columns
 from grounding_rewards.rollouts import Reason
+from grounding_rewards.scoring import into_space
 from tests.verifiers.judging import rollouts
 
 REFUSED = "refused"
@@ -20,7 +21,8 @@ def acting(acts, targets, **more):
         reasons=[codes.get(act, Reason.OK) if not isinstance(act, tuple) else Reason.OK for act in acts], **more,
     )  # fmt: skip
     arguments = columns([{} if act in (None, REFUSED) else act.arguments for act in acts])
-    return replace(table, predictions=replace(table.predictions, arguments=Arguments(**arguments)))
+    predictions = replace(table.predictions, arguments=Arguments(**arguments))
+    return replace(table, predictions=into_space(predictions, predictions.space, table.targets))
 
 
 def judged(verifier, acts, target, **more):

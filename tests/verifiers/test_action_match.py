@@ -223,7 +223,7 @@ def test_what_a_target_asks_for_is_a_match(target):
     action = {"name": "", **target.get("action", {})}
     action = {key: tuple(value) if isinstance(value, list) else value for key, value in action.items()}
     place = HERE if "bbox" in target else ()
-    name, arguments = normalised(action.pop("name"), action, place)
+    name, arguments = normalised(action.pop("name"), action)
     assert judged(ActionMatch(), [Act(name, place, arguments)], target) == [1]
 
 

@@ -167,16 +167,17 @@ def _directions(
     directions, right = argument(rollouts, "direction", alternatives)
     went, way = _codes(directions, len(alternatives)), _codes(right, len(alternatives))
     if to is not None:
-        # A direction that was found from end to end is marked as a swipe's, and looked for again in pixels.
+        # A direction that was found from end to end is marked as a swipe's, and looked for again for diagonals.
         swiped = argument(rollouts, "swiped", alternatives)[0]
         named = went != 0 if swiped is None else (went != 0) & (swiped == None)[:, None]  # noqa: E711 (row by row)
         ends = _towards(to - alternatives.each(rollouts.predictions.xy), size)
         went = np.where(named | (ends == 0), went, ends)
     if wanted is not None and len(regions.row):  # without any place, the index -1 below would raise
-        written = rollouts.targets.alternatives.arguments.direction
+        arguments, rows = rollouts.targets.alternatives.arguments, len(alternatives)
+        found = (arguments.column("direction", rows) == None) | (arguments.column("swiped", rows) != None)  # noqa: E711
         start = np.where(alternatives.place[:, None] >= 0, regions.centre[alternatives.place], np.nan)
         ends = _towards(geometry.centre(wanted) - start, size)
-        way = ends if written is None else np.where((written == None)[:, None], ends, way)  # noqa: E711
+        way = np.where(found[:, None], ends, way)
     return went, way
 
 

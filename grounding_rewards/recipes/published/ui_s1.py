@@ -45,7 +45,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
     without what it takes; 1 - action where the target's ``annotation`` is HARMFUL, and 0.5 where it is NEUTRAL. A click
     or a long press matches inside the box enlarged to 1.2 times its size, borders included, or at most 0.04 of the
     screen from the coordinate, ||(dx / width, dy / height)||; text where one contains the other, a swipe by its
-    direction, a button by name, and what needs nothing by its name. ``step_reward`` = match / num_steps.
+    direction (from two ends as in ``DirectionMatch``), a button by name, and what needs nothing by its name. ``step_reward`` = match / num_steps.
 
     Directions: those of ``check_options`` say where the view goes for up and down, and where the finger goes for left
     and right, as the source's data has them; in the wire form a swipe's is the finger's and a scroll's the view's.
@@ -198,7 +198,8 @@ def _direction(wanted: Mapping[str, Any]) -> Any:
     ends = wanted.get("coordinate"), wanted.get("coordinate2")
     if not all(_is_point(end) for end in ends):
         return MISSING
-    return towards(*ends) or MISSING  # type: ignore[arg-type]
+    (x, y), (end_x, end_y) = ends  # type: ignore[misc]
+    return towards(end_x - x, end_y - y) or MISSING
 
 
 def _places(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,9 +247,9 @@ def _own_action(action: Any, target: Mapping[str, Any]) -> Any:
         return action
     if not all(_fits(key, value) for key, value in fields.items()):
         return action  # the reader will complain
-    place = target.get("point") or target.get("bbox") or ()
+    place = target.get("point") or target.get("bbox")
     try:
-        name, arguments = normalised(fields["name"], {key: fields[key] for key in fields if key != "name"}, place)
+        name, arguments = normalised(fields["name"], {key: fields[key] for key in fields if key != "name"})
     except (AttributeError, TypeError, ValueError):  # a field of another type, of which the reader will complain
         return action
     if name in _BUTTONS:
@@ -256,8 +257,10 @@ def _own_action(action: Any, target: Mapping[str, Any]) -> Any:
     if name == "open_app":
         return {"name": "open", "text": arguments.get("app", MISSING)}
     if name == "scroll":
-        direction = arguments.get("direction", MISSING)
-        return {"name": "swipe", "direction": opposite(direction) if isinstance(direction, str) else direction}
+        direction, to = arguments.get("direction"), arguments.get("to")
+        if direction is None and place and to is not None and to != place:
+            return {"name": "swipe", "to": to}  # the direction is found in pixels of the screen
+        return {"name": "swipe", "direction": MISSING if direction is None else opposite(direction)}
     if name == "key":
         return {"name": "key", "text": "+".join(arguments.get("keys", ())) or MISSING}
     return {**arguments, "name": "terminate" if name == "finished" else name}

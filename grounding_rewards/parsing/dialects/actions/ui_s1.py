@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from grounding_rewards.actions import Act, towards
+from grounding_rewards.actions import Act
 from grounding_rewards.parsing.action_dialect import ActionDialect
 from grounding_rewards.parsing.base import MAX_ANSWERS
 from grounding_rewards.parsing.literal import read_json
@@ -32,14 +32,13 @@ _USUAL = (
 def read_action_tag(text: str) -> list[Act] | None:
     """Return the actions in all pairs of action tags, up to the first that holds none.
 
-    A coordinate's first two numbers are the place; ``coordinate2`` is the end of the movement, and gives the direction
-    of the finger, if it moves: along the longer side, vertical if they are equal. Texts, true, NaN and numbers beyond
-    a float's range are no numbers.
+    A coordinate's first two numbers are the place; ``coordinate2`` is the end of the movement. Texts, true, NaN and
+    numbers beyond a float's range are no numbers.
 
     >>> read_action_tag('<action>{"action": "click", "coordinate": [5, 6]}</action>')
     [Act(name='click', place=(5.0, 6.0), arguments={})]
     >>> read_action_tag('<action>{"action": "swipe", "coordinate": [5, 60], "coordinate2": [5, 6]}</action>')
-    [Act(name='swipe', place=(5.0, 60.0), arguments={'to': (5.0, 6.0), 'direction': 'up'})]
+    [Act(name='swipe', place=(5.0, 60.0), arguments={'to': (5.0, 6.0)})]
     >>> read_action_tag("<action>click</action>"), read_action_tag("click")
     ([], None)
     """
@@ -63,9 +62,6 @@ def _act(item: Any) -> Act | None:
     place, to = _point(item.get("coordinate")), _point(item.get("coordinate2"))
     if to:
         arguments["to"] = to
-        direction = towards(place, to)
-        if direction:
-            arguments["direction"] = direction
     return Act(item["action"], place, arguments)
 
 

@@ -172,7 +172,7 @@ READ = [
     (done("Swipe", ', "direction": "up"'), ("scroll", None, {"direction": "down", "swiped": True})),
     (
         done("Swipe", ', "point_2d": [5, 9], "end_point": [5, 1]'),
-        ("scroll", [5, 9], {"direction": "down", "to": [5, 1], "swiped": True}),
+        ("scroll", [5, 9], {"to": [5, 1]}),
     ),
     (done("Type", ', "text": "hello world"'), ("type", None, {"text": "hello world"})),
     (done("Home"), ("home", None, {})),

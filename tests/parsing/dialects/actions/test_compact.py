@@ -22,7 +22,7 @@ READ = [
     ('{"POINT":[500,500],"to":"up"}', ("scroll", [500, 500], {"direction": "down", "swiped": True})),
     ('{"to":"left","POINT":[500,500]}', ("scroll", [500, 500], {"direction": "right", "swiped": True})),
     ('{"POINT":[500,500],"to":[500,100],"duration":9}',
-     ("scroll", [500, 500], {"direction": "down", "to": [500, 100], "duration": 9, "swiped": True})),
+     ("scroll", [500, 500], {"to": [500, 100], "duration": 9})),
     ('{"TYPE":"it\'s {"}', ("type", None, {"text": "it's {"})),
     ('{"TYPE":""}', ("type", None, {"text": ""})),
     ('{"TYPE":"a","POINT":[1,2]}', ("type", [1, 2], {"text": "a"})),

@@ -50,7 +50,7 @@ READ = [
     # mobile_use
     (call("mobile_use", action="long_press", coordinate=[1, 2], time=2), ("long_press", [1, 2], {"duration": 2})),
     (call("mobile_use", action="swipe", coordinate=[500, 900], coordinate2=[510, 100]),
-     ("scroll", [500, 900], {"direction": "down", "to": [510, 100], "swiped": True})),
+     ("scroll", [500, 900], {"to": [510, 100]})),
     (call("mobile_use", action="system_button", button="Back"), ("back", None, {})),
     (call("mobile_use", action="system_button", button="Enter"), ("enter", None, {})),
     (call("mobile_use", action="open", text="Clock"), ("open_app", None, {"app": "Clock"})),
@@ -113,7 +113,7 @@ READ = [
     ('{"type": "input", "point_2d": [5, 6], "action": "tap"}', ("click", [5, 6], {})),
     ('{"action": {"type": "long_press", "coordinate": [5, 6]}}', ("long_press", [5, 6], {})),
     ('{"action":"swipe","startCoordinate":[5,9],"endCoordinate":[5,1]}',
-     ("scroll", [5, 9], {"direction": "down", "to": [5, 1], "swiped": True})),
+     ("scroll", [5, 9], {"to": [5, 1]})),
     ('{"action":"drag","from":[1,2],"to":[3,4]}', ("drag", [1, 2], {"to": [3, 4]})),
     ('{"action":"type","text":"a","from":"b"}', ("type", None, {"text": "a"})),
     ('{"action":"scroll","pixels":"-500"}', ("scroll", None, {"direction": "down"})),

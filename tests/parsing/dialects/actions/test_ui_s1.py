@@ -38,7 +38,7 @@ def acts(text):
         ('{"action": "wait", "time": 2}', ("wait", (), {})),
         (
             '{"action": "swipe", "coordinate": [500, 800], "coordinate2": [510, 200]}',
-            ("swipe", (500, 800), {"to": (510, 200), "direction": "up"}),
+            ("swipe", (500, 800), {"to": (510, 200)}),
         ),
         ('{"action": "swipe", "coordinate2": [510, 200]}', ("swipe", (), {"to": (510, 200)})),
         (

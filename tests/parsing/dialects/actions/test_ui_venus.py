@@ -61,8 +61,8 @@ def test_names_and_arguments_come_in_the_vocabulary():
     ]  # fmt: skip
     assert found.arguments.app[2] == "Clock"
     assert found.arguments.text[4] == "?"
-    assert found.arguments.direction.tolist() == [None] * 5 + ["down", None, None]
-    assert found.arguments.to[6].tolist() == [7, 1]
+    assert found.arguments.direction is None  # found from end to end once spaces are converted
+    assert found.arguments.to[5:7].tolist() == [[5, 1], [7, 1]]
     assert found.reason.tolist() == [Reason.OK] * 7 + [Reason.UNKNOWN_ACTION]
 
 
