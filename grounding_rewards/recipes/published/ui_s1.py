@@ -45,7 +45,8 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
     without what it takes; 1 - action where the target's ``annotation`` is HARMFUL, and 0.5 where it is NEUTRAL. A click
     or a long press matches inside the box enlarged to 1.2 times its size, borders included, or at most 0.04 of the
     screen from the coordinate, ||(dx / width, dy / height)||; text where one contains the other, a swipe by its
-    direction (from two ends as in ``DirectionMatch``), a button by name, and what needs nothing by its name. ``step_reward`` = match / num_steps.
+    direction (from two ends as in ``DirectionMatch``), a button by name, and what needs nothing by its name.
+    ``step_reward`` = match / num_steps.
 
     Directions: those of ``check_options`` say where the view goes for up and down, and where the finger goes for left
     and right, as the source's data has them; in the wire form a swipe's is the finger's and a scroll's the view's.
