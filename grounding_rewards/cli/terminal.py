@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -70,13 +71,26 @@ def report(findings: Iterable[Finding], file: str = "") -> list[dict[str, Any]]:
 
 @contextmanager
 def warned() -> Iterator[list[str]]:
-    """Collect the warnings of one command, as they come."""
+    """Collect the warnings of one command, as they come; those that rooms log are warnings as others."""
     texts: list[str] = []
-    token = _WARNED.set(texts)
+    token, handler = _WARNED.set(texts), _Warner(logging.WARNING)
+    _LOG.addHandler(handler)
     try:
         yield texts
     finally:
+        _LOG.removeHandler(handler)
         _WARNED.reset(token)
+
+
+_LOG = logging.getLogger("grounding_rewards")
+
+
+class _Warner(logging.Handler):
+    """Print what is logged as ``warn`` does."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        warn(record.getMessage())
 
 
 def warnings() -> list[str]:

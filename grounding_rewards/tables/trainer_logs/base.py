@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pyarrow as pa
 
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, NoRowsError
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
-from grounding_rewards.tables.trainer_logs.rollout import FILLED, Logged
+from grounding_rewards.tables.trainer_logs.rollout import FILLED, Logged, missing
+from grounding_rewards.tables.trainer_logs.samples import Samples, samples_of
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -49,11 +52,36 @@ class TrainerLog:
         parts: Iterable[str] = (),
     ) -> None:
         self.kind, self.path, self.files, self._read = kind, path, tuple(files), read
-        known = {*FILLED, *more} - (set() if verdicts else {"acc"})
+        self._known = {*FILLED, *more} - (set() if verdicts else {"acc"})
         self.parts = tuple(dict.fromkeys(parts))
-        self.columns = (*(name for name in COLUMNS if name in known), *self.parts)
         self.left_out: Counter[str] = Counter()
         self._reported = False
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The samples, as one pass over all rows finds them; the first one warns of doubts."""
+        samples = samples_of(self._read(Counter()))
+        for text in samples.doubts:
+            LOG.warning("%s: %s", self.path, text)
+        return samples
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns; ``round`` is one where the log says it, or repeats its samples."""
+        known = self._known | ({"round"} if self.samples.rounds else set())
+        return (*(name for name in COLUMNS if name in known), *self.parts)
+
+    def _with_samples(self) -> Iterator[Logged]:
+        """Yield the rows with the names of their samples, and their rounds; rows that came since are as they are."""
+        names, rounds, _ = self.samples
+        for at, row in enumerate(self._read(self.left_out)):
+            if at >= len(names):
+                yield row
+                continue
+            known: dict[str, Any] = {"sample_id": names[at]}
+            if rounds is not None and missing(row.more.get("round")):
+                known["round"] = rounds[at]
+            yield replace(row, more={**row.more, **known})
 
     def batches(self, columns: Sequence[str] | None = None, *, size: int = BATCH_ROWS) -> Iterator[Any]:
         """Yield all rows in order, as record batches of at most ``size`` rows.
@@ -68,7 +96,7 @@ class TrainerLog:
         schema = pa.schema([(name, self._kind(name)) for name in wanted])
         self.left_out.clear()
         any_rows = False
-        for rows in _held(self._read(self.left_out), size):
+        for rows in _held(self._with_samples(), size):
             any_rows = True
             arrays = [self._array(rows, name) for name in wanted]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -13,7 +13,7 @@ from typing import Any
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.tables.prompts import prompt_text
+from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.sample_ids import as_json, from_json, name_of, sample_id
 
 VERDICTS = ("acc", "accuracy", "correct")
@@ -35,6 +35,8 @@ class Logged:
         verdict: the field that says whether it was right, and what it says.
         scored: False where the target could not be used, so that neither total nor verdict count.
         more: other columns of a rollout table, and parts.
+        image: the image, as a path or whatever else tells it from others.
+        apart: what tells apart samples of one content, by its name: ``uid``, ``index``.
     """
 
     file: Path
@@ -49,6 +51,8 @@ class Logged:
     train_step: Any = None
     scored: bool = True
     more: Mapping[str, Any] = field(default_factory=dict)
+    image: Any = None
+    apart: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def target_json(self) -> str | None:
@@ -114,18 +118,24 @@ def name(value: Any) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _made_of(prompt: str | None, target: str | None) -> str:
-    return sample_id(instruction=prompt, target=target)
+def _made_of(prompt: str | None, target: str | None, image: str | None, source: str | None) -> str:
+    return sample_id(instruction=prompt, target=target, image=image, source=source)
+
+
+def own_name(row: Logged) -> str | None:
+    """Return the target's id, else a name that stands beside it; None for a sample without one."""
+    text = row.target_json
+    return (name(target_keys(text).get("id")) if text else None) or name(row.more.get("sample_id"))
 
 
 def _sample(row: Logged) -> str:
-    """The target's id, else a name that stands beside it, else one made of the prompt's words and the target."""
-    text = row.target_json
-    sample = (name(target_keys(text).get("id")) if text else None) or name(row.more.get("sample_id"))
-    if sample:
-        return sample
+    """The sample's own name, else one made of the prompt's words, the target, the image and the source."""
+    text, image = row.target_json, image_path(row.image)
     try:
-        return _made_of(prompt_text(row.prompt), row.target if text and isinstance(row.target, str) else text)
+        return own_name(row) or _made_of(
+            prompt_text(row.prompt), row.target if text and isinstance(row.target, str) else text,
+            image if image is None or isinstance(image, str) else as_json(image), name(row.more.get("source")),
+        )  # fmt: skip
     except (PoolError, RecursionError):
         raise TableError(
             f"{row.file}, {row.place}: neither prompt nor target says which sample this is; expected one of them, or a "

@@ -46,6 +46,7 @@ _LOGGED = ("reason", "source", "temperature", "round", "policy", "token_length")
 """Further columns of a rollout table that functions may have logged."""
 
 _OTHERS = (*_LOGGED, "sample_id", "rollout")
+_IMAGES = ("image", "images", "image_path")
 _OWN = ("acc", "total", "sample_id", "target", "response", "rollout", "reason")
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
 _STEP_FILE = re.compile(r"completions_(\d+)\.parquet")
@@ -110,7 +111,7 @@ class Names:
     @property
     def read(self) -> list[str]:
         """All columns that are read."""
-        others = (*_LOGGED, *_OWN, "data_source")
+        others = (*_LOGGED, *_OWN, *_IMAGES, "data_source")
         own = [*others, *(self.own(name) for name in others), *self.parts, *self.points.values()]
         return list(dict.fromkeys([*_USUAL, *own, *(name for name in (self.verdict, self.total) if name)]))
 
@@ -247,6 +248,7 @@ def _logged(file: Path, held: str, place: str, at: int, row: Mapping[str, Any], 
         verdict=(verdict, row.get(verdict)),
         train_step=row["step"],
         more=more,
+        image=next((row[key] for key in _IMAGES if row.get(key) is not None), None),
     )
 
 

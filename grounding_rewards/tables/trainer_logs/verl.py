@@ -16,10 +16,11 @@ from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.manifests import digest
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, IMAGE_HASH
 from grounding_rewards.tables.trainer_logs.base import EMPTY, TORN, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, missing, number
 
@@ -35,6 +36,7 @@ _OTHERS = {"source": ("source", "data_source"), "sample_id": ("sample_id",), "po
 _NO_PARTS = {*_USUAL, *VERDICTS, "uid", "request_id", "reward", "overall", "valid", "num_turns", "index"}
 _OUR_FLAGS = {"valid", "parsed", "in_image"}
 _STEP_FILE = re.compile(r"(\d+)\.jsonl")
+_IMAGES = (*GUESSED["image"], IMAGE_HASH)
 _SESSION = re.compile(r"(.+_\d+)_(\d+)")  # of a uid PROMPT_SESSION_TURN
 _FIRST_ROWS = 64  # of each file, which say what columns there are
 
@@ -163,6 +165,8 @@ def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str
         train_step=row.get("step"),
         scored=scored,
         more=more,
+        image=next((row[key] for key in _IMAGES if row.get(key) is not None), None),
+        apart=_apart(row),
     )
     # Into the dict that `logged` holds as `more`, since errors name a row by `logged`.
     for part in parts:
@@ -171,6 +175,14 @@ def _logged(file: Path, held: str, line: _Row, others: Mapping[str, Sequence[str
         if not missing(came) and number(came) is None:
             raise logged.wrong(part, came, "a number, as in the first rows, or null")
     return logged
+
+
+def _apart(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what may tell a row's sample from others: the prompt of ``uid``, and the row's number in the data."""
+    uid = row.get("uid")
+    match = _SESSION.fullmatch(uid) if isinstance(uid, str) else None
+    marks = {"uid": match[1].rpartition("_")[0] if match else uid, "index": row.get("index")}
+    return {key: value for key, value in marks.items() if isinstance(value, str | int)}
 
 
 def _ends(file: Path) -> bool:
