@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
+from grounding_rewards.coords.axes import axes_named
 from grounding_rewards.coords.resizing import PIPELINES, RESIZING, Resizing
 from grounding_rewards.coords.spaces import MODELS, CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
@@ -38,6 +39,10 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
             ", ".join(get_args(Thinking)),
             "the part that is read: behind the last `</think>` (`closed`); the same, and unfinished without one, since "
             "the prompt opens the thinking (`open`); or everything (`read`).",
+        ),
+        "axes": (
+            "xy, yx, x/2,y/1.5, ...",
+            "the order of x and y in responses, with divisors of other scales.",
         ),
         "action_names": (
             "a list of texts",
@@ -294,6 +299,8 @@ def _unknown(name: Any) -> RecipeError:
 def _shared(built: Recipe, name: str, option: str, value: Any) -> Any:
     if option.endswith("_space"):
         return as_space(value)
+    if option == "axes":
+        return str(axes_named(value))
     if option == "action_names":
         return tuple(dict.fromkeys((*built.action_names, *_names(built, name, value))))
     choices = get_args(Answers if option == "answers" else Thinking)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import with_directions
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Known, evaluate, parts_of
+from grounding_rewards.coords.axes import XY, axes_named
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert, moves_px
@@ -108,6 +109,7 @@ class Recipe:
         target_space: the space of targets that do not name one.
         answers: which of several answers counts.
         thinking: what happens to thinking.
+        axes: the order and unit in which responses write x and y, as ``coords.axes`` has them.
         resizing: makes the size of the image that the model saw from the original's, where neither the target nor the
             caller says it; None makes none.
         accepts: kinds of target it can judge.
@@ -133,6 +135,7 @@ class Recipe:
     source: Source
     answers: Answers = "only"
     thinking: Thinking = "closed"
+    axes: str = XY
     resizing: Resizing | None = None
     native: NativeForm | None = None
     deviations: tuple[Deviation, ...] = ()
@@ -314,7 +317,7 @@ class Recipe:
             add_origin(error)
             raise
         return Rollouts(
-            predictions=into_space(predictions, self.space, ready),
+            predictions=into_space(turned(predictions, self.axes), self.space, ready),
             targets=ready,
             text=text,
             groups=group_codes(groups, rows),
@@ -361,6 +364,21 @@ def _warn(targets: Targets, recipe: Recipe) -> None:
         if text not in targets._warned:
             targets._warned.add(text)
             warnings.warn(text, TargetWarning, stacklevel=3)
+
+
+def turned(predictions: Predictions, axes: str) -> Predictions:
+    """Return predictions with x before y in their space's own unit, of those that are written as ``axes`` says."""
+    if axes == XY:
+        return predictions
+    read = axes_named(axes).read
+    points, arguments = predictions.points, predictions.arguments
+    return replace(
+        predictions,
+        xy=read(predictions.xy),
+        box=read(predictions.box),
+        points=None if points is None else read(points),
+        arguments=arguments if arguments.to is None else replace(arguments, to=read(arguments.to)),
+    )
 
 
 def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) -> Predictions:

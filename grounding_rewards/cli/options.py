@@ -56,8 +56,9 @@ BoxFormats = Annotated[
     BoxFormat | None,
     typer.Option(
         "--box-format",
-        help="How targets write boxes: corners; corner, width and height; or centre, width and height. A recipe's own "
-        "form has its own way. Default: xyxy, and a warning where numbers cannot be that.",
+        help="How targets write boxes: corners (xxyy: left, right, top, bottom; yxyx: y first); corner, width and "
+        "height; or centre, width and height. A recipe's own form has its own way. Default: xyxy, and a warning where "
+        "numbers cannot be that.",
     ),
 ]
 Rollouts = Annotated[

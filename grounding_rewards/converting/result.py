@@ -107,7 +107,7 @@ class Converted:
             return f"{count}fix them, or leave them out by --skip-bad"
         # To leave out those that cannot be corners would keep those of the same format that can, and misread them.
         wire = 'write them as {"bbox": [x, y, w, h]} and ' if boxes.own_form else ""
-        return f"{count}if boxes are x y w h, {wire}give --box-format xywh (cxcywh by the centre), else fix them"
+        return f"{count}if boxes are x y w h, {wire}give --box-format xywh (or cxcywh, yxyx, xxyy, yyxx), else fix them"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, for scripts."""

@@ -12,7 +12,7 @@ from grounding_rewards.explain.explanation import Numbers, ReadResponse
 from grounding_rewards.explain.labels import plain
 from grounding_rewards.parsing.parse import MAX_LENGTH, answer_texts, parse, read_responses
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts, Scores
-from grounding_rewards.scoring import Example, Recipe
+from grounding_rewards.scoring import Example, Recipe, turned
 from grounding_rewards.targets.box_format import BoxFormat
 
 Size = tuple[float, float]
@@ -208,7 +208,8 @@ def numbers_of(values: Any) -> Numbers | None:
 
 
 def _parsed(recipe: Recipe, response: str | None, answers: Any) -> Predictions:
-    return parse([response], recipe.dialect, space=recipe.response_space, answers=answers, thinking=recipe.thinking)
+    read = parse([response], recipe.dialect, space=recipe.response_space, answers=answers, thinking=recipe.thinking)
+    return turned(read, recipe.axes)
 
 
 def _points(every: Predictions) -> tuple[Numbers | None, ...]:

@@ -16,14 +16,28 @@ class BoxFormat(StrEnum):
     XYXY = "xyxy"  #: x1 y1 x2 y2
     XYWH = "xywh"  #: the upper left corner, width and height
     CXCYWH = "cxcywh"  #: the centre, width and height
+    YXYX = "yxyx"  #: y1 x1 y2 x2
+    XXYY = "xxyy"  #: x1 x2 y1 y2: left, right, top, bottom
+    YYXX = "yyxx"  #: y1 y2 x1 x2
 
 
 FOUR = {
     BoxFormat.XYXY: "4 numbers x1 y1 x2 y2",
     BoxFormat.XYWH: "4 numbers x y w h",
     BoxFormat.CXCYWH: "4 numbers cx cy w h",
+    BoxFormat.YXYX: "4 numbers y1 x1 y2 x2",
+    BoxFormat.XXYY: "4 numbers x1 x2 y1 y2",
+    BoxFormat.YYXX: "4 numbers y1 y2 x1 x2",
 }
 """Numbers of a box, for errors."""
+
+_PLACES = {
+    BoxFormat.XYXY: (0, 1, 2, 3),
+    BoxFormat.YXYX: (1, 0, 3, 2),
+    BoxFormat.XXYY: (0, 2, 1, 3),
+    BoxFormat.YYXX: (2, 0, 3, 1),
+}
+"""Places of x1 y1 x2 y2 among the numbers of corners."""
 
 
 def as_box_format(name: Any) -> BoxFormat | None:
@@ -49,11 +63,15 @@ def corners(numbers: Numbers, written: BoxFormat) -> Numbers:
 
     >>> corners((10, 20, 30, 40), BoxFormat.XYWH), corners((10, 20, 30, 40), BoxFormat.CXCYWH)
     ((10, 20, 40, 60), (-5.0, 0.0, 25.0, 40.0))
+    >>> corners((10, 30, 20, 40), BoxFormat.XXYY)
+    (10, 20, 30, 40)
     """
+    if written in _PLACES:
+        return tuple(numbers[place] for place in _PLACES[written])
     x, y, w, h = numbers
     if written is BoxFormat.XYWH:
         return (x, y, x + w, y + h)
-    return numbers if written is BoxFormat.XYXY else (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
+    return (x - w / 2, y - h / 2, x + w / 2, y + h / 2)
 
 
 def how_to_say(*, own_form: bool) -> str:
@@ -62,9 +80,7 @@ def how_to_say(*, own_form: bool) -> str:
     ``own_form``: the recipe's own form, which options do not change.
     """
     wire = 'write {"bbox": [x, y, w, h]} with ' if own_form else ""
-    return (
-        f'{wire}--box-format xywh where files are read or converted (cxcywh by the centre), box_format="xywh" in Python'
-    )
+    return f'{wire}--box-format xywh where files are read or converted (or cxcywh, yxyx, xxyy, yyxx), box_format="xywh" in Python'
 
 
 def inverted(sample: str | int, field: str, value: Any, box: Numbers, *, own_form: bool) -> TargetError:

@@ -155,7 +155,7 @@ class Targets:
             bad_target: ``"raise"``, or ``"abstain"`` to keep unreadable rows as invalid.
             label_free: for recipes that compare nothing with targets: they need no right answer, None will do, and
                 right answers are dropped.
-            box_format: how boxes are written: ``"xyxy"`` (x1 y1 x2 y2), ``"xywh"`` or ``"cxcywh"``; a ``native`` form
+            box_format: how boxes are written: ``"xyxy"`` (x1 y1 x2 y2), another of ``BoxFormat``; a ``native`` form
                 ignores it. None is xyxy, too, but numbers that cannot be that are reported.
 
         Raises:

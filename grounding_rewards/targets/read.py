@@ -264,7 +264,8 @@ class _Reader:
         x1, y1, x2, y2 = box
         if x1 > x2 or y1 > y2:
             if self.box_format is not BoxFormat.XYXY:
-                raise self.fail(field, value, f"{FOUR[self.box_format]} with w and h from 0, the declared box format")
+                ordered = "with x1 <= x2 and y1 <= y2" if "1" in FOUR[self.box_format] else "with w and h from 0"
+                raise self.fail(field, value, f"{FOUR[self.box_format]} {ordered}, the declared box format")
             raise inverted(self.sample, field, value, box, own_form=self.own_form)
         return box
 

@@ -65,7 +65,7 @@ def test_a_target_that_cannot_be_used_gets_nothing_under_the_same_keys(caplog: p
     assert found == [dict(zip(KEYS, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], strict=True))] * 3
     came = (
         "got [30, 10, 10, 20]; expected x1 <= x2 and y1 <= y2 (not x y w h; for that --box-format xywh where files are "
-        'read or converted (cxcywh by the centre), box_format="xywh" in Python); if two corners are swapped: '
+        'read or converted (or cxcywh, yxyx, xxyy, yyxx), box_format="xywh" in Python); if two corners are swapped: '
     )
     ends = "[10.0, 10.0, 30.0, 20.0]; the sample gets 0.0, and 0.0 for valid"
     assert [record.message for record in caplog.records] == [

@@ -186,7 +186,7 @@ def test_targets_that_look_wrong() -> None:
         ("outside-image", 1, (1,), "check the space and the size of the image, or leave the target out"),
         (
             "box-format", 1, (2,),
-            "if boxes are x y w h: --box-format xywh where files are read or converted (cxcywh by the centre), "
+            "if boxes are x y w h: --box-format xywh where files are read or converted (or cxcywh, yxyx, xxyy, yyxx), "
             'box_format="xywh" in Python',
         ),
     ]  # fmt: skip

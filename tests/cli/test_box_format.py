@@ -14,7 +14,7 @@ SIZE = [1920, 1080]
 BOXES = [[40, 40, 300, 200], [860, 540, 30, 20], [100, 600, 200, 50], [10, 5, 20, 30]]
 """x y w h; two of them cannot be x1 y1 x2 y2."""
 CENTRES = [[190, 140], [875, 550], [200, 625], [20, 20]]
-SAY = '--box-format xywh where files are read or converted (cxcywh by the centre), box_format="xywh" in Python'
+SAY = '--box-format xywh where files are read or converted (or cxcywh, yxyx, xxyy, yyxx), box_format="xywh" in Python'
 SUSPECT = f"2 targets (first: {{}}): bbox [860, 540, 30, 20] has no area as x1 y1 x2 y2; if boxes are x y w h: {SAY}"
 
 

@@ -153,7 +153,7 @@ def test_boxes_in_another_format_are_one_problem_and_not_to_be_skipped(run, tmp_
     assert listed.startswith("note: 7 rows, first row 3 (line 4): target, field 'bbox': got [200, 300, 20, 30]; ")
     assert result.err.splitlines()[-1] == (
         "error: 7 of 10 rows cannot be converted, so nothing is written; if boxes are x y w h, give --box-format xywh "
-        "(cxcywh by the centre), else fix them"
+        "(or cxcywh, yxyx, xxyy, yyxx), else fix them"
     )
     assert "--skip-bad" not in result.err
     assert run("convert", source, out, *HERE, "--target-space", "pixel", "--box-format", "xywh").code == 0
@@ -167,7 +167,7 @@ def test_boxes_in_a_form_of_the_recipes_own(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", *rows)
     result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--recipe", "gelato")
     assert result.err.endswith(
-        'if boxes are x y w h, write them as {"bbox": [x, y, w, h]} and give --box-format xywh (cxcywh by the centre), '
+        'if boxes are x y w h, write them as {"bbox": [x, y, w, h]} and give --box-format xywh (or cxcywh, yxyx, xxyy, yyxx), '
         "else fix them\n"
     )
 

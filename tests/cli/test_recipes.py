@@ -54,6 +54,8 @@ Options
   answers               only               the answer that counts where a
                                            response holds several
   thinking              read               the part that is read
+  axes                  xy                 the order of x and y in responses,
+                                           with divisors of other scales
   model                 -                  the model, after its trainer's
                                            resizing where it has one
   min_pixels            -                  least size of the image after the
@@ -188,7 +190,7 @@ def test_one_recipe_as_json(run):
         "actions": [],
         "options": {
             "format_weight": 0.0, "response_space": "model_pixel", "target_space": "thousandths", "answers": "only",
-            "thinking": "read",
+            "thinking": "read", "axes": "xy",
             **dict.fromkeys(RESIZING),
         },
         "repository": "GTA1",
@@ -327,6 +329,8 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
         "  response_space        pixel          the space that the model answers in",
         "  target_space          pixel          the space of targets that name none",
         "  thinking              closed         the part that is read",
+        "  axes                  xy             the order of x and y in responses, with",
+        "                                       divisors of other scales",
         "  model                 -              the model, after its trainer's resizing",
         "                                       where it has one",
         "  min_pixels            -              least size of the image after the first",

@@ -17,7 +17,7 @@ from grounding_rewards.targets.suspects import described, merged, suspect_target
 
 CLICK = gr.recipe("click", response_space="pixel")
 GELATO = gr.recipe("gelato")
-SAY = '--box-format xywh where files are read or converted (cxcywh by the centre), box_format="xywh" in Python'
+SAY = '--box-format xywh where files are read or converted (or cxcywh, yxyx, xxyy, yyxx), box_format="xywh" in Python'
 WIRE = 'write {"bbox": [x, y, w, h]} with '
 
 
@@ -46,6 +46,20 @@ def test_three_formats_of_a_box(target):
     assert boxes([target], box_format="cxcywh") == [[25, 30, 35, 50]]
     with pytest.raises(gr.TargetError, match="--box-format xywh"):
         boxes([target], box_format="xyxy")
+
+
+@pytest.mark.parametrize(
+    ("box_format", "numbers", "least"),
+    [
+        ("yxyx", [2, 1, 4, 3], "y1 x1 y2 x2"),
+        ("xxyy", [1, 3, 2, 4], "x1 x2 y1 y2"),
+        ("yyxx", [2, 4, 1, 3], "y1 y2 x1 x2"),
+    ],
+)
+def test_corners_in_another_order(box_format, numbers, least):
+    assert boxes([numbers], box_format=box_format) == [[1, 2, 3, 4]]
+    with pytest.raises(gr.TargetError, match=f"expected 4 numbers {least} with x1 <= x2 and y1 <= y2, the declared"):
+        boxes([numbers[::-1]], box_format=box_format)
 
 
 def test_other_places_stay():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.axes import axes_named
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.explain.case import Case
@@ -121,7 +122,8 @@ def reward_map(
     centres = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     box, answered = _box_size(shown) if written.box else (None, "a click")
     places = centres if box is None else _boxes(centres, box, shown)
-    texts = written.write(shown.converted(places, shown.space, recipe.response_space))
+    answers = shown.converted(places, shown.space, recipe.response_space)
+    texts = written.write(axes_named(recipe.axes).write(answers))
     total, acc = _scored(recipe, own, texts, advance or (lambda done: None))
     shape = rows, columns
     return RewardMap(
