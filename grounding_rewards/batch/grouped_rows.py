@@ -17,8 +17,10 @@ from grounding_rewards.batch.columns import OWN, ResolvedColumns
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.base import Batch
+from grounding_rewards.tables.manifests import manifest_bytes, manifest_or_none
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollout_source import RolloutFile
+from grounding_rewards.tables.shards import described, is_whole
 
 SHARD_ROWS = 1 << 16
 """About so many rows are brought together in a file."""
@@ -48,21 +50,29 @@ def files_of_groups(
     count = min(_MOST, -(-sum(source.rows for source in sources) // SHARD_ROWS))
     files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]
     complete = folder / _FOLDER / "complete"
-    if complete.exists():
-        return files  # made by a run that was killed later
+    if (there := manifest_or_none(complete)) is not None:  # made by a run that was killed later
+        if all(is_whole(complete.parent, {**there.get(file.name, {}), "path": file.name}) for file in files):
+            return files
+        scorers[0].scorer.on_warning(f"{folder}: groups of rows are not what was written; they are made again")
     complete.parent.mkdir(exist_ok=True)
-    with atomic_files() as outputs, ExitStack() as stack:
-        outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all anew
-        writers = [stack.enter_context(pq.ParquetWriter(outputs.open(file), scorers[0].schema)) for file in files]
-        held: list[list[Any]] = [[] for _ in writers]
-        size = 0
-        for number, rows in _scattered(scorers, sources, columns, count):
-            held[number].append(rows)
-            size += rows.nbytes
-            if size > _HELD_BYTES:
-                _flush(writers, held)
-                size = 0
-        _flush(writers, held)
+    with atomic_files() as outputs:
+        whole = outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all anew
+        made = [outputs.open(file) for file in files]
+        with ExitStack() as stack:
+            writers = [stack.enter_context(pq.ParquetWriter(file, scorers[0].schema)) for file in made]
+            held: list[list[Any]] = [[] for _ in writers]
+            size = 0
+            for number, rows in _scattered(scorers, sources, columns, count):
+                held[number].append(rows)
+                size += rows.nbytes
+                if size > _HELD_BYTES:
+                    _flush(writers, held)
+                    size = 0
+            _flush(writers, held)
+        for file in made:
+            file.flush()
+        names = {file.name: described(file.name, Path(one.name)) for file, one in zip(files, made, strict=True)}
+        whole.write(manifest_bytes(names))
     return files
 
 

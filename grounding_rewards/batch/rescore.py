@@ -159,7 +159,10 @@ class _Rescorer:
         scorers = [self.scorer.of(table) for table in tables]
         states = [state_of(table) for table in tables]  # before content is read, because the files may grow meanwhile
         identity = self._identity([each.columns for each in scorers])
-        with open_run(out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite) as run:
+        with open_run(
+            out, MANIFEST, identity, command="grounding-rewards pool score", overwrite=overwrite,
+            warn=self.scorer.on_warning,
+        ) as run:  # fmt: skip
             if run is None:
                 manifest = read_manifest(out / MANIFEST)
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))

@@ -234,10 +234,15 @@ def write_json(out: Path, path: Path, value: Mapping[str, Any]) -> None:
 def empty_folder(folder: Path) -> None:
     """Remove all that is in a folder, which may be missing."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)  # such as the `groups` of `pool score`
-        else:
-            path.unlink(missing_ok=True)
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a link, which may be missing, or a folder with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)  # such as the `groups` of `pool score`
+    else:
+        path.unlink(missing_ok=True)
 
 
 class _Named(io.FileIO):

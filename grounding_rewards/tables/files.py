@@ -64,7 +64,7 @@ also with .gz or .zst, or in .parquet
                 f"{path}: is no regular file, and rows are read more than once; write them to a file first"
             )
         source = Contents(path, compression=compression)
-    if not source.file.stat().st_size:
+    if suffix not in PARQUET and not source.file.stat().st_size:  # Parquet without rows has a footer
         raise NoRowsError(f"{path}: is empty")
     table = _opened(path, source, suffix, tolerant=tolerant)
     # Asking for the columns reads the first rows, so that an unreadable file is an error here.

@@ -64,20 +64,38 @@ def manifest_or_none(path: Path) -> dict[str, Any] | None:
 
 
 def check_finished(folder: Path) -> None:
-    """Check that no run has yet to finish a directory or one in it. An old one beside unfinished shards is finished.
+    """Check that no run has yet to finish a directory or one in it, and that a finished one has its shards.
+
+    An old directory beside unfinished shards is finished. Of shards the sizes count: hashes take as long as reading.
 
     Raises:
-        TableError: one has; says how to finish it.
+        TableError: one is unfinished, or a shard is missing or of another size; says how to make it.
     """
-    # Temporary files of manifests begin with a point.
-    for each in sorted(folder.glob(f"**/{UNFINISHED}/[!.]*.manifest.json")):
-        run, place = manifest_or_none(each), each.parent.parent
+    manifests = sorted(folder.glob("**/[!.]*.manifest.json"))  # temporary files of manifests begin with a point
+    read = {each: manifest_or_none(each) or {} for each in manifests if each.name.startswith("_")}
+    damaged = {each: text for each, run in read.items() if run.get(COMPLETE) and (text := _damaged(each.parent, run))}
+    for each, run in read.items():
+        place = each.parent.parent
         # Complete, shards are taking their places now; without a manifest in place, it never was finished.
-        if run is not None and (run.get(COMPLETE) or not (place / each.name).exists()):
+        if each.parent.name == UNFINISHED and run and (run.get(COMPLETE) or not (place / each.name).exists()):
             raise TableError(
                 f"{place}: is unfinished: a run of {run.get('command', 'a command')} was killed, or is at work; the "
                 "same command again goes on where it was, and finishes it"
             )
+    for each, text in damaged.items():
+        if manifest_or_none(each) == read[each]:  # else another run has just replaced all
+            raise TableError(f"{each.parent}: {text}; bring it back, or run the command again that made the directory")
+
+
+def _damaged(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """Return which shard of a finished run is missing or of another size; "" where none is."""
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
+    listed = manifest.get("outputs")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and (size := sizes.get(str(each.get("path")))) != each.get("bytes"):
+            state = "is missing" if size is None else f"has {size:,} bytes"
+            return f"{each.get('path')!r:.80} {state}; expected the {each.get('bytes')} bytes that its manifest says"
+    return ""
 
 
 def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:

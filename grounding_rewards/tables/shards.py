@@ -1,11 +1,12 @@
 """Directories of shards: files of rows, each of them whole from the moment it has its name, whatever ends its writer.
 
 A **run** makes shards whose names are known before the work, so that several processes, each with shards of its own,
-can make one run, and the same command goes on where a process was killed: what is whole is not made again. Until all
-are there they lie in ``.unfinished`` in the directory, where readers of Parquet do not look, beside a manifest with the
-run's identity and ``"complete": false``; an old directory can be read meanwhile. When that manifest says ``"complete":
-true``, shards take their places, and it takes its own as the last. Readers refuse a directory between these two
-moments, and one that never was complete (``manifests.check_finished``).
+can make one run, and the same command goes on where a process was killed: a shard that has the size and the hash of
+the hidden file beside it is not made again. Until all are there they lie in ``.unfinished`` in the directory, where
+readers of Parquet do not look, beside a manifest with the run's identity and ``"complete": false``; an old directory
+can be read meanwhile. When that manifest says ``"complete": true``, shards take their places, and it takes its own as
+the last. Readers refuse a directory between these two moments, and one that never was complete
+(``manifests.check_finished``).
 
 A **log** is what recorders append to while training runs: every process writes shards of its own under a number that
 it draws, and the table is what is there by now. It is never complete, and no manifest says so: rows of another recipe
@@ -33,10 +34,12 @@ from grounding_rewards.tables.atomic import (
     lock,
     named,
     output_of,
+    remove,
     remove_leftovers,
     renaming,
     write_json,
 )
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.data_paths import inside_file, made_directory, real_directory
 from grounding_rewards.tables.launches import PREFIX, Launch
 from grounding_rewards.tables.manifests import COMPLETE, UNFINISHED, digest, manifest_or_none
@@ -79,9 +82,19 @@ class Run(Shards):
 
     @contextmanager
     def write(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a shard to write to, as ``Shards.write`` does; errors name the directory."""
+        """Open a shard to write to, as ``Shards.write`` does, and record its hash; errors name the directory."""
         with named(self.out), super().write(name) as file:
             yield file
+            file.flush()
+            write_json(self.out, self.folder / f".{name}.json", described(name, Path(file.name)))
+
+    def _remove_damaged(self, warn: Note) -> None:
+        """Remove shards that are not what was written, with a warning that names each."""
+        for path in sorted(self.folder.glob("[!.]*.parquet")):
+            recorded = manifest_or_none(self.folder / f".{path.name}.json") or {}
+            if not is_whole(self.folder, {**recorded, "path": path.name}) and os.path.lexists(path):
+                remove(path)
+                warn(f"{self.out}: {path.name} is not what was written; it is made again")
 
     def finish(self, names: Sequence[str], facts: Mapping[str, Any]) -> dict[str, Any]:
         """Put these shards in place of whatever the directory held, and the manifest, which is returned, as the last.
@@ -89,8 +102,7 @@ class Run(Shards):
         Beside the identity and the shards it says what ``facts`` holds.
         """
         try:
-            paths = {name: self.folder / name for name in names}
-            made = [{"path": n, "bytes": p.stat().st_size, "sha256": digest(p)} for n, p in paths.items()]
+            made = [described(name, self.folder / name) for name in names]
             whole = {**self.identity, **facts, COMPLETE: True, OUTPUTS: made}
             write_json(self.out, self.folder / self.manifest, whole)
             _put_in_place(self.out, self.manifest)
@@ -144,6 +156,7 @@ def open_run(
     overwrite: bool = False,
     shared: bool = False,
     anew: Callable[[Path], bool] | None = None,
+    warn: Note = lambda text: None,
 ) -> Iterator[Run | None]:
     """Begin a run into a directory, or go on with it where a process was killed.
 
@@ -158,6 +171,7 @@ def open_run(
             Else a second process is refused: the folder is locked, and a killed process holds no lock.
         anew: tells which shards are made anew, also those of a directory that is complete; others are kept. Not with
             ``shared``.
+        warn: takes which shards of an unfinished run are damaged, and made again.
 
     Yields:
         The run; None where the directory is there, complete and of this identity.
@@ -175,7 +189,7 @@ def open_run(
     if run.folder.is_symlink():
         raise TableError(f"{run.folder}: is a link, and what it leads to would be emptied; remove it")
     with made_directory(out), _folder(run, shared=shared):
-        made = _begun(run, command, overwrite=overwrite, shared=shared, again=anew is not None)
+        made = _begun(run, command, warn, overwrite=overwrite, shared=shared, again=anew is not None)
         if anew is not None:
             made = run._keep(anew, complete=made)
         try:
@@ -186,7 +200,7 @@ def open_run(
                 empty_folder(run.folder)  # what went wrong at the start must not stand in the way
 
 
-def _begun(run: Run, command: str, *, overwrite: bool, shared: bool, again: bool) -> bool:
+def _begun(run: Run, command: str, warn: Note, *, overwrite: bool, shared: bool, again: bool) -> bool:
     """Begin a run whose folder is there; return True where it is made, as by another process meanwhile."""
     tries = 0
     while True:
@@ -196,6 +210,7 @@ def _begun(run: Run, command: str, *, overwrite: bool, shared: bool, again: bool
                 made = is_made(run.out, run.manifest, run.identity, overwrite=overwrite)
                 if not made or again:
                     run._begin(command, overwrite=overwrite)
+                    run._remove_damaged(warn)
             return made
         except FileNotFoundError:
             tries += 1
@@ -221,7 +236,7 @@ def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite:
     if strange:
         raise TableError(f"{out}: also holds {strange[0]}, which {manifest} does not list; move it away first")
     apart = differing(old, identity)
-    damaged = next((each["path"] for each in old[OUTPUTS] if not _is_whole(out, each)), "")
+    damaged = next((each["path"] for each in old[OUTPUTS] if not is_whole(out, each)), "")
     if overwrite or not (apart or damaged):
         return not (apart or damaged)
     how = f"{damaged} is not what {manifest} says" if damaged else f"was made with {_difference(apart, old, identity)}"
@@ -307,12 +322,18 @@ def _difference(apart: Sequence[str], manifest: Mapping[str, Any], identity: Map
     return f"{name} {json.dumps(was)}, and not {json.dumps(now)}"
 
 
-def _is_whole(out: Path, listed: Mapping[str, Any]) -> bool:
+def described(name: str, file: Path) -> dict[str, Any]:
+    """Return the name of a file, and what ``is_whole`` compares it with later."""
+    return {"path": name, "bytes": file.stat().st_size, "sha256": digest(file)}
+
+
+def is_whole(folder: Path, listed: Mapping[str, Any]) -> bool:
+    """Return True for a file in a folder that is what ``described`` said; none that a link leads to is opened."""
     try:
-        path = inside_file(out, listed["path"])
-    except DataPathError:  # such as a link that leads elsewhere, which is not opened
+        path = inside_file(folder, listed["path"])
+    except DataPathError:
         return False
-    return bool(path.stat().st_size == listed["bytes"] and digest(path) == listed["sha256"])
+    return bool(path.stat().st_size == listed.get("bytes") and digest(path) == listed.get("sha256"))
 
 
 class Log(Shards):

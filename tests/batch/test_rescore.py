@@ -12,7 +12,8 @@ from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
-from tests.batch.made import BOX, HIT, gelato, rollouts, small_shards, table, votes
+from grounding_rewards.tables.shards import Run
+from tests.batch.made import BOX, HIT, contents, gelato, rollouts, small_shards, table, votes
 from tests.cli.command import names, write_rows
 
 
@@ -139,3 +140,29 @@ def test_a_column_that_one_file_renames_stays_in_another_that_does_not(tmp_path,
     score(tmp_path / "out", one, two)
     rows = table(tmp_path / "out")
     assert sorted((row["sample_id"], row["output"]) for row in rows) == [("a", None), ("s0", "kept")]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("score", [gelato, votes])
+def test_a_damaged_shard_is_made_again_with_a_warning(tmp_path, small, monkeypatch, score, overwrite):
+    source, out, warnings = (
+        write_rows(tmp_path / "in.jsonl", *rollouts(15, image_size=[640, 480])),
+        tmp_path / "out",
+        list[str](),
+    )
+    score(tmp_path / "whole", source)
+    finish = Run.finish
+    monkeypatch.setattr(Run, "finish", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        score(out, source)
+    monkeypatch.setattr(Run, "finish", finish)
+    shards = sorted((out / ".unfinished").glob("*.parquet"))
+    shards[0].write_bytes(b"")
+    pq.write_table(pa.table({"x": [1]}), shards[1])
+    for group in (out / ".unfinished").glob("groups/*.parquet"):
+        group.write_bytes(b"")
+    assert score(out, source, overwrite=overwrite, warn=warnings.append).made == 2
+    groups = f"{out / '.unfinished'}: groups of rows are not what was written; they are made again"
+    assert (groups in warnings) == (score is votes)
+    assert warnings[:2] == [f"{out}: {each.name} is not what was written; it is made again" for each in shards[:2]]
+    assert contents(out) == contents(tmp_path / "whole")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -147,3 +148,25 @@ def test_shards_with_a_problem_are_asked_again_where_the_caller_says_so(tmp_path
     assert (clean.made, [*contents(tmp_path / "clean")]) == (0, ["_rollout.manifest.json", "rollouts-000000.parquet"])
     with pytest.raises(EngineError, match="again: got a shard"):
         roll_out(source, Scripted("m"), again=True, shard=(0, 2), **known)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"PAR1"])
+def test_a_damaged_shard_is_made_again_with_a_warning(tmp_path, damaged):
+    source, out, warnings = data(tmp_path, *WORDS), tmp_path / "out", list[str]()
+    known = {"out": out, "settings": RolloutSettings(n=2, shard_rows=2), "recipe": CLICK, "warn": warnings.append}
+    with pytest.raises(EngineError):
+        roll_out(source, Scripted("m", down_after=3), **known)
+    shards = sorted((out / ".unfinished").glob("*.parquet"))
+    shards[0].write_bytes(damaged)
+    shutil.copy(shards[2], shards[1])  # its samples would be there twice, and others not at all
+    done = roll_out(source, Scripted("m"), again=True, **known)
+    assert (done.made, done.found) == (3, 1)
+    roll_out(source, Scripted("m"), **{**known, "out": tmp_path / "whole"})
+    assert contents(out) == contents(tmp_path / "whole")
+    assert [text for text in warnings if "made again" in text] == [
+        f"{out}: {each.name} is not what was written; it is made again" for each in shards[:2]
+    ]
+    (out / shards[2].name).write_bytes(damaged)
+    with pytest.raises(TableError, match=f"{shards[2].name} is not what _rollout.manifest.json says"):
+        roll_out(source, Scripted("m"), again=True, **known)
+    assert roll_out(source, Scripted("m"), overwrite=True, **known).made == 4

@@ -183,6 +183,15 @@ def test_columns_of_other_types_are_named(tmp_path):
         open_rollouts([path]).query("SELECT sum(acc) a FROM {rollouts}", ["acc"])
 
 
+def test_an_empty_shard_beside_others_has_lost_its_rows(tmp_path):
+    lines(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1})
+    (tmp_path / "empty.jsonl").touch()
+    assert len(open_rollouts([tmp_path]).read(["sample_id"])) == 1
+    (tmp_path / "rollouts-0000000a-000001.parquet").touch()
+    with pytest.raises(TableError, match=r"000001\.parquet: cannot be read as Parquet .*0 bytes"):
+        open_rollouts([tmp_path])
+
+
 def test_paths_that_hold_no_rollouts_are_errors(tmp_path):
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")

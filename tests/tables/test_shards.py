@@ -36,10 +36,10 @@ def opened(out, seed=1, **how):
     return open_run(out, MANIFEST, {"seed": seed, "inputs": []}, command="this test", **how)
 
 
-def make(out, text="new", *, seed=1, overwrite=False, stop=None):
+def make(out, text="new", *, seed=1, overwrite=False, stop=None, **how):
     """A directory of two shards; which of them were made now."""
     now = []
-    with opened(out, seed, overwrite=overwrite) as run:
+    with opened(out, seed, overwrite=overwrite, **how) as run:
         if run is None:
             return None
         for name in (ONE, TWO):
@@ -74,6 +74,72 @@ def test_shards_that_are_there_are_not_made_again(tmp_path):
     assert said == {"seed": 1, "inputs": [], "rows": 2, "complete": True}
     sizes = {each: (out / each).stat().st_size for each in (ONE, TWO)}
     assert {each["path"]: each["bytes"] for each in outputs} == sizes
+
+
+def emptied(shard):
+    shard.write_bytes(b"")
+
+
+def cut(shard):
+    shard.write_bytes(shard.read_bytes()[:-9])
+
+
+def changed(shard):
+    shard.write_bytes(shard.read_bytes().replace(b"new", b"old"))
+
+
+def of_another_schema(shard):
+    pq.write_table(pa.table({"x": [1]}), shard)
+
+
+def copied(shard):
+    shutil.copy(shard.parent / TWO, shard)
+
+
+def without_a_record(shard):
+    (shard.parent / f".{ONE}.json").unlink()
+
+
+def with_a_strange_record(shard):
+    (shard.parent / f".{ONE}.json").write_text("[" * 100_000)
+
+
+def a_folder(shard):
+    shard.unlink()
+    (shard / "more").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    "damage",
+    [emptied, cut, changed, of_another_schema, copied, without_a_record, with_a_strange_record, a_folder],
+)
+def test_a_damaged_shard_of_an_unfinished_run_is_made_again(tmp_path, damage, overwrite):
+    out, warnings = tmp_path / "out", list[str]()
+    with pytest.raises(RuntimeError):
+        make(out, stop=TWO)
+    damage(out / UNFINISHED / ONE)
+    assert make(out, overwrite=overwrite, warn=warnings.append) == [ONE]
+    assert warnings == [f"{out}: {ONE} is not what was written; it is made again"]
+    assert (texts(out), names(out)) == (["new", "new"], [MANIFEST, ONE, TWO])
+
+
+@pytest.mark.parametrize("damage", [emptied, cut, changed, of_another_schema, copied, os.unlink])
+def test_a_damaged_shard_of_a_directory_is_an_error_and_overwrite_makes_all_again(tmp_path, damage):
+    out = tmp_path / "out"
+    make(out)
+    damage(out / ONE)
+    if damage not in (changed, copied):  # readers look at sizes alone
+        for read in (check_finished, files_of_rows, read_rollouts, open_rows, lambda path: open_rollouts([path])):
+            message = rf"out: '{ONE}' (has [\d,]+ bytes|is missing); expected the \d+ bytes that its manifest says"
+            with pytest.raises(TableError, match=message):
+                read(out)
+    with pytest.raises(TableError, match=f"{ONE} is not what {MANIFEST} says; .*replace it by --overwrite"):
+        make(out)
+    assert make(out, overwrite=True) == [ONE, TWO]
+    damage(out / ONE)
+    assert make(out, seed=2, overwrite=True) == [ONE, TWO]
+    assert (texts(out), names(out)) == (["new", "new"], [MANIFEST, ONE, TWO])
 
 
 def test_nothing_is_left_of_a_run_that_made_no_shard(tmp_path):
