@@ -16,8 +16,7 @@ from grounding_rewards.engines.prompts import FIELDS
 from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import MEANINGS as MEANINGS_OF_REASONS
-from grounding_rewards.parsing import AUTO, AUTO_ACTION, Dialect, parse
-from grounding_rewards.parsing.dialects import refusal_words
+from grounding_rewards.parsing import AUTO, AUTO_ACTION, Dialect, parse, refusal_words
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason

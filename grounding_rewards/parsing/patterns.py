@@ -102,17 +102,6 @@ def _why_invalid(token: str) -> str | None:
     return None
 
 
-def check_patterns(dialect: Any) -> None:
-    """Check a dialect's patterns, if its class has any.
-
-    Raises:
-        RecipeError: one cannot be used.
-    """
-    check = getattr(dialect, "check_patterns", None)
-    if check is not None:
-        check()
-
-
 def groups_of(dialect: str, pattern: Any) -> set[str]:
     """Return the names of a pattern's groups.
 

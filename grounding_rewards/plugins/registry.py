@@ -329,8 +329,8 @@ def _wrong(kind: str, name: Any, thing: Any) -> str:
 
 def is_dialect(thing: Any) -> bool:
     """Return True for a dialect, False for a class of them or anything else."""
-    finds = not isinstance(thing, type) and callable(getattr(thing, "find", None)) and hasattr(thing, "names")
-    return finds and isinstance(getattr(thing, "name", None), str)
+    reads = callable(getattr(thing, "one", getattr(thing, "find", None))) and hasattr(thing, "names")
+    return reads and not isinstance(thing, type) and isinstance(getattr(thing, "name", None), str)
 
 
 def makes_callables(thing: Any) -> bool:
@@ -346,7 +346,7 @@ def is_engine_class(thing: Any) -> bool:
 
 
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "parsers": (is_dialect, "a dialect with name, names and find, such as a PatternDialect"),
+    "parsers": (is_dialect, "a dialect with name, names and one, such as a PatternDialect"),
     "verifiers": (makes_callables, "a class of verifiers, a frozen dataclass with low, high, needs and __call__"),
     "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
     "selectors": (makes_callables, "a class of selectors, a frozen dataclass with low, high and __call__"),

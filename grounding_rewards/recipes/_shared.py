@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
 from grounding_rewards.errors import RecipeError, SpaceError, near, short_repr
 from grounding_rewards.parsing import Dialect
-from grounding_rewards.parsing.dialects.refusal_words import with_refusal_words
-from grounding_rewards.parsing.patterns import check_patterns
+from grounding_rewards.parsing.reading import check_patterns
+from grounding_rewards.parsing.refusal_words import with_refusal_words
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import is_dialect, left_out, origin, registry
@@ -122,7 +122,7 @@ def dialect_named(name: str, refusal_words: Any = None) -> Dialect:
         raise RecipeError(f"option dialect: got {name!r:.80}; expected one of {', '.join(known)}; {own}")
     dialect: Any = known[name] if name in known else load(current(name))
     if not is_dialect(dialect):
-        expected = "a dialect with name, names and find, such as a PatternDialect"
+        expected = "a dialect with name, names and one, such as a PatternDialect"
         raise RecipeError(f"option dialect: {name} is {short_repr(dialect)}; expected {expected}")
     if name not in known or "/" in name:  # tests check those that are built in: it takes time
         try:

@@ -10,7 +10,7 @@ import numpy as np
 from grounding_rewards.actions import ARGUMENTS, empty
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing import Answers, Dialect, parse
-from grounding_rewards.parsing.patterns import check_patterns
+from grounding_rewards.parsing.reading import check_patterns
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import CLICKED, Predictions, Reason
 from grounding_rewards.testing._checks import brief, quietly, survives_copies

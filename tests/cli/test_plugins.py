@@ -122,7 +122,7 @@ def test_what_does_not_load_is_noted_and_the_rest_is_listed(run, installed):
         "warning: broken (b 1.2) is not loaded: plugin 'broken' of b does not load (ImportError: no such module); fix "
         "or uninstall it, or leave it out of GROUNDING_REWARDS_PLUGINS",
         "warning: wrong (w 1.2) is not loaded: plugin 'wrong' of w: parser 'wrong/pair': got <class "
-        "'grounding_rewards.verifiers.hit.Hit'>; expected a dialect with name, names and find, such as a "
+        "'grounding_rewards.verifiers.hit.Hit'>; expected a dialect with name, names and one, such as a "
         "PatternDialect",
     ]
     listed = json.loads(run("plugins", "--json").out)

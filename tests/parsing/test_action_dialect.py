@@ -7,8 +7,7 @@ import numpy as np
 
 from grounding_rewards import CoordSpace, Reason
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.action_dialect import ActionDialect
-from grounding_rewards.parsing.parse import parse
+from grounding_rewards.parsing.reading import Form, parse
 from tests.cases import cases
 
 KEYS = ("text", "to", "keys", "button", "duration")
@@ -28,8 +27,8 @@ def read(text):
 
 CLICK = r'^\{"action": "(?P<action>left_click|click)", "at": \[(?P<x>[0-9]{1,9}), (?P<y>[0-9]{1,9})\]\}$'
 TYPE = r'^\{"action": "(?P<action>type)", "text": "(?P<text>[^"\\]*)"\}$'
-PLAIN = ActionDialect("plain", read, (CLICK, TYPE), ("action",))
-COMMON = ActionDialect("common", read, (CLICK, TYPE), ("action",), must=("}",), vocabulary=True)
+PLAIN = Form("plain", read=read, usual=(CLICK, TYPE), signs=("action",))
+COMMON = Form("common", read=read, usual=(CLICK, TYPE), signs=("action",), vocabulary=True)
 
 TEXTS = [
     '{"action": "left_click", "at": [3, 4]}',

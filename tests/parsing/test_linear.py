@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from grounding_rewards.parsing import AUTO
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import AUTO, parse
+from grounding_rewards.parsing.reading import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from tests.cases import cases
 from tests.parsing.test_paths_agree import inside
@@ -94,7 +95,7 @@ def seconds(dialect, opener, rows):
     times = []
     for _ in range(3 if rows == 1 else 1):
         start = time.thread_time()
-        dialect.find(texts, "last")
+        parse(texts, dialect, space=CoordSpace.PIXEL, answers="last", thinking="read")
         times.append(time.thread_time() - start)
     return min(times) / rows
 
@@ -113,7 +114,7 @@ def test_openers_take_linear_time(dialect, rows):
 @pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
 def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect):
     # Two runs of white space in a row would take a fifth of a second for these 8 Ki characters.
-    assert dialect.find(Texts(SPACED[dialect.name]), "first").count[0] == 1
+    assert parse(SPACED[dialect.name], dialect, space=CoordSpace.PIXEL, answers="first", thinking="read").parsed[0]
     for answer in SPACED[dialect.name]:
         for end in range(1, len(answer) + 1):
             for filler in FILLERS:
@@ -125,7 +126,7 @@ def costs_less(bound, dialect, texts, tries=5):
     """Return True if reading takes less time of this thread in one of a few tries: others can slow it down."""
     for _ in range(tries):
         start = time.thread_time()
-        dialect.find(texts, "last")
+        parse(texts, dialect, space=CoordSpace.PIXEL, answers="last", thinking="read")
         if time.thread_time() - start < bound:
             return True
     return False

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, AutoDialect, PatternDialect, parse
-from grounding_rewards.parsing.action_dialect import ActionDialect
-from grounding_rewards.parsing.dialects.actions._limits import Gated
-from grounding_rewards.parsing.patterns import check_patterns
-from grounding_rewards.parsing.reader_dialect import ReaderDialect
-from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, matches
+from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, FirstOf, PatternDialect, parse
+from grounding_rewards.parsing.reading import Form, Gated, check_patterns
+from grounding_rewards.parsing.texts import SPACE, VECTOR_ROWS, Texts, matches
 from grounding_rewards.recipes.published.gta1 import _THINK_ANSWER
 from grounding_rewards.rollouts import Predictions, Reason
 from grounding_rewards.testing import check_dialect
@@ -26,8 +24,8 @@ pytestmark = pytest.mark.slow
 
 
 def inside(dialect):
-    """The dialects that an AutoDialect tries; the dialect itself where it is none."""
-    return [part for one in dialect.dialects for part in inside(one)] if isinstance(dialect, AutoDialect) else [dialect]
+    """The dialects that an FirstOf tries; the dialect itself where it is none."""
+    return [part for one in dialect.dialects for part in inside(one)] if isinstance(dialect, FirstOf) else [dialect]
 
 
 DIALECTS = [AUTO, BARE_TUPLE_WHOLE, *inside(AUTO)]
@@ -132,8 +130,8 @@ XY = "(?P<x>[0-9]+):(?P<y>[0-9]+)"
         ({"pattern": r"@(?P<x>\d+):(?P<y>\d+)"}, r"without \\d: write a set of ASCII characters, such as \[0-9\]"),
         ({"pattern": f"@{XY}(?=;)"}, r"a pattern without \(\?="),
         ({"pattern": f"(?i:at){XY}"}, r"without \(\?i:: write both cases, such as \[Cc\]lick"),
-        ({"pattern": f"@{XY}", "usual": rf"^@{XY}\s*$"}, r"without \\s"),
-        ({"pattern": f"@{XY}", "usual": "^(?P<x1>1)$"}, r"in usual \['x1'\]; expected x and y"),
+        ({"pattern": f"@{XY}", "usual": (rf"^@{XY}\s*$",)}, r"without \\s"),
+        ({"pattern": f"@{XY}", "usual": ("^(?P<x1>1)$",)}, r"got groups \['x1'\]; expected x and y"),
         ({"pattern": "@(?P<body>.*)", "inner": (r"(?P<x>1)(?P<y>\w)",)}, r"without \\w"),
         ({"pattern": "@(.*)", "inner": ("(?P<x>1)", "(?P<y>1)")}, "expected a name for each group"),
         ({"pattern": "@.*", "inner": ("(?P<x>1)", "(?P<y>1)")}, "and body around inner"),
@@ -147,19 +145,17 @@ def test_a_pattern_that_cannot_be_used_is_an_error_however_many_texts(options, m
 
 
 @dataclass(frozen=True)
-class Tap:
-    """Reads few texts by one pattern and many by another."""
+class Tap(Form):
+    """Reads one text by one pattern and many by another."""
 
-    alone: str
     name: str = "tap"
-    names: tuple = ("tap",)
+    pattern: str = f"^{SPACE}<{XY}>{SPACE}$"
+    usual: tuple = (f"^{SPACE}<{XY}>{SPACE}$",)
+    alone: str = ""
 
-    def find(self, texts, answers):
-        if texts.vectorised:
-            return PatternDialect("tap", f"<{XY}>", whole=True).find(texts, answers)
-        found = [re.search(self.alone, text) for text in texts.values]
-        same = [f"<{int(match['x'])}:{int(match['y'])}>" if match else "" for match in found]
-        return PatternDialect("tap", f"<{XY}>", whole=True).find(Texts(same), answers)
+    def one(self, text, answers):
+        match = re.search(self.alone, text)
+        return (0, True, [Act("", (int(match["x"]), int(match["y"])))]) if match else (-1, False, ())
 
 
 @cases(
@@ -171,8 +167,8 @@ class Tap:
 )
 def test_check_dialect_also_tries_other_letters(alone, text):
     with pytest.raises(AssertionError, match=f"dialect tap .* alone from '{text}'"):
-        check_dialect(Tap(alone), ["<1:2>"])
-    check_dialect(Tap(r"^\s*<(?P<x>[0-9]+):(?P<y>[0-9]+)>\s*\Z"), ["<1:2>"])
+        check_dialect(Tap(alone=alone), ["<1:2>"])
+    check_dialect(Tap(alone=r"^\s*<(?P<x>[0-9]+):(?P<y>[0-9]+)>\s*\Z"), ["<1:2>"])
 
 
 @cases("rows", [1, VECTOR_ROWS])
@@ -187,17 +183,16 @@ def test_a_dollar_is_the_very_end_however_many_texts(rows):
 @cases(
     ("dialect", "message"),
     [
-        (ReaderDialect("own", read=len, pattern=rf"^{XY}\b", signs=("@",)), r"without \\b"),
+        (Form("own", read=len, usual=(rf"^{XY}\b",), signs=("@",)), r"without \\b"),
         (
-            ReaderDialect("own", read=len, pattern="^(?P<x>1)$", signs=("@",)),
-            r"got groups \['x'\]; expected x and y, or",
+            Form("own", read=len, usual=("^(?P<x>1)$",), signs=("@",)),
+            r"got groups \['x'\]; expected action, and more",
         ),
-        (ReaderDialect("own", read=len, pattern=f"^{XY}$", signs="@"), "signs: got '@'; expected texts"),
-        (ActionDialect("own", read=len, patterns=(f"^{XY}$",)), r"got groups \['x', 'y'\]; expected action"),
-        (ActionDialect("own", read=len, patterns=("^(?P<action>a)(?P<key>b)$",)), r"\['action', 'key'\]; expected"),
-        (ActionDialect("own", read=len, patterns=(r"^(?P<action>\S+)$",)), r"without \\S"),
+        (Form("own", read=len, usual=(f"^{XY}$",), signs="@"), "signs: got '@'; expected texts"),
+        (Form("own", read=len, usual=("^(?P<action>a)(?P<key>b)$",)), r"\['action', 'key'\]; expected"),
+        (Form("own", read=len, usual=(r"^(?P<action>\S+)$",)), r"without \\S"),
         (Gated(BARE_TUPLE, pattern="(?i)tap"), r"dialect bare_tuple: got the pattern '\(\?i\)tap'"),
-        (AutoDialect((BARE_TUPLE, PatternDialect("own", rf"@{XY}\Z"))), r"dialect own: .* without \\Z"),
+        (FirstOf((BARE_TUPLE, PatternDialect("own", rf"@{XY}\Z"))), r"dialect own: .* without \\Z"),
     ],
 )
 def test_patterns_are_checked_before_there_are_texts(dialect, message):

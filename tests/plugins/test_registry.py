@@ -41,7 +41,7 @@ def offering(**hooks):
 def test_built_ins_are_there_without_a_plugin():
     registry = collect([])
     for kind in KINDS:
-        assert all(callable(getattr(thing, "find", thing)) for thing in getattr(registry, kind).values())
+        assert all(callable(getattr(thing, "one", thing)) for thing in getattr(registry, kind).values())
     assert [dialect.name for dialect in registry.parsers.values()] == list(registry.parsers)
     assert tuple(registry.recipes) == gr.list_recipes()
     assert list(registry.parsers) == [

@@ -154,7 +154,7 @@ NAMELESS = SimpleNamespace(names=("a",), find=len)
     [
         ("DIGITS", r"^option dialect: .*own.py:DIGITS: dialect digits: got the pattern .* without \\d: write a set of"),
         ("SIGNS", "dialect signs: signs: got '@'; expected texts, such as"),
-        ("NAMELESS", "NAMELESS is namespace.*; expected a dialect with name, names and find"),
+        ("NAMELESS", "NAMELESS is namespace.*; expected a dialect with name, names and one"),
         ("PatternDialect", "PatternDialect is <class .*; expected a dialect"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.dialects.actions.gui_r1 import read_answer_point
+from grounding_rewards.parsing.published import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from tests.golden import harness
 from tests.golden.departures import gui_r1 as gui_r1_deviations

@@ -9,6 +9,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.parsing import BARE_TUPLE, parse
+from grounding_rewards.parsing.reading import Step
 from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.scoring import Example
@@ -88,11 +89,17 @@ class Again:
 
     name, names = "again", ("again",)
 
-    def find(self, texts, answers):
-        found = BARE_TUPLE.find(texts, answers)
-        for _ in texts:
-            found.xy.copy()
+    def __init__(self):
+        self.seen = []
+
+    def one(self, text, answers):
+        self.seen.append(text)
+        for _ in self.seen:
+            found = BARE_TUPLE.one(text, answers)
         return found
+
+    def steps(self):
+        return [Step(self)]
 
 
 def fault(thing, **options):

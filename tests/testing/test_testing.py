@@ -12,7 +12,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.combine import weighted
 from grounding_rewards.parsing import BARE_TUPLE, BARE_TUPLE_WHOLE, PatternDialect
-from grounding_rewards.parsing.reader_dialect import ReaderDialect
+from grounding_rewards.parsing.reading import Form, Step
 from grounding_rewards.scoring import Example
 from grounding_rewards.testing import check_dialect, check_recipe, check_verifier, hostile_responses
 from grounding_rewards.testing.timing import check_time
@@ -212,41 +212,33 @@ class LikeATuple:
     def names(self):
         return (self.name,)
 
-    def find(self, texts, answers):
-        return self.spoil(texts, BARE_TUPLE.find(texts, answers))
+    def one(self, text, answers):
+        return BARE_TUPLE.one(text, answers)
 
-    def spoil(self, texts, found):
-        return found
-
-
-class Raises(LikeATuple):
-    def spoil(self, texts, found):
-        for text in texts.values:
-            text.encode()
-        return found
+    def steps(self):
+        return [Step(self)]
 
 
-class ReadsManyOtherwise(LikeATuple):
-    def spoil(self, texts, found):
-        return found if len(texts) < 48 else replace(found, xy=found.xy / 2.0)
+def twice(text):
+    """Half of what the usual form captures."""
+    return [(float(x) / 2, float(y) / 2) for x, y in re.findall(r"\(([0-9]+), ([0-9]+)\)", text)]
 
 
-class Infinite(LikeATuple):
-    def spoil(self, texts, found):
-        return replace(found, xy=found.xy * 1e300)
+def breaks(text):
+    text.encode()
+    return None
 
 
 def test_a_faulty_dialect_is_caught_and_named():
     check_dialect(LikeATuple())
     check_dialect(BARE_TUPLE_WHOLE, ["(1, 2)", None])
-    said = fault(check_dialect, Raises())
-    assert said.startswith("dialect like_a_tuple (answers='only') on '\\ud800' raises DialectError")
-    assert "dialect 'like_a_tuple' raised UnicodeEncodeError" in said
-    said = fault(check_dialect, ReadsManyOtherwise())
+    said = fault(check_dialect, Form("own", read=breaks))
+    assert said.startswith("dialect own (answers='only') on '\\ud800' raises DialectError")
+    assert "dialect 'own' raised UnicodeEncodeError" in said
+    said = fault(check_dialect, Form("own", read=twice, usual=(r"^\((?P<x>[0-9]+), (?P<y>[0-9]+)\)$",)))
     assert "reads xy [[" in said
     assert "alone from '" in said
-    assert "1.e+300, 2.e+300]) on '(1, 2)'; expected at most 1e+12" in fault(check_dialect, Infinite(), ["(1, 2)"])
-    unpicklable = ReaderDialect("own", read=lambda text: None, pattern="(?P<x>1)(?P<y>2)", signs=("1",))
+    unpicklable = Form("own", read=lambda text: None, signs=("1",))
     assert "dialect own cannot be pickled" in fault(check_dialect, unpicklable, [])
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.parsing.dialects.actions.agentcpm import (
+from grounding_rewards.parsing.json5 import Json5Error
+from grounding_rewards.parsing.published import (
     COMPACT_KEYS,
     FENCE,
     compact_json,
     is_compact_action,
     is_fenced,
 )
-from grounding_rewards.parsing.json5 import Json5Error
 from grounding_rewards.parsing.texts import as_texts, contains
 from grounding_rewards.recipes.published._agentcpm_gui_targets import Form, forms_of
 from grounding_rewards.rollouts import Predictions, Rollouts

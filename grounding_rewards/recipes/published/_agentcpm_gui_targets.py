@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.actions import opposite
-from grounding_rewards.parsing.dialects.actions.agentcpm import BUTTONS, COMPACT_KEYS, STATUSES, THOUGHT
+from grounding_rewards.parsing.published import BUTTONS, COMPACT_KEYS, STATUSES, THOUGHT
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.target import NativeForm

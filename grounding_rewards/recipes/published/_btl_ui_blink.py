@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import CoordSpace, convert
-from grounding_rewards.parsing.base import MAX_ANSWERS
-from grounding_rewards.parsing.dialects.actions.btl_ui import BLANK, BLINK, USUAL_BOXES, fenced
 from grounding_rewards.parsing.literal import read_json
+from grounding_rewards.parsing.published import BLANK, BLINK, USUAL_BOXES, fenced
+from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract, limited
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions

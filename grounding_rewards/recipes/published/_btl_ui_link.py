@@ -10,7 +10,7 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.actions import Objects, canonical
 from grounding_rewards.arrays import Floats
-from grounding_rewards.parsing.dialects.json_point import POINT_KEY
+from grounding_rewards.parsing.readers import POINT_KEY
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options

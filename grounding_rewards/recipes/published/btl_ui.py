@@ -9,15 +9,15 @@ from typing import Any
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import BTL_UI
-from grounding_rewards.parsing.dialects.actions.btl_ui import (
+from grounding_rewards.parsing.literal import UNREAD, read_json
+from grounding_rewards.parsing.published import (
     BLANK,
     USUAL_BOXES,
     USUAL_END,
     USUAL_NUMBER,
     USUAL_WORDS,
 )
-from grounding_rewards.parsing.dialects.json_point import POINT_KEY
-from grounding_rewards.parsing.literal import UNREAD, read_json
+from grounding_rewards.parsing.readers import POINT_KEY
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations, length

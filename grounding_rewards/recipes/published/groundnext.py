@@ -9,7 +9,7 @@ from typing import Any
 from grounding_rewards.combine import steps, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import FIRST_CALL_INTEGERS
-from grounding_rewards.parsing.dialects.tool_calls import USUAL_CALL, call_texts, coordinate, first_call
+from grounding_rewards.parsing.readers import USUAL_CALL, call_texts, coordinate, first_call
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations, share
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source

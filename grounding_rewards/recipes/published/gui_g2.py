@@ -7,7 +7,7 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BOX_LIST
-from grounding_rewards.parsing.dialects.lists import TURN
+from grounding_rewards.parsing.readers import TURN
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations, length, numerals
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source

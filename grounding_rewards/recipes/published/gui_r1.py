@@ -15,8 +15,8 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
 from grounding_rewards.parsing import GUI_R1
-from grounding_rewards.parsing.dialects.actions.gui_r1 import CLOSE, OPEN, PLAIN_TEXT, WHOLE, usual_answer
 from grounding_rewards.parsing.literal import LiteralError, read_literal
+from grounding_rewards.parsing.published import GUI_R1_CLOSE, GUI_R1_OPEN, PLAIN_TEXT, WHOLE, usual_answer
 from grounding_rewards.parsing.texts import SPACE, compiled, tag_span
 from grounding_rewards.recipes._shared import deviations, share
 from grounding_rewards.recipes.published._solutions import CLICK, clicks_with_places
@@ -39,8 +39,8 @@ _NAMING = ("type", "select", "open_app")
 _DIRECTIONS = ("left", "right", "up", "down")
 _BRACKETS = str.maketrans("", "", "[]")
 _ANSWER = "<think>-</think> <answer>[{{'action': '{}', 'point': {}, 'input_text': '{}'}}]</answer>"
-_SIGNS = ("<think>", OPEN, CLOSE)
-_START, _JOINT = "<think>", re.compile(f"</think>{SPACE}{OPEN}")
+_SIGNS = ("<think>", GUI_R1_OPEN, GUI_R1_CLOSE)
+_START, _JOINT = "<think>", re.compile(f"</think>{SPACE}{GUI_R1_OPEN}")
 # Strings and comments match first, so that the group holds only words outside of them.
 _JSON_WORD = re.compile(
     r'"""(?:[^\\]|\\[\s\S])*?"""' r"|'{3}(?:[^\\]|\\[\s\S])*?'{3}"
@@ -179,9 +179,9 @@ def is_well_formed(text: str) -> bool:
     text = text.strip()
     if compiled(_USUAL).search(text):
         return True
-    joint = _JOINT.search(text, len(_START)) if text.startswith(_START) and text.endswith(CLOSE) else None
+    joint = _JOINT.search(text, len(_START)) if text.startswith(_START) and text.endswith(GUI_R1_CLOSE) else None
     span = tag_span(text, "answer")
-    if joint is None or span is None or joint.end() > len(text) - len(CLOSE):
+    if joint is None or span is None or joint.end() > len(text) - len(GUI_R1_CLOSE):
         return False
     content = text[slice(*span)].strip()
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing.dialects.actions.ui_r1 import UI_R1, UI_R1_BRACED
+from grounding_rewards.parsing.published import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, choice, deviations, length
 from grounding_rewards.recipes.published._solutions import (

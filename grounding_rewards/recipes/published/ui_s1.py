@@ -10,7 +10,7 @@ from grounding_rewards.combine import Weighted, product, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, RecipeError
 from grounding_rewards.groups.returns import GAMMA
-from grounding_rewards.parsing.dialects.actions.ui_s1 import UI_S1
+from grounding_rewards.parsing.published import UI_S1
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations, share
 from grounding_rewards.recipes.published._solutions import clicks_with_places

@@ -8,7 +8,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import UI_VENUS
-from grounding_rewards.parsing.dialects.actions.ui_venus import BARE, CLOSE, FUNCTIONS, OPEN, read_call
+from grounding_rewards.parsing.published import BARE, FUNCTIONS, VENUS_CLOSE, VENUS_OPEN, read_call
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import bare_box, length, share
@@ -72,7 +72,7 @@ def ui_venus_navigation(
     content = NavigationContent(length("content_weight", content_weight), share("least_f1", least_f1))
     coord = NavigationCoord(alpha, beta, near, far)
     rest = 1.0 - weight
-    form = JudgedFormat(is_formed, (OPEN, CLOSE, "</think>"), _USUAL)
+    form = JudgedFormat(is_formed, (VENUS_OPEN, VENUS_CLOSE, "</think>"), _USUAL)
     return Recipe(
         name="ui-venus-navigation",
         dialect=UI_VENUS,
@@ -115,12 +115,14 @@ def is_formed(text: str) -> bool:
     (True, False)
     """
     thought, _, answer = text.partition("</think>")
-    call, closed, rest = answer.lstrip().removeprefix(OPEN).partition(CLOSE)
-    if not (closed and thought.lstrip().startswith("<think>") and answer.lstrip().startswith(OPEN)):
+    call, closed, rest = answer.lstrip().removeprefix(VENUS_OPEN).partition(VENUS_CLOSE)
+    if not (closed and thought.lstrip().startswith("<think>") and answer.lstrip().startswith(VENUS_OPEN)):
         return False
     act, rest = read_call(call), rest.strip()
     ends = not rest or (rest.startswith("<conclusion>") and rest.endswith("</conclusion>"))
-    return act is not None and act.name in FUNCTIONS and ends and not any(tag in rest for tag in (OPEN, "</think>"))
+    return (
+        act is not None and act.name in FUNCTIONS and ends and not any(tag in rest for tag in (VENUS_OPEN, "</think>"))
+    )
 
 
 _CLICK = {"bbox": [100, 100, 300, 200], "action": "click"}

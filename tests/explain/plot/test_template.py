@@ -14,7 +14,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.coords.spaces import UNIT
 from grounding_rewards.explain.plot.template import Template, template
 from grounding_rewards.parsing import parse
-from grounding_rewards.parsing.reader_dialect import ReaderDialect
+from grounding_rewards.parsing.reading import Form
 from grounding_rewards.plugins.registry import collect
 
 NAMES = list(collect([]).recipes)
@@ -26,7 +26,7 @@ GELATO = gr.recipe("gelato")
 def reading(read, **changes):
     """The recipe click with answers that a function reads."""
     never = r"^\0(?P<x>)(?P<y>)$"
-    return replace(CLICK, dialect=ReaderDialect("own", read, never, signs=("",)), **changes)
+    return replace(CLICK, dialect=Form("own", read=read, usual=(never,), signs=("",)), **changes)
 
 
 def made(response, recipe=CLICK, extent=EXTENT):

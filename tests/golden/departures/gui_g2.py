@@ -6,7 +6,7 @@ import math
 import re
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.dialects.lists import TURN
+from grounding_rewards.parsing.readers import TURN
 from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, truth_of
 
 _DIGITS = 3

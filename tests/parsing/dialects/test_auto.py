@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing import AUTO, BARE_TUPLE, CROPPED, REFUSAL, AutoDialect, parse
+from grounding_rewards.parsing import AUTO, BARE_TUPLE, CROPPED, REFUSAL, FirstOf, parse
 from grounding_rewards.recipes.click import click
 from grounding_rewards.rollouts import Reason
 from tests.cases import cases
@@ -111,7 +111,7 @@ def test_all_answers_of_every_row_are_ragged():
 
 
 def test_an_order_of_ones_own():
-    backwards = AutoDialect((BARE_TUPLE, REFUSAL))
+    backwards = FirstOf((BARE_TUPLE, REFUSAL))
     assert backwards.names == ("bare_tuple", "refusal")
     assert read("(-1, -1)", backwards) == ([-1, -1], "OK")
     assert read("none", backwards) == (None, "REFUSED")
@@ -176,13 +176,13 @@ def test_one_of_several_answers_is_no_refusal():
 
 def test_without_sentinels_the_point_is_a_place():
     assert read("[[-1,-1]]", replace(AUTO, sentinels=False)) == ([-1, -1], "OK")
-    assert read("(-1, -1)", AutoDialect((BARE_TUPLE,))) == ([-1, -1], "OK")
-    assert read("(-1, -1)", AutoDialect((BARE_TUPLE,), sentinels=True)) == (None, "REFUSED")
-    assert read("(-1, -1)", AutoDialect((AutoDialect((BARE_TUPLE,), sentinels=True),))) == ([-1, -1], "OK")
+    assert read("(-1, -1)", FirstOf((BARE_TUPLE,))) == ([-1, -1], "OK")
+    assert read("(-1, -1)", FirstOf((BARE_TUPLE,), sentinels=True)) == (None, "REFUSED")
+    assert read("(-1, -1)", FirstOf((FirstOf((BARE_TUPLE,), sentinels=True),))) == ([-1, -1], "OK")
 
 
 POLICIES = st.sampled_from(["only", "first", "last", "all"])
-PLAIN = AutoDialect(tuple(inside(AUTO)), sentinels=True)
+PLAIN = FirstOf(tuple(inside(AUTO)), sentinels=True)
 """The same dialects one after the other: no groups, and nothing tried before all."""
 
 
@@ -211,7 +211,7 @@ def test_what_is_tried_first_and_groups_change_nothing_that_is_found(text, answe
 
 
 def test_groups_may_hold_groups():
-    nested = AutoDialect((REFUSAL, AutoDialect((AutoDialect((BARE_TUPLE,), "c", signs=("(",)),), "b", signs=(")",))))
+    nested = FirstOf((REFUSAL, FirstOf((FirstOf((BARE_TUPLE,), "c", signs=("(",)),), "b", signs=(")",))))
     assert nested.names == ("refusal", "bare_tuple")
     for rows in (1, 60):
         found = parse(["(1, 2)", "none", "hm"] * rows, nested, space=CoordSpace.PIXEL)

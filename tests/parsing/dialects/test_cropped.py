@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import CROPPED
-from grounding_rewards.parsing.dialects.cropped import read_cropped
+from grounding_rewards.parsing.readers import read_cropped
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
 from tests.parsing.reading import read, read_all, read_box
@@ -67,6 +67,6 @@ def test_far_away_offsets_stay_finite():
 @given(st.lists(st.sampled_from([*"(), 0123-.\n", "Image_0", "Image_1"]), max_size=8).map("".join))
 def test_the_usual_pattern_takes_only_what_is_read_the_same(inside):
     for text in (f"(Image_0, ({inside}))", f"(Image_0, (1, 2{inside}", f"(Image_0{inside}, (-3, 4.5))"):
-        usual = compiled(CROPPED.pattern).search(text)
+        usual = compiled(CROPPED.usual[0]).search(text)
         if usual:
             assert read_cropped(text) == [(float(usual["x"]), float(usual["y"]))]

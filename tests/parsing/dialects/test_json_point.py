@@ -1,10 +1,10 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing import JSON_POINT
-from grounding_rewards.parsing.dialects.json_point import decoded, point_of, read_json_point
-from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.parsing import JSON_POINT, parse
+from grounding_rewards.parsing.readers import decoded, point_of, read_json_point
+from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.testing import check_dialect
 from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -85,19 +85,19 @@ def test_many_texts_are_read_like_one(texts, answers):
 @given(objects)
 @example(POINT)
 def test_what_the_pattern_captures_is_what_reading_finds(text):
-    found = compiled(JSON_POINT.pattern).search(text)
+    found = compiled(JSON_POINT.usual[0]).search(text)
     if found:
         assert read_json_point(text) == [(float(found["x"]), float(found["y"]))]
 
 
 def test_the_usual_forms_need_no_reading():
     usual = [POINT, f"```json\n{POINT}\n```", '{"point_2d":[1.5,-2]}\n', '{\n  "point_2d": [\n    7,\n    8\n  ]\n}']
-    assert all(compiled(JSON_POINT.pattern).search(text) for text in usual)
+    assert all(compiled(JSON_POINT.usual[0]).search(text) for text in usual)
 
 
 def test_it_keeps_every_dialects_promises():
     check_dialect(
         JSON_POINT, [POINT, f"```json{POINT}```", "", None, " " * 60_000, "```json" + " " * 60_000, POINT * 9]
     )
-    found = JSON_POINT.find(Texts([POINT] * VECTOR_ROWS), "first")
+    found = parse([POINT] * VECTOR_ROWS, JSON_POINT, space=CoordSpace.PIXEL)
     assert found.xy.tolist() == [[200, 150]] * VECTOR_ROWS

@@ -16,7 +16,7 @@ from grounding_rewards.parsing import (
     NESTED_LIST,
     parse,
 )
-from grounding_rewards.parsing.dialects.lists import read_boxes
+from grounding_rewards.parsing.readers import read_boxes
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.plugins.registry import collect
 from tests.cases import cases
@@ -286,7 +286,7 @@ texts = boxes | st.lists(boxes | st.sampled_from(["assistant\n", "[1,2,3,4]", *G
 @given(texts)
 @example("\u3000[\x1c1\x85, -2.5\xa0, .5, 007]\u2028")
 def test_where_the_pattern_of_a_box_matches_the_reader_reads_the_same(text):
-    found = compiled(BOX_LIST.pattern).search(text)
+    found = compiled(BOX_LIST.usual[0]).search(text)
     if found:
         assert read_boxes(text) == [[float(number) for number in found.group("x1", "y1", "x2", "y2")]]
 

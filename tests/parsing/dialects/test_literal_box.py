@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_BOX, parse
-from grounding_rewards.parsing.dialects.literal_box import read_boxes
+from grounding_rewards.parsing.readers import read_literal_boxes
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from tests.cases import cases
 from tests.parsing.fragments import GLUE, NUMERALS, SPACES
@@ -103,9 +103,9 @@ texts = answers | st.lists(st.sampled_from([LIST, "```json\n", "```", *GLUE, *SP
 @example('```json\n[{"bbox_2d": [1, 2, 3, 4], "label": "\ud800"}]\n```')
 @example('```json\n[{"bbox_2d": [-0, 0.5, 3, 4]}]``` ```json')
 def test_where_the_pattern_matches_read_finds_the_same(text):
-    found = compiled(LITERAL_BOX.pattern).search(text)
+    found = compiled(LITERAL_BOX.usual[0]).search(text)
     if found:
-        assert read_boxes(text) == [[float(number) for number in found.group("x1", "y1", "x2", "y2")]]
+        assert read_literal_boxes(text) == [[float(number) for number in found.group("x1", "y1", "x2", "y2")]]
 
 
 @pytest.mark.slow
@@ -123,5 +123,5 @@ def test_many_texts_read_as_each_alone(some):
 def test_a_bare_list_is_read_as_in_its_fence():
     # The bare form has a quick path of its own.
     for text in (LIST, f" \n{LIST}\n ", '[{"bbox_2d": [-1.5, 0, 3, 999999999999999]}]', '[ { "bbox_2d":[1,2,3,4] } ]'):
-        assert read_boxes(text) == read_boxes(f"```json\n{text}\n```")
-        assert np.array(read_boxes(text)).shape == (1, 4)
+        assert read_literal_boxes(text) == read_literal_boxes(f"```json\n{text}\n```")
+        assert np.array(read_literal_boxes(text)).shape == (1, 4)

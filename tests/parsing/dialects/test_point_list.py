@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -7,8 +8,9 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import JSON_2D, POINT_LIST, THOUGHT_POINT_LIST, parse
-from grounding_rewards.parsing.parse import MAX_ANSWERS
-from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
+from grounding_rewards.parsing.reading import MAX_ANSWERS
+from grounding_rewards.parsing.texts import VECTOR_ROWS
+from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import check_dialect
 from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -82,10 +84,11 @@ def test_one_closed_block_of_thinking_that_says_something(text, good):
 def test_policies():
     for rows in (1, VECTOR_ROWS):
         texts = [TWO] * rows
-        first, last, only = (POINT_LIST.find(Texts(texts), answers) for answers in ("first", "last", "only"))
-        assert (first.xy[-1].tolist(), first.count[-1]) == ([1, 2], 1)
-        assert (last.xy[-1].tolist(), last.count[-1]) == ([3.5, 4], 1)
-        assert (only.xy[-1].tolist(), only.count[-1]) == ([1, 2], 2)
+        first, last, only = (
+            parse(texts, POINT_LIST, space=CoordSpace.PIXEL, answers=answers) for answers in ("first", "last", "only")
+        )
+        assert (first.xy[-1].tolist(), last.xy[-1].tolist()) == ([1, 2], [3.5, 4])
+        assert Reason(only.reason[-1]) is Reason.SEVERAL_ANSWERS
         assert first.points is last.points is only.points is None
     assert read(TWO, POINT_LIST) == (None, "SEVERAL_ANSWERS")
     assert read(f"<think>{TWO}</think>{ONE}", POINT_LIST) == ([520, 219], "OK")
@@ -101,11 +104,12 @@ def test_the_usual_forms_need_no_reading(monkeypatch):
     # The thinking may hold anything but "<"; the points come first in their objects, then at most a label.
     lists = [ONE, TWO, '[{"point_2d":[1,2]}]', '[\n  {"point_2d": [\n 7, -8.25 ], "label": "b, c" }\n]\n']
     texts = [f"<think>\nI see [3] at 5, 6 > 2.\n</think>\n{items}" for items in lists] * VECTOR_ROWS
-    monkeypatch.setattr(type(POINT_LIST), "read", None)
-    found = THOUGHT_POINT_LIST.find(Texts(texts), "all")
+    monkeypatch.setattr(type(POINT_LIST), "points", None)
+    found = parse(texts, THOUGHT_POINT_LIST, space=CoordSpace.PIXEL, answers="all", thinking="read")
     assert found.xy[:4].tolist() == [[520, 219], [1, 2], [1, 2], [7, -8.25]]
-    assert {row: each.tolist() for row, each in found.points.items() if row < 4} == {1: [[1, 2], [3.5, 4]]}
-    assert POINT_LIST.find(Texts(lists * VECTOR_ROWS), "all").count.tolist() == [1, 2, 1, 1] * VECTOR_ROWS
+    assert found.points[:5].tolist() == [[520, 219], [1, 2], [3.5, 4], [1, 2], [7, -8.25]]
+    found = parse(lists * VECTOR_ROWS, POINT_LIST, space=CoordSpace.PIXEL, answers="all")
+    assert np.diff(found.offsets).tolist() == [1, 2, 1, 1] * VECTOR_ROWS
 
 
 numbers = st.one_of(st.integers(-5, 2000).map(str), st.sampled_from(NUMERALS), st.floats(0, 999).map(str))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, BARE_TUPLE, TOOL_CALL, parse
-from grounding_rewards.parsing.dialects.refusal_words import with_refusal_words
-from grounding_rewards.parsing.patterns import check_patterns
+from grounding_rewards.parsing.reading import check_patterns
+from grounding_rewards.parsing.refusal_words import with_refusal_words
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import check_recipe

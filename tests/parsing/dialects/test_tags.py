@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import AUTO, BOX_TOKENS, MOLMO, POINT_TAG, XY_TAGS
-from grounding_rewards.parsing.dialects.tags import read_points
+from grounding_rewards.parsing.readers import read_points
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
 from tests.parsing.reading import read, read_all, read_box
@@ -163,7 +163,7 @@ def test_percent_is_a_unit_that_no_space_has():
 @settings(deadline=None)
 @given(st.text('<points coords="1 2.>/a;', max_size=20).map(lambda text: f'<points coords="1 1 {text}'))
 def test_the_usual_pattern_takes_only_what_is_read_the_same(text):
-    usual = compiled(MOLMO.pattern).search(text)
+    usual = compiled(MOLMO.usual[0]).search(text)
     if usual:
         assert read_points(text) == [(float(usual["x"]), float(usual["y"]))]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import FIRST_CALL, FIRST_CALL_INTEGERS, TOOL_CALL, parse
-from grounding_rewards.parsing.dialects.tool_calls import call_texts, coordinate, first_call, usual_call
+from grounding_rewards.parsing.readers import call_texts, coordinate, first_call, usual_call
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Predictions, Reason
 from tests.cases import cases

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing import AGENTCPM, parse
-from grounding_rewards.parsing.dialects.actions.agentcpm import is_compact_action, is_fenced, read_compact_action
+from grounding_rewards.parsing.published import is_compact_action, is_fenced, read_compact_action
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import check_dialect
@@ -125,7 +125,7 @@ def test_many_texts_are_read_like_one(some):
 @example('{"PRESS":"BACK"}')
 @example('{"STATUS":"satisfied"}')
 def test_what_a_pattern_captures_is_what_reading_finds(text):
-    for pattern in AGENTCPM.patterns:
+    for pattern in AGENTCPM.usual:
         captured = compiled(pattern).search(text)
         if captured:
             groups = captured.groupdict()
@@ -143,8 +143,8 @@ def test_the_patterns_take_the_usual_forms():
     for value in usual:
         for separators in ((",", ":"), (", ", ": ")):
             text = json.dumps(value, separators=separators, ensure_ascii=False)
-            assert sum(bool(compiled(pattern).search(text)) for pattern in AGENTCPM.patterns) == 1
-    assert not any(compiled(pattern).search("{}") for pattern in AGENTCPM.patterns)
+            assert sum(bool(compiled(pattern).search(text)) for pattern in AGENTCPM.usual) == 1
+    assert not any(compiled(pattern).search("{}") for pattern in AGENTCPM.usual)
 
 
 def test_it_keeps_what_dialects_promise():

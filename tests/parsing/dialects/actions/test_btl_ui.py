@@ -6,9 +6,10 @@ import time
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import ACTION_BLINK, BTL_UI
-from grounding_rewards.parsing.dialects.actions.btl_ui import fenced, read_fenced_link
-from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import ACTION_BLINK, BTL_UI, parse
+from grounding_rewards.parsing.published import fenced, read_fenced_link
+from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -114,7 +115,7 @@ links = st.builds(
 @example(link(TAP))
 @example(link('[{"Plan": "p", "Action": {"function": "Type", "text": ""}}]'))
 def test_a_pattern_takes_only_what_the_reader_reads_alike(text):
-    for pattern in BTL_UI.patterns:
+    for pattern in BTL_UI.usual:
         found = compiled(pattern).search(text)
         if found:
             groups = found.groupdict()
@@ -126,7 +127,7 @@ def test_the_usual_forms_are_taken_by_a_pattern():
     arguments = [{}, {"point_2d": [1, 2]}, {"text": "hello world"}, {"direction": "up"}]
     for text in [link('[{"point_2d": [1, 2]}]'), *(link(action(function="Tap", **fields)) for fields in arguments)]:
         for written in (text, text.replace(LOOK, ""), text.replace(", ", ",").replace(": ", ":")):
-            assert sum(compiled(pattern).search(written) is not None for pattern in BTL_UI.patterns) == 1, written
+            assert sum(compiled(pattern).search(written) is not None for pattern in BTL_UI.usual) == 1, written
 
 
 @settings(max_examples=100, deadline=None)
@@ -144,7 +145,7 @@ def test_time_is_linear(part, rows):
     for before in ("", "<link>```json ", "<link>```json [{", "<blink>```json", "<link>"):
         text = (before + part * (60_000 // len(part)))[:60_000]
         start = time.process_time()
-        BTL_UI.find(Texts([text] * rows), "first")
+        parse([text] * rows, BTL_UI, space=CoordSpace.PIXEL, answers="first", thinking="read")
         assert time.process_time() - start < 0.05 * rows + 0.5, (before, part)
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import ACTION_CALLS, AUTO_ACTION, parse
-from grounding_rewards.parsing.dialects.actions.calls import arguments_of, read_calls
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.calls import arguments_of, read_calls
+from grounding_rewards.parsing.reading import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree
@@ -246,7 +246,7 @@ def test_alone_and_in_a_batch_near_the_usual_forms(texts, answers):
 @settings(max_examples=600, deadline=None)
 @given(TEXTS)
 def test_a_usual_form_is_what_the_function_reads(text):
-    for pattern in ACTION_CALLS.patterns:
+    for pattern in ACTION_CALLS.usual:
         found = compiled(pattern).search(text)
         if found:
             groups = found.groupdict()
@@ -258,7 +258,7 @@ def test_a_usual_form_is_what_the_function_reads(text):
 
 def test_the_usual_forms_are_taken():
     for index in (0, 2, 3, 13, 19, 20, 32, 34):
-        assert any(compiled(pattern).search(READ[index][0]) for pattern in ACTION_CALLS.patterns), READ[index][0]
+        assert any(compiled(pattern).search(READ[index][0]) for pattern in ACTION_CALLS.usual), READ[index][0]
 
 
 @settings(max_examples=100, deadline=None)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_COMPACT, JSON_COMPACT
-from grounding_rewards.parsing.dialects.actions.compact import read_compact
+from grounding_rewards.parsing.objects import read_compact
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.recipes.click import click
 from tests.cases import cases
@@ -121,7 +121,7 @@ def test_alone_and_in_a_batch_near_the_usual_form(texts, answers):
                  st.just("") | st.builds('"thought": "{}", '.format, st.text("ab' \"\\[{:", max_size=5)),
                  NUMBER, NUMBER, st.sampled_from(["", "\n", "'", "}", "{", '"'])))  # fmt: skip
 def test_a_usual_form_is_what_the_function_reads(text):
-    for pattern in ACTION_COMPACT.patterns:
+    for pattern in ACTION_COMPACT.usual:
         found = compiled(pattern).search(text)
         if found:
             assert read_compact(text) == [("click", (float(found["x"]), float(found["y"])), {})]
@@ -133,7 +133,7 @@ def test_the_usual_form_is_taken():
         '{"thought":"it\'s [here]","POINT":[300,200]}',
         '```json\n{"POINT": [1, 2]}\n```',
     ):
-        assert any(compiled(pattern).search(text) for pattern in ACTION_COMPACT.patterns), text
+        assert any(compiled(pattern).search(text) for pattern in ACTION_COMPACT.usual), text
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import GUI_R1, parse
-from grounding_rewards.parsing.dialects.actions.gui_r1 import read_answer_point
+from grounding_rewards.parsing.published import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.rollouts import Reason
 from tests.cases import cases
@@ -89,7 +89,7 @@ def test_numbers_of_any_length_stay_finite(digits):
 
 def check(text):
     """Check that ``read`` finds the action that a pattern matches."""
-    for pattern in GUI_R1.patterns:
+    for pattern in GUI_R1.usual:
         found = compiled(pattern).search(text[max(text.find(GUI_R1.begin), 0) :])
         if found:
             groups = found.groupdict()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.parsing import ACTION_JSON
-from grounding_rewards.parsing.dialects.actions.json_actions import read_objects
+from grounding_rewards.parsing.objects import read_objects
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree
@@ -226,7 +226,7 @@ def test_alone_and_in_a_batch_near_the_usual_forms(texts, answers):
 @settings(max_examples=400, deadline=None)
 @given(objects())
 def test_a_usual_form_is_what_the_function_reads(text):
-    for pattern in ACTION_JSON.patterns:
+    for pattern in ACTION_JSON.usual:
         found = compiled(pattern).search(text)
         if found:
             acts = read_objects(text)
@@ -245,7 +245,7 @@ def test_the_usual_forms_are_taken():
         "<answer>[{'action': 'click', 'coordinate': [5, 6]}]</answer>",
     ]  # fmt: skip
     for text in usual:
-        assert any(compiled(pattern).search(text) for pattern in ACTION_JSON.patterns), text
+        assert any(compiled(pattern).search(text) for pattern in ACTION_JSON.usual), text
 
 
 @settings(max_examples=100, deadline=None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.dialects.actions._objects import MOST, decoded, objects
+from grounding_rewards.parsing.objects import MOST, decoded, objects
 from tests.cases import cases
 from tests.parsing.fragments import responses
 

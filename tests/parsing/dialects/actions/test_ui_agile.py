@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from grounding_rewards.actions import ARGUMENTS
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import UI_AGILE, parse
-from grounding_rewards.parsing.dialects.actions.ui_agile import read_loose_action
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.published import read_loose_action
+from grounding_rewards.parsing.reading import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason
 from tests.cases import cases
@@ -144,7 +144,7 @@ def test_many_texts_are_read_as_one(texts):
 @settings(max_examples=300, deadline=None)
 @given(answers())
 def test_what_a_pattern_takes_is_what_is_read(text):
-    for pattern in UI_AGILE.patterns:
+    for pattern in UI_AGILE.usual:
         found = re.search(pattern.replace("$", r"\Z"), text)
         if found:
             groups = found.groupdict()
@@ -159,7 +159,7 @@ def test_the_usual_forms_are_taken():
     bodies = [f"{{'action': 'a', {each}}}" for each in usual] + ["{'action': 'wait'}"]
     for body in bodies:
         for text in (f"<think>b</think>\n<answer>[{body}]</answer>", f"<answer>[{body}]</answer>\n"):
-            assert sum(re.search(pattern, text) is not None for pattern in UI_AGILE.patterns) == 1, text
+            assert sum(re.search(pattern, text) is not None for pattern in UI_AGILE.usual) == 1, text
 
 
 @cases(("text", "reason"), [

@@ -7,8 +7,10 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.dialects.actions.ui_r1 import UI_R1, UI_R1_BRACED, read_answer_action, read_braced_action
-from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import parse
+from grounding_rewards.parsing.published import UI_R1, UI_R1_BRACED, read_answer_action, read_braced_action
+from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from tests.cases import cases
 from tests.parsing.fragments import NUMERALS, SPACES, responses
 from tests.parsing.reading import read, read_action
@@ -122,7 +124,7 @@ def test_numbers_beyond_all_screens():
 def test_the_usual_forms_need_no_reading():
     # Whatever stands before the tag.
     texts = [ONE, f"{THOUGHT}{ONE}\n", f"<think>\n[1] é > 2, 'action': 'x'\n</think>{ONE}"] * VECTOR_ROWS
-    found = replace(UI_R1, read=None).find(Texts(texts), "first")
+    found = parse(texts, replace(UI_R1, read=int), space=CoordSpace.PIXEL, thinking="read")
     assert found.xy.tolist() == [[512, 384]] * len(texts)
     assert set(found.actions) == {"click"}
 
@@ -161,7 +163,7 @@ def test_many_texts_are_read_like_one(texts, answers):
 @given(texts)
 @example(f"{THOUGHT}{ONE}")
 def test_where_a_pattern_matches_reading_finds_the_same_and_nothing_more(text):
-    for pattern in UI_R1.patterns:
+    for pattern in UI_R1.usual:
         usual = compiled(pattern).search(text[max(text.find(UI_R1.begin), 0) :])
         if usual:
             x, y = (np.clip(float(usual[name]), -1e12, 1e12) for name in "xy")
@@ -187,6 +189,6 @@ def test_long_texts_take_no_longer_than_their_length(opener):
     start = time.perf_counter()
     for head in ("", "<answer>", "<think>", "<answer>'action': '", "<answer>[1,"):
         text = f"{head}{opener * (60_000 // len(opener))}</answer>"
-        UI_R1.find(Texts([text]), "first")
-        UI_R1_BRACED.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
+        parse([text], UI_R1, space=CoordSpace.PIXEL, answers="first", thinking="read")
+        parse([text] * 3 + [""] * VECTOR_ROWS, UI_R1_BRACED, space=CoordSpace.PIXEL, answers="last", thinking="read")
     assert time.perf_counter() - start < 4

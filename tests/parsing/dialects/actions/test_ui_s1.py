@@ -7,9 +7,10 @@ from dataclasses import replace
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing import UI_S1
-from grounding_rewards.parsing.dialects.actions.ui_s1 import read_action_tag
-from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts, compiled
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.parsing import UI_S1, parse
+from grounding_rewards.parsing.published import read_action_tag
+from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import NUMERALS, SPACES, responses
@@ -116,7 +117,7 @@ def test_the_usual_forms_need_no_reading(fields):
     tight = json.dumps({"action": "long_press", **fields}, ensure_ascii=False, separators=(",", ":"))
     texts = [f"<action>{action}</action>", f"{THOUGHT}<action>\n{tight}\n</action>\n", f"a {THOUGHT} b <action>{action}"
              "</action>."] * VECTOR_ROWS  # fmt: skip
-    found = replace(UI_S1, read=None).find(Texts(texts), "first")
+    found = parse(texts, replace(UI_S1, read=int), space=CoordSpace.PIXEL, thinking="read")
     assert set(found.actions) == {"long_press"}
     agree(texts[:3], UI_S1, "first")
 
@@ -159,7 +160,7 @@ def test_many_texts_are_read_like_one(texts, answers):
 @example(f"{THOUGHT}{ONE}")
 @example('<action>{"action": "type", "text": "\u2028\x7f"}</action>')
 def test_where_a_pattern_matches_reading_finds_the_same_and_nothing_more(text):
-    matched = [found for found in (compiled(pattern).search(text) for pattern in UI_S1.patterns) if found]
+    matched = [found for found in (compiled(pattern).search(text) for pattern in UI_S1.usual) if found]
     assert len(matched) <= 1
     for found in matched:
         groups = found.groupdict()
@@ -178,6 +179,6 @@ def test_long_texts_take_no_longer_than_their_length(opener):
     start = time.perf_counter()
     for head in ("", "<action>", "<think>", '<action>{"action": "', '<action>{"action": "a", "text": "'):
         text = f"{head}{opener * (60_000 // len(opener))}</action>"
-        UI_S1.find(Texts([text]), "first")
-        UI_S1.find(Texts([text] * 3 + [""] * VECTOR_ROWS), "last")
+        parse([text], UI_S1, space=CoordSpace.PIXEL, answers="first", thinking="read")
+        parse([text] * 3 + [""] * VECTOR_ROWS, UI_S1, space=CoordSpace.PIXEL, answers="last", thinking="read")
     assert time.perf_counter() - start < 10

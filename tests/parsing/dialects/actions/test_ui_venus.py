@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import UI_VENUS, parse
-from grounding_rewards.parsing.dialects.actions.ui_venus import FUNCTIONS, read_call
+from grounding_rewards.parsing.published import FUNCTIONS, read_call
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import hostile_responses
 from tests.cases import cases

@@ -11,11 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.auto_dialect import AutoDialect
-from grounding_rewards.parsing.base import Dialect
-from grounding_rewards.parsing.dialects.refusal import REFUSAL
-from grounding_rewards.parsing.pattern_dialect import PatternDialect
 from grounding_rewards.parsing.patterns import SPACES
+from grounding_rewards.parsing.places import REFUSAL
+from grounding_rewards.parsing.reading import Dialect, FirstOf, Form
 from grounding_rewards.parsing.texts import SPACE
 
 COMMON = "common"
@@ -80,14 +78,14 @@ def with_refusal_words(dialect: Dialect, words: Any) -> Dialect:
     pattern = "|".join([_COMMON if phrase == COMMON else _pattern(phrase) for phrase in phrases])
     answer = rf"""["'`]*(?:{pattern})["'`.!]*"""
     wider = replace(REFUSAL, pattern=rf"{REFUSAL.pattern}|{answer}|<answer>{SPACE}{answer}{SPACE}</answer>")
-    if not isinstance(dialect, AutoDialect) or REFUSAL not in dialect.dialects:
+    if not isinstance(dialect, FirstOf) or REFUSAL not in dialect.dialects:
         vocabulary = getattr(dialect, "vocabulary", False)
-        return AutoDialect((wider, dialect), name=dialect.name, vocabulary=vocabulary)
+        return FirstOf((wider, dialect), name=dialect.name, vocabulary=vocabulary)
     dialects = tuple([wider if each == REFUSAL else each for each in dialect.dialects])
     return replace(dialect, dialects=dialects, usual=_usual(dialect, phrases))
 
 
-def _usual(dialect: AutoDialect, phrases: tuple[str, ...]) -> tuple[PatternDialect, ...]:
+def _usual(dialect: FirstOf, phrases: tuple[str, ...]) -> tuple[Form, ...]:
     """Return the quick forms, all of which hold digits, unless a phrase may be one of them."""
     return () if any(char.isdigit() for phrase in phrases for char in phrase) else dialect.usual
 

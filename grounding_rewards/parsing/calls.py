@@ -1,0 +1,389 @@
+"""Actions written as calls, ``name(key=value, ...)``, and calls that together are one action."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from grounding_rewards.actions import Act, canonical, is_known
+from grounding_rewards.parsing.objects import AT_A_PLACE, KEYS, NUMERAL, act_of
+from grounding_rewards.parsing.patterns import PLACE
+from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
+from grounding_rewards.parsing.texts import NUMBER, SPACE, number
+
+# Calls that together are one action, as in programs for pyautogui, and single calls that are several actions.
+
+_AT_THE_POINTER = ("click", "double_click", "triple_click", "right_click", "middle_click", "scroll")
+_LEFT = ("left", "primary")
+
+
+class Call(NamedTuple):
+    """A call: the name before the dot, the name after it, and the act."""
+
+    library: str
+    name: str
+    act: Act
+
+
+def acts_of_calls(calls: Sequence[Call]) -> list[Act]:
+    """Return the actions of calls, in order, with the sequences below joined to one action.
+
+    Programs for pyautogui move the pointer before they click, scroll or drag there, press and release buttons and keys,
+    and sleep between actions; each such sequence is one action.
+
+    >>> moved = Call("pyautogui", "moveTo", Act("moveTo", (5.0, 6.0)))
+    >>> [act[:2] for act in acts_of_calls([moved, Call("pyautogui", "click", Act("click"))])]
+    [('click', (5.0, 6.0))]
+    >>> [act[:2] for act in acts_of_calls([moved, Call("time", "sleep", Act("sleep"))])]
+    [('moveTo', (5.0, 6.0))]
+    """
+    if len(calls) == 1:
+        return [calls[0].act]
+    doing = [call for call in calls if not (call.library and canonical(call.name) == "wait")]
+    if 0 < len(doing) < len(calls):  # sleeping alone is an action
+        calls = doing
+    if 1 < len(calls) <= _LONGEST and {call.library for call in calls} == {"pyautogui"}:
+        act = _at_the_pointer(calls) or _dragged(calls) or _chord(calls)
+        if act is not None:
+            return [act]
+    return [call.act for call in calls]
+
+
+_LONGEST = 16
+"""Calls of a sequence that is one action."""
+
+
+def repeated(name: str, item: dict[str, object]) -> list[dict[str, object]]:
+    """Return the arguments of each keystroke of a ``press``, in order; of another call its own.
+
+    >>> repeated("press", {"keys": ["a", "b"]}), repeated("press", {"keys": "tab", "presses": 2})
+    ([{'keys': 'a'}, {'keys': 'b'}], [{'keys': 'tab'}, {'keys': 'tab'}])
+    """
+    if name != "press":
+        return [item]
+    rest = {key: value for key, value in item.items() if key not in ("keys", "key", "presses")}
+    keys, times = item.get("keys") or item.get("key"), item.get("presses", 1)
+    times = int(min(max(times, 1), _LONGEST)) if isinstance(times, int | float) else 1
+    if isinstance(keys, list) and keys:
+        return [{**rest, "keys": key} for key in keys[:_LONGEST]] * times
+    return [{key: value for key, value in item.items() if key != "presses"}] * times
+
+
+def _at_the_pointer(calls: Sequence[Call]) -> Act | None:
+    """Join ``moveTo`` and an action at the pointer; None for other calls."""
+    if len(calls) != 2:
+        return None
+    (_, moved, start), (_, name, act) = calls
+    if moved != "moveTo" or len(start.place) != 2 or act.place:
+        return None
+    if canonical(name) in _AT_THE_POINTER or (name == "dragTo" and "to" in act.arguments):
+        return act._replace(place=start.place)
+    return None
+
+
+def _dragged(calls: Sequence[Call]) -> Act | None:
+    """Join ``mouseDown``, ``moveTo``, ``mouseUp``, after another ``moveTo`` or not, to a drag; None for other calls."""
+    start: tuple[float, ...] = ()
+    if calls[0].name == "moveTo":
+        start, calls = calls[0].act.place, calls[1:]
+    names = [call.name for call in calls]
+    if len(calls) < 2 or names != ["mouseDown", *["moveTo"] * (len(calls) - 2), "mouseUp"]:
+        return None
+    if any([call.act.arguments.get("button", "left") not in _LEFT for call in calls]):  # noqa: C419 (faster so)
+        return None
+    start = calls[0].act.place or start
+    end = calls[-1].act.place or calls[-2].act.place
+    if len(start) != 2 or len(end) != 2 or (len(calls) == 2 and end == start):
+        return None
+    return Act("drag", start, {"to": end})
+
+
+def _chord(calls: Sequence[Call]) -> Act | None:
+    """Join ``keyDown`` calls, one ``press``, and the same keys' ``keyUp`` to a hotkey; None for other calls."""
+    held = len(calls) // 2
+    if [call.name for call in calls] != ["keyDown"] * held + ["press"] + ["keyUp"] * held:
+        return None
+    down, up = [sorted(_keys(part)) for part in (calls[:held], calls[held + 1 :])]
+    return Act("hotkey", (), {"keys": (*_keys(calls[: held + 1]),)}) if down == up else None
+
+
+def _keys(calls: Sequence[Call]) -> list[str]:
+    keys: list[str] = []
+    for call in calls:
+        arguments = call.act.arguments
+        keys += arguments["keys"] if "keys" in arguments else [arguments["text"]] if "text" in arguments else []
+    return keys
+
+
+# Calls to actions: arguments by key, and those without a key by the kind of action.
+
+
+class Argument(NamedTuple):
+    """An argument of a call: its key, "" if it has none; its text; and True if that was in quotes."""
+
+    key: str
+    text: str
+    quoted: bool
+
+
+_OPEN = rf"(?:(?:<\|box_start\|>|<point>|<bbox>|<box>){SPACE})?"
+_CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</bbox>|</box>){SPACE})?"
+_PLACE = re.compile(rf"{SPACE}{_OPEN}{PLACE}{_CLOSE}")
+_NUMBER = re.compile(NUMBER)
+_STRINGS = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
+_WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
+_PLACES = frozenset({*KEYS["start"], *KEYS["place"], *KEYS["box"], *KEYS["to"]})
+_ARG_CLICKS = ("click", "double_click", "triple_click")
+_DIRECTIONS = ("up", "down", "left", "right")
+_BUTTONS = ("left", "right", "middle")
+_TEXTS = ("type", "answer", "finished", "call_user", "select", "copy")
+_STRING_KEYS = {**dict.fromkeys(_TEXTS, "text"), "open_app": "app", "terminate": "status"}
+_CONTROLS = {"\n": "enter", "\r": "enter", "\t": "tab"}
+_KEYBOARD = ("key", "key_down", "key_up")
+_UNREAD = object()
+
+
+def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False) -> list[Act]:
+    """Return the actions of a call; [] if an argument cannot be read, or does not fit the action.
+
+    ``press`` with several keys presses one after the other: these are several actions, as it is with ``presses``.
+
+    Args:
+        name: the function's name.
+        arguments: in order.
+        library: True for pyautogui's functions, whose ``scroll`` begins with the distance.
+
+    >>> acts_of_call("drag", [("start_box", "(1,2)", True), ("end_box", "(3,4)", True)])
+    [Act(name='drag', place=(1.0, 2.0), arguments={'to': (3.0, 4.0)})]
+    >>> acts_of_call("scroll", [("", "-5", False), ("x", "1", False), ("y", "2", False)], library=True)
+    [Act(name='scroll', place=(1.0, 2.0), arguments={'direction': 'down'})]
+    >>> len(acts_of_call("press", [("", "tab", True), ("presses", "3", False)], library=True))
+    3
+    """
+    item: dict[str, Any] = {}
+    plain = []
+    for key, text, quoted in arguments:
+        value = _value(key, text, quoted)
+        if value is _UNREAD:
+            if key in _PLACES and canonical(name) not in AT_A_PLACE:  # an action that needs no place
+                continue
+            return []
+        if key in KEYS["keys"] or (not key and canonical(name) in _KEYBOARD):
+            value = _CONTROLS.get(value, value) if isinstance(value, str) else value
+        if key:
+            item[key] = value
+        else:
+            plain.append(value)
+    if plain and not _add_plain(name, plain, item, library):
+        return []
+    acts = [act_of({**keystroke, "action": name}) for keystroke in repeated(name, item)]
+    return [act for act in acts if act is not None]
+
+
+def _value(key: str, text: str, quoted: bool) -> Any:
+    """Return an argument's value: a place, a string, a number, a list of strings or a word."""
+    if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):  # to='up' is a direction
+        return _numbers(text) or _UNREAD
+    if quoted:
+        return _ESCAPE.sub(_escaped, text) if "\\" in text else text
+    if _NUMBER.fullmatch(text):
+        return _numeral(text)
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[:1] == "[" and ("'" in text or '"' in text):
+        return [single or double for single, double in _STRINGS.findall(text)]
+    return _numbers(text) or (text if key or text in _DIRECTIONS else _UNREAD)
+
+
+def _numeral(text: str) -> int | float:
+    # More digits may go beyond COORDINATE_LIMIT, to which ``number`` clips them.
+    return int(text) if len(text) <= 12 and "." not in text else number(text)
+
+
+def _numbers(text: str) -> list[float] | None:
+    """Return the numbers of a place, in any brackets or tags; None if the text is no place."""
+    return [number(numeral) for numeral in _NUMBER.findall(text)] if _PLACE.fullmatch(text) else None
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return _ESCAPED.get(match[1], match[0])
+
+
+def _add_plain(name: str, plain: list[Any], item: dict[str, Any], library: bool) -> bool:
+    """Add arguments without a key, under the key that they would have; return True if all fit."""
+    kind = "terminate" if name.lower() == "terminate" else canonical(name)
+    strings = [value for value in plain if isinstance(value, str)]
+    if kind in _STRING_KEYS:
+        item.setdefault(_STRING_KEYS[kind], plain[0])
+        return len(strings) == len(plain) or (library and bool(strings))  # pyautogui.write("a", 0.25): the interval
+    if kind in _KEYBOARD:
+        item.setdefault("keys", (plain[0] if isinstance(plain[0], list) else strings) if len(plain) > 1 else plain[0])
+        return isinstance(plain[0], str | list)
+    if kind == "wait":
+        item.setdefault("duration", plain[0])
+        return len(plain) == 1 and isinstance(plain[0], int | float)
+    return _add_places(
+        kind, [_numbers(value) or value if isinstance(value, str) else value for value in plain], item, library
+    )
+
+
+def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool) -> bool:
+    """Do the same for actions at a place: lists are places, numbers are x and y, or the distance of a scroll."""
+    places = [value for value in plain if isinstance(value, list)]
+    numbers = [value for value in plain if type(value) in (int, float)]
+    for value in plain:
+        if isinstance(value, str) and kind in ("scroll", "swipe") and value.lower() in _DIRECTIONS:
+            item.setdefault("direction", value)
+        elif isinstance(value, str) and kind in _ARG_CLICKS and value in _BUTTONS:
+            item.setdefault("button", value)
+        elif isinstance(value, str | bool) and not library:
+            return False
+    if kind == "scroll" and (library or len(numbers) == 1):
+        item.setdefault("pixels", numbers[0] if numbers else 0)  # pyautogui.scroll(-5, x, y)
+        numbers = numbers[1:]
+    if kind in ("drag", "swipe") and len(numbers) >= 4 and not library:
+        places += [numbers[:2], numbers[2:4]]
+    elif len(numbers) >= 2:
+        places.append(numbers[:2])
+        if kind == "click" and len(numbers) > 2:
+            item.setdefault("clicks", numbers[2])  # pyautogui.click(x, y, 2)
+    elif numbers and not places:
+        return False
+    for key, place in zip(("coordinate", "end"), places, strict=False):
+        item.setdefault(key, place)
+    return True
+
+
+# Actions as calls: UI-TARS, pyautogui, UI-Venus, Holo and others. Several calls are several actions.
+
+MOST = MAX_ANSWERS + 1
+"""Calls that are read; more are too many."""
+
+_ANSWER = re.compile(r"(?:^|\n)[ \t]*Action:")
+_FIRST_CALL = re.compile(rf"{_ANSWER.pattern}{SPACE}(?:[A-Za-z]+\.)?([A-Za-z_]+)\(")
+_WORD = string.ascii_letters + string.digits + "_."
+_TOKEN = re.compile(r"""[^()\[\],'"]+|[()\[\],'"]""")
+# A quote without a comma or bracket after it is part of the text, as in 'it's'.
+_QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]+|\\.|{quote}(?!{SPACE}[,)\]]))*", re.DOTALL) for quote in ("'", '"')}
+_KEY = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
+
+
+def read_calls(text: str) -> list[Act]:
+    r"""Return the acts of all calls in a text, in order; if a line begins with ``Action:``, only of calls after it.
+
+    A call of an unknown name counts if an argument has a key, if it is pyautogui's, or right after ``Action:``.
+
+    >>> read_calls("Thought: Not click(1, 2).\nAction: type(content='it\\'s')")
+    [Act(name='type', place=(), arguments={'text': "it's"})]
+    >>> [act.name for act in read_calls("pyautogui.click(5, 6)\npyautogui.write('a')")]
+    ['click', 'write']
+    """
+    answer = _ANSWER.search(text)
+    position = start = answer.end() if answer else 0
+    calls: list[Call] = []
+    bracket = text.find("(", position)
+    first = True
+    while bracket >= 0 and len(calls) < MOST:
+        head = text[position:bracket]
+        name = head[len(head.rstrip(_WORD)) :]  # dots, too, as in pyautogui.click
+        position = bracket + 1
+        if name:
+            arguments, position = arguments_of(text, position)
+            library, _, short = name.rpartition(".")
+            behind = answer is not None and first and text[start:bracket].strip() == name
+            meant = is_known(short) or library == "pyautogui" or behind
+            if arguments is None and position < len(text) and short and is_known(short):
+                return []  # the call stands in something that is no argument
+            if short and arguments is not None and (meant or any([argument.key for argument in arguments])):  # noqa: C419
+                acts = acts_of_call(short, arguments, library == "pyautogui")
+                calls += [Call(library, short, act) for act in acts]
+        bracket, first = text.find("(", position), False
+    return acts_of_calls(calls)
+
+
+def calls_go_first(text: str, _name: str = "") -> bool:
+    r"""Return True if a line begins with ``Action:`` and a call of a known name: objects elsewhere are then no answer.
+
+    >>> calls_go_first("It says {}.\nAction: type(content='{}')"), calls_go_first("Action: wait for (5, 6)")
+    (True, False)
+    """
+    return any(is_known(match[1]) for match in _FIRST_CALL.finditer(text))
+
+
+def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
+    """Return the arguments of the call whose bracket is just before ``position``, and its end.
+
+    If they are no arguments, return None and the position to continue from.
+
+    >>> arguments_of("click(point='5 6', 7)", 6)
+    ([Argument(key='point', text='5 6', quoted=True), Argument(key='', text='7', quoted=False)], 21)
+    >>> arguments_of("not(click(5, 6))", 4)
+    (None, 4)
+    """
+    arguments: list[Argument] = []
+    start, depth, quoted, before = position, 0, "", "("
+    while True:
+        token = _TOKEN.match(text, position)
+        if token is None:
+            return None, len(text)
+        sign, first, position = token[0], position, token.end()
+        if sign in _QUOTED:
+            if before not in "(=[,":  # an apostrophe in a text without quotes
+                continue
+            end = _QUOTED[sign].match(text, position).end()  # type: ignore[union-attr]
+            if text[end : end + 1] != sign:
+                return None, len(text)
+            if depth == 0:
+                quoted = text[first : end + 1]
+            position = end + 1
+        elif sign in "([":
+            if sign == "(" and before in _WORD:  # a call in a call
+                # Go on at the name of the inner call, which may be an answer of its own.
+                return None, first - len(text[start:first]) + len(text[start:first].rstrip(_WORD))
+            depth += 1
+        elif depth and sign in ")]":
+            depth -= 1
+        elif sign == "]":
+            return None, position
+        elif not depth and sign in ",)":
+            written = text[start:first].strip()
+            if written or sign == ",":
+                arguments.append(_argument(written, quoted))
+            if sign == ")":
+                return arguments, position
+            start, quoted = position, ""
+        before = sign.rstrip()[-1:] or before  # blanks do not part a bracket or comma from a quote
+
+
+def _argument(written: str, quoted: str) -> Argument:
+    key = _KEY.match(written)
+    value = written[key.end() :] if key else written
+    if quoted and value.startswith(quoted):
+        return Argument(key[1] if key else "", quoted[1:-1], True)
+    return Argument(key[1] if key else "", value, False)
+
+
+_OPENING = r"^(?:Thought:[^(\n]*\n)?(?:Action: ?)?"
+_POINT = rf"'(?:<\|box_start\|>|<point>)?\(?(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})\)?(?:<\|box_end\|>|</point>)?'"
+_PYAUTOGUI = r"^[^(]*pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)"
+_CALL_CLICKS = "click|left_double|right_single|left_single|double_click|right_click|long_press|hover"
+
+ACTION_CALLS = Form(
+    name="action_calls",
+    read=read_calls,
+    usual=(
+        rf"{_OPENING}(?P<action>{_CALL_CLICKS})\((?:start_box|point)={_POINT}\)[ \n]*$",
+        rf"{_OPENING}(?P<action>scroll)\((?:start_box|point)={_POINT}, ?"
+        r"direction='(?P<direction>up|down|left|right)'\)[ \n]*$",
+        rf"{_OPENING}(?P<action>type)\(content='(?P<text>[^'\"\\()\n]+)'\)[ \n]*$",
+        rf"{_PYAUTOGUI}\((?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\)[ \n`]*$",
+        rf"{_PYAUTOGUI}\(x=(?P<x>{NUMERAL}), ?y=(?P<y>{NUMERAL})\)[ \n`]*$",
+    ),
+    signs=("(",),
+    vocabulary=True,
+)
+"""``name(key=value, ...)``, values in quotes or not. pyautogui's dot before the name does not matter."""

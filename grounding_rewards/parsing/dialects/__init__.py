@@ -1,1 +1,0 @@
-"""Dialects: one family of answer formats a file."""

@@ -1,0 +1,528 @@
+"""Actions written as objects, in JSON or in Python's quotes, and the keys of their parts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grounding_rewards.actions import CLICKS, Act, canonical, is_known
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
+from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
+from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited
+
+# Objects in a text, in JSON or Python syntax.
+
+MOST = MAX_ANSWERS + 1
+"""Objects read from either end of a text; more show that there are too many."""
+
+# Objects without a quote hold no key: a run of them is skipped as a whole.
+_TOKEN = re.compile(r"""(?:\{[^{}"']*\}[^{}"']*)+|[{}]|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
+
+_LOOSELY = json.JSONDecoder(strict=False)  # models break lines in strings
+
+# In single quotes, up to a quote behind which there is a colon, the next key or the end. Nothing is read twice.
+_LOOSE = re.compile(
+    rf""""(?:[^"\\]++|\\.)*+(?:"|$)|'((?:[^'\\]++|\\.|'(?!{SPACE}(?:[:}}\]]|,{SPACE}["'])))*+)(?:'|$)""", re.DOTALL
+)
+
+
+def objects(text: str) -> list[dict[Any, Any]]:
+    r"""Return the outermost complete objects of a text, in order, without those that are neither JSON nor Python.
+
+    Braces that never close do not matter, nor do quotes outside of objects. Of more than 2 · ``MOST`` objects, only
+    ``MOST`` from either end are read.
+
+    >>> objects("I'd {try [{'action': 'wait'}, {\"a\": {\"b\": \"}\"}}]")
+    [{'action': 'wait'}, {'a': {'b': '}'}}]
+    """
+    start, end = text.find("{"), text.rfind("}") + 1
+    if start < 0 or end <= start:
+        return []
+    whole = text[start:end]
+    if whole.count("{") == 1 and whole.count("}") == 1:
+        return _dicts([whole])
+    value = _json(whole)  # mostly the outermost braces are one object with others inside
+    if isinstance(value, dict):
+        return [value]
+    spans = _spans(text, start)
+    if len(spans) > 2 * MOST:
+        spans = spans[:MOST] + spans[-MOST:]
+    return _dicts([text[first:last] for first, last in spans])
+
+
+def decoded(text: str) -> Any:
+    """Return the value that a text writes down, in JSON or Python; None if it is neither.
+
+    >>> decoded("{'a': (1, None)}"), decoded("[1, true]"), decoded("{a}")
+    ({'a': (1, None)}, [1, True], None)
+    """
+    # In quotes of one kind JSON and Python mean the same, and JSON takes a tenth of the time.
+    value = _json(text if '"' in text or "\\" in text else text.replace("'", '"'))
+    if value is not None:
+        return value
+    try:
+        return read_literal(text)
+    except LiteralError:
+        return _with_apostrophes(text)
+
+
+def _with_apostrophes(text: str) -> Any:
+    """Return the value of an object with apostrophes inside single quotes: a text ends where the object continues."""
+    if text.count("{") != 1 or "'" not in text:
+        return None
+    return _json(_LOOSE.sub(_in_json, text))
+
+
+def _in_json(match: re.Match[str]) -> str:
+    return match[0] if match[1] is None else json.dumps(match[1].replace("\\'", "'"))
+
+
+def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
+    return [value for value in map(decoded, texts) if isinstance(value, dict)]
+
+
+def _json(text: str) -> Any:
+    return read_json(text, decoder=_LOOSELY)
+
+
+def _spans(text: str, start: int) -> list[tuple[int, int]]:
+    """Return start and end of the outermost complete pairs of braces; the first brace is at ``start``."""
+    spans: list[tuple[int, int]] = []
+    opened: list[int] = []
+    while True:
+        if not opened:  # skip the text between objects: a quote there opens no string
+            start = text.find("{", start)
+            if start < 0:
+                break
+        token = _TOKEN.search(text, start)
+        if token is None:
+            break
+        first, start = token.span()
+        sign = text[first]
+        if sign == "{":
+            if start == first + 1:  # longer is a run of objects without keys
+                opened.append(first)
+        elif sign == "}":
+            first = opened.pop()
+            while spans and spans[-1][0] > first:  # those inside of this one
+                spans.pop()
+            spans.append((first, start))
+    return spans
+
+
+# Places of an object's action: points, boxes and the ends of drags, by the keys in ``_keys.KEYS``.
+
+Place = tuple[float, ...]
+
+_END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
+_INFINITY = float("inf")
+
+
+def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place, Place] | None:
+    """Return the place and the other end, () for one that is absent; None if one of them cannot be read."""
+    value, end = parts.get("place") or parts.get("box"), parts.get("to")
+    if parts.get("start"):
+        value, end = parts["start"], end or value  # beside a start, a plain place is where it ends
+    elif not value:
+        x, y = item.get("x"), item.get("y")
+        if x is not None or y is not None:
+            value = (x, y)
+        elif "x1" in item:
+            value = [item.get(key) for key in ("x1", "y1", "x2", "y2")]
+        elif "path" in item and not end:
+            path = item["path"]
+            value, end = (path[0], path[-1]) if isinstance(path, list | tuple) and path else (None, None)
+    place = place_of(value) if value else ()
+    to = place_of(end) if end and not isinstance(end, str) else ()
+    if place is None or to is None:
+        return None
+    return place, to if len(to) != 4 else ((to[0] + to[2]) / 2, (to[1] + to[3]) / 2)
+
+
+def two_ends(name: str, place: Place, begins: bool) -> tuple[Place, Place]:
+    """Split the one place of a drag: four numbers are both ends; two are the start, or for some functions the end."""
+    if len(place) == 4:
+        return place[:2], place[2:]
+    return (place, ()) if begins or name not in _END_ALONE else ((), place)
+
+
+def place_of(value: Any) -> Place | None:
+    """Return two or four finite numbers, from one list, pairs, or an object with x and y; None for anything else.
+
+    >>> place_of([5, 6]), place_of([[1, 2], [3, 4]]), place_of({"x": 5, "y": 6}), place_of([True, 1]), place_of("5, 6")
+    ((5.0, 6.0), (1.0, 2.0, 3.0, 4.0), (5.0, 6.0), None, None)
+    """
+    if isinstance(value, dict):
+        value = (value.get("x"), value.get("y"))
+    if not isinstance(value, list | tuple):
+        return None
+    if len(value) in (1, 2) and isinstance(value[0], list | tuple) and isinstance(value[-1], list | tuple):
+        value = [number for pair in value for number in pair[:5]]  # of more than four numbers none are a place
+    if len(value) != 2 and len(value) != 4:
+        return None
+    place = tuple([number_of(number) for number in value])
+    return None if None in place else place  # type: ignore[return-value]
+
+
+def number_of(value: Any) -> float | None:
+    """Return a finite number clipped to ±COORDINATE_LIMIT; None for anything else, such as True and False."""
+    if type(value) not in (int, float) or not -_INFINITY < value < _INFINITY:
+        return None
+    return limited(value)
+
+
+# Objects to actions, by a table of the keys that sources use for the parts of an action.
+
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "name": ("action", "action_type", "function", "Action"),
+    "type": ("type",),
+    "tool": ("name",),
+    "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from"),
+    "place": ("coordinate", "point_2d", "point", "position", "coordinates", "mean"),
+    "box": ("bbox_2d", "bbox", "box"),
+    "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "endCoordinate", "to"),
+    "text": ("text", "content", "value", "input_text", "message", "answer"),
+    "direction": ("direction", "scroll_direction"),
+    "button": ("button",),
+    "app": ("app", "app_name"),
+    "status": ("status", "goal_status"),
+    "duration": ("duration", "time", "seconds"),
+    "keys": ("keys", "key", "args", "hotkey"),
+    "right": ("scroll_x", "delta_x"),
+    "down": ("scroll_y", "delta_y"),
+    "far": ("pixels", "clicks", "amount"),
+}  # fmt: skip
+"""Parts of an action, and the keys that sources use for them."""
+
+OPENAI = frozenset({"click", "double_click", "scroll", "type", "wait", "keypress", "drag", "move", "screenshot"})
+"""Values of ``type`` that name an action; others, such as ``input``, may be the type of an element."""
+
+AT_A_PLACE = frozenset(
+    {"click", "double_click", "triple_click", "right_click", "middle_click", "long_press", "hover", "drag", "scroll",
+     "swipe", "mouse_down", "mouse_up"}
+)  # fmt: skip
+"""Actions at a place, in the vocabulary's words."""
+
+_PART_OF_KEY = {key: part for part, keys in KEYS.items() for key in keys}
+_WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args"})
+_REPLACED = frozenset({"action", "Action", "function"})
+_LEVELS = 4  # objects inside objects that are opened; models nest two or three
+_STRINGS = ("direction", "button", "app", "status")
+_DIRECTIONS = ("up", "down", "left", "right")
+_NO_TEXT = "no input text"  # GUI-R1's filler for actions without a text
+_NOWHERE = ((-1.0, -1.0), (-100.0, -100.0))
+_FIRST_BUTTON = ("left", "primary")
+_TIMES = {2.0: "double_click", 3.0: "triple_click"}
+
+
+def acts_of(items: Sequence[Mapping[Any, Any]]) -> list[Act] | None:
+    """Return the acts of several objects, in order; None if none of them names an action.
+
+    >>> acts_of([{"action": "wait"}, {"point_2d": [5, 6]}])
+    [Act(name='wait', place=(), arguments={}), Act(name='', place=(5.0, 6.0), arguments={})]
+    """
+    acts, named = [], False
+    for item in items:
+        several = item.get("actions")
+        inside = [member for member in several if isinstance(member, dict)] if isinstance(several, list) else [item]
+        for member in inside:
+            act = act_of(member)
+            if act is not None:
+                acts.append(act)
+                named = named or bool(act.name)
+    return acts if named else None
+
+
+def act_of(item: Mapping[Any, Any]) -> Act | None:
+    """Return the act of an object; None if it has none, or if its place cannot be read.
+
+    Args:
+        item: an object with an action and its arguments, a call of a tool with ``arguments``, or either in an object
+            under ``action`` or ``function``.
+
+    >>> act_of({"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [5, 6]}})
+    Act(name='left_click', place=(5.0, 6.0), arguments={})
+    >>> act_of({"type": "scroll", "x": 5, "y": 6, "scroll_y": 100}).arguments
+    {'direction': 'down'}
+    """
+    item, called = _unwrapped(item)
+    parts = _by_part(item)
+    name, places = _key_name(parts, called), places_of(parts, item)
+    kind = canonical(name)
+    if places is None and name and kind not in AT_A_PLACE:  # an action that needs no place
+        places = (), ()
+    if places is None or not (name or places[0]):
+        return None
+    place, to = places
+    if kind in ("drag", "swipe") and not to:
+        place, to = two_ends(name, place, "start" in parts)
+    if place in _NOWHERE and name not in CLICKS:  # GUI-R1's filler for actions without a place
+        place = ()
+    arguments = _arguments(kind, parts)
+    if to:
+        arguments["to"] = to
+    if kind == "scroll" or kind == "swipe":
+        _add_direction(name, parts, arguments)
+    elif kind == "click" and number_of(parts.get("far")) in _TIMES:  # pyautogui's click(clicks=2)
+        name = _TIMES[number_of(parts["far"]) or 0.0]
+    if canonical(name) in _TIMES.values() and "button" in arguments:
+        button = arguments.pop("button").strip().lower()
+        name = name if button in _FIRST_BUTTON else f"{button}_{canonical(name)}"  # not in the vocabulary
+    return Act(name, place, arguments)
+
+
+def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
+    """Return the object that holds the arguments, and True if it stood in another one."""
+    called = False
+    for _ in range(_LEVELS):
+        for key, inner in item.items():
+            if key in _WRAPPERS:
+                if key == "arguments" and isinstance(inner, str):  # OpenAI's calls hold them as a JSON text
+                    inner = decoded(inner)
+                if isinstance(inner, dict):
+                    break
+        else:
+            break
+        if key in _REPLACED:
+            item, called = inner, True
+        else:
+            item, called = {**{other: item[other] for other in item if other != key}, **inner}, True
+    return item, called
+
+
+def _by_part(item: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the parts of an action: of each, the value of the first of its keys that has one."""
+    parts: dict[str, Any] = {}
+    for key, value in item.items():
+        part = _PART_OF_KEY.get(key)
+        if part is None or part in parts or value is None or (value == _NO_TEXT and key == "input_text"):
+            continue
+        if part == "text" and isinstance(value, list):  # pyautogui's typewrite takes a list of keys
+            continue
+        if key == "from" and not isinstance(value, list | tuple | dict):  # the sender of a mail, for example
+            continue
+        parts[part] = value
+    return parts
+
+
+def _key_name(parts: Mapping[str, Any], called: bool) -> str:
+    name = parts.get("name")
+    if isinstance(name, str) and name.strip():
+        return name.strip()
+    for part in ("type", "tool"):  # other values of these keys name no action
+        name = parts.get(part)
+        if isinstance(name, str) and (is_known(name.strip()) if called else name.strip() in OPENAI and part == "type"):
+            return name.strip()
+    return ""
+
+
+def _arguments(kind: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    text = _text(parts.get("text"))
+    if text is not None:
+        arguments["text"] = text
+    for part in _STRINGS:
+        value = parts.get(part)
+        if isinstance(value, str):
+            arguments[part] = value
+    keys = parts.get("keys")
+    if isinstance(keys, list | tuple):
+        keys = tuple([key for key in keys if isinstance(key, str)])
+    elif isinstance(keys, str):
+        if kind == "key":
+            arguments["text"], keys = keys, None  # the vocabulary splits it
+        else:
+            keys = (keys,)
+    if isinstance(keys, tuple) and keys:
+        arguments["keys"] = keys
+    seconds = _numeral(parts.get("duration"))
+    if seconds is not None:
+        arguments["duration"] = seconds
+    return arguments
+
+
+def _text(value: Any) -> str | None:
+    """Return a string, or a whole number as a string; None for anything else."""
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int and abs(value) <= COORDINATE_LIMIT else None  # str() of 4300 digits raises
+
+
+def _numeral(value: Any) -> float | None:
+    """Return a number, or the number that a string writes; None for anything else."""
+    if isinstance(value, str) and len(value) <= 20 and compiled(NUMBER).fullmatch(value.strip()):
+        value = float(value.strip())  # strip knows more white space than float does
+    return number_of(value)
+
+
+def _add_direction(name: str, parts: Mapping[str, Any], arguments: dict[str, Any]) -> None:
+    """Add a scroll's direction: from a text, or the sign of its distance (positive is up; with OpenAI's keys down)."""
+    if "direction" in arguments:
+        return
+    for text in (arguments.get("text"), parts.get("to")):
+        if isinstance(text, str) and text.strip().lower() in _DIRECTIONS:
+            arguments["direction"] = text.strip().lower()
+            arguments.pop("text", None)  # the direction is no text of its own
+            return
+    right, down, far = [_numeral(parts.get(part)) or 0.0 for part in ("right", "down", "far")]
+    if name.lower() == "hscroll":
+        right = right or far
+    else:
+        down = down or -far
+    if right or down:
+        across = abs(right) > abs(down)
+        arguments["direction"] = ("right" if right > 0 else "left") if across else ("down" if down > 0 else "up")
+
+
+# Actions as objects, in JSON or in Python's quotes, in tags or not: most models that act write one of these.
+
+CLICKED = "(?:left_|right_|middle_|double_|triple_)?click|long_press|tap|hover|mouse_move"
+"""A pattern of actions that need nothing but a place."""
+
+NUMERAL = r"(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,15})?"
+"""A number that JSON and Python read alike; unsigned, so no refusal."""
+
+_X_Y = rf"\[(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\]"
+_STRING = r"[^'\"\\\x00-\x1f]+"
+_BEFORE, _AFTER = r"^[^{}]*\{", r"\}[^{}]*$"
+
+
+def _click(quote: str) -> str:
+    """Return the pattern of one object in one kind of quotes: an action, its place, and perhaps "no input text"."""
+    place, filler = (
+        rf"{quote}(?:coordinate|point){quote}: ?{_X_Y}",
+        rf", ?{quote}input_text{quote}: ?{quote}no input text",
+    )
+    return rf"{quote}action{quote}: ?{quote}(?P<action>{CLICKED}){quote}, ?{place}(?:{filler}{quote})?"
+
+
+def _typing(quote: str) -> str:
+    """Return the pattern of one object in one kind of quotes: a typed text."""
+    text = rf"{quote}text{quote}: ?{quote}(?P<text>{_STRING}){quote}"
+    return rf"{quote}action{quote}: ?{quote}(?P<action>type){quote}, ?{text}"
+
+
+def _called(arguments: str) -> str:
+    """Return the pattern of a call of any tool with these arguments."""
+    return rf'"name": ?"[A-Za-z_]*", ?"arguments": ?\{{{arguments}\}}'
+
+
+def read_objects(text: str) -> list[Act] | None:
+    """Return the acts of all objects in a text, in order; None if none of them names an action.
+
+    >>> read_objects("<answer>[{'action': 'type', 'text': 'hello'}]</answer>")
+    [Act(name='type', place=(), arguments={'text': 'hello'})]
+    """
+    return acts_of(objects(text))
+
+
+ACTION_JSON = Form(
+    name="action_json",
+    read=read_objects,
+    usual=tuple(
+        f"{_BEFORE}{body}{_AFTER}"
+        for body in (_called(_click('"')), _click("'"), _click('"'), _called(_typing('"')), _typing('"'), _typing("'"))
+    ),
+    signs=('ction"', "ction'", "action_type", "arguments", "parameters", '"type"', "'type'"),
+    vocabulary=True,
+)
+"""Every object that names an action or a place is an answer, once one of them names an action.
+
+Its name stands under ``action``, ``action_type``, ``function`` or ``type``, its place under ``coordinate``, ``point``,
+``point_2d``, ``bbox_2d``, ``position``, ``start_coordinate``, ``start_box``, ``x`` and ``y`` and the like, or in a
+``path``; the table ``_keys.KEYS`` has all.
+"""
+
+
+# AgentCPM-GUI's compact JSON, whose keys name the action, loosely read.
+
+_KEYS = ("POINT", "TYPE", "PRESS", "CLEAR", "STATUS", "duration")
+_GOING_ON = ("continue", "start")
+
+
+def read_compact(text: str) -> list[Act] | None:
+    """Return the acts of all objects in a text, in order; [] if those that have the keys cannot be used.
+
+    >>> read_compact('{"POINT":[500,500],"to":"up"}')
+    [Act(name='swipe', place=(500.0, 500.0), arguments={'direction': 'up'})]
+    >>> read_compact('{"POINT":[500,500],"duration":1000}')
+    [Act(name='long_press', place=(500.0, 500.0), arguments={'duration': 1000.0})]
+    """
+    acts = map(compact_act, objects(text))
+    return [act for act in acts if act is not None]
+
+
+def compact_act(item: Mapping[Any, Any]) -> Act | None:
+    """Return the act of an object; None if it has none of the keys, or a value that does not fit."""
+    place = place_of(item["POINT"]) if "POINT" in item else ()
+    arguments: dict[str, Any] = {}
+    duration = number_of(item.get("duration"))
+    if place is None or (duration is None and item.get("duration") is not None):
+        return None
+    if duration is not None:
+        arguments["duration"] = duration
+    status = item.get("STATUS")
+    if isinstance(status, str) and status not in _GOING_ON:
+        arguments["status"] = status
+    name = _compact_name(item, place, arguments)
+    return Act(name, place, arguments) if name else None
+
+
+def _compact_name(item: Mapping[Any, Any], place: tuple[float, ...], arguments: dict[str, Any]) -> str:
+    """Return the action's name in the vocabulary, and add its arguments; "" if the keys do not fit."""
+    to, text, button = (item.get(key) for key in ("to", "TYPE", "PRESS"))
+    if to is not None:
+        end = place_of(to) if not isinstance(to, str) else ()
+        if not place or end is None or len(end) == 4:
+            return ""
+        arguments.update({"to": end} if end else {"direction": to})
+        return "swipe"
+    if text is not None:
+        arguments["text"] = text
+        return "type" if isinstance(text, str) else ""
+    if button is not None:
+        arguments["button"] = button
+        return "system_button" if isinstance(button, str) else ""
+    if place:
+        return "long_press" if "duration" in arguments else "click"
+    if item.get("CLEAR"):
+        return "clear"
+    if "status" in arguments:
+        return "finished"
+    return "wait" if "duration" in arguments and "action" not in item else ""
+
+
+ACTION_COMPACT = Form(
+    name="action_compact",
+    read=read_compact,
+    usual=(
+        # One object with a thought, in which no quote or brace can hold another.
+        r'^[^{}]*\{(?:"thought": ?"[^"\\{}\x00-\x1f]*", ?)?"(?P<action>POINT)": ?'
+        rf"\[(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\]\}}[^{{}}]*$",
+    ),
+    signs=tuple(f"{key}{quote}" for key in _KEYS for quote in "\"'"),
+    vocabulary=True,
+)
+"""A point alone is a click, with a duration a long press, with ``to`` a swipe, keys in any order."""
+
+
+LINK = "<link>"
+
+
+def read_link(text: str) -> list[Act] | None:
+    """Return the acts in the last link of BTL-UI, in order; an item that is nothing but a place has no name.
+
+    >>> read_link('<link>[{"Plan": "go back", "Action": {"function": "Back"}}]</link>')
+    [Act(name='Back', place=(), arguments={})]
+    """
+    if LINK not in text:
+        return None
+    acts = map(act_of, objects(text.rpartition(LINK)[2].partition("</link>")[0]))
+    return [act for act in acts if act is not None]
+
+
+ACTION_BLINK = Form(name="action_blink", read=read_link, signs=(LINK,), vocabulary=True)
+"""The last link alone, fenced or not; text before it, such as the boxes of ``<blink>``, is no answer."""
