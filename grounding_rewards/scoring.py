@@ -24,8 +24,7 @@ from grounding_rewards.parsing.reading import Answers, Dialect, Thinking, parse_
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
-from grounding_rewards.targets.requirements import Check
-from grounding_rewards.targets.suspects import described, suspect_targets
+from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers.base import Verifier, called, nested, reads_of, target_checks, within
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
@@ -186,8 +185,14 @@ class Recipe:
         return bool(reads_of(self.reward) | reads_of(self.success))
 
     @cached_property
-    def _checks(self) -> tuple[Check, ...]:
-        return target_checks(self.reward, self.success)
+    def requirements(self) -> Requirements:
+        """Requirements on targets."""
+        return Requirements(
+            self.space, self.response_space, self.accepts, self.target_space, screen="screen" in self.needs,
+            trajectories="trajectories" in self.needs, label_free=self.label_free,
+            checks=target_checks(self.reward, self.success), resizing=self.resizing, name=self.name,
+            action_names=self.action_names,
+        )  # fmt: skip
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -302,11 +307,7 @@ class Recipe:
             name: None if sizes is None else read_sizes(name, sizes, rows)
             for name, sizes in (("image_sizes", image_sizes), ("model_image_sizes", model_image_sizes))
         }
-        ready = table.prepare(
-            self.space, default=self.target_space, response_space=self.response_space, accepts=self.accepts,
-            screen="screen" in self.needs, trajectories="trajectories" in self.needs, label_free=self.label_free,
-            checks=self._checks, resizing=self.resizing, bad_target=bad_target, **sized,
-        )  # fmt: skip
+        ready = table.prepare(self.requirements, bad_target=bad_target, **sized)
         try:
             predictions, text = parse_texts(
                 texts, self.dialect, space=self.response_space, answers=self.answers, thinking=self.thinking,
@@ -359,10 +360,8 @@ class Recipe:
 
 def _warn(targets: Targets, recipe: Recipe) -> None:
     """Warn of targets that look wrong, at the line that calls the caller."""
-    for text in described(suspect_targets(targets, recipe)):
-        if text not in targets._warned:
-            targets._warned.add(text)
-            warnings.warn(text, TargetWarning, stacklevel=3)
+    for line in targets.suspicions(recipe.requirements):
+        warnings.warn(line, TargetWarning, stacklevel=3)
 
 
 def turned(predictions: Predictions, axes: str) -> Predictions:

@@ -7,6 +7,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.requirements import Requirements
 
 TEXTS = ["(500, 500)", "(100, 100)"]
 
@@ -94,7 +95,7 @@ def test_lengths_that_are_none_are_an_error(lengths):
 
 def test_sizes_given_from_outside_stay_when_labels_go():
     table = Targets.from_list([{"bbox": [0, 0, 9, 9], "model_image_size": [7, 7]}]).prepare(
-        gr.CoordSpace.PIXEL, default=gr.CoordSpace.PIXEL, response_space=None, accepts=frozenset({"bbox"}),
+        Requirements(gr.CoordSpace.PIXEL, None, frozenset({"bbox"}), gr.CoordSpace.PIXEL),
         image_sizes=np.array([[20.0, 10.0]]), model_image_sizes=np.array([[8.0, 4.0]]),
     )  # fmt: skip
     bare = table.unlabelled()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ def _diagnose(diagnosis: Diagnosis, rows: Any, declared: BoxFormat | None) -> No
     recipe = diagnosis.recipe
     names, texts, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED[:5])
     read = recipe.read_targets(targets, bad_target="abstain", warn=False)
-    read = replace(read, box_format=declared, _ready={})
+    read = read.changed(box_format=declared)
     rollouts = recipe.prepare(
         [None] * len(targets), read, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
         bad_target="abstain",

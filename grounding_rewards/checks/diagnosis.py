@@ -130,7 +130,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
                 known += [self.rows + row for row in rows[: FIRST_ROWS - len(known)]]
 
     def _look_at_targets(self, targets: Targets, reason: NDArray[np.int8], place: Place | None) -> None:
-        if noticed := suspect_targets(targets, self.recipe, len(reason), partly=True):
+        if noticed := suspect_targets(targets, self.recipe.requirements, len(reason), partly=True):
             named = [each if place is None else replace(each, first=place(each.row)) for each in noticed]
             self._suspects = merged([*self._suspects, *(replace(each, row=self.rows + each.row) for each in named)])
 

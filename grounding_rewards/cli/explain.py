@@ -246,8 +246,9 @@ def _print(
     if explanation.error is not None:
         explanation = replace(explanation, error=_with_flag(explanation.error, from_file))
         terminal.warn(f"{recipe.name}: the target cannot be used, so that the response is not scored")
-    for text in described(suspect_targets(case.rollouts(recipe).targets, recipe)) if explanation.error is None else ():
-        terminal.warn(text)
+    else:
+        for text in described(suspect_targets(case.rollouts(recipe).targets, recipe.requirements)):
+            terminal.warn(text)
     extents = tuple(
         replace(extent, origin=origins.get(extent.space, extent.origin)) if extent.origin.endswith(BESIDE) else extent
         for extent in explanation.extents

@@ -177,7 +177,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         place = good[index][0]
         samples[place], problems[place] = None, why
     noticed = [replace(each, row=good[each.row][0]) for each in noticed]
-    noticed += inverted_boxes(errors, reading.target_reader.recipe)
+    noticed += inverted_boxes(errors, reading.target_reader.needs)
     return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from grounding_rewards.batch.cells import TargetCells
@@ -36,7 +36,7 @@ class TargetReader:
         space: the space of targets that do not name one; None where each must.
         accepts: the accepted kinds of targets.
         label_free: True where targets may be empty.
-        recipe: the recipe that will score them, if known.
+        needs: the requirements of the recipe that will score them, if known.
         box_format: how boxes are written, as of ``Targets.from_list``.
         benchmark: the layout of the benchmark whose rows these are; None for rows with one column of targets.
     """
@@ -45,7 +45,7 @@ class TargetReader:
     space: CoordSpace | None = None
     accepts: frozenset[str] = frozenset(KINDS)
     label_free: bool = False
-    recipe: Recipe | None = None
+    needs: Requirements | None = None
     box_format: BoxFormat | None = None
     benchmark: Benchmark | None = None
 
@@ -59,7 +59,8 @@ class TargetReader:
         """Return a recipe's own reading, else that of the wire form."""
         if recipe is None:
             return cls(space=space, box_format=box_format)
-        return cls(recipe.native, space or recipe.target_space, recipe.accepts, recipe.label_free, recipe, box_format)
+        needs = recipe.requirements
+        return cls(recipe.native, space or recipe.target_space, needs.accepts, needs.label_free, needs, box_format)
 
     def cells(self, column: str | None, refusal: str | None = None) -> TargetCells:
         """Return the columns of which targets are made."""
@@ -97,12 +98,10 @@ class TargetReader:
                 for row, error in violations(table, Requirements(into, None, self.accepts)).items()
                 if not (error.field in _SIZES and error.came is MISSING)
             }
-            # _ready keeps what was prepared under the errors before.
-            checked = replace(
-                table, errors={**table.errors, **errors}, _ready={}, box_format=self.box_format,
-                own_form=frozenset(own_form),
-            )  # fmt: skip
-            noticed = suspect_targets(checked, self.recipe, partly=True)
+            checked = table.changed(
+                errors={**table.errors, **errors}, box_format=self.box_format, own_form=frozenset(own_form)
+            )
+            noticed = suspect_targets(checked, self.needs, partly=True)
         problems = {row: _why(error) for row, error in errors.items()}
         for row, (target, other) in enumerate(zip(targets, again, strict=True)):
             if target.space is None and target.ends:

@@ -15,7 +15,6 @@ from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.labels import acc_made_by, arguments_of, made_by, plain
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import ACTION, Example, Recipe
-from grounding_rewards.targets.requirements import Requirements
 
 Facts = dict[str, Any]
 
@@ -62,9 +61,6 @@ def facts(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
 
 
 def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
-    use = Requirements(
-        built.space, built.response_space, built.accepts, "screen" in built.needs, label_free=built.label_free
-    )
     return {
         "name": built.name,
         "answers": built.example.response if built.example else None,
@@ -74,16 +70,16 @@ def _summary(built: Recipe, options: Mapping[str, Any]) -> Facts:
         "space": built.space.value,
         "low": built.low,
         "high": built.high,
-        "needs": [*_sizes(built, use), *sorted(built.needs - {"screen", "points"})],
+        "needs": [*_sizes(built), *sorted(built.needs - {"screen", "points"})],
         "paper": built.source.paper,
         "with": plain(options),
     }
 
 
-def _sizes(built: Recipe, use: Requirements) -> list[str]:
+def _sizes(built: Recipe) -> list[str]:
     """The sizes that a recipe needs; where it makes that of the model's image, the original's in its place."""
     made = {} if built.resizing is None else {"model_image_size": "image_size"}
-    return list(dict.fromkeys(made.get(name, name) for name in use.sizes(built.target_space)))
+    return list(dict.fromkeys(made.get(name, name) for name in built.requirements.sizes(built.target_space)))
 
 
 def _actions(built: Recipe) -> list[Facts]:

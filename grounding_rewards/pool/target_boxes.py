@@ -12,6 +12,7 @@ from grounding_rewards.coords.spaces import UNIT, CoordSpace
 from grounding_rewards.errors import GroundingRewardsError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
 from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.targets.target import NativeForm
 
 Form = tuple[NativeForm | None, CoordSpace | str | None]
@@ -81,16 +82,18 @@ def not_installed(names: Collection[RecordedName | None]) -> list[str]:
 
 
 def _boxes(read: Targets, image_sizes: Floats) -> Floats:
-    prepared = read.prepare(
-        CoordSpace.PIXEL, default=None, response_space=None, accepts=frozenset(KINDS), screen=True,
-        image_sizes=image_sizes, bad_target="abstain",
-    )  # fmt: skip
+    prepared = read.prepare(_needs(CoordSpace.PIXEL, screen=True), image_sizes=image_sizes, bad_target="abstain")
     boxes = np.full((len(read), 4), np.nan)
     owners, first = np.unique(prepared.regions.row, return_index=True)
     usable = prepared.valid[owners]  # others keep NaN
     sizes = prepared.image_sizes[owners]
     boxes[owners[usable]] = (prepared.regions.box[first] / np.tile(sizes, 2))[usable]
     return boxes
+
+
+def _needs(into: CoordSpace, *, screen: bool = False) -> Requirements:
+    """Return requirements on places of any kind."""
+    return Requirements(into, None, frozenset(KINDS), screen=screen)
 
 
 def shares(boxes: Floats, image_sizes: Floats) -> tuple[Floats, Floats]:
@@ -125,7 +128,7 @@ def outlines(
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)
     try:
         read = Targets.from_list([target], native=native, space=space)
-        prepared = read.prepare(UNIT, default=None, response_space=None, accepts=frozenset(KINDS), image_sizes=sizes)
+        prepared = read.prepare(_needs(UNIT), image_sizes=sizes)
     except GroundingRewardsError:  # a report shows the sample without its target
         return ()
     return tuple(prepared.regions.outline(place) for place in range(len(prepared.regions.row)))

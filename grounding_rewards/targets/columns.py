@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import eq
 from typing import Any, Literal, get_args
@@ -19,7 +19,8 @@ from grounding_rewards.targets.alternatives import Alternatives, alternatives_of
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 from grounding_rewards.targets.read import read_with_form
 from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
-from grounding_rewards.targets.requirements import Check, Requirements, violations
+from grounding_rewards.targets.requirements import Requirements, surely_usable, violations
+from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NativeForm, Target
 
 BadTarget = Literal["raise", "abstain"]
@@ -43,6 +44,7 @@ class Targets:
         into: the space into which all places were brought; None before that.
         box_format: how boxes were declared to be written; None where nothing said so, and they were read as xyxy.
         flat: whether any place is without width or height.
+        in_image: whether every place is known to lie in its image.
         own_form: rows that were in the recipe's own form, which has its own way to write boxes.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
         has_actions_or_refusals: whether any row is unreadable, a refusal, or has an action.
@@ -64,8 +66,10 @@ class Targets:
     into: CoordSpace | None = None
     box_format: BoxFormat | None = None
     flat: bool = False
+    in_image: bool = False
     own_form: frozenset[int] = frozenset()
     _ready: dict[Any, Targets] = field(default_factory=dict, repr=False)  # prepared before, by what was asked for
+    _looked: set[Requirements] = field(default_factory=set, repr=False)  # for what they were looked through
     _warned: set[str] = field(default_factory=set, repr=False)  # shared by what is prepared of the same targets
     _refused: Mapping[int, TargetError] = field(default_factory=dict, repr=False)  # why images cannot be resized
     _as_written: list[Alternatives] = field(default_factory=list, repr=False)  # of the rows, whatever the space
@@ -208,7 +212,24 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         blank = [row and replace(row, regions=(), refusal=False, action=None, actions=()) for row in self.rows]
         stripped = _columns(tuple(blank), dict(self.errors))
         sizes = self._known
-        return replace(stripped, known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
+        return stripped.changed(known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
+
+    def changed(self, **columns: Any) -> Targets:
+        """Return targets with other columns; nothing that was prepared of these is kept."""
+        made, own = object.__new__(Targets), vars(self)
+        # A fifth of the time of dataclasses.replace, which calls __init__ with every field.
+        vars(made).update({name: own[name] for name in _FIELDS}, _ready={}, _looked=set())
+        vars(made).update(columns)
+        return made
+
+    def suspicions(self, needs: Requirements) -> list[str]:
+        """Return one line for each thing that looks wrong with them to a recipe and was not returned before."""
+        if needs in self._looked:
+            return []
+        self._looked.add(needs)
+        lines = [line for line in described(suspect_targets(self, needs)) if line not in self._warned]
+        self._warned.update(lines)
+        return lines
 
     def sample(self, row: int) -> str | int:
         """Return the name of a row in errors: the target's id, else the row number."""
@@ -217,53 +238,34 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
 
     def prepare(
         self,
-        into: CoordSpace,
+        needs: Requirements,
         *,
-        default: CoordSpace | None,
-        response_space: CoordSpace | None,
-        accepts: frozenset[str],
-        screen: bool = False,
-        trajectories: bool = False,
-        label_free: bool = False,
-        checks: tuple[Check, ...] = (),
         image_sizes: Floats | None = None,
         model_image_sizes: Floats | None = None,
-        resizing: Resizing | None = None,
         bad_target: BadTarget = "raise",
     ) -> Targets:
         """Convert all places into one space and check them against a recipe's requirements; the result is read-only.
 
         Args:
-            into: the space in which the recipe's formula works.
-            default: the space of rows that did not name one.
-            response_space: the space of the responses; sizes needed to convert them are demanded here too.
-            accepts: the kinds of target that the recipe can judge.
-            screen: whether the formula measures in shares of the screen, so that it needs the size of ``into``.
-            trajectories: whether the recipe needs each row's trajectory and step.
-            label_free: whether rows need no place, so that sizes are demanded for the responses alone.
-            checks: what the recipe's verifiers ask of a target beside all this.
+            needs: the requirements (``Recipe.requirements``).
             image_sizes: (n, 2) sizes from outside; they go before the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
-            resizing: makes the sizes of the images that the model saw, where nothing says them.
             bad_target: what to do with a row that lacks something, or that could not be read before.
 
         Raises:
             TargetError: a row lacks a size or a space, lies far outside its image, or is of a kind not accepted.
         """
         _check_choice(bad_target)
-        needs = Requirements(into, response_space, accepts, screen, trajectories, label_free, checks)
         if image_sizes is None and model_image_sizes is None:  # arrays are no keys, and may differ at each call
-            key = needs, default, resizing, bad_target
+            key = needs, bad_target
             if key not in self._ready:
-                self._ready[key] = self._resized(resizing)._prepared(into, default, needs, bad_target)
+                self._ready[key] = self._resized(needs.resizing)._prepared(needs, bad_target)
             return self._ready[key]
-        sized = replace(
-            self,
+        sized = self.changed(
             known_image_sizes=_override(self.known_image_sizes, image_sizes),
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
-            _ready={},
         )
-        return sized._resized(resizing)._prepared(into, default, needs, bad_target)
+        return sized._resized(needs.resizing)._prepared(needs, bad_target)
 
     def _resized(self, resizing: Resizing | None) -> Targets:
         """Compute the size that the model saw where only the original's is known."""
@@ -276,15 +278,18 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
             row: TargetError(self.sample(row), "image_size", missing[row].tolist(), f"what can be resized: {text}")
             for row, text in refused.items()
         }
-        return replace(self, known_model_image_sizes=np.where(np.isnan(known), made, known), _refused=why, _ready={})
+        return self.changed(known_model_image_sizes=np.where(np.isnan(known), made, known), _refused=why)
 
-    def _prepared(
-        self, into: CoordSpace, default: CoordSpace | None, needs: Requirements, bad_target: BadTarget
-    ) -> Targets:
+    def _prepared(self, needs: Requirements, bad_target: BadTarget) -> Targets:
         declared = self
-        if default is not None and None in self.spaces:
-            declared = replace(self, default=default, spaces=self.spaces - {None} | {default}, _ready={})
-        prepared = declared._checked(needs, bad_target)._converted(into)
+        if needs.default is not None and None in self.spaces:
+            declared = self.changed(default=needs.default, spaces=self.spaces - {None} | {needs.default})
+        sure = surely_usable(declared, needs)
+        usable = declared if sure else declared._checked(needs, bad_target)
+        prepared = usable.changed(
+            regions=usable._regions(needs.into), spaces=usable.spaces and frozenset({needs.into}), into=needs.into,
+            in_image=sure,
+        )  # fmt: skip
         read_only(*prepared._known)
         prepared.regions.make_read_only()
         return prepared
@@ -304,11 +309,12 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
         for sizes in known:
             if sizes is not None:
                 sizes[list(errors)] = np.nan
-        return replace(self, errors=errors, known_image_sizes=known[0], known_model_image_sizes=known[1], _ready={})
+        return self.changed(errors=errors, known_image_sizes=known[0], known_model_image_sizes=known[1])
 
-    def _converted(self, into: CoordSpace) -> Targets:
+    def _regions(self, into: CoordSpace) -> Regions:
+        """Return the places, brought into a space."""
         if self.spaces <= {into}:
-            return self if self.into is into else replace(self, into=into, _ready={})
+            return self.regions
         regions = self.regions
         codes = self.space_codes[regions.row]
         for space in SPACES:
@@ -316,11 +322,14 @@ task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
                 regions = converted(
                     regions, codes == CODES[space], space, into, self.image_sizes, self.model_image_sizes
                 )
-        return replace(self, regions=regions, spaces=frozenset({into}), into=into, _ready={})
+        return regions
 
     @property
     def _known(self) -> tuple[Floats | None, Floats | None]:
         return self.known_image_sizes, self.known_model_image_sizes
+
+
+_FIELDS = [each.name for each in fields(Targets)]
 
 
 def _check_choice(bad_target: str) -> None:

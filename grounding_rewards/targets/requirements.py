@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grounding_rewards.actions import CLICKS, is_known
+from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import (
     CODES,
     COORDINATE_LIMIT,
@@ -34,22 +35,30 @@ class Requirements:
     """Requirements of a recipe on its targets.
 
     Attributes:
-        into: the space in which it works.
-        response_space: the space of the responses; None where it is unknown.
+        into: the space in which its formula works.
+        response_space: the space of the responses, whose sizes are demanded too; None where it is unknown.
         accepts: the kinds of target that it can judge.
-        screen: whether it measures in shares of the screen.
+        default: the space of targets that do not name one.
+        screen: whether it measures in shares of the screen, so that it needs the size of ``into``.
         trajectories: whether it needs each row's trajectory and step.
         label_free: whether it needs no places, so that responses alone are brought into its space.
         checks: what its verifiers ask of a target beside all this: target and sample to an error or None.
+        resizing: makes the sizes of the images that the model saw, where nothing says them.
+        name: the recipe's name.
+        action_names: names of actions that are known beside the vocabulary.
     """
 
     into: CoordSpace
     response_space: CoordSpace | None
     accepts: frozenset[str]
+    default: CoordSpace | None = None
     screen: bool = False
     trajectories: bool = False
     label_free: bool = False
     checks: tuple[Check, ...] = ()
+    resizing: Resizing | None = None
+    name: str = ""
+    action_names: tuple[str, ...] = ()
 
     def sizes(self, space: CoordSpace | None) -> tuple[str, ...]:
         """Return the size fields that targets in ``space``, or without a place (None), need."""
@@ -60,8 +69,6 @@ class Requirements:
 
 def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     """Return the first violation of each row that a recipe cannot use, by row."""
-    if _surely_usable(targets, needs):
-        return {}
     errors = _kind_errors(targets, needs.accepts) + _action_errors(targets, needs.accepts) + _space_errors(targets)
     errors += _circle_errors(targets) + _unusable_sizes(targets)
     errors += _place_errors(targets) if needs.trajectories else []
@@ -75,8 +82,11 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     return dict(reversed(errors))  # of a row's violations the first stays
 
 
-def _surely_usable(targets: Targets, needs: Requirements) -> bool:
-    """Return True where a few checks of the whole table rule out every violation, which is the usual case."""
+def surely_usable(targets: Targets, needs: Requirements) -> bool:
+    """Return True where a few checks of the whole table rule out every violation, and every place outside its image.
+
+    Most tables are so.
+    """
     if needs.trajectories or needs.label_free or needs.checks or "bbox" not in needs.accepts:
         return False
     if targets.needs_row_checks or targets.errors or not targets.regions.boxes_only:

@@ -33,8 +33,8 @@ from grounding_rewards.targets.box_format import BoxFormat, how_to_say
 from grounding_rewards.targets.target import RegionKind
 
 if TYPE_CHECKING:
-    from grounding_rewards.scoring import Recipe
     from grounding_rewards.targets.columns import Targets
+    from grounding_rewards.targets.requirements import Requirements
 
 NAMED = 5
 """Largest number of unknown action names that are listed, the commonest first."""
@@ -124,7 +124,7 @@ class SuspectTargets:
 
 
 def suspect_targets(
-    targets: Targets, recipe: Recipe | None, rows: int | None = None, *, partly: bool = False
+    targets: Targets, recipe: Requirements | None, rows: int | None = None, *, partly: bool = False
 ) -> list[SuspectTargets]:
     """Find targets that look wrong, among those that the recipe can use.
 
@@ -132,7 +132,8 @@ def suspect_targets(
 
     Args:
         targets: n targets, read or prepared.
-        recipe: the recipe that will score them; None to look at all targets, and know no names of a recipe's own.
+        recipe: what the recipe that will score them asks of them (``Recipe.requirements``); None to look at all
+            targets, and know no names of a recipe's own.
         rows: number of rows to look at, from the first; None for all.
         partly: whether these are a part of more targets, whose entries will be ``merged``: then one with a count
             of 0 says that boxes of this part clear those of others.
@@ -140,7 +141,7 @@ def suspect_targets(
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")
     >>> targets = action.read_targets(['{"bbox": [1, 2, 30, 40], "action": "clik"}'] * 3, warn=False)
-    >>> print(suspect_targets(targets, action)[0])
+    >>> print(suspect_targets(targets, action.requirements)[0])
     3 targets (first: row 0): action 'clik' is no known name, nor one of recipe 'action'; did you mean 'click'? \
 Declare names of your own: option action_names
     """
@@ -150,7 +151,7 @@ Declare names of your own: option action_names
     return [*_actions(targets, recipe, rows), *_places(targets, recipe, rows), *_boxes(targets, recipe, rows, partly)]
 
 
-def inverted_boxes(errors: Mapping[int, TargetError], recipe: Recipe | None) -> list[SuspectTargets]:
+def inverted_boxes(errors: Mapping[int, TargetError], recipe: Requirements | None) -> list[SuspectTargets]:
     """Return the boxes that cannot be read as x1 y1 x2 y2, among the errors of some rows."""
     boxes = {row: error for row, error in errors.items() if error.inverted}
     if not boxes:
@@ -200,7 +201,7 @@ def described(several: Iterable[SuspectTargets]) -> list[str]:
     return list(map(str, reported(several)))
 
 
-def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[SuspectTargets]:
+def _actions(targets: Targets, recipe: Requirements | None, first_rows: int) -> list[SuspectTargets]:
     """Return one entry for each name of an action that neither the vocabulary nor the recipe knows."""
     if not targets.has_actions_or_refusals or (recipe is not None and "action" not in recipe.accepts):
         return []
@@ -216,10 +217,10 @@ def _actions(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[S
     return [_entry(targets, recipe, list(own), action=name, known=known) for name, own in rows.items()]
 
 
-def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[SuspectTargets]:
+def _places(targets: Targets, recipe: Requirements | None, first_rows: int) -> list[SuspectTargets]:
     """Return one entry for all places whose centre lies outside their image."""
     regions = targets.regions
-    if not len(regions.row):
+    if targets.in_image or not len(regions.row):
         return []
     with np.errstate(invalid="ignore"):
         beyond = (regions.centre < 0) | (regions.centre > _reach(targets) * (1.0 + _ROUNDING))
@@ -235,7 +236,7 @@ def _places(targets: Targets, recipe: Recipe | None, first_rows: int) -> list[Su
     return [_entry(targets, recipe, rows, declared=declared, **_written(targets, rows[0], place))]
 
 
-def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: bool) -> list[SuspectTargets]:
+def _boxes(targets: Targets, recipe: Requirements | None, first_rows: int, partly: bool) -> list[SuspectTargets]:
     """Return one entry for all boxes that cannot be what they are read as, or that clear those of other parts."""
     declared, regions = targets.box_format, targets.regions
     if declared is BoxFormat.XYXY:
@@ -264,7 +265,7 @@ def _boxes(targets: Targets, recipe: Recipe | None, first_rows: int, partly: boo
     ]
 
 
-def _box(targets: Targets, recipe: Recipe | None, which: Any, **further: Any) -> SuspectTargets:
+def _box(targets: Targets, recipe: Requirements | None, which: Any, **further: Any) -> SuspectTargets:
     """Return the entry of some boxes, the first of them as written."""
     rows = list(dict.fromkeys(targets.regions.row[which].tolist()))
     place = int(np.flatnonzero(which)[0]) - int(np.searchsorted(targets.regions.row, rows[0]))
@@ -296,7 +297,7 @@ def _reach(targets: Targets) -> Floats:
     return reach
 
 
-def _entry(targets: Targets, recipe: Recipe | None, rows: list[int], **what: Any) -> SuspectTargets:
+def _entry(targets: Targets, recipe: Requirements | None, rows: list[int], **what: Any) -> SuspectTargets:
     """Return the entry of these rows; ``what`` are its further attributes."""
     sample = targets.sample(rows[0])
     first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"

@@ -15,6 +15,7 @@ from grounding_rewards.parsing.reading import MAX_LENGTH
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, group_codes
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
 from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.testing.hostile import short_responses
 
 Pair = tuple[float, float]
@@ -119,7 +120,7 @@ def rollouts(
     """
     sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)
     targets = Targets.from_list([row.target for row in rows], space=CoordSpace.PIXEL, bad_target="abstain").prepare(
-        space, default=CoordSpace.PIXEL, response_space=CoordSpace.PIXEL, accepts=_KINDS,
+        Requirements(space, CoordSpace.PIXEL, _KINDS, CoordSpace.PIXEL),
         image_sizes=sizes, model_image_sizes=sizes / 2, bad_target="abstain",
     )  # fmt: skip
     several = bare is None or "points" in bare

@@ -1,12 +1,15 @@
 """Alternatives that would be right, as one table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from grounding_rewards import CoordSpace, TargetError, Targets
 from grounding_rewards.targets.read import read_target
+from grounding_rewards.targets.requirements import Requirements
 
-PIXEL = {"default": CoordSpace.PIXEL, "response_space": None, "accepts": frozenset({"bbox", "action", "refusal"})}
+NEEDS = Requirements(CoordSpace.PIXEL, None, frozenset({"bbox", "action", "refusal"}), CoordSpace.PIXEL)
 
 ANY_OF = {
     "regions": [
@@ -44,18 +47,16 @@ def test_scores_go_to_the_alternatives_and_the_best_comes_back():
 def test_the_end_of_a_drag_is_brought_into_the_space_of_the_places():
     drag = {"bbox": [0.1, 0.1, 0.2, 0.2], "action": {"name": "drag", "to": [0.5, 0.5]}, "space": "unit"}
     boxed = {"bbox": [10, 10, 20, 20], "action": {"name": "drag", "to": [1, 2, 3, 4]}}
-    ready = Targets.from_list([drag, boxed]).prepare(
-        CoordSpace.PIXEL, **PIXEL, image_sizes=np.array([[100.0, 200.0]] * 2)
-    )
+    ready = Targets.from_list([drag, boxed]).prepare(NEEDS, image_sizes=np.array([[100.0, 200.0]] * 2))
     assert ready.alternatives.arguments.to.tolist() == [[50, 100, 50, 100], [1, 2, 3, 4]]
 
 
 def test_a_drag_without_a_start_is_brought_there_too_and_needs_the_size():
     drag = {"action": {"name": "drag", "to": [0.5, 0.5]}, "space": "unit"}
-    ready = Targets.from_list([drag]).prepare(CoordSpace.PIXEL, **PIXEL, image_sizes=np.array([[100.0, 200.0]]))
+    ready = Targets.from_list([drag]).prepare(NEEDS, image_sizes=np.array([[100.0, 200.0]]))
     assert ready.alternatives.arguments.to.tolist() == [[50, 100, 50, 100]]
     with pytest.raises(TargetError, match="field 'image_size': got nothing"):
-        Targets.from_list([drag]).prepare(CoordSpace.PIXEL, **PIXEL)
+        Targets.from_list([drag]).prepare(NEEDS)
 
 
 def test_what_a_native_row_keeps_is_at_hand():
@@ -66,10 +67,10 @@ def test_what_a_native_row_keeps_is_at_hand():
 def test_a_recipe_of_places_says_which_action_it_cannot_judge():
     with pytest.raises(TargetError, match="field 'action': got 'key'"):
         Targets.from_list([ANY_OF | {"regions": [*ANY_OF["regions"][:2], {"action": "key"}]}]).prepare(
-            CoordSpace.PIXEL, **{**PIXEL, "accepts": frozenset({"bbox"})}
+            replace(NEEDS, accepts=frozenset({"bbox"}))
         )
     clicks = {"regions": [{"bbox": [0, 0, 10, 10], "action": "tap"}, {"bbox": [1, 1, 2, 2]}]}
-    Targets.from_list([clicks]).prepare(CoordSpace.PIXEL, **{**PIXEL, "accepts": frozenset({"bbox"})})
+    Targets.from_list([clicks]).prepare(replace(NEEDS, accepts=frozenset({"bbox"})))
 
 
 def test_errors_name_the_place_in_the_list():
@@ -88,10 +89,10 @@ def test_a_target_may_keep_anything():
 
 def test_a_recipe_that_adds_up_trajectories_asks_for_them():
     rows = [{"action": "wait", "trajectory": "a", "step": 0}, {"action": "wait", "step": 1}, {"action": "wait"}]
-    needs = {**PIXEL, "trajectories": True}
+    needs = replace(NEEDS, trajectories=True)
     with pytest.raises(TargetError, match="row 1, field 'trajectory': got nothing"):
-        Targets.from_list(rows).prepare(CoordSpace.PIXEL, **needs)
-    ready = Targets.from_list(rows).prepare(CoordSpace.PIXEL, **needs, bad_target="abstain")
+        Targets.from_list(rows).prepare(needs)
+    ready = Targets.from_list(rows).prepare(needs, bad_target="abstain")
     assert {row: error.field for row, error in ready.errors.items()} == {1: "trajectory", 2: "step"}
 
 
@@ -100,7 +101,7 @@ def test_the_direction_of_a_swipe_is_the_one_in_pixels_whatever_space_a_recipe_w
     targets = Targets.from_list([swipe, {"bbox": [0, 0, 1, 1]}])
     sizes = np.array([[1000.0, 100.0]] * 2)
     for space in (CoordSpace.UNIT, CoordSpace.PIXEL):
-        ready = targets.prepare(space, **PIXEL, image_sizes=sizes)
+        ready = targets.prepare(replace(NEEDS, into=space), image_sizes=sizes)
         assert ready.alternatives.canonical.arguments.direction.tolist() == ["left", None]
-    unit = targets.prepare(CoordSpace.UNIT, **PIXEL, image_sizes=sizes).alternatives
+    unit = targets.prepare(replace(NEEDS, into=CoordSpace.UNIT), image_sizes=sizes).alternatives
     assert unit.arguments.to[0].tolist() == unit.canonical.arguments.to[0].tolist() == [0.11, 0.9, 0.11, 0.9]

@@ -27,7 +27,7 @@ def lines(*parts, recipe=CLICK, box_format=None):
     for part in parts:
         read = recipe.read_targets(part, bad_target="abstain", warn=False, box_format=box_format)
         several += suspect_targets(
-            recipe.prepare([None] * len(part), read, bad_target="abstain").targets, recipe, partly=True
+            recipe.prepare([None] * len(part), read, bad_target="abstain").targets, recipe.requirements, partly=True
         )
     return described(several)
 
@@ -196,13 +196,13 @@ def test_parts_add_up_and_the_first_is_shown():
 def test_recipes_without_labels_judge_no_boxes():
     voting = gr.recipe("gui-rcpo", response_space="pixel")
     targets = voting.read_targets([[300, 40, 30, 20]], bad_target="abstain", warn=False)
-    assert suspect_targets(targets, voting) == []
+    assert suspect_targets(targets, voting.requirements) == []
 
 
 def test_suspects_of_a_whole_table_have_counts():
     targets = CLICK.read_targets([{"bbox": [700, 600, 800, 640], "image_size": [1000, 800]}], warn=False)
-    assert suspect_targets(targets, CLICK) == []
-    assert [each.count for each in merged(suspect_targets(targets, CLICK, partly=True))] == [0]
+    assert suspect_targets(targets, CLICK.requirements) == []
+    assert [each.count for each in merged(suspect_targets(targets, CLICK.requirements, partly=True))] == [0]
 
 
 def test_outside_of_the_image_the_declared_format_is_named():

@@ -6,6 +6,7 @@ import warnings
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.targets import columns
 from grounding_rewards.targets.suspects import SuspectTargets, described, merged, suspect_targets
 
 ACTION = gr.recipe("action", response_space="pixel")
@@ -149,6 +150,24 @@ def test_targets_are_looked_at_once():
     assert [len(said(ACTION, unsaid)) for _ in range(2)] == [1, 0]
 
 
+def test_prepared_targets_are_judged_once_however_often_they_are_scored(monkeypatch):
+    ready = ACTION.read_targets([BOX, {**BOX, "image_size": SIZE}])
+    first = ACTION.prepare(["(1, 2)"] * 2, ready).targets
+    ACTION.score(["(1, 2)"] * 2, ready)
+    for name in ("surely_usable", "violations", "suspect_targets"):
+        monkeypatch.delattr(columns, name)
+    assert ACTION.score(["(1, 2)"] * 2, ready).acc.tolist() == [0.0, 0.0]
+    assert ACTION.prepare(["(1, 2)"] * 2, ready).targets is first
+
+
+def test_places_that_surely_lie_in_their_images_are_known_from_the_check_of_the_targets():
+    inside = {"bbox": [0, 0, 1000, 800], "image_size": SIZE}
+    beyond = {"bbox": [990, 0, 1001, 800], "image_size": SIZE}
+    for targets, known in (([inside], True), ([BOX], True), ([inside, beyond], False), ([inside, {"bbox": 3}], False)):
+        ready = ACTION.prepare(["(1, 2)"] * len(targets), targets, bad_target="abstain").targets
+        assert ready.in_image is known
+
+
 def test_prepared_targets_are_looked_at_with_the_sizes_that_scoring_knows():
     ready = gr.Targets.from_list([{"bbox": [300, 2, 1900, 40], "action": "clik"}])
     assert len(said(ACTION, ready)) == 1
@@ -172,12 +191,13 @@ def test_rows_that_cannot_be_used_are_left_to_their_errors():
 
 def test_who_compares_nothing_with_targets_looks_at_none():
     recipe = gr.recipe("gui-rcpo", response_space="pixel")
-    assert suspect_targets(recipe.read_targets([{**BOX, "action": "clik"}]), recipe) == []
+    assert suspect_targets(recipe.read_targets([{**BOX, "action": "clik"}]), recipe.requirements) == []
 
 
 def test_suspects_of_batches_add_up_and_many_names_are_cut():
     batches = [
-        suspect_targets(ACTION.read_targets([{"action": f"qq{row}"}] * 2, warn=False), ACTION) for row in range(8)
+        suspect_targets(ACTION.read_targets([{"action": f"qq{row}"}] * 2, warn=False), ACTION.requirements)
+        for row in range(8)
     ]
     found = merged([*batches[0], *(each for batch in batches for each in batch)])
     assert found[0] == SuspectTargets("action", 4, 0, "row 0", action="qq0")

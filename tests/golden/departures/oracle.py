@@ -10,6 +10,7 @@ from typing import Any
 import grounding_rewards as gr
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.requirements import Requirements
 
 Line = Mapping[str, Any]
 """A ``response``, its ``ground_truth``, and what comes ``extra``, as a published function gets them."""
@@ -84,7 +85,7 @@ class Unreadable:
             targets = Targets.from_list([self.row(line)], native=recipe.native, space=space)
             target = targets.rows[0]
             into = target.space if target else None
-            targets.prepare(into or space, default=space, response_space=None, accepts=recipe.accepts)
+            targets.prepare(Requirements(into or space, None, recipe.accepts, space))
         except gr.TargetError:
             return True
         if self.size is None or (target and target.image_size):
