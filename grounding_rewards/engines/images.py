@@ -51,7 +51,8 @@ class ModelImages:
     this size already is sent byte for byte; others are PNG files. Of animated images the first frame is sent.
 
     Attributes:
-        files: the folder of the images, and bounds on them.
+        files: the folder of the images, and bounds on them; ``max_image_pixels`` bounds those that are decoded at one
+            time, too, in all threads.
         resizing: the way of images into the model; None for images in their own size.
     """
 
@@ -84,15 +85,15 @@ class ModelImages:
         if not turned and decoded.format in _SENT and decoded.mode in _ORDINARY and self._is_sent(decoded):
             self.files.check(held)  # decoding takes ten times as long
             return data, decoded.size, decoded.size
-        decoded = self.files.decode(held)
-        try:
-            upright = _upright(decoded) if turned else decoded
-            size = self._size(upright.size)
-            return _png(upright, size), upright.size, size
-        except PictureError:
-            raise
-        except Exception as error:  # Pillow raises errors of many types, here for EXIF data and unusual modes
-            raise PictureError(f"image: cannot convert {image.shown} to RGB ({error!s:.200})") from None
+        with self.files.decoding(held) as decoded:
+            try:
+                upright = _upright(decoded) if turned else decoded
+                size = self._size(upright.size)
+                return _png(upright, size), upright.size, size
+            except PictureError:
+                raise
+            except Exception as error:  # Pillow raises errors of many types, here for EXIF data and unusual modes
+                raise PictureError(f"image: cannot convert {image.shown} to RGB ({error!s:.200})") from None
 
     def _is_sent(self, opened: Decoded) -> bool:
         """Return True for an image of one frame that has the size to send."""

@@ -8,10 +8,11 @@ import io
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from ctypes import CDLL
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from threading import Lock
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -208,6 +209,24 @@ class ImageFiles:
             raise _undecodable(image, error) from None
         return decoded
 
+    @contextmanager
+    def decoding(self, image: Image) -> Iterator[Decoded]:
+        """Decode an image as ``decode`` does, while all threads together hold at most ``max_image_pixels`` so.
+
+        Raises:
+            PictureError: as of ``decode``.
+        """
+        width, height = self.opened(image).size
+        with _ROOM.held(width * height, self.max_image_pixels):
+            decoded = self.decode(image)
+            try:
+                yield decoded
+            finally:
+                decoded.close()  # others decode before its last name is gone
+                if width * height > _LARGE:
+                    with suppress(AttributeError, OSError):  # of GNU's C library alone, which keeps it for this thread
+                        CDLL(None).malloc_trim(0)
+
     def check(self, image: Image) -> None:
         """Check that a PNG or JPEG file is whole, without decoding it where that can be seen; else decode it.
 
@@ -222,7 +241,8 @@ class ImageFiles:
             except Exception as error:  # as above
                 raise _undecodable(image, error) from None
         elif not data.endswith(_END_OF_JPEG):
-            self.decode(image)
+            with self.decoding(image):
+                pass
 
     def opened(self, image: Image) -> Decoded:
         """Open an image by Pillow, which reads its header.
@@ -293,6 +313,32 @@ class ImageFiles:
 
     def _too_large(self, size: str) -> DataPathError:
         return DataPathError(f"has {size}; max_image_bytes allows {self.max_image_bytes:,} bytes")
+
+
+class _Room:
+    """Pixels that are decoded at this moment, in all threads."""
+
+    def __init__(self) -> None:
+        self._pixels, self._turn, self._changed = 0, Lock(), Condition()
+
+    @contextmanager
+    def held(self, pixels: int, most: int) -> Iterator[None]:
+        """Wait until so many pixels fit, in the order of the calls, and count them until the context is left."""
+        with self._turn, self._changed:
+            self._changed.wait_for(lambda: not self._pixels or self._pixels + pixels <= most)
+            self._pixels += pixels
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._pixels -= pixels
+                self._changed.notify_all()
+
+
+_ROOM = _Room()
+
+_LARGE = 1 << 24
+"""Pixels of an image whose memory goes back to the system at once."""
 
 
 def _undecodable(image: Image, error: Exception) -> PictureError:

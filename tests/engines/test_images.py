@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import io
 import struct
+import threading
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from grounding_rewards.coords.resizing import PIPELINES, Resizing
+from grounding_rewards.engines import images
 from grounding_rewards.engines.images import ModelImages, SeenImages, token_problem
 from grounding_rewards.errors import EngineError, PictureError
 from grounding_rewards.tables.image_files import Image, ImageFiles
@@ -277,3 +280,30 @@ def test_a_png_whose_bytes_have_changed_is_not_sent_as_it_is() -> None:
     data[len(data) // 2] ^= 1
     with pytest.raises(PictureError, match="image: cannot decode its bytes"):
         seen(bytes(data))
+
+
+@pytest.mark.parametrize(("pixels", "at_once"), [(5400, 1), (10_799, 1), (16_200, 3), (1 << 28, 8)])
+def test_pixels_that_are_decoded_at_one_time_are_bounded_over_all_threads(monkeypatch, pixels, at_once):
+    """Images have 5,400 pixels each; of some the conversion fails."""
+    now, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(at_once)
+
+    def counted(decoded: Any, size: Any) -> bytes:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        full.wait(20)  # as many as may be are there, before one goes on
+        with lock:
+            now -= 1
+        if decoded.mode == "L":
+            raise ValueError("of any kind")
+        return b"file"
+
+    monkeypatch.setattr(images, "_png", counted)
+    files = ImageFiles(max_image_pixels=pixels)
+    reader = ModelImages(files, QWEN2)
+    shots = [Image(data=stored(drawn("L" if number % 5 == 4 else "RGB"))) for number in range(24)]
+    with ThreadPoolExecutor(8) as threads:
+        read = [threads.submit(reader.read, [shot]) for shot in shots]
+    assert most == at_once
+    assert sum(one.exception() is not None for one in read) == 4
