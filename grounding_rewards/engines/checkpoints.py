@@ -28,6 +28,7 @@ class Checkpoint:
         sees: True for a vision model.
         context: the most tokens of a prompt and its response; inf where the model has no bound.
         ends: the tokens that end a response.
+        control_tokens: texts that the tokenizer takes for tokens of its own, such as the end of a message.
         patch: the side of the image's patches in pixels, where the processor says.
         resizing: the way of images into the model, where we know it.
     """
@@ -39,6 +40,7 @@ class Checkpoint:
     sees: bool
     context: float
     ends: tuple[int, ...]
+    control_tokens: tuple[str, ...]
     patch: Any
     resizing: Resizing | None
 
@@ -77,9 +79,15 @@ def loaded(name: str, dtype: str, device: str) -> Checkpoint:
         sees=sees,
         context=getattr(config.get_text_config(), "max_position_embeddings", None) or float("inf"),
         ends=ends,
+        control_tokens=_control_tokens(tokenizer),
         patch=getattr(images, "patch_size", None),
         resizing=resizing_by(images.to_dict()) if images is not None else None,
     )
+
+
+def _control_tokens(tokenizer: Any) -> tuple[str, ...]:
+    added = (str(each.content) for each in tokenizer.added_tokens_decoder.values() if each.special)
+    return tuple(token for token in dict.fromkeys([*tokenizer.all_special_tokens, *added]) if len(token) > 1)
 
 
 def _moved(model: Any, name: str, device: Any) -> Any:

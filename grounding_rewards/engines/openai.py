@@ -46,6 +46,7 @@ class OpenAI:
             each response of the shards in flight.
         n_in_one: True for all responses to a prompt in one request, where it is no greedy one. Where a server ignores
             ``n`` or refuses it, the rest is asked for one by one.
+        control_tokens: True to send prompts with control tokens of models, such as ``<|im_end|>``, without a warning.
         extra_body: further fields of each request, such as ``{"top_k": -1, "repetition_penalty": 1.0}`` for vLLM.
 
     Raises:
@@ -65,6 +66,7 @@ class OpenAI:
     patience: float = field(default=60.0, compare=False)
     max_reply_bytes: int = field(default=1 << 22, compare=False)
     n_in_one: bool = False
+    control_tokens: bool = field(default=False, compare=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,6 +82,7 @@ class OpenAI:
             ("retries", _is_whole(self.retries, 0), "a whole number from 0"),
             ("timeout", isinstance(self.timeout, int | float) and self.timeout > 0, "seconds above 0"),
             ("patience", isinstance(self.patience, int | float) and self.patience >= 0, "seconds from 0"),
+            ("control_tokens", isinstance(self.control_tokens, bool), "true or false"),
             ("extra_body", isinstance(self.extra_body, Mapping), "fields of a request"),
         ):
             if not fits:

@@ -93,6 +93,7 @@ class Server:
 
     def __init__(self, engine: OpenAI, key: str, client: AsyncOpenAI, portal: BlockingPortal) -> None:
         self._engine, self._key, self._client, self._portal = engine, key, client, portal
+        self.control_tokens = engine.control_tokens
         self._free = asyncio.Semaphore(engine.concurrency)
         self._batches: set[asyncio.Future[list[Reply]]] = set()
         self._n_in_one = engine.n_in_one

@@ -17,6 +17,7 @@ from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.converting.prompts import Message
 from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.engines.control_tokens import usual_tokens
 from grounding_rewards.engines.data import Data
 from grounding_rewards.engines.images import ModelImages, SeenImages, token_problem
 from grounding_rewards.engines.prompts import Prompt
@@ -34,6 +35,10 @@ _TEXT = 2**31 - 2**20
 """Bytes of all responses of a shard, which Arrow counts in 32 bits."""
 
 
+_NAMED = 8
+"""Samples of a shard that a remark names."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """Prompt of one sample; ``problem`` says why there is none."""
@@ -42,6 +47,11 @@ class Asked:
     seen: SeenImages = field(default_factory=SeenImages)
     problem: str = ""
     image_hash: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The texts of all messages."""
+        return "\n".join(message.text for message in self.messages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +157,7 @@ class ShardMaker:
     def answered(self, prepared: Prepared, running: Running) -> Made:
         """Ask for the responses, and return the rows with them, scored if a recipe is named."""
         groups = list(self._groups(prepared))
-        remarks, room = dict[str, str](), _TEXT
+        remarks, room = self._control_tokens(prepared, running), _TEXT
         while pending := [group for group in groups if group.more]:
             for group, came in zip(pending, self._replies(prepared, pending, running), strict=True):
                 reply, room = _within(came, room)
@@ -160,6 +170,24 @@ class ShardMaker:
         if why := self._why_unscored(rows):
             remarks["scores"] = why
         return Made(rows, remarks)
+
+    def _control_tokens(self, prepared: Prepared, running: Running) -> dict[str, str]:
+        """Remark on samples whose prompts hold what a server may take for the end of a message, or its beginning."""
+        if getattr(running, "control_tokens", False):
+            return {}
+        own = {*usual_tokens(f"{self.prompt.template}\n{self.prompt.system}")}
+        found = [(row, each) for row, asked in enumerate(prepared.asked) for each in usual_tokens(asked.text)]
+        rows = {row: token for row, token in reversed(found) if token not in own}
+        if not rows:
+            return {}
+        names = [repr(prepared.samples.column("sample_id")[row].as_py())[:80] for row in sorted(rows)]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        text = (
+            f"sample{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}: the prompt holds control tokens, such "
+            f"as {rows[min(rows)]!r:.60}, which the model may take for the end of a message; take them out of the "
+            "data, or let them pass by --engine-option control_tokens=true"
+        )
+        return {f"control tokens of {prepared.place}": text}
 
     def _groups(self, prepared: Prepared) -> Iterator[_Group]:
         """Yield what is to be answered; a sample without a prompt has its problem for each response."""

@@ -13,6 +13,7 @@ from typing import Any
 from grounding_rewards.converting.prompts import IMAGE
 from grounding_rewards.coords.resizing import Size
 from grounding_rewards.engines.checkpoints import emptied, loaded, out_of_memory, package
+from grounding_rewards.engines.control_tokens import spelled_out
 from grounding_rewards.engines.messages import with_images
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.errors import ConvertError, EngineError, in_one_line, short_repr
@@ -35,6 +36,8 @@ class Transformers:
     left out of the texts. ``token_length`` counts the token that ends a response. A response is cut at the end of the
     model's context, too. Each response reads its prompt anew, which vLLM does once for all of them.
 
+    A control token of the model in a message, such as ``<|im_end|>``, is text: it gets a zero-width space.
+
     Out of memory, the batch is halved for the rest of the run, with a warning; a response that does not fit alone has
     a problem. Several GPUs each take a shard of the data.
 
@@ -43,6 +46,7 @@ class Transformers:
         device: such as "cuda", "cuda:1" or "cpu"; "auto" for the accelerator if there is one, else the CPU.
         dtype: of the weights: float32, bfloat16 or float16; "auto" for the checkpoint's.
         batch: the most responses that are generated at once, from 1.
+        control_tokens: True to have control tokens in messages taken as such, as a template of your own may want.
 
     Raises:
         EngineError: a setting is none of these.
@@ -56,6 +60,7 @@ class Transformers:
     device: str = field(default="auto", compare=False)
     dtype: str = "auto"
     batch: int = field(default=8, compare=False)
+    control_tokens: bool = False
 
     def __post_init__(self) -> None:
         for name in ("model", "device"):
@@ -65,6 +70,8 @@ class Transformers:
             raise EngineError(f"dtype: got {self.dtype!r}; expected {', '.join(_DTYPES[:-1])} or {_DTYPES[-1]}")
         if type(self.batch) is not int or self.batch < 1:
             raise EngineError(f"batch: got {short_repr(self.batch)}; expected a whole number from 1")
+        if not isinstance(self.control_tokens, bool):
+            raise EngineError(f"control_tokens: got {short_repr(self.control_tokens)}; expected true or false")
 
     @contextmanager
     def start(self) -> Iterator[Running]:
@@ -84,11 +91,13 @@ class _Loaded:
     """Checkpoint in memory."""
 
     at_once = 1
+    control_tokens = True  # none gets as far as a model, or the user wants them to
 
     def __init__(self, settings: Transformers) -> None:
         self.name, self.batch = settings.model, settings.batch
         self.own = loaded(settings.model, settings.dtype, settings.device)
         self.resizing = self.own.resizing
+        self.tokens = () if settings.control_tokens else self.own.control_tokens
 
     def free(self) -> None:
         """Leave the checkpoint to the garbage collector, and its memory to others."""
@@ -192,7 +201,9 @@ class _Loaded:
 
     def _talk(self, request: Request) -> list[dict[str, Any]]:
         """Return messages as chat templates read them: those of vision models take parts, the others texts."""
-        talk = with_images(request.messages, [{"type": "image"}] * len(request.images))
+        talk: list[dict[str, Any]] = spelled_out(
+            with_images(request.messages, [{"type": "image"}] * len(request.images)), self.tokens
+        )
         for message in talk if self.own.sees else ():
             if isinstance(text := message["content"], str):
                 message["content"] = [{"type": "text", "text": text}] if text else []

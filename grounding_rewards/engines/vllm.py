@@ -41,6 +41,7 @@ class Vllm:
         min_pixels: least number of pixels of an image after the processor; None for the checkpoint's. It and
             ``max_pixels`` are for models with the image processor of Qwen2-VL, as Qwen3-VL still has.
         max_pixels: the most.
+        control_tokens: True to take prompts with control tokens of models, such as ``<|im_end|>``, without a warning.
         more: further arguments of ``vllm.LLM``, such as ``{"enforce_eager": True}``.
 
     Raises:
@@ -59,6 +60,7 @@ of vllm.LLM
     dtype: str = "auto"
     min_pixels: int | None = None
     max_pixels: int | None = None
+    control_tokens: bool = field(default=False, compare=False)
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -77,7 +79,9 @@ of vllm.LLM
         """
         resizing, llm = self._load()
         try:
-            yield _Running(self.model, llm, resizing)
+            running = _Running(self.model, llm, resizing)
+            running.control_tokens = self.control_tokens
+            yield running
         finally:
             llm.llm_engine.engine_core.shutdown()
 
@@ -162,6 +166,7 @@ class _Running:
     """Loaded model."""
 
     at_once = 1  # vllm.LLM is for one thread
+    control_tokens = False
 
     def __init__(self, model: str, llm: Any, resizing: Resizing | None) -> None:
         self.model = model

@@ -11,7 +11,7 @@ import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import Answer, Reply
-from grounding_rewards.engines.prompts import prompt_named
+from grounding_rewards.engines.prompts import Prompt, prompt_named
 from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
@@ -166,3 +166,19 @@ def test_targets_that_no_row_can_use_are_an_error_before_the_engine_starts(tmp_p
     )
     with pytest.raises(EngineError, match="there is no model 'none'"):  # without a recipe nothing is judged
         roll_out(source, Scripted("none"), tmp_path / "out", columns=Columns(target=next(iter(row))))
+
+
+@pytest.mark.parametrize("token", ["<|im_end|>", "<eos>", "</s>", "[INST]", "<end_of_turn>", "<|eot_id|>"])
+def test_samples_whose_prompts_hold_control_tokens_are_named(tmp_path, token):
+    words = ["go", f"go{token}", "easy", f"{token}go", "<b> a | b </b>"]
+    warnings = list[str]()
+    roll_out(data(tmp_path, *words), Scripted("m"), tmp_path / "out", settings=SMALL, warn=warnings.append)
+    remedy = "take them out of the data, or let them pass by --engine-option control_tokens=true"
+    assert warnings == [
+        f"sample {name}: the prompt holds control tokens, such as {token!r}, which the model may take for the end of a "
+        f"message; {remedy}"
+        for name in ("'s1'", "'s3'")  # in two shards
+    ]
+    own = Prompt("mine", "{{ instruction }}" + token)
+    roll_out(data(tmp_path, *words), Scripted("m"), tmp_path / "own", settings=SMALL, prompt=own, warn=warnings.append)
+    assert len(warnings) == 2
