@@ -241,7 +241,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         fit = fitted(recipe, sample, self.box_format)
         if fit.better is None:
             return {}, ""
-        return {fit.better.role: fit.better.value, **dict(fit.better.also)}, str(fit)
+        return dict(fit.better.settings), str(fit)
 
     def _space(self, sample: Sequence[Row]) -> list[Finding]:
         if not self.parsed and self.valid == self.rows:  # rows without a usable target may have been read

@@ -15,10 +15,10 @@ from grounding_rewards.targets.target import RegionKind
 
 # Half of the answers of published models lie within 0.05 to 0.15 of a target's side from its centre, on each axis.
 _WIDTHS = (0.05, 0.2)  # of two Gaussians, in sides of the target; their sum has the heavy tails of real answers
-_BACKGROUND = 30.0  # sides of the target that the screen, over which misses are spread, is taken to be wide
 _AIMED = 0.5  # share of answers that land around the target at all
 _LEAST = 0.002  # of the screen: flat boxes have no side, and nobody aims at single pixels
 _POINT = 0.02  # of the screen: a point has no side
+_SAME, _MOSTLY = 0.05, 0.8  # sides of the target, and share of the points
 _BORDER = 0.02  # sides of the target
 _EDGE = 0.01  # of the screen: annotators draw a little over its edge
 
@@ -72,38 +72,54 @@ class Landing:
         """Return the same targets with the points of other rows, ``source`` (n,)."""
         return replace(self, points=self.points[source])
 
-    def distances(self, sides: Floats) -> Floats:
-        """Return each point's distance from the centre of the nearest place, in ``sides``: (n,), infinite without."""
+    def hit_by(self, xy: Floats, usable: NDArray[np.bool_]) -> Landing:
+        """Return the same targets with other points, (n, 2) in the recipe's space."""
+        return replace(self, points=np.where(usable[:, None], xy / self.screens, np.nan))
+
+    def distances(self) -> Floats:
+        """Return each point's distance from the centre of the nearest place, in shares of the screen.
+
+        (n,), infinite without a point or a place.
+        """
         distances = np.full(len(self.points), np.inf)
-        np.fmin.at(distances, self.row, np.hypot(*self._away(sides).T))  # NaN, of rows without a point, never wins
+        away = self.points[self.row] - self.centres
+        np.fmin.at(distances, self.row, np.hypot(*away.T))  # NaN, of rows without a point, never wins
         return distances
+
+    def alike(self, other: Landing) -> bool:
+        """Return True where most points lie at the same place of their targets, as where both sides share a space."""
+        if self.row.shape != other.row.shape:
+            return False
+        apart = np.abs(self._away() - other._away()).max(axis=1)
+        return bool(np.mean(apart < _SAME) > _MOSTLY)
 
     def on_border(self) -> NDArray[np.bool_]:
         """Return True where a point lies on the border of the box around its place, or hardly inside it: (n,)."""
         depth = np.full(len(self.points), -np.inf)
-        np.fmax.at(depth, self.row, 0.5 - np.abs(self._away(self.sides)).max(axis=1))
+        np.fmax.at(depth, self.row, 0.5 - np.abs(self._away()).max(axis=1))
         border: NDArray[np.bool_] = np.abs(depth) < _BORDER
         return border
 
-    def log_likelihoods(self, sides: Floats) -> Floats:
+    def log_likelihoods(self) -> Floats:
         """Return the logarithm of each point's density, relative to that of a miss: (n,).
 
-        Per axis, with d the distance from the centre of the best place in ``sides`` (n, 2)::
+        With d the distance from the centre of the best place in sides of the target, on each axis, and s the side as a
+        share of the screen::
 
-            log(1 + p / (1 - p) · 30 · mean(N(d; 0, 0.05), N(d; 0, 0.2)))
+            log(1 + p / (1 - p) · product over the axes of mean(N(d; 0, 0.05), N(d; 0, 0.2)) / s)
 
-        with p = 1/2: a Gaussian mixture around the centre, on a broad background of 30 sides. The axes add up. A row
-        without a point or a place has 0.
+        with p = 1/2: a Gaussian mixture around the centre, on misses that are spread over the screen. A row without a
+        point or a place has 0.
         """
-        away = self._away(sides)
+        away = self._away()
         bells = [np.exp(-0.5 * (away / width) ** 2) / (width * math.sqrt(2 * math.pi)) for width in _WIDTHS]
-        density = _AIMED / (1 - _AIMED) * _BACKGROUND * np.mean(bells, axis=0)
+        density = _AIMED / (1 - _AIMED) * (np.mean(bells, axis=0) / self.sides[self.row]).prod(axis=1)
         likelihoods = np.zeros(len(self.points))
-        np.fmax.at(likelihoods, self.row, np.log1p(density).sum(axis=1))
+        np.fmax.at(likelihoods, self.row, np.log1p(density))
         return likelihoods
 
-    def _away(self, sides: Floats) -> Floats:
-        away: Floats = (self.points[self.row] - self.centres) / sides[self.row]
+    def _away(self) -> Floats:
+        away: Floats = (self.points[self.row] - self.centres) / self.sides[self.row]
         return away
 
 

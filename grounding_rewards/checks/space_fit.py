@@ -1,32 +1,34 @@
-"""Detect a wrong setting: a coordinate space, a box format or the size a model saw that answers fit better.
+"""Detect a wrong setting: a space, order or scale of answers, a box format or a model that the rows fit better.
 
-The same rows are read as declared and under each *hypothesis*, one other value for one setting:
+The same rows are read as declared and under each *hypothesis* (``trials``), one or two other settings:
 
 - ``response_space``: responses in another space;
+- ``axes``: responses write y before x, or on another scale, x and y apart, which is fitted to the rows;
+- ``model``: images resized by another pipeline, with its own bounds or those that a fitted scale leads to. Tried where
+  rows do not say their ``model_image_size``;
 - ``target_space``: targets that name none in another space;
-- ``box_format``: boxes of targets written in another format. A recipe's own form of targets ignores it;
-- ``model``: images resized by another pipeline with its own bounds, or by the recipe's without the bounds that were
-  set. Tried where responses are in ``model_pixel``, or in ``pixel`` with no ``model``, and only where rows do not say
-  their ``model_image_size``.
+- ``box_format``: boxes of targets written in another format. A recipe's own form of targets ignores it.
 
-Each row has a log-likelihood of landing near the centre of its target, with distances in shares of the target's sides
-(``landing.Landing``), and gains what that grows by under a hypothesis. Unlike hits it tells spaces apart that differ by
-one in a hundred. With h the number of hypotheses that differ, one is better where all of these hold:
+Two at once are tried where no single one lets half of the rows hit.
 
-- its gains, averaged over the rollouts of each *distinct target*, are larger than chance at 0.001 / h
-  (``landing.chance``), which takes 10 targets, or 13 with six hypotheses, and their sum is at least log(h / 0.001);
-- so are its gains less those with the points of eight other rows on screens of like sizes. A model that always clicks
-  one place gains nothing;
+Each row has a log-likelihood of landing near the centre of its target (``landing.Landing``), and gains what that grows
+by under a hypothesis. Unlike hits it tells spaces apart that differ by one in a hundred. With h the number of
+hypotheses, one is better where all of these hold:
+
+- its gains, averaged over the rollouts of each *distinct target*, are larger than chance at 0.001 (``landing.chance``),
+  which takes 10 targets, and their sum is at least log(h / 0.001);
+- so are its gains less those with the points of other rows on screens of like sizes, and their sum lies five standard
+  deviations beyond. A model that always clicks one place gains nothing;
 - it brings the points of more distinct targets nearer to the centre than farther away. A model that always narrowly
   misses also lands now and then where it should under a wrong setting;
-- it hits (``Scores.acc`` of the recipe's ``success``) in 5 % of the rows, and not on clearly fewer distinct targets
-  than as declared (sign test at 0.001). In place of the latter a box format, for wrong ones make boxes large and easily
-  hit, has no more rows than as declared with a box that reaches outside the screen.
+- it hits (``Scores.acc`` of the recipe's ``success``) in 5 % of the rows, 20 % for a fitted scale, and more often than
+  as declared, or as often within chance. A box format, of which wrong ones make boxes large and easily hit, may instead
+  have clearly more boxes inside the screen, and hardly any outside.
 
 Rows whose target is unusable under a hypothesis, and rows without a point, are like misses.
 
-``better`` is the likeliest of them; ``rivals`` are not clearly less likely. Where responses and targets share a space
-other than the declared one, either hypothesis can fit: then ``better`` is that of the responses.
+``better`` is the likeliest of them, and of those that are not clearly less likely the simplest; ``rivals`` are further
+ones as simple.
 
 At most 512 rows are looked at, spread evenly, so that a million take no longer: a fraction of a second.
 """
@@ -35,44 +37,84 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from grounding_rewards.checks.trials import LEVEL, Also, Comparison, Outcome, Role, Rows, Trial, trials
+from grounding_rewards.checks.trials import (
+    LEVEL,
+    Comparison,
+    Outcome,
+    Rows,
+    Settings,
+    Trial,
+    of_responses,
+    of_scales,
+    of_targets,
+)
+from grounding_rewards.coords.axes import Axes, axes_named
 from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
 from grounding_rewards.targets.box_format import as_box_format
 
 _CLOSE = 0.1  # shares of hits this close are shown with a decimal
+_HALF = 0.5  # of the rows: where a single setting lets fewer hit, two are tried
+_JUDGED = 8  # likeliest hypotheses that are judged
 _PLACES = {BBOX, POLYGON, CIRCLE, POINT}
-_FITS = {
-    "response_space": "answers fit {}",
-    "target_space": "targets fit {}",
-    "box_format": "boxes fit {}",
-    "model": "answers fit images resized as by {}",
-}
+_SIMPLE = ("response_space", "model", "axes", "box_format", "target_space")
+"""Settings in the order in which one is preferred that is as likely as others."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Another value for one setting, and its hits.
+    """Other values for some settings, and the hits.
 
     Attributes:
-        role: the setting.
-        value: another value for it.
-        hits: number of hits with it.
-        also: settings that must change with it, with their values; None for a bound that must go.
+        settings: each setting with another value, the main one first; None for a bound that must go.
+        hits: number of hits with them.
     """
 
-    role: Role
-    value: str
+    settings: tuple[tuple[str, Any], ...]
     hits: int
-    also: Also = ()
+
+    @property
+    def role(self) -> str:
+        """The main setting."""
+        return self.settings[0][0]
+
+    @property
+    def value(self) -> Any:
+        """Another value for the main setting."""
+        return self.settings[0][1]
 
     def __str__(self) -> str:
-        without = " and ".join(name for name, value in self.also if value is None)
-        return _FITS[self.role].format(self.value) + (f" without {without}" if without else "")
+        named = dict(self.settings)
+        answers, boxes, targets = _answers(named), named.get("box_format"), named.get("target_space")
+        parts = [f"answers fit {answers}" if answers else "", f"boxes fit {boxes}" if boxes else ""]
+        return " and ".join(filter(None, [*parts, f"targets fit {targets}" if targets else ""]))
+
+
+def _answers(named: Settings) -> str:
+    """Return what answers fit, in words."""
+    fits = list[str]()
+    if model := named.get("model"):
+        bounds = [(name, value) for name, value in named.items() if name.endswith("_pixels")]
+        kept = " and ".join(f"{name} {value}" for name, value in bounds if value is not None)
+        without = " and ".join(name for name, value in bounds if value is None)
+        fits.append(
+            f"images resized as by {model}{f' with {kept}' if kept else ''}{f' without {without}' if without else ''}"
+        )
+    elif space := named.get("response_space"):
+        fits.append(space)
+    if axes := named.get("axes"):
+        read = axes_named(axes)
+        if read.scale != (1.0, 1.0):
+            fits.append(f"a scale of {read.scale[0]:g} in x and {read.scale[1]:g} in y")
+        if read.y_first or read == Axes():
+            fits.append("y before x" if read.y_first else "x before y")
+    return " with ".join(fits)
 
 
 @dataclass(frozen=True)
@@ -84,10 +126,11 @@ class SpaceFit:
         declared_target: the space declared for targets that name none.
         rows: number of rows, of those looked at, with a usable target, as declared or under a hypothesis.
         hits: number of hits among them as declared.
-        hypotheses: the hypotheses that the known sizes allow to judge.
+        tried: the hypotheses that the known sizes allow to judge, by their settings.
         better: the hypothesis that is better, if there is one.
-        rivals: others that are better than what is declared, and not clearly worse than ``better``.
+        rivals: others as simple that are better than what is declared, and not clearly worse than ``better``.
         nearer: numbers of distinct targets whose responses land nearer under ``better``, and farther away.
+        seen: width and height of the images that the model saw over those of the originals, where all are alike.
         why: the reason for no hypothesis; "" where there are some.
     """
 
@@ -95,10 +138,11 @@ class SpaceFit:
     declared_target: CoordSpace
     rows: int = 0
     hits: int = 0
-    hypotheses: tuple[Hypothesis, ...] = ()
+    tried: tuple[tuple[tuple[str, Any], ...], ...] = ()
     better: Hypothesis | None = None
     rivals: tuple[Hypothesis, ...] = ()
     nearer: tuple[int, int] = (0, 0)
+    seen: tuple[float, float] | None = None
     why: str = ""
 
     def __str__(self) -> str:
@@ -109,8 +153,9 @@ class SpaceFit:
         close = self.better.hits - self.hits < _CLOSE * self.rows
         fit, declared = (f"{100 * hits / self.rows:.{int(close)}f} %" for hits in (self.better.hits, self.hits))
         nearer = f"; nearer to {self.nearer[0]} targets and farther from {self.nearer[1]}" if close else ""
+        seen = self.seen and f"; answers are scaled by {self.seen[0]:.3f} and {self.seen[1]:.3f}"
         also = "".join(f"; or else {rival}" for rival in self.rivals)
-        return f"{self.better} better ({fit} hit against {declared} as declared{nearer}){also}"
+        return f"{self.better} better ({fit} hit against {declared} as declared{nearer}{seen or ''}){also}"
 
 
 def fit_spaces(
@@ -122,7 +167,7 @@ def fit_spaces(
     model_image_sizes: Any = None,
     box_format: str | None = None,
 ) -> SpaceFit:
-    """Look for a setting that responses and targets fit clearly better than the declared one, by the rule above.
+    """Look for settings that responses and targets fit clearly better than the declared ones, by the rule above.
 
     Args:
         recipe: the recipe, with the declared spaces.
@@ -153,52 +198,91 @@ def fit_spaces(
     if why := _unfit(judge):
         return replace(unfit, why=why)
     rows = Rows.picked(judge, responses, targets, image_sizes, model_image_sizes)
-    declared = rows.outcome(Trial("response_space", judge.response_space, judge, rows.targets(written)))
-    if declared is None:
+    declared = rows.outcome(Trial({}, judge, rows.targets(written), 0))
+    try:
+        hits = int(declared.hits.sum())
+    except GroundingRewardsError:  # a custom verifier may need columns that are absent here
         return replace(unfit, why="its success needs more than responses, targets and sizes")
-    others = _distinct(map(rows.outcome, trials(rows, declared.trial.targets, written)))
-    compare = Comparison.of(rows, others, declared)
-    # Bonferroni: each hypothesis under which points land elsewhere is one more chance to be wrong.
-    level = LEVEL / max(1, len({compare.likelihood(other) for other in others}))
-    clear = [other for other in others if compare.prefers(other, declared, level)]
+    compare = Comparison(rows.codes(declared.landing.screens), declared)
+    answers, others = list(of_responses(rows, declared)), list(of_targets(rows, declared, written))
+    outcomes = _distinct(map(rows.outcome, [*answers, *others]))
+    best, rivals = _best(outcomes, compare)
+    if 2 * max(hits, 0 if best is None else int(best.hits.sum())) < len(declared.valid):
+        answers += of_scales(rows, declared, (False, True))
+        joint = [one.joined(other) for one, other in product(answers, others) if one.changes == 1 and one.fitted != 2]
+        outcomes = _distinct(map(rows.outcome, [*answers, *others, *joint]))
+        best, rivals = _best(outcomes, compare)
     fit = replace(
         unfit,
-        rows=int(np.logical_or.reduce([other.valid for other in (declared, *others)]).sum()),
-        hits=int(declared.hits.sum()),
-        hypotheses=tuple(map(_hypothesis, others)),
+        rows=int(np.logical_or.reduce([each.valid for each in (declared, *outcomes)]).sum()),
+        hits=hits,
+        tried=tuple(tuple(each.trial.settings.items()) for each in outcomes),
     )
-    if not clear:
+    if best is None:
         return fit
-    best, rivals = _ranked(clear, compare)
     return replace(
         fit,
         better=_hypothesis(best),
         rivals=tuple(map(_hypothesis, rivals)),
-        nearer=compare.nearer(best, declared),
+        nearer=compare.nearer(best),
+        seen=_seen(best),
     )
 
 
-def _ranked(clear: Sequence[Outcome], compare: Comparison) -> tuple[Outcome, list[Outcome]]:
-    """Return the likeliest outcome and those that are not clearly worse."""
-    best = max(clear, key=compare.likelihood)
-    alike = [other for other in clear if other is best or not compare.clear(best, other, LEVEL)]
-    if best.trial.role == "target_space":  # where both share another space, their likelihoods differ by roundings alone
-        best = next((other for other in alike if other.trial.role == "response_space"), best)
-    return best, [other for other in alike if other is not best]
+def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | None, list[Outcome]]:
+    """Return the simplest of the likeliest outcomes that are clearly better, and others like it."""
+    likely = {id(each): compare.likelihood(each) for each in outcomes}
+    # Each hypothesis under which points land elsewhere is one more chance to be wrong.
+    level = LEVEL / max(1, len(set(likely.values())))
+    ranked = sorted(outcomes, key=lambda each: -likely[id(each)])
+    clear = list[Outcome]()
+    for each in ranked:
+        if len(clear) < _JUDGED and compare.prefers(each, level):
+            clear.append(each)
+    if not clear:
+        return None, []
+    alike = [
+        each
+        for each in clear
+        if each is clear[0] or each.landing.alike(clear[0].landing) or not compare.clear(clear[0], each, LEVEL)
+    ]
+    fewest = min(each.trial.changes for each in alike)
+    simple = [each for each in alike if each.trial.changes == fewest]
+    best = min(simple, key=lambda each: (each.trial.fitted, each.landing.outside.sum(), _place(each)))
+    kinds = {tuple(best.trial.settings)}
+    rivals = list[Outcome]()
+    for each in simple:
+        if tuple(each.trial.settings) not in kinds and not each.trial.fitted:
+            kinds.add(tuple(each.trial.settings))
+            rivals.append(each)
+    return best, rivals
+
+
+def _place(outcome: Outcome) -> int:
+    return min(_SIMPLE.index(name) for name in outcome.trial.settings if name in _SIMPLE)
 
 
 def _hypothesis(outcome: Outcome) -> Hypothesis:
-    trial = outcome.trial
-    return Hypothesis(trial.role, str(trial.value), int(outcome.hits.sum()), trial.also)
+    return Hypothesis(tuple(outcome.trial.settings.items()), int(outcome.hits.sum()))
 
 
-def _distinct(outcomes: Iterable[Outcome | None]) -> list[Outcome]:
-    """Return those with a usable row, and of pipelines that resize alike the first."""
+def _seen(best: Outcome) -> tuple[float, float] | None:
+    """Return the scale of images that a pipeline makes, where all of them are scaled alike."""
+    targets = best.rollouts.targets
+    if "model" not in best.trial.settings:
+        return None
+    scales = np.unique((targets.model_image_sizes / targets.image_sizes)[best.valid].round(3), axis=0)
+    return (float(scales[0, 0]), float(scales[0, 1])) if len(scales) == 1 else None
+
+
+def _distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Return those with a usable row, and of pipelines and scales that come to the same the first."""
     kept: dict[Any, Outcome] = {}
     for outcome in outcomes:
-        if outcome and outcome.valid.any():
-            trial = outcome.trial
-            alike = outcome.landing.points.tobytes() if trial.role == "model" else (trial.role, trial.value)
+        if outcome.valid.any():
+            settings = outcome.trial.settings
+            resized = "model" in settings or outcome.trial.fitted
+            alike = outcome.landing.points.tobytes() if resized else tuple(settings.items())
             kept.setdefault(alike, outcome)
     return list(kept.values())
 

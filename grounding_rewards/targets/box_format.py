@@ -80,7 +80,8 @@ def how_to_say(*, own_form: bool) -> str:
     ``own_form``: the recipe's own form, which options do not change.
     """
     wire = 'write {"bbox": [x, y, w, h]} with ' if own_form else ""
-    return f'{wire}--box-format xywh where files are read or converted (or cxcywh, yxyx, xxyy, yyxx), box_format="xywh" in Python'
+    others = "cxcywh, yxyx, xxyy, yyxx"
+    return f'{wire}--box-format xywh where files are read or converted (or {others}), box_format="xywh" in Python'
 
 
 def inverted(sample: str | int, field: str, value: Any, box: Numbers, *, own_form: bool) -> TargetError:

@@ -69,8 +69,8 @@ def test_an_unusable_target_abstains_and_is_logged_once(caplog: pytest.LogCaptur
     assert first == again == [1.0, None]
     assert [record.message for record in caplog.records] == [
         "target of sample 'a7', field 'bbox': got [0.5, 0.5, 0.1, 0.1]; expected x1 <= x2 and y1 <= y2 (not x y w h; "
-        'for that --box-format xywh where files are read or converted (or cxcywh, yxyx, xxyy, yyxx), box_format="xywh" in '
-        "Python); if two corners are swapped: [0.1, 0.1, 0.5, 0.5]; the sample abstains"
+        'for that --box-format xywh where files are read or converted (or cxcywh, yxyx, xxyy, yyxx), box_format="xywh" '
+        "in Python); if two corners are swapped: [0.1, 0.1, 0.5, 0.5]; the sample abstains"
     ]
 
 

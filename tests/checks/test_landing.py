@@ -9,7 +9,8 @@ import grounding_rewards as gr
 from grounding_rewards.checks.landing import Landing, chance
 
 CLICK = gr.recipe("click", response_space="pixel", point_radius=5)
-CENTRE = 10.029  # 2 · log(1 + 30 · (7.979 + 1.995) / 2)
+BELL = (7.978846 + 1.994711) / 2  # at the centre, on each axis
+CENTRE = np.log1p(BELL**2 / (0.04 * 0.04))  # of a target of 40 x 20 on a screen of 1000 x 500
 
 
 def landing(responses, targets, size=(1000, 500)):
@@ -19,15 +20,16 @@ def landing(responses, targets, size=(1000, 500)):
 
 def likelihoods(responses, targets, **size):
     there = landing(responses, targets, **size)
-    return there.log_likelihoods(there.sides)
+    return there.log_likelihoods()
 
 
 def test_distances_count_in_sides_of_the_target():
     box, wide = [400, 200, 440, 220], [200, 100, 600, 300]
     rows = likelihoods(["(420, 210)", "(430, 210)", "(500, 200)", "(900, 400)", "no"], [box, box, wide, box, box])
     assert rows[0] == pytest.approx(CENTRE, abs=1e-3)
-    assert rows[1] == pytest.approx(rows[2], rel=1e-12)  # a quarter of the width to the right of both
-    assert rows[1] == pytest.approx(CENTRE / 2 + np.log1p(15 * 1.99471 * np.exp(-0.5 * 1.25**2)), abs=1e-3)
+    # A quarter of the width to the right of both, of which the second is ten times as wide and high.
+    beside = BELL * 1.994711 / 2 * np.exp(-0.5 * 1.25**2)
+    assert rows[1:3] == pytest.approx([np.log1p(beside / 0.04**2), np.log1p(beside / 0.4**2)], abs=1e-3)
     assert rows[3] == pytest.approx(0.0, abs=1e-12)
     assert rows[4] == 0.0
 
@@ -36,7 +38,7 @@ def test_the_nearest_of_several_places_counts():
     places = {"regions": [{"bbox": [0, 0, 40, 20]}, {"bbox": [400, 200, 440, 220]}]}
     assert likelihoods(["(420, 210)"], [places])[0] == pytest.approx(CENTRE, abs=1e-3)
     there = landing(["(420, 210)"], [places])
-    assert there.distances(there.sides).tolist() == pytest.approx([0.0], abs=1e-12)
+    assert there.distances().tolist() == pytest.approx([0.0], abs=1e-12)
 
 
 def test_sides_of_each_kind_of_place_in_shares_of_the_screen():

@@ -58,6 +58,10 @@ class World:
         return fit_spaces(recipe, responses, self.targets(PIXEL) if targets is None else targets, **self.sizes())
 
 
+def roles(fit):
+    return {name for settings in fit.tried for name, _ in settings}
+
+
 def click(space, **options):
     return gr.recipe("click", response_space=space, **options)
 
@@ -82,7 +86,7 @@ def test_targets_in_another_space_are_found(truth):
     if truth == PIXEL:
         assert fit.better is None
     else:
-        assert Hypothesis("target_space", truth, fit.better.hits) in (fit.better, *fit.rivals)
+        assert Hypothesis((("target_space", truth),), fit.better.hits) in (fit.better, *fit.rivals)
 
 
 def test_the_sentence_has_the_counts():
@@ -92,14 +96,12 @@ def test_the_sentence_has_the_counts():
     assert str(wrong) == "answers fit thousandths better (100 % hit against 0 % as declared)"
     right = fit_spaces(click("thousandths"), in_thousandths, boxes, image_sizes=[1920, 1080])
     assert str(right) == "nothing fits clearly better than what is declared (16 of 16 hit)"
-    # Boxes in pixels lie far outside of unit space: no row is judged there. Wrong formats make boxes large, easily hit.
-    assert right.hypotheses == (
-        Hypothesis("response_space", PIXEL, 0),
-        Hypothesis("response_space", UNIT, 0),
-        Hypothesis("target_space", THOUSANDTHS, 0),
-        Hypothesis("box_format", "xywh", 16),
-        Hypothesis("box_format", "cxcywh", 16),
-    )
+    # Boxes in pixels lie far outside of unit space, and sizes that the model saw are unknown: no row is judged there.
+    alone = [settings[0] for settings in right.tried if len(settings) == 1]
+    assert [each for each in alone if each[0] not in ("model", "box_format")] == [
+        ("response_space", PIXEL), ("response_space", UNIT), ("axes", "yx"), ("target_space", THOUSANDTHS),
+    ]  # fmt: skip
+    assert [value for name, value in alone if name == "box_format"] == ["xywh", "cxcywh", "yxyx", "xxyy", "yyxx"]
 
 
 def test_a_space_in_which_all_narrowly_miss_is_none_that_fits():
@@ -115,22 +117,22 @@ def test_a_target_that_fits_in_both_roles_names_the_response_space_first_and_the
     boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400, 500) for y in (90, 290, 490, 690)]
     responses = [f"({x1 + 20}, {y1 + 15})" for x1, y1, *_ in boxes]
     fit = fit_spaces(click("thousandths"), responses, boxes, image_sizes=[1920, 1080])
-    assert fit.better == Hypothesis("response_space", PIXEL, 16)
-    assert fit.rivals == (Hypothesis("target_space", THOUSANDTHS, 16),)
+    assert fit.better == Hypothesis((("response_space", PIXEL),), 16)
+    assert fit.rivals == (Hypothesis((("target_space", THOUSANDTHS),), 16),)
     assert str(fit) == "answers fit pixel better (100 % hit against 0 % as declared); or else targets fit thousandths"
     # A target beyond 1000 decides it.
     far = fit_spaces(
         click("thousandths"), [*responses, "(1520, 515)"], [*boxes, [1500, 500, 1540, 530]], image_sizes=[1920, 1080]
     )
-    assert far.better == Hypothesis("response_space", PIXEL, 17)
-    assert far.rivals == (Hypothesis("target_space", THOUSANDTHS, 16),)
+    assert far.better == Hypothesis((("response_space", PIXEL),), 17)
+    assert far.rivals == (Hypothesis((("target_space", THOUSANDTHS),), 16),)
 
 
 def test_targets_that_name_their_space_are_not_doubted():
     world = World(samples=64)
     named = [{"bbox": box, "space": "pixel"} for box in world.targets(PIXEL)]
     fit = world.fit(click("pixel"), world.said(world.clicks(0.8), PIXEL), named)
-    assert {each.role for each in fit.hypotheses} == {"response_space", "box_format"}
+    assert roles(fit) == {"response_space", "axes", "box_format"}
 
 
 def test_targets_that_were_read_before_are_not_doubted():
@@ -138,15 +140,19 @@ def test_targets_that_were_read_before_are_not_doubted():
     recipe = click("pixel")
     fit = world.fit(recipe, world.said(world.clicks(0.8), THOUSANDTHS), recipe.read_targets(world.targets(PIXEL)))
     assert fit.better.value == THOUSANDTHS
-    assert {each.role for each in fit.hypotheses} == {"response_space"}
+    assert roles(fit) == {"response_space", "axes"}
 
 
-def test_nothing_is_said_of_model_pixels_without_their_sizes():
+def test_answers_in_model_pixels_without_their_sizes_are_given_a_model_and_its_bounds():
     world = World(samples=64)
     responses = world.said(world.clicks(0.8), MODEL)
     fit = fit_spaces(click("pixel"), responses, world.targets(PIXEL), image_sizes=world.screens)
-    assert MODEL not in {each.value for each in fit.hypotheses}
-    assert fit.better is None
+    assert ("response_space", MODEL) not in {each for settings in fit.tried for each in settings if len(settings) == 1}
+    assert fit.better.settings[:2] == (("model", "qwen2_5_vl"), ("response_space", MODEL))
+    name, bound = fit.better.settings[2]
+    assert (name, np.array_equal(Resizing("qwen2_5_vl", max_pixels=bound).sizes(world.screens)[0], world.seen)) == (
+        "max_pixels", True,
+    )  # fmt: skip
     inside = [
         {"bbox": box, "image_size": size.tolist(), "model_image_size": seen.tolist()}
         for box, size, seen in zip(world.targets(PIXEL), world.screens, world.seen, strict=True)
@@ -159,7 +165,7 @@ def test_spaces_of_a_fixed_extent_need_no_sizes():
     responses = world.said(world.clicks(0.8), THOUSANDTHS)
     fit = fit_spaces(gr.recipe("gelato", response_space="unit"), responses, world.targets(UNIT))
     assert fit.better.value == THOUSANDTHS
-    assert {str(each.value) for each in fit.hypotheses if each.role == "response_space"} == {"thousandths"}
+    assert {value for settings in fit.tried for name, value in settings if name == "response_space"} == {"thousandths"}
 
 
 @pytest.mark.parametrize("kind", ["anywhere", "one place", "just misses", "always short"])
@@ -191,9 +197,16 @@ def test_the_rollouts_of_one_sample_count_once():
     assert many.fit(click("pixel"), many.said(many.clicks(1.0), THOUSANDTHS)).better.value == THOUSANDTHS
 
 
-def test_x_and_y_that_changed_places_are_no_matter_of_space():
+def test_x_and_y_that_changed_places_are_named():
     world = World(samples=128)
-    assert world.fit(click("pixel"), world.said(world.clicks(1.0)[:, ::-1], PIXEL)).better is None
+    swapped = world.said(world.clicks(1.0)[:, ::-1], PIXEL)
+    fit = world.fit(click("pixel"), swapped)
+    assert fit.better == Hypothesis((("axes", "yx"),), 128)
+    assert str(fit).startswith("answers fit y before x better (100 % hit against ")
+    assert world.fit(click("pixel", axes="yx"), swapped).better is None
+    assert world.fit(click("pixel", axes="yx"), world.said(world.clicks(1.0), PIXEL)).better.settings == (
+        ("axes", "xy"),
+    )
 
 
 def test_a_pixel_space_that_is_hardly_resized_is_known_and_one_that_is_not_resized_is_left_alone():
@@ -281,4 +294,4 @@ def test_the_order_of_samples_does_not_matter_to_what_is_counted(seed, declared,
     fit = world.fit(click(declared), responses, targets)
     world.screens, world.seen = world.screens[order], world.seen[order]
     again = world.fit(click(declared), [responses[row] for row in order], [targets[row] for row in order])
-    assert (again.rows, again.hits, again.hypotheses) == (fit.rows, fit.hits, fit.hypotheses)
+    assert (again.rows, again.hits, again.better) == (fit.rows, fit.hits, fit.better)

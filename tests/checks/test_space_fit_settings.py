@@ -10,7 +10,7 @@ import grounding_rewards as gr
 from grounding_rewards.checks.space_fit import Hypothesis, fit_spaces
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import SPACES
-from tests.checks.test_space_fit import World, click
+from tests.checks.test_space_fit import World, click, roles
 
 PIXEL, MODEL, UNIT, THOUSANDTHS = SPACES
 FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"
@@ -34,10 +34,6 @@ def written(boxes, box_format):
 
 def setting(fit):
     return fit.better and (fit.better.role, fit.better.value)
-
-
-def roles(fit):
-    return {each.role for each in fit.hypotheses}
 
 
 @pytest.mark.parametrize("truth", ["xyxy", "xywh", "cxcywh"])
@@ -81,7 +77,7 @@ def test_a_model_is_named_where_pixels_are_declared_and_no_size_that_the_model_s
     near = (world.boxes[:, :2] + world.boxes[:, 2:]) / 2 + world.rng.normal(0, 3, (256, 2))
     responses, targets = world.said(near, MODEL), world.targets(PIXEL)
     fit = fit_spaces(click("pixel"), responses, targets, image_sizes=world.screens)
-    assert fit.better == Hypothesis("model", "qwen2_5_vl", fit.better.hits, (("response_space", "model_pixel"),))
+    assert fit.better == Hypothesis((("model", "qwen2_5_vl"), ("response_space", MODEL)), fit.better.hits)
     assert str(fit).startswith("answers fit images resized as by qwen2_5_vl better (")
     assert "; nearer to " in str(fit)
     # With the sizes in the rows there is no doubt about them.
@@ -97,7 +93,7 @@ def test_bounds_that_the_model_does_not_keep_to_are_named():
     responses, targets = world.said(world.clicks(0.8), MODEL), world.targets(PIXEL)
     bounded = gr.recipe("click", model="qwen2_5_vl", max_pixels=750_000)
     fit = fit_spaces(bounded, responses, targets, image_sizes=world.screens)
-    assert fit.better == Hypothesis("model", "qwen2_5_vl", fit.better.hits, (("max_pixels", None),))
+    assert fit.better == Hypothesis((("model", "qwen2_5_vl"), ("max_pixels", None)), fit.better.hits)
     assert str(fit).startswith("answers fit images resized as by qwen2_5_vl without max_pixels better (")
     world.seen = Resizing("qwen2_5_vl", max_pixels=750_000).sizes(world.screens)[0]
     right = fit_spaces(bounded, world.said(world.clicks(0.8), MODEL), targets, image_sizes=world.screens)
@@ -112,7 +108,7 @@ def test_a_declared_resized_image_without_any_size_is_given_a_model():
     responses = world.said(centres, MODEL)
     fit = fit_spaces(click("model_pixel"), responses, world.targets(PIXEL), image_sizes=world.screens)
     assert setting(fit) == ("model", "qwen3_vl")
-    assert fit.better.also == (("response_space", "model_pixel"),)  # for that model's own space is another
+    assert fit.better.settings[1:] == (("response_space", MODEL),)  # for that model's own space is another
 
 
 @pytest.mark.parametrize("kind", ["point", "circle", "polygon"])

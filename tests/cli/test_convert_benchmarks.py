@@ -167,8 +167,8 @@ def test_boxes_in_a_form_of_the_recipes_own(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", *rows)
     result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--recipe", "gelato")
     assert result.err.endswith(
-        'if boxes are x y w h, write them as {"bbox": [x, y, w, h]} and give --box-format xywh (or cxcywh, yxyx, xxyy, yyxx), '
-        "else fix them\n"
+        'if boxes are x y w h, write them as {"bbox": [x, y, w, h]} and give --box-format xywh (or cxcywh, yxyx, xxyy, '
+        "yyxx), else fix them\n"
     )
 
 

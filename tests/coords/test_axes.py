@@ -49,7 +49,7 @@ def test_the_default_is_no_option():
 
 @pytest.mark.parametrize("axes", ["xx", "x", "", "x/0,y", "x/-1,y", "x/1e999,y", "x/a,y", "xyx", 5, None, ["x", "y"]])
 def test_what_is_no_axes_is_an_error(axes):
-    with pytest.raises(gr.RecipeError, match="option axes: got .*; expected xy, yx, or each with a number above 0"):
+    with pytest.raises(gr.RecipeError, match=r"option axes: got .*; expected xy, yx, or each with a number above 0"):
         gr.recipe("click", response_space="pixel", axes=axes)
 
 
