@@ -10,9 +10,10 @@ from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
 from grounding_rewards.tables.base import value_at
-from grounding_rewards.tables.columns import is_refusal
+from grounding_rewards.tables.columns import is_refusal, place_named
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.targets.read import PLACES
+from grounding_rewards.targets.shapes import spread
 
 _NOWHERE = ([0, 0, 0, 0], [-1, -1, -1, -1])
 """Boxes that data sets write where there is none."""
@@ -46,8 +47,8 @@ class TargetCells:
     @property
     def place(self) -> str | None:
         """The kind of place of bare lists, where the column of targets is named after one."""
-        name = self.column.rpartition(".")[2]
-        return name if name in PLACES and not self.own_form and self.layout is None else None
+        kind, written = place_named(self.column)
+        return None if self.layout or (self.own_form and not written) else kind
 
     @property
     def rewritten(self) -> bool:
@@ -73,17 +74,20 @@ class TargetCells:
         if self.refusal:
             flags = [is_refusal(value_at(row, self.refusal)) for row in rows]
             values = [_refused(value, flag) for value, flag in zip(values, flags, strict=True)]
-        if self.layout is None and not self.own_form:
+        if self.layout is None:
             place = self.place
-            values = [_bare(value, place) if type(value) is list else value for value in values]
+            values = [self._bare(value, place) if type(value) in (list, str) else value for value in values]
         return values
 
-
-def _bare(value: list[Any], place: str | None) -> Any:
-    """Return a bare list as the place that its column is named after."""
-    if value in _NOWHERE:
-        return TargetError(0, place or "target", value, _NO_PLACE)
-    return value if place is None else {place: value}
+    def _bare(self, value: Any, place: str | None) -> Any:
+        """Return a bare value as the place that its column is named after, and a list of places as these."""
+        if type(value) is str:
+            return {place: value} if place and not value.lstrip().startswith("{") else value
+        if value in _NOWHERE and not self.own_form:
+            return TargetError(0, place or "target", value, _NO_PLACE)
+        if self.own_form and value and place_named(self.column)[0] and all(type(each) is list for each in value):
+            value = value[0] if len(value) == 1 else spread({"bbox": value})
+        return value if place is None or type(value) is not list else {place: value}
 
 
 def _refused(value: Any, flag: bool | None) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 from grounding_rewards.batch.layouts import LAYOUTS, Layout, lacking, layout_of
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Table, require_column
-from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns
+from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns, guess_note, offered
+from grounding_rewards.tables.files import schema_of
 from grounding_rewards.targets.box_format import BoxFormat
 
 SOME = 64
@@ -110,7 +111,7 @@ def resolve(
         raise TableError(f"{table.path}: {error}") from None
     _check_needed(table, ("response",) if label_free else ("response", "target"), chosen, remarks)
     image, no_image = (named.image, "") if named.image else _image(rows)
-    notes = [f"{name}: column {column}, by its name; --{name}-column names another" for name, column in guesses.items()]
+    notes = [guess_note(name, column) for name, column in guesses.items()]
     notes += [text for text in remarks if text.partition(":")[0] not in guesses]
     fields = {name.replace("-", "_"): column for name, column in chosen.items()}
     refused = {field: name for field, name in vars(columns).items() if name == NONE}
@@ -141,7 +142,11 @@ def _first_rows(
     empty: dict[str, Any] = dict.fromkeys(table.columns)
     by_role = {role(field): name for field, name in vars(named).items() if field != "image"}
     named_fields = [column for column in vars(named).values() if column and column not in there]
-    read = {*columns_read([*named_fields, *(each for name in by_role if not by_role[name] for each in GUESSED[name])])}
+    open_roles = [name for name, column in by_role.items() if not column]
+    tiers = [tier for name in open_roles for tier in offered(name, there)]
+    read = {
+        *columns_read([*named_fields, *(each for tier in tiers for each in tier), *_with_fields(table, open_roles)])
+    }
     read.update(
         *(layout.fields for layout in layouts if layout.fields <= there and named.target in ("", layout.target))
     )
@@ -149,6 +154,18 @@ def _first_rows(
         return [empty]
     first = next(iter(table.batches([*read], whole=False, size=SOME)), None)
     return [empty, *(first.rows if first is not None else ())]
+
+
+def _with_fields(table: Table, roles: Sequence[str]) -> Sequence[str]:
+    """Return the columns that may have fields of these roles."""
+    schema = schema_of(table)
+    if not {"response", "target"} & {*roles}:
+        return ()
+    if schema is None:
+        return table.columns
+    from grounding_rewards.tables.parquet import holds_bytes  # pyarrow, which JSON does without
+
+    return [each.name for each in schema if hasattr(each.type, "fields") and not holds_bytes(each.type)]
 
 
 def _check_needed(table: Table, needed: Sequence[str], chosen: Mapping[str, str], remarks: Sequence[str]) -> None:

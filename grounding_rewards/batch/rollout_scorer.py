@@ -58,6 +58,8 @@ class RolloutScorer:
                 arrays[name] = pa.nulls(len(batch), kind) if name in SCORES else source.further(batch, name, kind)
             elif name == "sample_id":
                 arrays[name] = self._names(source, batch)
+            elif name == "response" and not _holds_texts(batch, columns.response):
+                arrays[name] = pa.array(self.scorer.responses(source.table, batch), kind)
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
@@ -140,6 +142,12 @@ class RolloutScorer:
                 "file, or in none"
             )
         return numbers
+
+
+def _holds_texts(batch: Batch, name: str) -> bool:
+    """True for a column of an Arrow batch that holds texts alone, which are written as they are."""
+    whole: Any = batch.whole
+    return not isinstance(whole, list) and name in whole.schema.names and whole.column(name).type == pa.string()
 
 
 _MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")

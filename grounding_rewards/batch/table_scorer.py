@@ -19,13 +19,15 @@ from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.errors import RecipeError, TableError, TargetError
+from grounding_rewards.literals import literal
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import Note, joined, require_column, value_at
-from grounding_rewards.tables.columns import NONE, columns_read
+from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_named
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of
 from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.prompts import response_text
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
@@ -79,6 +81,7 @@ class TableScorer:
             self.on_note(text)
         if layout is not None:
             box_format = box_format or layout.box_format
+        box_format = box_format or place_named(resolved.columns.target)[1]
         if files is not None:
             files = replace(files, root=files.root or str(folder_of(table.path).absolute()))
         images = None if files is None else RowImages(files, resolved.columns.image, self.on_note, resolved.no_image)
@@ -223,13 +226,20 @@ class TableScorer:
 
     def responses(self, table: Table, batch: Batch) -> list[str | None]:
         """Return the column of responses, each a text or None."""
-        responses = batch.column(self.columns.response)
-        for row, text in enumerate(responses):
-            if text is not None and not isinstance(text, str):
-                came = f"{type(text).__name__} {text!r:.60}"
+        name = self.columns.response
+        responses = batch.column(name)
+        if batch.texts and name in LISTS:  # cells of CSV
+            responses = [literal(text) if isinstance(text, str) else text for text in responses]
+        for row, cell in enumerate(responses):
+            if cell is None or isinstance(cell, str):
+                continue
+            responses[row] = response_text(cell)
+            if responses[row] is None:
+                several = isinstance(cell, list) and len(cell) > 1
+                came = f"{len(cell)} responses" if several else f"{type(cell).__name__} {cell!r:.60}"
                 raise TableError(
-                    f"{table.path}, {batch.place(row)}: {self.columns.response}: got {came}; expected a string or "
-                    f"null{self.columns.another('response')}"
+                    f"{table.path}, {batch.place(row)}: {name}: got {came}; expected a string or null"
+                    f"{', one in a row' if several else ''}{self.columns.another('response')}"
                 )
         return responses
 

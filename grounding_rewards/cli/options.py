@@ -25,13 +25,13 @@ from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.unique_keys import unique_keys
 
 FILED_ROWS = (
-    "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, also with .gz or .zst), Parquet (.parquet), or a directory of "
-    "them or of `save_to_disk`."
+    "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet), or a "
+    "directory of them or of `save_to_disk`."
 )
 
 ROWS = (
-    "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, also with .gz or .zst), Parquet (.parquet), a directory of "
-    "them or of `save_to_disk`, or - for JSON lines or Parquet from standard input."
+    "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet), a directory "
+    "of them or of `save_to_disk`, or - for JSON lines or Parquet from standard input."
 )
 
 

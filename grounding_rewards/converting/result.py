@@ -13,6 +13,7 @@ from grounding_rewards.converting.layout import IMAGES
 from grounding_rewards.converting.samples import SampleNames
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
+from grounding_rewards.tables.columns import guess_note
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.suspects import SuspectTargets, described
@@ -148,7 +149,7 @@ def note_columns(result: Converted, layout: Layout, reading: Reading, remarks: S
             result.note(f"source: {column}, by the name of the input; --source names another")
             continue
         space = f", in {result.space}" if role == "target" and result.space else ""
-        result.note(f"{role}: column {column}, by its name{space}; --{role}-column names another")
+        result.note(guess_note(role, column, space))
     for text in remarks:
         result.note(text)
     if result.left_out:

@@ -26,7 +26,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table, write_table
-from grounding_rewards.tables.columns import NONE, Survey, find_columns
+from grounding_rewards.tables.columns import NONE, Survey, find_columns, place_named
 from grounding_rewards.tables.files import PARQUET, schema_of, stem_of
 from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
@@ -151,10 +151,10 @@ class Converter:
             return self.space
         return self.recipe.target_space if "target_space" in dict(self.recipe.options) else None
 
-    def _target_reader(self, benchmark: layouts.Layout | None) -> TargetReader:
+    def _target_reader(self, column: str | None, benchmark: layouts.Layout | None) -> TargetReader:
         """Return the reader of targets; options go before a benchmark's layout, and that before a recipe's own form."""
         if benchmark is None:
-            return TargetReader.of(self.recipe, self.space, self.box_format)
+            return TargetReader.of(self.recipe, self.space, self.box_format or place_named(column or "")[1])
         space, box_format = self._named_space or benchmark.space, self.box_format or benchmark.box_format
         return replace(TargetReader.of(self.recipe, space, box_format), benchmark=benchmark)
 
@@ -176,7 +176,7 @@ class Converter:
         dropped = {*self.dropped, *(benchmark.reads if benchmark else ())}
         chosen, guesses, remarks = find_columns(survey.rows(), named, needed=needed, dropped=dropped)
         columns = ColumnNames(**{role.replace("-", "_"): column for role, column in chosen.items()})
-        target_reader = self._target_reader(benchmark)
+        target_reader = self._target_reader(columns.target, benchmark)
         # A file's name need not be UTF-8; a text of a row must be.
         unnamed = stem_of(file).encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.layout.types and self.source is None and columns.source is None:

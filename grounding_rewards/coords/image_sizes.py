@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,27 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.resizing import size_table
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.literals import literal, numbers_of
+
+_BETWEEN = re.compile(r"(\d)\s*[xX×*]\s*(\d)")
+_SIDES = ("width", "height", "w", "h")
 
 
 def read_size(value: Any) -> tuple[float, float] | None:
-    """Read a width and a height from a list, tuple or array of the two, or from its JSON; None for anything else.
+    """Read a width and a height from a list, tuple, array or mapping, a list of one of these, or a text; else None.
 
-    >>> read_size([1920, 1080]), read_size("[16, 16]"), read_size("large"), read_size([0, 5])
-    ((1920.0, 1080.0), (16.0, 16.0), None, None)
+    >>> read_size([1920, 1080]), read_size("1920x1080"), read_size("large"), read_size([0, 5])
+    ((1920.0, 1080.0), (1920.0, 1080.0), None, None)
     """
     if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):  # no JSON, or brackets too deep for its reader
-            return None
+        value = numbers_of(_BETWEEN.sub(r"\1 \2", value)) or literal(value)
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, Mapping):
+        sides = {str(key)[:1].casefold(): side for key, side in value.items() if str(key).casefold() in _SIDES}
+        value = [sides.get("w"), sides.get("h")]
     if not isinstance(value, list | tuple) or len(value) != 2:
         return None
     width, height = (side.item() if isinstance(side, np.generic) else side for side in value)

@@ -23,7 +23,7 @@ from grounding_rewards.engines.stretches import Plan
 from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table, value_at
-from grounding_rewards.tables.columns import GUESSED, NONE, find_columns
+from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_note
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles, read_images
@@ -155,7 +155,7 @@ def open_data(
     for role, name in guesses.items():
         if name == GUESSED[role][0]:  # the role's own
             continue
-        note(f"{role}: column {name}, by its name; --{role}-column names another")
+        note(guess_note(role, name))
     for text in remarks:
         note(text)
     image = chosen.get("image", "")

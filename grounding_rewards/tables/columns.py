@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,9 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError, near
 from grounding_rewards.tables.base import number, value_at
 from grounding_rewards.tables.image_files import looks_like_images
-from grounding_rewards.targets.read import PLACES
+from grounding_rewards.tables.prompts import response_text
+from grounding_rewards.targets.box_format import FOUR, BoxFormat
+from grounding_rewards.targets.read import PLACES, TARGET_KEYS
 
 NONE = "none"
 """Value of an option for no column."""
@@ -17,7 +20,9 @@ NONE = "none"
 GUESSED: dict[str, tuple[str, ...]] = {
     "response": (
         "response", "responses", "prediction", "pred", "predict", "output", "completion", "generation",
-        "generated_text", "model_response", "model_output", "raw_response", "raw_output",
+        "generated_text", "model_response", "model_output", "raw_response", "raw_output", "model_prediction",
+        "model_answer", "response_text", "output_text", "predictions", "outputs", "completions", "generations",
+        "filtered_resps", "resps", "choices",
     ),
     "target": (
         "target", "reward_model.ground_truth", "ground_truth", "answer", "solution", "bbox", "box", "gt_bbox",
@@ -30,7 +35,7 @@ GUESSED: dict[str, tuple[str, ...]] = {
     ),
     "image-size": (
         "image_size", "img_size", "extra_info.image_size", "resolution", "width,height", "image_width,image_height",
-        "img_width,img_height",
+        "img_width,img_height", "screen_size", "screen_resolution", "screen_width,screen_height",
     ),
     "model-image-size": ("model_image_size",),
     "id": ("sample_id", "id", "extra_info.id"),
@@ -44,8 +49,24 @@ _SEVERAL = {"image-size": 2, "target": 4}
 """Columns that hold one value of a role together: width and height, the corners of a box."""
 
 _ONE_ONLY = ("response", "target", "instruction", "image")
-_ALONE = ("prompt_to_evaluate",)
-"""UI-Vision's own name, which counts without another one alone: copies of it have one of the usual names, too."""
+_ALONE = ("prompt_to_evaluate", "resps", "choices")
+"""Names that count without another one alone, for copies of UI-Vision and of lmms-eval's logs have one, too."""
+LISTS = ("filtered_resps", "resps", "choices", "predictions", "outputs", "completions", "generations")
+"""Columns of responses whose cells are lists, also as the texts of CSV."""
+_NESTED = ("response", "target", "instruction", "image", "image-size", "refusal")
+"""Roles whose columns may be fields of a column, where none of the table's own has a usual name."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+")
+_FORMATS = {
+    **{str(each): each for each in BoxFormat}, "ltrb": BoxFormat.XYXY, "x1y1x2y2": BoxFormat.XYXY,
+    "ltwh": BoxFormat.XYWH, "coco": BoxFormat.XYWH,
+}  # fmt: skip
+_BOX = re.compile(
+    r"(?:(?:gt|ground_truth|target|true|label|gold|reference|normalized)_)?(?P<kind>bbox|bboxes|box|boxes|bounding_box|"
+    r"polygon|point|circle)(?:_(?:gt|ground_truth|target|coords|coordinates|2d|normalized|norm|px|pixels?))?"
+    f"(?:_(?P<format>{'|'.join(_FORMATS)}))?"
+)
+_FORMAT = re.compile(f"_(?:{'|'.join(_FORMATS)})$")
+_ANSWER = re.compile(r"(?!gt_|ground_truth_|target_|expected_|reference_|gold_)\w+_(?:infer|response|prediction|pred)")
 _PACKED = ("reward_model.ground_truth",)
 """Fields that `convert` writes: the columns that they were made of may still stand beside them."""
 
@@ -111,6 +132,13 @@ def find_columns(
     return ChosenColumns(columns, guesses, notes)
 
 
+def guess_note(role: str, column: str, more: str = "") -> str:
+    """Return the note of a column that was guessed."""
+    written = place_named(column)[1] if role == "target" else None
+    said = f", {FOUR[written].removeprefix('4 numbers ')}" if written else ""
+    return f"{role}: column {column}, by its name{said}{more}; --{role}-column names another"
+
+
 def columns_read(names: Iterable[str | None]) -> tuple[str, ...]:
     """Return the columns to read for these names: all that a name may stand for.
 
@@ -132,23 +160,109 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
     return names
 
 
+def place_named(column: str) -> tuple[str | None, BoxFormat | None]:
+    """Return the kind of place that a column is named after, and the format of boxes that its name says.
+
+    >>> place_named("label.gt_bbox_xywh"), place_named("polygon"), place_named("answer")
+    (('bbox', <BoxFormat.XYWH: 'xywh'>), ('polygon', None), (None, None))
+    """
+    match = _BOX.fullmatch(_plain_name(column.rpartition(".")[2]))
+    if match is None:
+        return None, None
+    kind = match["kind"] if match["kind"] in PLACES else "bbox"
+    return kind, _FORMATS.get(match["format"]) if kind == "bbox" else None
+
+
+def offered(role: str, there: Iterable[str]) -> list[list[str]]:
+    """Return the columns that may have a role: names of data sets, then ones like them, then fields of columns.
+
+    >>> offered("target", ["Answer", "gt_bbox_xyxy", "label", "label.bbox"])
+    [['gt_bbox_xyxy'], ['Answer'], ['label']]
+    """
+    names = dict.fromkeys(there)
+    usual = [name for name in GUESSED[role] if names.keys() >= {*name.split(",")}]
+    top = {_plain_name(name): name for name in names if "." not in name}
+    if role == "target":
+        boxes = sorted((name for like, name in top.items() if _BOX.fullmatch(like) and like not in usual), key=_rank)
+        usual += [name for name in boxes if place_named(name)[0] in ("bbox", "polygon")]
+    like = [_joined(top, name) for name in GUESSED[role] if top.keys() >= {*name.split(",")}]
+    if role == "target":
+        like += [name for name in boxes if name not in usual]
+    if role == "response":
+        like += [name for plain, name in top.items() if _ANSWER.fullmatch(plain)]
+    tiers = [usual, [name for name in dict.fromkeys(like) if name not in usual]]
+    if role in _NESTED:
+        tiers.append([each for parent, own in _fields(names).items() for each in _within(role, parent, own)])
+    return [tier for tier in tiers if tier]
+
+
+def _fields(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the fields of columns by column."""
+    fields: dict[str, list[str]] = {}
+    for parent, dot, name in (each.partition(".") for each in names):
+        if dot:
+            fields.setdefault(parent, []).append(name)
+    return fields
+
+
+def _within(role: str, parent: str, fields: Sequence[str]) -> list[str]:
+    """Return what may have a role in one column: fields of it, or itself where it holds targets in the wire form."""
+    found = next(iter(offered(role, fields)), [])
+    if role == "image-size" and {"x", "left", "x1"} & {*fields}:  # sides of a box
+        return []
+    if role == "target" and found and {*TARGET_KEYS} >= {*fields}:
+        return [parent]
+    return [",".join(f"{parent}.{part}" for part in name.split(",")) for name in found]
+
+
+def _plain_name(name: str) -> str:
+    """Return a column's name in lower case, with underscores between its words."""
+    return _HUMP.sub("_", name).casefold()
+
+
+def _joined(top: Mapping[str, str], name: str) -> str:
+    return ",".join(top[part] for part in name.split(","))
+
+
+def _rank(column: str) -> int:
+    """Return the order of columns that hold the same boxes in several formats."""
+    return list(BoxFormat).index(place_named(column)[1] or BoxFormat.XYXY)
+
+
 def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
     """Guess a column by its name and values, and note those whose values do not fit."""
-    fitting, notes = list[str](), list[str]()
-    for name in GUESSED[role]:
-        parts = name.split(",")
-        if not all(part in there for part in parts) or (name in _ALONE and fitting):
-            continue
-        unfit = next(
-            (v for row in rows for part in parts if not _fits(role, v := value_at(row, part), len(parts))), None
-        )
-        if unfit is None:
-            fitting.append(name)
-        else:
-            notes.append(f"{role}: not column {name}, which holds {unfit!r:.60}; --{role}-column names one")
-    if role in _ONE_ONLY and len(fitting) > 1 and fitting[0] not in _PACKED:
-        raise TableError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column")
-    return (fitting[0] if fitting else None), notes
+    notes = list[str]()
+    for names in offered(role, there):
+        fitting = list[str]()
+        for name in names:
+            parts = name.split(",")
+            if name in _ALONE and fitting:
+                continue
+            unfit = next(
+                (v for row in rows for part in parts if not _fits(role, v := value_at(row, part), len(parts))), None
+            )
+            if unfit is None:
+                fitting.append(name)
+            else:
+                notes.append(f"{role}: not column {name}, which holds {unfit!r:.60}; --{role}-column names one")
+        fitting = _best(role, fitting, rows)
+        if role in _ONE_ONLY and len(fitting) > 1 and fitting[0] not in _PACKED:
+            raise TableError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column")
+        if fitting:
+            return fitting[0], notes
+    return None, notes
+
+
+def _best(role: str, names: list[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns without parsed answers beside texts, and without further formats of one box."""
+    if role == "response":
+        values = {name: [value_at(row, name) for row in rows] for name in names}
+        texts = [name for name in names if not any(isinstance(each, list | Mapping) for each in values[name])]
+        return texts or names
+    if role == "target":
+        stems = {name: _FORMAT.sub("", _plain_name(name)) for name in names}
+        return [name for place, name in enumerate(names) if stems[name] not in [stems[each] for each in names[:place]]]
+    return names
 
 
 def _fits(role: str, value: Any, parts: int) -> bool:
@@ -159,7 +273,9 @@ def _fits(role: str, value: Any, parts: int) -> bool:
         return isinstance(value, str | int) and not isinstance(value, bool)
     if role == "refusal":
         return is_refusal(value) is not None
-    if role in ("source", "response"):
+    if role == "response":
+        return response_text(value) is not None
+    if role == "source":
         return isinstance(value, str)
     if role == "image-size":
         # Of two columns each is checked alone, as the side of a square.

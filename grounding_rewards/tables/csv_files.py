@@ -16,11 +16,12 @@ from grounding_rewards.tables.json_lines import JsonLinesTable, Read
 _RESPONSES = frozenset(GUESSED["response"])
 """Columns where an empty cell is an empty text. Elsewhere it is null: no size, no id, no verdict."""
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
+_MARKS = {",": "commas", "\t": "tabs"}
 _LARGEST = (1 << 31) - 1
 
 
 class CsvTable(JsonLinesTable):
-    """A CSV file with a header: commas, quotes by doubling, line breaks within quotes.
+    """A CSV file with a header: commas (tabs in .tsv), quotes by doubling, line breaks within quotes.
 
     Python's reader is used, not Arrow's: it names lines, and a quote that is never closed is an error, not one long
     cell that takes in all further rows.
@@ -30,7 +31,9 @@ class CsvTable(JsonLinesTable):
 
     def _rows(self, stream: IO[bytes]) -> Iterator[Read]:
         decoded = (line.decode("utf-8", "surrogateescape") for line in stream)  # one not in UTF-8 spoils no other
-        reader = csv.reader(chain([next(decoded, "").removeprefix("\ufeff")], decoded), strict=True)
+        first = next(decoded, "").removeprefix("\ufeff")
+        mark = "\t" if ".tsv" in map(str.lower, self.path.suffixes) else ","
+        reader = csv.reader(chain([first], decoded), delimiter=mark, strict=True)
         columns: list[tuple[str, Callable[[str], Any]]] | None = None
         while True:
             line = reader.line_num + 1
@@ -49,7 +52,7 @@ class CsvTable(JsonLinesTable):
                 columns = self._columns(cells, why)
             elif cells:  # not an empty line
                 if not why and len(cells) != len(columns):
-                    fix = "commas" if len(cells) > len(columns) else "line breaks, or the file is cut off"
+                    fix = _MARKS[mark] if len(cells) > len(columns) else "line breaks, or the file is cut off"
                     why = f"got {len(cells)} cells; expected {len(columns)}, as in the header; quote a cell with {fix}"
                 row = {} if why else {name: read(cell) for (name, read), cell in zip(columns, cells, strict=True)}
                 yield row, sum(map(len, cells)), line, why

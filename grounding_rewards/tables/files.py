@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
 JSON = (".json",)
-CSV = (".csv",)
+CSV = (".csv", ".tsv")
 PARQUET = (".parquet",)
 _TEXTS = (*JSON_LINES, *JSON, *CSV)
 _MAGIC = b"PAR1"
@@ -34,8 +34,9 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
 
     Args:
         path: JSON lines (.jsonl, .ndjson, .json-lines), JSON (.json: an array of objects, or an object that holds one
-            such array) or CSV (.csv), also compressed (.gz, .zst), or Parquet (.parquet). ``-`` and ``/dev/stdin`` are
-            standard input, ``/dev/fd/N`` a stream that the shell passes: Parquet, or else JSON lines.
+            such array) or CSV (.csv, or .tsv with tabs), also compressed (.gz, .zst), or Parquet (.parquet). ``-`` and
+            ``/dev/stdin`` are standard input, ``/dev/fd/N`` a stream that the shell passes: Parquet, or else JSON
+            lines.
         tolerant: whether lines that cannot be read are rows, in ``Batch.unread``, and no error.
 
     Returns:
@@ -46,8 +47,8 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
 
     >>> open_table("rows.txt")
     Traceback (most recent call last):
-    grounding_rewards.errors.TableError: rows.txt: a file of rows ends in .jsonl, .ndjson, .json-lines, .json or .csv, \
-also with .gz or .zst, or in .parquet
+    grounding_rewards.errors.TableError: rows.txt: a file of rows ends in .jsonl, .ndjson, .json-lines, .json, .csv or \
+.tsv, also with .gz or .zst, or in .parquet
     """
     path = Path(path)
     if is_stream(path):

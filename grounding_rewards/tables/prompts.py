@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 _SPEAKERS = ("assistant", "model")
+_CONTENT = ("choices", "outputs", "message", "content", "generated_text", "text")
+"""Keys of a reply and its parts, in the order of looking."""
+_ACTION = {"action", "action_type", "name", "function", "arguments"}
+"""Keys of actions, which have a text or a content that they type."""
 
 
 def image_path(image: Any) -> Any:
@@ -36,6 +42,57 @@ def prompt_text(prompt: Any) -> str | None:
     # As pandas reads it from Parquet, a list is an array.
     texts = [prompt_text(each) for each in prompt] if isinstance(prompt, list | tuple | np.ndarray) else []
     return "\n".join(each for each in texts if each) or None
+
+
+def response_text(value: Any) -> str | None:
+    """Return the one response in a cell; None where there is none, or there are several.
+
+    It is a text, a list of one, the content of a message or a chat completion, or an answer that was parsed already:
+    numbers and objects, whose JSON is the response.
+
+    >>> response_text([["(1, 2)"]]), response_text({"choices": [{"message": {"content": "(1, 2)"}}]})
+    ('(1, 2)', '(1, 2)')
+    >>> response_text([195, 273]), response_text({"point": [1, 2], "box": None}), response_text(["a", "b"])
+    ('[195, 273]', '{"point": [1, 2]}', None)
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple | Mapping) or not value:
+        return None
+    if (key := _content(value)) and isinstance(value, Mapping):
+        own = value[key]
+        return prompt_text(own) if key == "content" and not isinstance(own, str) else response_text(own)
+    if not isinstance(value, Mapping):
+        if isinstance(value[0], Mapping) and "role" in value[0]:
+            return answer(value)
+        if len(value) == 1 and (isinstance(value[0], str | list) or _content(value[0])):
+            return response_text(value[0])
+        if any(isinstance(each, str) or _content(each) for each in (*value, *chain(*filter(_listed, value)))):
+            return None
+    try:
+        return json.dumps(_filled(value), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _content(value: Any) -> str:
+    """Return the key under which a reply or a part of it has its content; "" of an answer that was parsed."""
+    if not isinstance(value, Mapping) or _ACTION & {*value}:
+        return ""
+    return next((key for key in _CONTENT if value.get(key) is not None), "")
+
+
+def _listed(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _filled(value: Any) -> Any:
+    """Return a value without the keys that Arrow fills with None."""
+    if isinstance(value, Mapping):
+        return {key: _filled(each) for key, each in value.items() if each is not None}
+    return [_filled(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def answer(completion: Any) -> str | None:

@@ -27,9 +27,12 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, as_space
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
+from grounding_rewards.literals import literal
 from grounding_rewards.targets.box_format import FOUR, BoxFormat, corners, inverted
+from grounding_rewards.targets.shapes import corners_of, places_of, spread
 from grounding_rewards.targets.target import Action, NativeForm, Region, RegionKind, Target
 from grounding_rewards.targets.unique_keys import unique_keys
 
@@ -44,7 +47,7 @@ _NUMBERS = {int, float}
 _SCALARS = {str, int, float, bool}
 _BBOX = RegionKind.BBOX
 DIRECTIONS = ("up", "down", "left", "right")
-_TARGET_KEYS = (
+TARGET_KEYS = (
     *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",
     "id", "task", "trajectory", "step", "num_steps", "extra",
 )  # fmt: skip
@@ -107,8 +110,9 @@ def read_with_form(
     name = fields.get("id")
     sample = str(name) if name is not None and (isinstance(name, str) or _is_whole(name)) else row
     reader = _Reader(sample, own, BoxFormat.XYXY if own or box_format is None else box_format)
-    if len(fields) == 1 and "bbox" in fields:  # most targets: nothing else to read
-        return Target((Region(_BBOX, reader._bbox("bbox", fields["bbox"])),), space=space), own
+    # Most targets: nothing else to read.
+    if len(fields) == 1 and type(box := fields.get("bbox")) is list and box and type(box[0]) in _NUMBERS:
+        return Target((Region(_BBOX, reader._bbox("bbox", box)),), space=space), own
     return reader.target(fields, space, label_free), own
 
 
@@ -126,8 +130,9 @@ def _as_mapping(value: Any, row: int, native: NativeForm | None) -> tuple[dict[s
     if native:
         raise TargetError(row, "target", value, f"{native.description}, or {_WIRE}")
     if isinstance(plain, list):
-        if len(plain) == 4:
-            return {"bbox": plain}, False
+        fields = spread({"bbox": plain})
+        if "regions" in fields or "polygon" in fields or len(fields["bbox"]) == 4:
+            return dict(fields), False
         hint = '; write a polygon as {"polygon": [x1, y1, ...]}' if len(plain) > 4 else f"; or {_WIRE}"
         raise TargetError(row, "target", value, f"4 numbers x1 y1 x2 y2 in a bare list{hint}")
     raise TargetError(row, "target", MISSING if value is None else value, _WIRE)
@@ -147,6 +152,10 @@ def _from_json(text: str, row: int) -> Any:
         # json alone keeps the last of two equal keys: of two boxes, one would be lost in silence.
         return _plain(json.loads(text, object_pairs_hook=unique_keys))
     except (ValueError, RecursionError) as error:
+        read = literal(text) if "'" in text else text
+        places = places_of(read if isinstance(read, str) else [])
+        if not isinstance(read, str) or places:
+            return _plain(places[0] if places else read)
         raise TargetError(row, "target", text, f"JSON of a target ({error}), such as {_WIRE}") from None
 
 
@@ -186,7 +195,8 @@ class _Reader:
         return TargetError(self.sample, field, came, expected)
 
     def target(self, fields: Mapping[str, Any], default: CoordSpace | None, label_free: bool = False) -> Target:
-        self.known(fields, _TARGET_KEYS, "a target")
+        fields = spread(fields)
+        self.known(fields, TARGET_KEYS, "a target")
         refusal = self.flag(fields.get("refusal"), "refusal")
         regions, actions = self.regions(fields)
         action = self.action(fields["action"]) if "action" in fields else None
@@ -228,7 +238,7 @@ class _Reader:
         regions, actions = [], []
         for index, item in enumerate(value):
             where = f"regions[{index}]"
-            place = {"bbox": item} if isinstance(item, list) and len(item) == 4 else item  # as a bare list alone
+            place = spread({"bbox": item} if isinstance(item, list) else item) if item else item
             if not isinstance(place, Mapping):
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
             self.known(place, (*PLACES, "action"), "a place", f"{where}.")
@@ -256,16 +266,18 @@ class _Reader:
         return Region(PLACES[name], numbers, point)
 
     def _bbox(self, field: str, value: Any) -> tuple[float, ...]:
-        box = self.numbers(field, value, 4, FOUR[self.box_format])
-        if self.box_format is not BoxFormat.XYXY:
-            box = corners(box, self.box_format)
+        keyed = corners_of(value) if isinstance(value, Mapping) else None
+        written = self.box_format if keyed is None else BoxFormat.XYXY
+        box = self.numbers(field, value if keyed is None else keyed, 4, FOUR[written])
+        if written is not BoxFormat.XYXY:
+            box = corners(box, written)
             if max(map(abs, box)) > COORDINATE_LIMIT:
                 raise self.fail(field, value, f"a box within ±{COORDINATE_LIMIT:.0e}")
         x1, y1, x2, y2 = box
         if x1 > x2 or y1 > y2:
-            if self.box_format is not BoxFormat.XYXY:
-                ordered = "with x1 <= x2 and y1 <= y2" if "1" in FOUR[self.box_format] else "with w and h from 0"
-                raise self.fail(field, value, f"{FOUR[self.box_format]} {ordered}, the declared box format")
+            if written is not BoxFormat.XYXY:
+                ordered = "with x1 <= x2 and y1 <= y2" if "1" in FOUR[written] else "with w and h from 0"
+                raise self.fail(field, value, f"{FOUR[written]} {ordered}, the declared box format")
             raise inverted(self.sample, field, value, box, own_form=self.own_form)
         return box
 
@@ -321,7 +333,9 @@ class _Reader:
     def size(self, fields: Mapping[str, Any], field: str) -> tuple[float, float] | None:
         if field not in fields:
             return None
-        size = self.numbers(field, fields[field], 2, "[width, height]")
+        value = fields[field]
+        known = read_size(value) if not isinstance(value, list) or len(value) == 1 else None
+        size = self.numbers(field, list(known or ()) or value, 2, "[width, height]")
         if min(size) < 1:
             raise self.fail(field, fields[field], "[width, height], both above 0: at least 1 pixel")
         return (size[0], size[1])

@@ -78,12 +78,12 @@ def test_fields_and_pairs_are_guessed(tmp_path):
             "no column 'response' (--response-column). It has: text, target",
         ),
         (
-            {"pred": [1, 2], "target": BOX}, {},
+            {"pred": 12, "target": BOX}, {},
             "no column 'response' (--response-column). It has: pred, target; response: not column pred, which holds "
-            "[1, 2]; --response-column names one",
+            "12; --response-column names one",
         ),
         (
-            {"response": "a", "truth": BOX}, {},
+            {"response": "a", "truth": [1, 2, 3, 4]}, {},
             "no column 'target' (--target-column). It has: response, truth",
         ),
         (

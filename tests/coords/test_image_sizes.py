@@ -13,7 +13,7 @@ def test_sizes():
 def test_what_is_none():
     for value in [
         None, "junk", "[16, 8", "[" * 99_999, "16", [16], [16, 8, 3], [0, 8], [-1, 8], [16, np.nan], [np.inf, 8],
-        [1e13, 8], ["16", 8], [True, 8], [None, None], {"w": 16, "h": 8}, {16, 8}, 16, b"16",
+        [1e13, 8], ["16", 8], [True, 8], [None, None], {"w": 16}, {16, 8}, 16, b"16",
         np.zeros((2, 2)), "[NaN, 8]",
     ]:  # fmt: skip
         assert read_size(value) is None, value

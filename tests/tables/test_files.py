@@ -24,7 +24,7 @@ def test_paths_that_are_no_table(tmp_path):
         open_table(tmp_path / "folder.parquet")
     with pytest.raises(
         TableError,
-        match=r"a\.txt: a file of rows ends in \.jsonl, .*, \.json or \.csv, also with \.gz or \.zst, or in \.parquet$",
+        match=r"a\.txt: a file of rows ends in \.jsonl, .*, \.csv or \.tsv, also with \.gz or \.zst, or in \.parquet$",
     ):
         open_table(tmp_path / "a.txt")
     with pytest.raises(TableError, match=r"a: a file of rows ends in"):

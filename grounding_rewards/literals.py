@@ -1,0 +1,46 @@
+"""Values that texts hold, as cells of CSV files and tagged answers do."""
+
+from __future__ import annotations
+
+import json
+import re
+from ast import literal_eval
+from contextlib import suppress
+from typing import Any
+
+_LONGEST = 1 << 16
+_NO_ESCAPE = re.compile(r"\\[^abfnrtvxuUN0-7'\"\\]")
+_TAG = re.compile(r"<\|?/?[A-Za-z][\w|]*>")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def literal(text: str) -> Any:
+    """Return the value that a text holds: JSON, or lists and dicts as Python prints them; the text for anything else.
+
+    >>> literal('{"a": null}'), literal("{'a': None}"), literal("[['(1, 2)']]"), literal("(1, 2")
+    ({'a': None}, {'a': None}, [['(1, 2)']], '(1, 2')
+    """
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    if text.lstrip()[:1] in ("[", "{", "(") and len(text) <= _LONGEST and not _NO_ESCAPE.search(text):
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return literal_eval(text.strip())
+    return text
+
+
+def numbers_of(text: str) -> list[float]:
+    """Return the numbers of a text that has nothing else in it but brackets, commas and tags; else an empty list.
+
+    >>> numbers_of("<box>100, 200, 300.5, 240</box>"), numbers_of("[1. 2.]"), numbers_of("x=1"), numbers_of("1-2")
+    ([100, 200, 300.5, 240], [1.0, 2.0], [], [])
+    """
+    if len(text) > _LONGEST or any(text.count(a) != text.count(b) for a, b in ("()", "[]")):
+        return []
+    bare = _TAG.sub(" ", text)
+    parts = bare.translate(_SEPARATORS).split()
+    if not parts or not all(map(_NUMBER.fullmatch, parts)):
+        return []
+    return [int(each) if each.lstrip("+-").isdecimal() else float(each) for each in parts]
+
+
+_SEPARATORS = str.maketrans(dict.fromkeys("()[],;", " "))
