@@ -210,8 +210,8 @@ def _within(role: str, parent: str, fields: Sequence[str]) -> list[str]:
     found = next(iter(offered(role, fields)), [])
     if role == "image-size" and {"x", "left", "x1"} & {*fields}:  # sides of a box
         return []
-    if role == "target" and found and {*TARGET_KEYS} >= {*fields}:
-        return [parent]
+    if found and role in ("target", "refusal") and {*TARGET_KEYS} >= {*fields}:
+        return [parent] if role == "target" else []
     return [",".join(f"{parent}.{part}" for part in name.split(",")) for name in found]
 
 

@@ -91,7 +91,7 @@ def test_pictures_show_a_hit_and_a_miss_that_the_page_scores():
 
 def test_every_key_of_a_target_has_a_line_and_an_example():
     keys = [cells[0] for cells in rows(section("targets", "Keys"))[1:]]
-    assert keys == list(wire._TARGET_KEYS)
+    assert keys == list(wire.TARGET_KEYS)
     examples = "".join(re.findall(r"```pycon\n(.*?)```", page("targets"), re.DOTALL))
     assert [key for key in keys if f'"{key}"' not in examples] == []
 
