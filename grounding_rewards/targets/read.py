@@ -238,7 +238,9 @@ class _Reader:
         regions, actions = [], []
         for index, item in enumerate(value):
             where = f"regions[{index}]"
-            place = spread({"bbox": item} if isinstance(item, list) else item) if item else item
+            bare = isinstance(item, list) and (len(item) == 4 or any(isinstance(each, list) for each in item))
+            place = {"bbox": item} if bare else item
+            place = spread(place) if isinstance(place, Mapping) else place
             if not isinstance(place, Mapping):
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
             self.known(place, (*PLACES, "action"), "a place", f"{where}.")
