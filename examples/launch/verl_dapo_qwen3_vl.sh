@@ -2,7 +2,9 @@
 # verl 0.9: DAPO on Qwen3-VL with the reward of Gelato: no KL term, a higher upper clip, and groups that teach nothing
 # are replaced. One node with 8 GPUs of 80 GB.
 #
-#   pip install 'verl[verl-core,vllm]==0.9.1', and grounding-rewards as its README says; then, for pixel boxes:
+#   pip install 'verl[verl-core,vllm]==0.9.1', without TRL, and grounding-rewards as its README says. This launch has
+#   not run on a GPU; docs/rounds.md has what has, and what small machines and those without flash-attn add. Then, for
+#   pixel boxes:
 #   mkdir -p data
 #   ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
 #   grounding-rewards convert clicks.parquet data/train.parquet --for verl --target-space pixel --template "$ask"

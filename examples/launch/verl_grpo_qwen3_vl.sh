@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # verl 0.9: GRPO on Qwen3-VL with the reward of Gelato. One node with 8 GPUs of 80 GB.
 #
-#   pip install 'verl[verl-core,vllm]==0.9.1', and grounding-rewards as its README says; then, for pixel boxes:
+#   pip install 'verl[verl-core,vllm]==0.9.1', without TRL, and grounding-rewards as its README says. One H100 ran two
+#   steps of GRPO with a tiny model (November 2026: verl 0.9.1, vLLM 0.26.0); docs/rounds.md has what small machines and
+#   those without flash-attn add. Then, for pixel boxes:
 #   mkdir -p data
 #   ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
 #   grounding-rewards convert clicks.parquet data/train.parquet --for verl --target-space pixel --template "$ask"

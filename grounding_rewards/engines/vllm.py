@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -11,6 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.engines.ending import ended_with_us
 from grounding_rewards.engines.images import resizing_by
 from grounding_rewards.engines.messages import with_images
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
@@ -22,6 +24,9 @@ _SEEDS = 2**63
 @dataclass(frozen=True)
 class Vllm:
     """Run a model by vLLM's offline engine, ``vllm.LLM``, on this machine's GPUs.
+
+    vLLM starts processes of its own, by spawn where this one has used CUDA. On Linux they end within a second of this
+    one, also where it is killed.
 
     Every response is a request with a seed of its own: with ``n`` in one request vLLM would seed response i by the
     first seed + i. The prompt is still computed once, because vLLM keeps prefixes and encoded images. Other requests
@@ -77,17 +82,21 @@ of vllm.LLM
         Raises:
             EngineError: vLLM is missing, or cannot load the model.
         """
-        resizing, llm = self._load()
-        try:
-            running = _Running(self.model, llm, resizing)
-            running.control_tokens = self.control_tokens
-            yield running
-        finally:
-            llm.llm_engine.engine_core.shutdown()
+        with ended_with_us():
+            resizing, llm = self._load()
+            try:
+                running = _Running(self.model, llm, resizing)
+                running.control_tokens = self.control_tokens
+                yield running
+            finally:
+                llm.llm_engine.engine_core.shutdown()
 
     def _load(self) -> tuple[Resizing | None, Any]:
         # its log would mix with what a command prints
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():  # a fork cannot use CUDA after that
+            os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "spawn"
         try:
             from vllm import LLM
         except ModuleNotFoundError as error:

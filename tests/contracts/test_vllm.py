@@ -8,6 +8,7 @@ import pickle
 import sys
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -310,3 +311,15 @@ def test_by_name() -> None:
     assert pickle.loads(pickle.dumps(built)) == built
     with pytest.raises(EngineError, match=r"vllm: more: got 7; expected further arguments of vllm\.LLM"):
         engine("vllm", model="m", more=7)
+
+
+@pytest.mark.parametrize(("used", "method"), [(True, "spawn"), (False, None)])
+def test_vllm_starts_by_spawn_where_cuda_is_in_use(
+    newest: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: bool, method: str | None
+) -> None:
+    monkeypatch.setenv("VLLM_WORKER_MULTIPROC_METHOD", "fork")
+    monkeypatch.delenv("VLLM_WORKER_MULTIPROC_METHOD")
+    cuda = SimpleNamespace(is_initialized=lambda: used)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    with Vllm(checkpoint(tmp_path)).start():
+        assert os.environ.get("VLLM_WORKER_MULTIPROC_METHOD") == method

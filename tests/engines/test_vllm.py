@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from io import BytesIO
+from multiprocessing import get_context
 from typing import Any
 
 import pytest
@@ -57,18 +59,29 @@ def vision(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     yield from started(str(small.vision(tmp_path_factory.mktemp("vision"))), max_pixels=128 * 128)
 
 
-def test_greedy_answers_are_those_of_transformers(text: Running, checkpoint: str) -> None:
+def greedy(checkpoint: str, prompts: list[str]) -> list[tuple[str, int, int]]:
+    """Text and tokens of greedy responses by transformers, and tokens of the prompts."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model, tokenizer = AutoModelForCausalLM.from_pretrained(checkpoint), AutoTokenizer.from_pretrained(checkpoint)
-    prompts = ["click the red square", "click the blue circle", "click"]
-    for prompt, reply in zip(prompts, text([request(prompt, 1, 2, **GREEDY) for prompt in prompts]), strict=True):
+    answers = []
+    for prompt in prompts:
         talk = [{"role": "user", "content": prompt}]
         tokens = tokenizer.apply_chat_template(talk, add_generation_prompt=True, return_dict=True, return_tensors="pt")
-        made = model.generate(**tokens, do_sample=False, max_new_tokens=8)[0, tokens["input_ids"].shape[1] :]
-        assert [answer.text for answer in reply.answers] == [tokenizer.decode(made, skip_special_tokens=True)] * 2
-        assert [answer.token_length for answer in reply.answers] == [len(made)] * 2
-        assert reply.prompt_tokens == tokens["input_ids"].shape[1]
+        length = tokens["input_ids"].shape[1]
+        made = model.generate(**tokens, do_sample=False, max_new_tokens=8)[0, length:]
+        answers.append((tokenizer.decode(made, skip_special_tokens=True), len(made), length))
+    return answers
+
+
+def test_greedy_answers_are_those_of_transformers(text: Running, checkpoint: str) -> None:
+    prompts = ["click the red square", "click the blue circle", "click"]
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:  # this one leaves CUDA to the engines
+        expected = process.submit(greedy, checkpoint, prompts).result()
+    replies = text([request(prompt, 1, 2, **GREEDY) for prompt in prompts])
+    for (said, length, prompt_tokens), reply in zip(expected, replies, strict=True):
+        assert [(answer.text, answer.token_length) for answer in reply.answers] == [(said, length)] * 2
+        assert reply.prompt_tokens == prompt_tokens
 
 
 def test_a_response_is_drawn_by_its_own_seed(text: Running) -> None:
