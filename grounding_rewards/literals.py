@@ -8,7 +8,7 @@ from ast import literal_eval
 from contextlib import suppress
 from typing import Any
 
-_LONGEST = 1 << 16
+_LONGEST, _DIGITS = 1 << 16, 32
 _NO_ESCAPE = re.compile(r"\\[^abfnrtvxuUN0-7'\"\\]")
 _TAG = re.compile(r"<\|?/?[A-Za-z][\w|]*>")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -38,7 +38,7 @@ def numbers_of(text: str) -> list[float]:
         return []
     bare = _TAG.sub(" ", text)
     parts = bare.translate(_SEPARATORS).split()
-    if not parts or not all(map(_NUMBER.fullmatch, parts)):
+    if not parts or max(map(len, parts)) > _DIGITS or not all(map(_NUMBER.fullmatch, parts)):
         return []
     return [int(each) if each.lstrip("+-").isdecimal() else float(each) for each in parts]
 
