@@ -122,7 +122,7 @@ class Batches:
         targets = columns.get(self.target_column)
         try:
             origin = Provenance(scored, [None] * rows if targets is None else targets, columns)
-            names, texts = origin.samples(), origin.texts
+            names, texts = origin.samples(), scored.recorded_targets(origin.texts)
         except Exception:  # names of samples are not worth a training
             names = texts = [None] * rows
         responses = [(response_text(completion), answer(completion)) for completion in completions]

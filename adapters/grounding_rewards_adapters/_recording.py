@@ -57,7 +57,8 @@ class Recording:
         """
         try:
             provenance = Provenance(scored, inputs.targets, inputs.extras or {})
-            own = {"sample_id": provenance.samples(), "response": inputs.responses, "target": provenance.texts}
+            targets = scored.recorded_targets(provenance.texts)
+            own = {"sample_id": provenance.samples(), "response": inputs.responses, "target": targets}
             self._check(provenance, len(inputs.responses))
             further = provenance.further(self.recorder.further)
             self.recorder.append({**own, **provenance.columns(), **scored.rollout_columns(), **further})

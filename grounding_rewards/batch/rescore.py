@@ -191,7 +191,7 @@ class _Rescorer:
         # that the numbers do not meet.
         numbered = any("rollout" in each.table.columns for each in sources)
         schema, first = _schema(sources, recipe), int(numbered and len(sources) > 1)
-        scorers = [RolloutScorer(each, schema, first) for each in readers]
+        scorers = [RolloutScorer(each, schema, first, reads=recipe) for each in readers]
         # Needed as Python values, not as Arrow.
         pairs = zip(readers, sources, strict=True)
         columns = frozenset(name for each, source in pairs for name in each.reads(source.table))

@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.recorded_targets import forgets_space, recorded_targets
 from grounding_rewards.batch.sample_names import names_of
 from grounding_rewards.batch.score_rows import ScoredBatch
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import TableError
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch
 from grounding_rewards.tables.base import some
 from grounding_rewards.tables.json_lines import dumps
@@ -35,6 +37,7 @@ class RolloutScorer:
 
     ``first`` is the number of the first file: files whose rollouts have no numbers count them from ``file << 32``.
     ``image`` and ``instruction`` are columns that names are made of before those of usual names; "" for none.
+    ``reads`` is the recipe that targets are in the form and space of; None where nobody says their space.
     """
 
     scorer: TableScorer
@@ -42,6 +45,7 @@ class RolloutScorer:
     first: int = 0
     image: str = ""
     instruction: str = ""
+    reads: Recipe | None = None
 
     def unscored(self, source: RolloutFile, place: int, batch: Batch, *, alone: bool = True) -> Any:
         """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.
@@ -63,8 +67,7 @@ class RolloutScorer:
             else:
                 lossy = name in ("image_size", "model_image_size") and sizes
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
-        if self.scorer.box_format not in (None, BoxFormat.XYXY) or self.scorer.cells.rewritten:
-            arrays["target"] = self._as_xyxy(batch, arrays["target"])
+        arrays["target"] = self._targets(batch, arrays["target"])
         if self.scorer.guessed("image_size") or (self.scorer.images is not None and not alone):
             known = self.scorer.needed_sizes(source.table, batch)
             written = [None] * len(batch) if known is None else [size and [*size] for size in known]
@@ -96,16 +99,19 @@ class RolloutScorer:
         }
         return self._replaced(rows, {**columns, "recipe": self._named(len(rows))})
 
-    def _as_xyxy(self, batch: Batch, written: Any) -> Any:
-        """Return targets with boxes as x1 y1 x2 y2, which is what readers of a rollout table take them for."""
+    def _targets(self, batch: Batch, written: Any) -> Any:
+        """Return targets as readers take them: boxes as x1 y1 x2 y2, and in a space that they or the recipe name."""
+        foreign = self.scorer.box_format not in (None, BoxFormat.XYXY) or self.scorer.cells.rewritten
+        if not foreign and (self.reads is None or not forgets_space(self.reads)):
+            return written
         values = self.scorer.targets(batch)
         native, box_format = self.scorer.recipe.native, self.scorer.box_format
         read = Targets.from_list(values, native=native, bad_target="abstain", box_format=box_format)
         texts = [
-            dumps(to_wire(target)).decode() if target is not None and row not in read.own_form else text
+            dumps(to_wire(target)).decode() if foreign and target is not None and row not in read.own_form else text
             for row, (target, text) in enumerate(zip(read.rows, written.to_pylist(), strict=True))
         ]
-        return pa.array(texts, written.type)
+        return pa.array(texts if self.reads is None else recorded_targets(self.reads, texts, read.rows), written.type)
 
     def _named(self, count: int) -> Any:
         return arrow([self.scorer.recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.recorded_targets import recorded_targets
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.spaces import UNIT, convert
 from grounding_rewards.errors import TargetError
@@ -218,6 +219,16 @@ class ScoredBatch:
         """(n,) the targets as read; None where unreadable."""
         rows: list[Any] = self.column(lambda each: np.fromiter(each.rollouts.targets.rows, np.object_), None).tolist()
         return rows
+
+    def recorded_targets(self, texts: Sequence[str | None]) -> list[str | None]:
+        """Return n targets, given as JSON, as a rollout table holds them: see ``recorded_targets``."""
+        recorded = list(texts)
+        for each in self.slices:
+            rows = range(self.count) if each.rows is None else each.rows.tolist()
+            read = each.rollouts.targets.rows
+            for row, text in zip(rows, recorded_targets(each.recipe, [texts[at] for at in rows], read), strict=True):
+                recorded[row] = text
+        return recorded
 
     def named(self, of: Callable[[Recipe], str]) -> list[Any]:
         """Return (n,) what a text says of the recipe of each row; None in rows of none."""

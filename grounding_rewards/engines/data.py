@@ -162,7 +162,7 @@ def open_data(
     in_rows = any(_has_bytes(value_at(row, image)) for row in rows)
     source, schema = _source(table, scorer, recipe, image.partition(".")[0], note, in_rows=in_rows)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
-    reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"])
+    reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"], reads=recipe)
     judged = recipe is not None and not recipe.label_free
     return Data(source, reader, chosen["instruction"], image, whole, files.root, judged)
 

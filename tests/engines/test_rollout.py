@@ -58,7 +58,8 @@ def test_a_row_has_all_that_is_known_of_it(tmp_path):
     seed = RolloutSettings().seed_of("s0", 1.0, 0)
     assert row == {
         "sample_id": "s0", "round": 2, "rollout": 0, "recipe": "click", "response": f"{HIT} {seed}", "total": 1.0,
-        "acc": 1.0, "reason": "OK", "x_unit": None, "y_unit": None, "target": "[100, 100, 400, 300]",
+        "acc": 1.0, "reason": "OK", "x_unit": None, "y_unit": None,
+        "target": '{"bbox": [100, 100, 400, 300], "space": "pixel"}',
         "image_size": None, "model_image_size": None, "source": "clicks", "temperature": 1.0, "policy": "m/7b",
         "trajectory": None, "step": 4, "train_step": None, "token_length": 7, "id": "s0", "instruction": "easy",
         "kind": "icon", "problem": None, "cut": seed % 10 == 0, "seed": seed, "prompt_tokens": 40, "hit": 1.0,

@@ -85,7 +85,7 @@ def test_mapped_columns_take_the_names_of_a_rollout_table(run, tmp_path):
     assert not {"answer", "truth", "wh", "uid"} & set(found)
     assert (found["response"], found["sample_id"], found["image_size"]) == ("(500, 500)", "7", [200.0, 100.0])
     assert (found["acc"], found["x_unit"], found["y_unit"]) == (1.0, 0.5, 0.5)
-    assert json.loads(found["target"]) == row["truth"]
+    assert json.loads(found["target"]) == {**row["truth"], "space": "pixel"}
 
 
 def test_scores_of_another_recipe_are_left_out(run, tmp_path):
