@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -211,4 +212,6 @@ class Scorer:
             _bridge.LOG.exception("%s: the first rows could not be diagnosed", diagnosis.recipe.name)
             return
         if line is not None:
+            if clash := self.trainer.clash:
+                _bridge.say_once(f"{clash}: use an environment for each", self.logged, level=logging.WARNING)
             _bridge.LOG.warning("%s", line)

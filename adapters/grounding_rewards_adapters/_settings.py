@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import grounding_rewards as gr
@@ -30,6 +31,7 @@ class Trainer:
         alone_ignored: whether one of the processor's two bounds is passed over where the other is not set.
         whole_columns: whether a column is there for all rows or for none.
         outside_first: whether sizes from outside go before those in targets, or only stand in for them.
+        apart: a package and its first version beside which the trainer does not start, such as ``("trl", (1, 16))``.
         own: options of this trainer's adapter alone.
         defaults: options that the trainer's own settings have, where a launch does not say.
     """
@@ -46,8 +48,24 @@ class Trainer:
     alone_ignored: bool = False
     whole_columns: bool = False
     outside_first: bool = False
+    apart: tuple[str, tuple[int, int]] | None = None
     own: tuple[str, ...] = ()
     defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def clash(self) -> str:
+        """Return the package that is installed here and keeps the trainer from starting, for the log; "" without."""
+        if self.apart is None:
+            return ""
+        name, first = self.apart
+        try:
+            there = version(name)
+        except PackageNotFoundError:
+            return ""
+        numbers = tuple(int(part) for part in there.split(".")[:2] if part.isdecimal())
+        return f"{name} {there} is installed here, and {self.name}'s trainer does not start beside it" * (
+            numbers >= first
+        )
 
     def set(self, name: str, value: Any = None) -> str:
         """Return the way in which a launch sets an option, for errors."""

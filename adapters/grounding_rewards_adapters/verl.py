@@ -28,6 +28,7 @@ _TRAINER = _settings.Trainer(
     },
     pipeline="verl+",
     alone_ignored=True,
+    apart=("trl", (1, 16)),
     patience=64,  # rows, which come one a call
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import _scorers, _settings, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
@@ -196,3 +196,27 @@ def test_it_goes_on_after_pickling(caplog: pytest.LogCaptureFixture) -> None:
     copy = pickle.loads(pickle.dumps(reward))
     copy(completions=["(20, 15)"] * 56, target=[BOX] * 56)
     assert len(lines(caplog)) == 1
+
+
+@pytest.mark.parametrize(
+    ("installed", "said"),
+    [("1.16.0", True), ("1.17.2", True), ("2.0.0.dev0", True), ("1.15.9", False), (None, False)],
+)
+def test_trl_beside_verl_is_said_before_the_first_line(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, installed: str | None, said: bool
+) -> None:
+    def version(name: str) -> str:
+        assert name == "trl"
+        if installed is None:
+            raise _settings.PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(_settings, "version", version)
+    for _ in range(600):
+        verl_adapter.compute_score("clicks", "(20, 15)", BOX, None, **CLICK)
+    easyr1.compute_score(rows(["(20, 15)"] * 300), **CLICK)
+    clash = (
+        f"trl {installed} is installed here, and verl's trainer does not start beside it: use an environment for each"
+    )
+    read = "click: of the first 256 responses 100 % were read and 100 % right"
+    assert [record.message for record in caplog.records] == [*[clash] * said, read, read]
