@@ -176,6 +176,8 @@ def _check_needed(table: Table, needed: Sequence[str], chosen: Mapping[str, str]
                 require_column(table, name, f"--{name}-column")
             except TableError as error:
                 why = [text for text in remarks if text.startswith(name)]
+                if not hasattr(table, "own_columns") and {*needed} & chosen.keys():  # one of the two is there
+                    why.append("where it is in another file, join the two: ANNOTATIONS --predictions ANSWERS")
                 raise TableError("; ".join([str(error), *why])) from None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from grounding_rewards.converting.prompts import IMAGE, Message, Wording, read_prompt
 from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.errors import ConvertError, EngineError, near
+from grounding_rewards.tables.prompts import prompt_text
 
 if TYPE_CHECKING:
     from jinja2 import Template, nodes
@@ -86,8 +87,8 @@ class Prompt:
         """Return the messages of one row.
 
         Args:
-            instruction: a text; or, for a prompt without a template, a conversation: messages with ``role`` and
-                ``content``.
+            instruction: a text, or a conversation: messages with ``role`` and ``content``. In a template it is the text
+                of the one user's message.
             images: number of the row's images. ``<image>`` in a template says where they go; without any they are put
                 before the user's text. In a text, ``<image>`` is data and gets a zero-width space, but for marks of all
                 images at the beginning of an instruction without a template, as trainers' rows have them.
@@ -99,6 +100,8 @@ class Prompt:
         >>> Prompt("mine", "Click on: {{ instruction }}").messages("the {{ tag }} <b>", 1, {})
         (Message(role='user', text='<image>Click on: the {{ tag }} <b>', further={}),)
         """
+        if self.template is not None and isinstance(instruction, list):
+            instruction = _asked(instruction)
         if self.template is not None or self.system:
             fields = {**fields, "instruction": instruction}
         system = _rendered(self._own_system, self.system, fields) if self.system else None
@@ -113,6 +116,17 @@ class Prompt:
         elif isinstance(instruction, str):
             asked = instruction.removeprefix(IMAGE * images).replace(IMAGE, _WRITTEN)
         return read_prompt(asked, Wording(system), images)
+
+
+def _asked(conversation: list[Any]) -> Any:
+    """Return the user's text in a conversation with one message of the user's; else the conversation."""
+    asked = [each for each in conversation if isinstance(each, Mapping) and each.get("role") == "user"]
+    text = prompt_text(asked) if len(asked) == 1 and all(map(_is_asking, conversation)) else None
+    return conversation if text is None else text.replace(IMAGE, "").strip()
+
+
+def _is_asking(message: Any) -> bool:
+    return isinstance(message, Mapping) and message.get("role") in ("system", "user")
 
 
 def prompt_named(name: str, system: str | None = None) -> Prompt:

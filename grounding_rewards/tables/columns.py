@@ -10,7 +10,7 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError, near
 from grounding_rewards.tables.base import number, value_at
 from grounding_rewards.tables.image_files import looks_like_images
-from grounding_rewards.tables.prompts import response_text
+from grounding_rewards.tables.prompts import prompt_text, response_text
 from grounding_rewards.targets.box_format import FOUR, BoxFormat
 from grounding_rewards.targets.read import PLACES, TARGET_KEYS
 
@@ -254,15 +254,35 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
 
 
 def _best(role: str, names: list[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the columns without parsed answers beside texts, and without further formats of one box."""
+    """Return the columns without parsed answers beside texts, formats of one box, and what prompts were made of."""
+    if role == "instruction":
+        asked = {name: [prompt_text(value_at(row, name)) for row in rows] for name in names}
+        return [
+            name
+            for place, name in enumerate(names)
+            if not any(_holds(asked[other], asked[name]) for other in names[:place])
+        ]
     if role == "response":
         values = {name: [value_at(row, name) for row in rows] for name in names}
         texts = [name for name in names if not any(isinstance(each, list | Mapping) for each in values[name])]
         return texts or names
     if role == "target":
+        wire = [name for name in names if {_is_object(value_at(row, name)) for row in rows} - {None} == {True}]
+        names = wire if len(wire) == 1 else names  # what `convert` writes, beside what it was made of
         stems = {name: _FORMAT.sub("", _plain_name(name)) for name in names}
         return [name for place, name in enumerate(names) if stems[name] not in [stems[each] for each in names[:place]]]
     return names
+
+
+def _holds(prompts: Sequence[str | None], texts: Sequence[str | None]) -> bool:
+    """Return True where each text stands in its prompt, and there are some."""
+    pairs = [(prompt, text) for prompt, text in zip(prompts, texts, strict=True) if prompt or text]
+    return bool(pairs) and all(prompt and text and text in prompt for prompt, text in pairs)
+
+
+def _is_object(value: Any) -> bool | None:
+    """Return True for an object or the text of one; None for nothing."""
+    return None if value is None else isinstance(value, Mapping) or str(value).lstrip().startswith("{")
 
 
 def _fits(role: str, value: Any, parts: int) -> bool:

@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.tables.prompts import response_text
+from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.cli.command import write_rows
+from tests.cli.test_rollout import ENGINE
 
 PIXEL = ("--response-space", "pixel")
 HIT = "(150, 60)"
@@ -113,3 +115,24 @@ def test_rows_of_ms_swift_convert(run, tmp_path):
     assert run("convert", file, out, "--for", "trl", "--target-space", "pixel").code == 0
     target = json.loads(out.read_text())["target"]
     assert (json.loads(target) if isinstance(target, str) else target)["bbox"] == BOX
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("trainer", ["trl", "verl", "easyr1"])
+def test_rollout_reads_what_convert_wrote_without_a_question(run, tmp_path, trainer, suffix):
+    rows = [{"id": f"s{row}", "instruction": word, "bbox": [240, 190, 260, 210]} for row, word in enumerate(("a", "b"))]
+    packed, out = tmp_path / f"train.{suffix}", tmp_path / "out"
+    words = ("--for", trainer, "--target-space", "pixel", "--template", "Click on: {instruction}")
+    assert run("convert", write_rows(tmp_path / "in.jsonl", *rows), packed, *words).code == 0
+    words = (*ENGINE, "--engine-option", "right=100", "--recipe", "click", *PIXEL)
+    assert run("rollout", packed, *words, "--n", 1, "--out", out).code == 0
+    found = open_rollouts([out]).read(["sample_id", "acc"]).to_pylist()
+    assert found == [{"sample_id": "s0", "acc": 1.0}, {"sample_id": "s1", "acc": 1.0}]
+    (tmp_path / "own.jinja").write_text("Where is {{ instruction }}?")
+    words = (*words, "--n", 1, "--prompt", tmp_path / "own.jinja", "--out", tmp_path / "more")
+    assert run("rollout", packed, *words).code == 0
+
+
+def test_half_of_the_rows_in_another_file_names_the_join(run, tmp_path):
+    file = write_rows(tmp_path / "in.jsonl", {"response": HIT, "id": "a"})
+    assert "ANNOTATIONS --predictions ANSWERS" in run("eval", file, *PIXEL).err

@@ -143,12 +143,15 @@ def test_marks_before_an_instruction_are_places_without_a_template_alone() -> No
     assert mine.messages("<image>Save", 1, {})[0].text == f"<image>{WRITTEN}Save"
 
 
-def test_conversations_go_into_the_plain_prompt_alone() -> None:
+def test_conversations_of_several_turns_go_into_the_plain_prompt_alone() -> None:
     turns = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Save {{ it }}"}]}]
     assert prompt_named(PLAIN, "Be brief.").messages(turns, 1, {}) == (
         Message("system", "Be brief."),
         Message("user", "<image>Save {{ it }}"),
     )
+    (message,) = prompt_named("gelato", "").messages(turns, 1, {"width": 64, "height": 48})
+    assert message.text.count("Save {{ it }}") == 1
+    turns = [*turns, {"role": "assistant", "content": "Which?"}, *turns]
     why = r"instruction: got \[\{'role': 'user'.*; expected a text \(a conversation needs the prompt 'plain'\)"
     with pytest.raises(ConvertError, match=why):
         prompt_named("gelato").messages(turns, 1, {})
