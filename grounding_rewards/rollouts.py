@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from importlib import import_module
 from typing import Any
@@ -85,6 +85,20 @@ class Predictions:
         read_only(self.xy, self.box, self.reason, self.dialect, self.actions, self.points, self.offsets, self.usual)
         if self.arguments is not NO_ARGUMENTS:
             read_only(*vars(self.arguments).values())
+
+    def take(self, rows: NDArray[np.int64]) -> Predictions:
+        """Return the predictions of some rows, in their order."""
+        arguments = {name: column[rows] for name, column in vars(self.arguments).items() if column is not None}
+        points, offsets = self.points, self.offsets
+        if points is not None and offsets is not None:
+            spans = [points[offsets[row] : offsets[row + 1]] for row in rows.tolist()]
+            points = np.concatenate([points[:0], *spans])
+            offsets = np.cumsum([0, *map(len, spans)])
+        return replace(
+            self, xy=self.xy[rows], box=self.box[rows], reason=self.reason[rows], dialect=self.dialect[rows],
+            actions=self.actions[rows], points=points, offsets=offsets,
+            usual=None if self.usual is None else self.usual[rows], arguments=Arguments(**arguments),
+        )  # fmt: skip
 
     @property
     def parsed(self) -> NDArray[np.bool_]:
@@ -184,6 +198,33 @@ class Scores:
         columns = self.columns()
         row = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
         return map(row._make, zip(*columns.values(), strict=True))
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return one row as iterating does, or the ``Scores`` of a slice, a mask or a list of indices.
+
+        Raises:
+            IndexError: a row is not there, or a mask has another length.
+            TypeError: it is none of these.
+
+        >>> from grounding_rewards import recipe
+        >>> scores = recipe("gelato").score(["(200, 150)", "(900, 900)"], [[0.1, 0.1, 0.3, 0.2]] * 2)
+        >>> scores[1].acc, scores[:1].acc, scores[scores.acc == 0].total
+        (0.0, array([1.]), array([0.]))
+        """
+        if isinstance(rows, str):
+            raise TypeError(
+                f"got {rows!r:.80}; expected a row, a slice, a mask or indices: columns() has columns by name"
+            )
+        chosen = np.arange(len(self))[list(rows) if isinstance(rows, tuple | range) else rows]
+        if chosen.ndim == 0:
+            [row] = self[[int(chosen)]]
+            return row
+        return replace(
+            self, total=self.total[chosen], acc=self.acc[chosen], valid=self.valid[chosen],
+            parts={name: part[chosen] for name, part in self.parts.items()}, reason=self.reason[chosen],
+            predictions=self.predictions.take(chosen),
+            errors={row: self.errors[old] for row, old in enumerate(chosen.tolist()) if old in self.errors},
+        )  # fmt: skip
 
     def columns(self) -> dict[str, list[Any]]:
         """Return what ``grounding-rewards score`` writes of n rows, by name: see ``COLUMNS``.

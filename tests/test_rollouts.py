@@ -140,6 +140,33 @@ def test_scores_as_rows():
     assert [list(row) for row in scores] == [list(row.values()) for row in scores.to_arrow().to_pylist()]
 
 
+def test_rows_of_scores_by_index_slice_mask_and_list():
+    scores = results()
+    rows = list(scores)
+    assert [scores[0], scores[np.int64(1)], scores[-1]] == [rows[0], rows[1], rows[2]]
+    for chosen, expected in [
+        (slice(1, 3), [1, 2]), (slice(None, None, -1), [2, 1, 0]), (scores.valid == 1, [0, 1]), ([2, 0], [2, 0]),
+        ([False, True, False], [1]), (range(2), [0, 1]), ((1,), [1]), (slice(9, 12), []), ([], []),
+    ]:  # fmt: skip
+        some = scores[chosen]
+        assert list(some) == [rows[row] for row in expected], chosen
+        assert list(some.errors) == [place for place, row in enumerate(expected) if row == 2], chosen
+    for wrong, error in [(3, IndexError), (-4, IndexError), ([True], IndexError), ("acc", TypeError)]:
+        with pytest.raises(error):
+            scores[wrong]
+
+
+def test_sliced_predictions_keep_all_answers_of_each_row_and_what_actions_say():
+    every = gr.recipe("composite", response_space="pixel", parts={"matched_f1": 1.0}, answers="all")
+    scores = every.score(["(1, 2) and (3, 4)", "none", "(5, 6)"], [{"bbox": [0, 0, 9, 9]}] * 3)
+    some = scores[[2, 1, 0]].predictions
+    assert (some.points.tolist(), some.offsets.tolist()) == ([[5, 6], [1, 2], [3, 4]], [0, 1, 1, 3])
+    typed = gr.recipe("action", response_space="pixel").score(
+        ["wait()", "Action: type(content='hi')"], [{"action": "wait"}] * 2
+    )
+    assert typed[1:].predictions.arguments.by_row(1) == [{"text": "hi"}]
+
+
 def test_without_pandas_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(gr.TableError, match=r"a data frame needs pandas: pip install pandas; to_arrow\(\) does"):

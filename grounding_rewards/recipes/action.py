@@ -43,6 +43,7 @@ def action(
     response_scroll: Convention = "content",
     target_scroll: Convention = "content",
     duration_tolerance: float | None = 0.0,
+    app: TextRule | None = None,
     dialect: str = "auto_action",
     refusal_words: str | Iterable[str] | None = None,
 ) -> Recipe:
@@ -81,7 +82,8 @@ def action(
         point_share: reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that
             AndroidControl is judged by; in place of ``point_radius``. The size of the image must then be known.
         enlarge: boxes, circles and polygons count as so many times their size, such as UI-S1's 1.2.
-        text: how texts are compared: exact, f1 (of their words), contains (either the other) or ratio (difflib's).
+        text: how texts and names of apps are compared: exact, f1 (of their words), contains (either the
+            other) or ratio (difflib's).
         text_threshold: the score of f1 or ratio from which on a text is right, such as 0.5; None for 1.0. With other
             rules it is an error, as they know right and wrong alone.
         text_case: whether case counts in exact and ratio; the others never look at it, and with them it is an error.
@@ -90,6 +92,8 @@ def action(
             it is the way that the finger goes, as that of a swipe always is.
         target_scroll: the same as ``response_scroll``, of targets.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
+        app: how names of apps are compared, where a benchmark does not compare them as texts, such as exact; None for
+            ``text``. Threshold and case hold for both.
         dialect: how answers are written; the name of a built-in or a plugin's dialect that shares the vocabulary, or
             your own by ``module:attr`` or ``/path/file.py:attr``. ``"auto_action"`` reads many forms. A dialect with
             words of its own, which would be compared with those of the vocabulary, is an error.
@@ -110,7 +114,7 @@ def action(
     _check_text(text, text_threshold, text_case)
     match = ActionMatch(
         point_radius, point_share, enlarge, text, text_threshold, text_case, scroll, response_scroll, target_scroll,
-        duration_tolerance,
+        duration_tolerance, app,
     )  # fmt: skip
     types = best(kind=ActionType(), refusal=RefusalMatch())
     outcome = weighted(match=(1.0 - kind, match), type=(kind, types))

@@ -108,9 +108,12 @@ class RolloutTable:
             return interruptible(self._connection, _table, self._connection, sql, list(parameters))
 
     def stream(self, sql: str, columns: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
-        """The same in batches, which are to be read, or the stream closed, before anything else is asked."""
-        with self._lock, self._readable():
-            yield from _batches(self._connection, sql.replace("{rollouts}", f"({self._relation(columns)})"))
+        """The same in batches; other queries may be made meanwhile."""
+        with self._lock:
+            sql = sql.replace("{rollouts}", f"({self._relation(columns)})")
+            own = self._connection.cursor()  # a result that is being read holds its connection
+        with closing(own), self._readable():
+            yield from _batches(own, sql)
 
     def read(
         self,
@@ -226,7 +229,7 @@ class RolloutTable:
         # All columns of rollouts at once, so that further queries need no further pass over the files.
         wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
         self._run("DROP TABLE IF EXISTS held")
-        put = "CREATE TEMP TABLE held AS"
+        put = "CREATE TABLE held AS"
         for batches in (rows.batches(list(wanted)) for rows in self.rows):
             while some := _some(batches):
                 self._connection.register("arriving", pa.Table.from_batches(some))

@@ -93,7 +93,7 @@ class ActionMatch(BaseVerifier):
 
     For one and the same alternative the action must be of its type, in the words of the shared vocabulary; hit its
     place, where it has one, its border included (as ``Hit(border="rounded")``); and agree with each argument that it
-    has: text by a rule, direction, app, status and button as they are, keys in any order, the end of a drag by the
+    has: text and app by a rule, direction, status and button as they are, keys in any order, the end of a drag by the
     reach of places, duration within a tolerance. What an alternative does not name is not asked for. Of ``finished``
     the outcome must agree: success, impossible, or a status of its own; without a status it is success. A refusal
     target: ``RefusalMatch``.
@@ -113,6 +113,7 @@ class ActionMatch(BaseVerifier):
             ``DirectionMatch``.
         target_scroll: what those of targets mean.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
+        app: how names of apps are compared; None for the rule of texts. Threshold and case hold for both.
 
     Raises:
         RecipeError: an option does not fit.
@@ -130,6 +131,7 @@ class ActionMatch(BaseVerifier):
     response_scroll: Convention = "content"
     target_scroll: Convention = "content"
     duration_tolerance: float | None = 0.0
+    app: TextRule | None = None
 
     low = 0.0
     high = 1.0
@@ -151,6 +153,8 @@ class ActionMatch(BaseVerifier):
         options.choice(self, "target_scroll", Convention)
         if self.duration_tolerance is not None:
             options.number(self, "duration_tolerance")
+        if self.app is not None:
+            options.choice(self, "app", TextRule)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         targets = rollouts.targets
@@ -204,7 +208,7 @@ class ActionMatch(BaseVerifier):
         threshold = 1.0 if self.text_threshold is None else self.text_threshold
         rules = (
             ("text", _each(text_rule(self.text, threshold, self.text_case))),
-            ("app", _each(text_rule("exact"))),
+            ("app", _each(text_rule(self.app or self.text, threshold, self.text_case))),
             ("button", _each(text_rule("exact"))),
             ("keys", _each(same_keys)),
         )

@@ -221,6 +221,23 @@ def test_many_rows_come_in_batches_and_all_of_them(tmp_path):
     assert sum(map(len, batches)) == rows
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_a_table_is_queried_while_a_stream_of_it_is_open(tmp_path, suffix):
+    rows = [{"sample_id": f"s{row}", "rollout": 0, "acc": row % 2, "more": "x"} for row in range(200_000)]
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    else:
+        lines(tmp_path / "rows.jsonl", *rows)
+    table = open_rollouts([tmp_path / f"rows.{suffix}"])
+    stream = table.stream("SELECT sample_id FROM {rollouts}", ["sample_id"])
+    read = len(next(stream))
+    assert table.query("SELECT sum(acc) AS right FROM {rollouts}", ["acc"]).to_pylist() == [{"right": 100_000}]
+    assert table.query("SELECT count(more) AS rows FROM {rollouts}", ["more"]).to_pylist() == [{"rows": 200_000}]
+    other = table.stream("SELECT sample_id FROM {rollouts}", ["sample_id"])
+    assert len(next(other)) + sum(map(len, other)) == 200_000
+    assert read + sum(map(len, stream)) == 200_000
+
+
 def test_folders_named_like_columns_are_folders(tmp_path):
     folder = tmp_path / "acc=0" / "temperature=1.4"
     folder.mkdir(parents=True)

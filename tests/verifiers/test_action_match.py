@@ -52,6 +52,19 @@ def test_texts_are_compared_by_the_rule(options, scores):
     assert judged(ActionMatch(**options), acts, asks("type", text="red hat")) == scores
 
 
+@pytest.mark.parametrize(
+    ("options", "scores"),
+    [
+        ({}, [1, 0, 0]), ({"text": "f1", "text_threshold": 0.5}, [1, 1, 0]), ({"text": "contains"}, [1, 1, 0]),
+        ({"app": "contains"}, [1, 1, 0]), ({"text": "contains", "app": "exact"}, [1, 0, 0]),
+        ({"text": "ratio", "text_threshold": 0.5, "app": "f1"}, [1, 1, 0]), ({"text_case": True}, [0, 0, 0]),
+    ],
+)  # fmt: skip
+def test_apps_are_compared_by_the_rule_of_texts_or_their_own(options, scores):
+    acts = [act("open_app", app=name) for name in ("google maps", "Maps", "Chrome")]
+    assert judged(ActionMatch(**options), acts, asks("open_app", app="Google Maps")) == scores
+
+
 def test_each_argument_can_be_right_or_wrong():
     for target, right, wrong in [
         (asks("open_app", app="Clock"), act("open_app", app="clock"), act("open_app", app="Clocks")),
@@ -235,7 +248,8 @@ def test_what_a_target_asks_for_is_a_match(target):
         ({"text": "f1", "text_threshold": 2}, "text_threshold"), ({"text_threshold": 0.5}, "text_threshold"),
         ({"text": "f1", "text_case": True}, "text_case"),
         ({"text_case": "no"}, "text_case"), ({"scroll": "any"}, "scroll"), ({"response_scroll": 1}, "response_scroll"),
-        ({"target_scroll": 1}, "target_scroll"), ({"duration_tolerance": -1}, "duration_tolerance"),
+        ({"target_scroll": 1}, "target_scroll"),
+        ({"app": "fuzzy"}, "app"), ({"duration_tolerance": -1}, "duration_tolerance"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_errors(options, named):
