@@ -70,7 +70,8 @@ def in_ellipse(xy: Floats, centre: Floats, radii: Floats, *, strict: bool = Fals
 def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
     """Apply the even-odd rule by a ray to the right; left and top edges are in, right and bottom edges out.
 
-    An edge a-b counts if (ay > y) != (by > y) and x < (bx - ax)(y - ay) / (by - ay) + ax; inside is an odd count.
+    An edge from b to the next corner a counts if (ay > y) != (by > y) and x < (bx - ax)(y - ay) / (by - ay) + ax;
+    inside is an odd count. On slanted edges the rounding of this formula decides.
 
     Args:
         xy: (m, 2) one point a polygon.
@@ -87,7 +88,7 @@ def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
     array([False])
     """
     owner, following = _edges(offsets)
-    a, b, point = vertices, vertices[following], xy[owner]
+    a, b, point = vertices[following], vertices, xy[owner]
     spans = (a[:, 1] > point[:, 1]) != (b[:, 1] > point[:, 1])
     rise = np.where(spans, b[:, 1] - a[:, 1], 1.0)  # a level edge never spans: 1.0 avoids a division by 0
     crosses = spans & (point[:, 0] < (b[:, 0] - a[:, 0]) * (point[:, 1] - a[:, 1]) / rise + a[:, 0])

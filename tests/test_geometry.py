@@ -118,6 +118,21 @@ def test_half_open_equals_a_scalar_walk_along_the_edges(several, x, y):
     assert ask(geometry.in_polygon_half_open, x, y, *several) == [half_open(x, y, polygon) for polygon in several]
 
 
+@settings(max_examples=200)
+@given(st.lists(st.integers(0, 1920).map(float), min_size=6, max_size=6), st.integers(1, 99))
+def test_half_open_rounds_on_slanted_edges_as_the_published_rule(polygon, hundredths):
+    (x1, y1, x2, y2), share = polygon[:4], hundredths / 100
+    point = x1 + share * (x2 - x1), y1 + share * (y2 - y1)
+    for turned in (polygon, polygon[2:] + polygon[:2], [polygon[place] for place in (4, 5, 2, 3, 0, 1)]):
+        assert ask(geometry.in_polygon_half_open, *point, turned) == [half_open(*point, turned)]
+
+
+def test_the_corner_at_which_an_edge_ends_is_the_one_it_is_computed_from():
+    triangles = [1632, 522, 66, 144, 170, 34], [1592, 420, 872, 114, 985, 746]
+    assert ask(geometry.in_polygon_half_open, 379.2, 219.6, triangles[0]) == [True]
+    assert ask(geometry.in_polygon_half_open, 944.0, 144.6, triangles[1]) == [False]
+
+
 @settings(max_examples=150)
 @given(polygons, coordinates, coordinates)
 def test_both_rules_agree_off_the_border_of_a_simple_polygon(polygon, x, y):

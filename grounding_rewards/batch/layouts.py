@@ -178,10 +178,11 @@ def _shares_or_pixels(row: Row) -> dict[str, Any]:
 
 
 def _mmbench_place(row: Row) -> dict[str, Any]:
-    box = [0 if each == -1 else each for each in _numbers(row, "bbox")]
-    if any(type(each) in (int, float) and each < 0 for each in box):
+    box = _numbers(row, "bbox")
+    edges = [0 if each == -1 else each for each in box]
+    if any(type(each) in (int, float) and each < 0 for each in edges):
         raise TargetError(0, "bbox", row["bbox"], "numbers from 0, or -1 for an edge that lies at 0")
-    return _shares_or_pixels({"bbox": box})
+    return {**_shares_or_pixels({"bbox": box}), "bbox": edges}  # a box with a -1 is in pixels, as not all lie in 0..1
 
 
 def _corners_in_any_order(row: Row) -> dict[str, Any]:

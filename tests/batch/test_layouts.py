@@ -47,7 +47,7 @@ VISION = {
     "bbox": [130.25, 0.0, 100.5, 36.0], "platform": "GIMP", "category": "Button", "element_type": "icon",
 }  # fmt: skip
 L2 = {
-    "index": 0, "image_path": "a.png", "instruction": "Opens the menu.", "bbox": [0.25, -1, 0.2625, 0.1402],
+    "index": 0, "image_path": "a.png", "instruction": "Opens the menu.", "bbox": [0.25, 0, 0.2625, 0.1402],
     "image_size": [2560, 1440], "data_type": "icon", "platform": "os_windows", "app_name": "notes",
     "grounding_type": "basic",
 }  # fmt: skip
@@ -229,6 +229,12 @@ def test_layouts_of_benchmarks_that_must_be_named():
     assert SCREENSPOT_V2_HUB.wire(HUB, CoordSpace.UNIT) == {"bbox": [0.5, 0.25, 0.6, 0.5], "space": "unit"}
     pixels = SCREENSPOT_V2_HUB.wire({**HUB, "bbox": [0, 1, 30, 40]}, CoordSpace.UNIT)
     assert pixels == {"bbox": [0, 1, 30, 40], "space": "pixel"}
+
+
+def test_a_box_of_mmbench_with_minus_one_is_in_pixels_as_not_all_of_it_lies_in_0_to_1():
+    pixels = MMBENCH_GUI.wire({**L2, "bbox": [-1, 0.1, 0.5, 0.5]}, CoordSpace.UNIT)
+    assert pixels == {"bbox": [0, 0.1, 0.5, 0.5], "space": "pixel"}
+    assert MMBENCH_GUI.wire(L2, CoordSpace.UNIT) == {"bbox": L2["bbox"], "space": "unit"}
 
 
 def test_numbers_that_mmbench_refuses():
