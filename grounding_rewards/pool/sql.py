@@ -20,7 +20,7 @@ TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
 
 _CLICK = "x_unit IS NOT NULL AND y_unit IS NOT NULL"
 _SIDE = "image_size[{0}] > 0 AND isfinite(image_size[{0}])"
-_SIZED = f"{_CLICK} AND {_SIDE.format(1)} AND {_SIDE.format(2)}"
+_SIZED = f"acc IS NOT NULL AND {_CLICK} AND {_SIDE.format(1)} AND {_SIDE.format(2)}"
 _ACROSS = "sqrt(image_size[1] * image_size[1] + image_size[2] * image_size[2])"
 _FAR, _FAR_BITS = 1000.0, 10
 """Points are clipped to so many image sizes, so that sums of integers do not overflow."""
@@ -90,7 +90,7 @@ def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
     if {"x_unit", "y_unit"} <= set(has):
         columns |= _clicks("image_size" in has)
     if "response" in has:
-        columns["distinct"] = "nullif(count(DISTINCT response), 0)"
+        columns["distinct"] = "nullif(count(DISTINCT response) FILTER (acc IS NOT NULL), 0)"
     if {"target", "image_size"} <= set(has):
         columns |= {"target": "min(target)", "image_size": "min(image_size)"}  # the same in any order
         columns["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"
@@ -159,7 +159,9 @@ def cells_of(has: Collection[str], where: str, key: str) -> str:
     """
     by_answer = f"SELECT {key} AS key, {answer(has)} AS answer, count(acc) AS k FROM {{rollouts}}{where} GROUP BY 1, 2"
     n = "nullif(sum(k), 0)::DOUBLE"
-    entropy = f"CASE WHEN sum(k) > 0 THEN greatest(0, ln({n}) - {_of_counts('k * ln(k)')} / {n}) END"
+    # Of one answer the difference of logarithms is a rounding, which a square root makes large.
+    mixed = f"greatest(0, ln({n}) - {_of_counts('k * ln(k)')} / {n})"
+    entropy = f"CASE WHEN sum(k) > 0 THEN CASE WHEN count_if(k > 0) = 1 THEN 0.0 ELSE {mixed} END END"
     return (
         f"SELECT key, nullif(count_if(k > 0), 0)::BIGINT AS cells, {entropy} AS cell_entropy, "
         f"{_of_counts('sqrt(k)')} / {n} AS cell_rarity FROM ({by_answer}) GROUP BY key ORDER BY key"

@@ -36,11 +36,11 @@ class SampleStats:
         clicks: (m,) number of rollouts with a point, scored or not.
         x_unit: (m,) the mean of these points, in shares of the image; NaN where there is none.
         y_unit: (m,) the same from top to bottom.
-        dispersion: (m,) the root mean square distance of its points from their mean, in pixels of the image, over the
-            image's diagonal; NaN with fewer than two points, or without an image size.
+        dispersion: (m,) the root mean square distance of the scored rollouts' points from their mean, in pixels of the
+            image, over the image's diagonal; NaN with fewer than two points, or without an image size.
         target_area: (m,) the area of the target's bounds over the image's; NaN where there is none.
         target_diagonal: (m,) the diagonal of the target's bounds over the image's diagonal; NaN likewise.
-        distinct: (m,) number of different responses; -1 where none is known.
+        distinct: (m,) number of different responses of the scored rollouts; -1 where none is known.
         cells: (m,) number of different answers of the scored rollouts: cells of a grid of 32 x 32 over the image, or
             values of a column ``answer_key``; rollouts without one are one answer more. -1 where unknown.
         cell_entropy: (m,) the entropy of these answers in nats; NaN where unknown.

@@ -38,7 +38,7 @@ class AtTemperature:
         mixed_share: the share of samples with right and wrong rollouts, which give a signal.
         zero_share: the share of never-solved samples.
         dispersion: the mean over samples of their clicks' dispersion, in shares of the diagonal; NaN where unknown.
-        distinct_share: different responses of a sample over its rollouts; NaN where unknown.
+        distinct_share: different responses of a sample over its scored rollouts; NaN where unknown.
         difference: its accuracy less that of the temperature it is compared with.
         difference_low: the lower end of the paired bootstrap interval.
         difference_high: the upper end.
@@ -238,7 +238,7 @@ def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
     read = ~np.isnan(stats.parse_rate)
     parsed = exact_mean(stats.parse_rate * rollouts) / exact_mean(rollouts[read])  # a share of all rollouts
     known = stats.distinct >= 0
-    distinct = float(stats.distinct[known].sum() / rollouts[known].sum()) if known.any() else math.nan
+    distinct = float(stats.distinct[known].sum() / stats.n[known].sum()) if known.any() else math.nan
     shares = float(stats.mixed.mean()), float(stats.none_correct.mean())
     return parsed, *shares, exact_mean(stats.dispersion), distinct
 

@@ -77,7 +77,7 @@ def test_everything_that_a_rollout_says_is_counted(tmp_path):
         "dispersion": [20 / across, None],
         "target_area": [0.02, None],
         "target_diagonal": [np.hypot(20, 20) / across, None],
-        "distinct": [1, 1],
+        "distinct": [-1, 1],
         "cells": [2, 1],
         "cell_entropy": [np.log(2), 0.0],
         "cell_rarity": [1.0, 2**-0.5],
@@ -92,6 +92,26 @@ def test_everything_that_a_rollout_says_is_counted(tmp_path):
                 assert np.isnan(value), name
             else:
                 assert value == pytest.approx(meant, abs=1e-9), name
+
+
+def test_responses_and_dispersion_count_scored_rollouts_alone_as_cells_do(tmp_path):
+    seen = {"sample_id": "a", "image_size": [100, 100], "y_unit": 0.5}
+    scored = [
+        {**seen, "acc": 1, "x_unit": 0.25, "response": "one"},
+        {**seen, "acc": 0, "x_unit": 0.75, "response": "two"},
+    ]
+    others = [{**seen, "acc": None, "x_unit": x, "response": f"response {x}"} for x in (0.01, 0.99)]
+    stats = stats_of(table(tmp_path / "r.jsonl", [*scored, *others]))
+    assert (stats.distinct.tolist(), stats.cells.tolist(), stats.clicks.tolist()) == ([2], [2], [4])
+    assert stats.dispersion.tolist() == pytest.approx([0.25 / 2**0.5])
+    unscored = stats_of(table(tmp_path / "unscored.jsonl", [scored[0], *others]))
+    assert (unscored.distinct.tolist(), np.isnan(unscored.dispersion).tolist()) == ([1], [True])
+
+
+def test_the_entropy_of_one_answer_is_exactly_0(tmp_path):
+    rows = [{"sample_id": f"{n}", "acc": k == 0, "x_unit": 0.5, "y_unit": 0.5} for n in range(1, 40) for k in range(n)]
+    stats = stats_of(table(tmp_path / "r.jsonl", rows))
+    assert stats.cell_entropy.tolist() == [0.0] * 39
 
 
 def test_rounds_and_temperatures_can_be_chosen_and_samples_counted_by_any_column(tmp_path):

@@ -103,7 +103,7 @@ def test_what_stands_beside_accuracy():
     assert (row.rollouts, row.mixed_share, row.zero_share) == (32, 0.25, 0.25)
     assert row.parse_rate == (4 + 8 + 8 + 4) / 40
     assert row.dispersion == pytest.approx(0.4)
-    assert row.distinct_share == 12 / 32
+    assert row.distinct_share == 12 / 24  # of scored rollouts, as the count is
     plain = sweep({0.5: at([8, 8, 8, 8]), 1.0: hot}).to_json()["rows"][0]
     assert (plain["parse_rate"], plain["dispersion"], plain["distinct_share"]) == (None, None, None)
 

@@ -101,6 +101,5 @@ class VarianceAware:
         elif self.diversity == "cells":
             diversity = different_share(stats)
         else:
-            rollouts = np.maximum(stats.n + stats.unscored, 1)
-            diversity = np.minimum(np.maximum(stats.distinct, 0) / rollouts, 1.0)
+            diversity = np.minimum(np.maximum(stats.distinct, 0) / np.maximum(stats.n, 1), 1.0)
         return np.where(np.isnan(diversity), 0.0, diversity)

@@ -57,7 +57,7 @@ def test_each_diversity():
         counted((0, 4), (0, 4), (0, 1), (0, 0), (0, 4)),
         dispersion=np.array([0.1, 0.5, np.nan, np.nan, 30.0]),  # 30 diagonals: far outside of the image
         cells=np.array([1, 4, 1, -1, 3]),
-        distinct=np.array([2, 4, 1, -1, 9]),  # 9 of 8 rollouts: at most all differ
+        distinct=np.array([2, 4, 1, -1, 9]),  # 9 of 4 rollouts: at most all differ
         unscored=np.array([4, 0, 0, 0, 4]),
     )
 
@@ -66,7 +66,7 @@ def test_each_diversity():
 
     assert scores("dispersion") == [0.1, 0.5, 0.0, 0.0, 0.5]
     assert scores("cells") == [0.0, 1.0, 0.0, 0.0, 2 / 3]
-    assert scores("responses") == [0.25, 1.0, 1.0, 0.0, 1.0]
+    assert scores("responses") == [0.5, 1.0, 1.0, 0.0, 1.0]
 
 
 def test_unbiased_outcomes_of_different_numbers_of_rollouts():
