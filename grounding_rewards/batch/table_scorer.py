@@ -336,5 +336,5 @@ class TableScorer:
         if error.expected.endswith("judges nothing else"):
             hints.append("--recipe names another, such as click")
         if error.expected.endswith("option target_space"):
-            hints.append("on the command line --option target_space=SPACE")
+            hints.append("on the command line --target-space SPACE")
         return TableError(f"{table.path}, {batch.place(row)}: {'; '.join(hints)}")

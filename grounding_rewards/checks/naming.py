@@ -12,7 +12,7 @@ from grounding_rewards.coords.resizing import RESIZING
 
 BOX_FORMAT = "box_format"
 
-_FLAGS = {"recipe", "response_space", BOX_FORMAT, *RESIZING}
+_FLAGS = {"recipe", "response_space", "target_space", BOX_FORMAT, *RESIZING}
 """Settings with a flag of their own; others are options of the recipe."""
 
 
@@ -54,7 +54,7 @@ def as_flags(settings: Mapping[str, Any]) -> str:
     """Return how to set something on the command line.
 
     >>> as_flags({"recipe": "click", "response_space": "unit", "target_space": "pixel"})
-    'use --recipe click --response-space unit --option target_space=pixel'
+    'use --recipe click --response-space unit --target-space pixel'
     """
     words = [
         f"--{name.replace('_', '-')} {value}" if name in _FLAGS else f"--option {quote(f'{name}={_text(value)}')}"

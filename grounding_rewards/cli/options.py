@@ -47,7 +47,18 @@ Options = Annotated[
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
 ]
 _RESIZED = "The size of the image that the model saw"
-Bound = Annotated[int | None, typer.Option(metavar="PIXELS", help="As the launch sets it.", rich_help_panel=_RESIZED)]
+
+
+def _bound(least: str, text: str) -> Any:
+    help = f"{least} pixels that an image is resized to, as the launch sets it for {text}."
+    return typer.Option(metavar="PIXELS", help=help, rich_help_panel=_RESIZED)
+
+
+_MODEL, _PROCESSOR = "the model's images", "the processor, where the trainer resizes before it"
+MinPixels = Annotated[int | None, _bound("Least", _MODEL)]
+MaxPixels = Annotated[int | None, _bound("Most", _MODEL)]
+ProcessorMinPixels = Annotated[int | None, _bound("Least", _PROCESSOR)]
+ProcessorMaxPixels = Annotated[int | None, _bound("Most", _PROCESSOR)]
 BadTargets = Annotated[
     OnBadTarget,
     typer.Option("--bad-target", help="A target that cannot be used: stop, or leave the row out of all figures."),
@@ -151,6 +162,7 @@ def _recipe_options(
             help=f"The space that the model answers in: {', '.join(CoordSpace)}. Default: the recipe's own.",
         ),
     ] = None,
+    target_space: TargetSpace = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -159,14 +171,14 @@ def _recipe_options(
             rich_help_panel=_RESIZED,
         ),
     ] = None,
-    min_pixels: Bound = None,
-    max_pixels: Bound = None,
-    processor_min_pixels: Bound = None,
-    processor_max_pixels: Bound = None,
+    min_pixels: MinPixels = None,
+    max_pixels: MaxPixels = None,
+    processor_min_pixels: ProcessorMinPixels = None,
+    processor_max_pixels: ProcessorMaxPixels = None,
 ) -> dict[str, Any]:
     return read_options(
-        option, response_space=response_space, model=model, min_pixels=min_pixels, max_pixels=max_pixels,
-        processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+        option, response_space=response_space, target_space=target_space, model=model, min_pixels=min_pixels,
+        max_pixels=max_pixels, processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
     )  # fmt: skip
 
 
@@ -255,7 +267,8 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
 
 def read_options(options: Sequence[str] | None, flag: str = "--option", **named: Any) -> dict[str, Any]:
     """Return options of a recipe, or of what ``flag`` is of: those of the flag, and ``named`` ones with their own."""
-    values = {name: value for name, value in named.items() if value is not None}
+    given = {name: value for name, value in named.items() if value is not None}
+    values = {name: str(value) if isinstance(value, CoordSpace) else value for name, value in given.items()}
     for option in options or ():
         key, equals, value = option.partition("=")
         if not (key and equals):

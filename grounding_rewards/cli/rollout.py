@@ -60,10 +60,10 @@ def _resizing(
             rich_help_panel=_PROMPT,
         ),
     ] = None,
-    min_pixels: options.Bound = None,
-    max_pixels: options.Bound = None,
-    processor_min_pixels: options.Bound = None,
-    processor_max_pixels: options.Bound = None,
+    min_pixels: options.MinPixels = None,
+    max_pixels: options.MaxPixels = None,
+    processor_min_pixels: options.ProcessorMinPixels = None,
+    processor_max_pixels: options.ProcessorMaxPixels = None,
 ) -> Resizing | None:
     bounds = (min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
     if pipeline is None:
@@ -165,6 +165,7 @@ def rollout(
         str | None,
         typer.Option(metavar="SPACE", help=f"The space that the model answers in: {', '.join(CoordSpace)}."),
     ] = None,
+    target_space: options.TargetSpace = None,
     box_format: options.BoxFormats = None,
     columns: DataColumns,
     split: options.RowsSplit = None,
@@ -222,8 +223,8 @@ def rollout(
         done = roll_out(
             data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
             engine_name=engine, settings=settings, prompt=prompt_named(prompt, system),
-            recipe=_recipe(recipe, option, response_space), resizing=resizing, columns=columns[1],
-            instruction=columns[0], split=split, box_format=box_format, image_files=images, allocated=allocate,
+            recipe=_recipe(recipe, option, response_space=response_space, target_space=target_space),
+            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format, image_files=images, allocated=allocate,
             shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance), note=terminal.note_once(),
             warn=terminal.warn,
         )  # fmt: skip
@@ -249,11 +250,13 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     return int(number), int(count)
 
 
-def _recipe(name: str | None, option: list[str] | None, response_space: str | None) -> Any:
+def _recipe(name: str | None, option: list[str] | None, **spaces: Any) -> Any:
     if name is not None:
-        return catalogue.recipe(name, **options.read_options(option, response_space=response_space))
-    if option or response_space is not None:
-        raise EngineError("--option and --response-space are options of the recipe; name it by --recipe")
+        return catalogue.recipe(name, **options.read_options(option, **spaces))
+    if option or any(space is not None for space in spaces.values()):
+        raise EngineError(
+            "--option, --response-space and --target-space are options of the recipe; name it by --recipe"
+        )
     return None
 
 

@@ -84,7 +84,7 @@ def test_another_recipe_reads_what_was_not_read_with_the_spaces_of_this_one() ->
     assert texts(recipe, answers, targets, PYTHON) == [f"{line}build recipe('click', response_space='thousandths')"]
     shares = [{"bbox": [x / 1920, y / 1080, (x + 40) / 1920, (y + 30) / 1080]} for x, y in POINTS]
     (text,) = texts(recipe, answers, [{**each, "image_size": [1920, 1080]} for each in shares])
-    assert text.endswith("; use --recipe click --response-space thousandths --option target_space=unit")
+    assert text.endswith("; use --recipe click --response-space thousandths --target-space unit")
 
 
 def test_of_several_answers_the_one_that_is_right_counts() -> None:

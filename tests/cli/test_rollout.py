@@ -107,7 +107,10 @@ def test_allocated_rollouts(run: Runner, tmp_path: Path):
         (("--max-pixels", 9), "--min-pixels and --max-pixels are bounds of --pipeline; name it, too"),
         (("--pipeline", "qwen"), "unknown pipeline 'qwen'; did you mean "),
         (("--prompt", "gelatto"), "unknown prompt 'gelatto'; did you mean 'gelato'?"),
-        (("--response-space", "unit"), "--option and --response-space are options of the recipe; name it by --recipe"),
+        (
+            ("--response-space", "unit"),
+            "--option, --response-space and --target-space are options of the recipe; name it by --recipe",
+        ),
         (("--engine-option", "right"), "--engine-option: got 'right'; expected KEY=VALUE, such as timeout=60"),
         (("--engine-option", "rihgt=1"), "unknown argument 'rihgt'; did you mean 'right'?"),
         (("--id-column", "uid"), "no column 'uid' (--id-column)"),

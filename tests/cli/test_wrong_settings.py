@@ -95,7 +95,7 @@ def test_wrong_recipes(run, some, name):
         assert "responses were read as list_box" in text
         assert "use --recipe click" in text
     # Its targets are in shares of the image, and these are in pixels.
-    assert "on the command line --option target_space=SPACE" in complaints(run, some(name), "--recipe", "gelato")
+    assert "on the command line --target-space SPACE" in complaints(run, some(name), "--recipe", "gelato")
 
 
 @pytest.mark.parametrize("name", PIXELS)

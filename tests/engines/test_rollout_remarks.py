@@ -153,7 +153,7 @@ def test_an_error_about_columns_names_those_of_the_file(tmp_path):
     ("recipe", "row", "message"),
     [
         (gr.recipe("click", response_space="pixel"), {"bbox": [0.1, 0.1, 0.4, 0.3]}, "option target_space"),
-        (gr.recipe("gelato"), {"bbox": [100, 100, 400, 300]}, r"--option target_space=SPACE"),
+        (gr.recipe("gelato"), {"bbox": [100, 100, 400, 300]}, r"--target-space SPACE"),
         (gr.recipe("gelato"), {"target": {"action": "swipe"}}, "expected a click on one of bbox, polygon"),
     ],
 )
