@@ -6,8 +6,10 @@ which is the opposite. ``normalised`` makes a scroll of either.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -37,6 +39,8 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "computer_use": {"left_click": "click", "mouse_move": "hover", "left_click_drag": "drag", "hscroll": "scroll",
                      "terminate": "finished", "double_left_click": "double_click",
                      "left_mouse_down": "mouse_down", "left_mouse_up": "mouse_up", "hold_key": "key_down"},
+    "gemini": {"type_text": "type", "drag_and_drop": "drag", "key_combination": "key", "scroll_document": "scroll",
+               "wait_5_seconds": "wait", "go_back": "back"},
     "gui-r1": {"press_back": "back", "press_home": "home", "press_enter": "enter", "complete": "finished",
                "impossible": "finished", "rightclick": "right_click", "doubleclick": "double_click",
                "moveto": "hover", "hotkey": "key", "press": "key"},
@@ -60,7 +64,9 @@ NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType({
                "done": "finished", "finish": "finished", "respond": "answer", "mouse_drag": "drag",
                "key_press": "key", "press_key": "key", "noop": "no_action", "none": "no_action",
                "sleep": "wait", "infeasible": "finished", "press_recent": "recent", "press_appselect": "recent",
-               "recents": "recent", "app_switch": "recent", "response": "answer", "callUser": "call_user"},
+               "recents": "recent", "app_switch": "recent", "response": "answer", "callUser": "call_user",
+               "slide": "swipe", "awake": "open_app", "mouse_click": "click",
+               "middle_tap": "middle_click", "right_tap": "right_click", "triple_tap": "triple_click"},
 })  # fmt: skip
 """Names of actions by source, where they differ from the vocabulary."""
 
@@ -112,12 +118,33 @@ def canonical(name: str) -> str:
     >>> canonical("left_click"), canonical("LongPress"), canonical("TAP"), canonical("teleport")
     ('click', 'long_press', 'click', 'teleport')
     """
-    return _CANONICAL.get(name) or _CANONICAL.get(name.lower(), name)  # as written first: lower-casing costs more
+    return _CANONICAL.get(name) or _spelled(name) or name  # as written first: the other spellings cost more
+
+
+def is_click(name: str) -> bool:
+    """Return True for names under which a place is a click or a press, as ``CLICKS`` has them in any spelling."""
+    return not name or canonical(name) in _CLICK_KINDS
+
+
+@lru_cache(maxsize=4096)
+def _spelled(name: str) -> str:
+    """The vocabulary's name of another spelling, such as ``Long press``, ``LongPress`` or ``click_at``; "" of none."""
+    if len(name) > _LONGEST_NAME:
+        return ""
+    words = _HUMP.sub("_", name.strip()).lower().replace(" ", "_").replace("-", "_")
+    for each in (name.lower(), words, words.removesuffix("_at"), words.replace("_", "")):
+        if each in _CANONICAL:
+            return _CANONICAL[each]
+    return ""
+
+
+_HUMP = re.compile("(?<=[a-z])(?=[A-Z])")
+_LONGEST_NAME = 40
 
 
 def is_known(name: str) -> bool:
     """Return True for names that the vocabulary has, and for "", the name of an answer that is a place alone."""
-    return not name or name in _CANONICAL or name.lower() in _CANONICAL
+    return not name or name in _CANONICAL or bool(_spelled(name))
 
 
 def normalised(name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

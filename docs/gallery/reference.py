@@ -16,7 +16,8 @@ from grounding_rewards.engines.prompts import FIELDS
 from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import MEANINGS as MEANINGS_OF_REASONS
-from grounding_rewards.parsing import AUTO, AUTO_ACTION, Dialect, parse, refusal_words
+from grounding_rewards.parsing import AUTO, Dialect, parse, refusal_words
+from grounding_rewards.parsing.auto import TOOLS
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason
@@ -81,7 +82,7 @@ def answers() -> Facts:
     return {
         "dialects": {name: _dialect(dialect) for name, dialect in known.items() if name not in ("auto", "auto_action")},
         "auto": AUTO.names,
-        "auto_action": AUTO_ACTION.names,
+        "tools": TOOLS,
         "words": refusal_words,
         "reasons": [_reason(reason) for reason in Reason],
     }

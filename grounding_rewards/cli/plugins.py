@@ -90,7 +90,7 @@ def _things(known: Registry, prefix: str = "") -> Facts:
 def _description(thing: Any) -> str:
     """Return an answer that a dialect reads; of all else the first line of its docstring; "" where there is none."""
     try:
-        if not hasattr(thing, "find"):
+        if not hasattr(thing, "one"):
             return first_line(thing)
         return _example(thing) or ("" if type(thing).__module__.startswith(parsing.__name__) else first_line(thing))
     except Exception:  # somebody's code must not end the listing

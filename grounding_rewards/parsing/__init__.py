@@ -1,10 +1,9 @@
 """Response text to predictions: `parse` runs a dialect over n responses; dialects stand by kind, one kind a file."""
 
-from grounding_rewards.parsing.auto import ACTION_OS_ATLAS, AUTO_ACTION
+from grounding_rewards.parsing.auto import ACTION_OS_ATLAS, AUTO, AUTO_ACTION
 from grounding_rewards.parsing.calls import ACTION_CALLS
 from grounding_rewards.parsing.objects import ACTION_BLINK, ACTION_COMPACT, ACTION_JSON
 from grounding_rewards.parsing.places import (
-    AUTO,
     BARE_LIST,
     BARE_TUPLE,
     BARE_TUPLE_WHOLE,

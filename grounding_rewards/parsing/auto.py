@@ -1,56 +1,825 @@
-"""Answers in any form: ``auto`` for places, ``auto_action`` for actions."""
+"""``auto`` and ``auto_action``: answers in any form, each with the place in the text where it stands.
+
+All forms are looked for, and each answer has a begin and an end. A form inside another one's span is part of it; the
+same place twice is one answer; different ones are several, first and last by where they stand. Earlier turns and calls
+of tools are no answers, an open bracket, quote, fence or tag is none, and what an action types is never searched.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.calls import ACTION_CALLS, calls_go_first
-from grounding_rewards.parsing.objects import ACTION_BLINK, ACTION_COMPACT, ACTION_JSON, AT_A_PLACE, OPENAI
-from grounding_rewards.parsing.patterns import PLACE, either_case
-from grounding_rewards.parsing.places import NULL_REFUSAL, PLACES, REFUSAL, TUPLE_ALONE
-from grounding_rewards.parsing.reading import FirstOf, Form, Gated, Unless
-from grounding_rewards.parsing.texts import SPACE, number
+from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
+from grounding_rewards.parsing.calls import Call, acts_of_calls, calls_in
+from grounding_rewards.parsing.objects import (
+    AT_A_PLACE,
+    COMPACT_KEYS,
+    KEYS,
+    LINK,
+    MAY_BE_WORDS,
+    NOWHERE,
+    NUMERAL,
+    OPENAI,
+    act_of,
+    compact_act,
+    loosely,
+    object_spans,
+    written_place,
+)  # fmt: skip
+from grounding_rewards.parsing.patterns import GAP, PLACE, either_case
+from grounding_rewards.parsing.places import (
+    BARE_TUPLE,
+    REFUSAL,
+    UNSIGNED_CALL,
+    UNSIGNED_LIST,
+    UNSIGNED_POINT,
+)
+from grounding_rewards.parsing.readers import read_cropped, read_points
+from grounding_rewards.parsing.reading import MAX_ANSWERS, NEVER, REFUSED, Answered, Answers, Form, Step
+from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number
+
+MOST = MAX_ANSWERS + 1
+
+FORMS = (
+    "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
+    "json_distribution", "json_xy", "box_tokens", "point_tag", "xy_tags", "molmo", "cropped", "keyword_call",
+    "click_call", "corner_tuples", "bare_tuple", "nested_list", "corner_lists", "bare_list", "action_json",
+    "action_calls", "action_os_atlas", "bare_numbers",
+)  # fmt: skip
+"""Names of the forms that are looked for."""
+
+_SIGNS = (
+    "(", "[", "<point>", "box_start|>", "box>", "<x>", "coords=", "Image_", "point_2d", "bbox_2d", '"x"', "'x'",
+    "POINT", "TYPE [", "<function=",
+    'coordinate"', "coordinate'", "tool_call>", "point:", "ction\"", "ction'", "action_type", '"mean"',
+)  # fmt: skip
+"""Substrings that show that an answer was begun."""
+
+NEEDS_A_PLACE = frozenset(
+    {"click", "double_click", "triple_click", "right_click", "middle_click", "long_press", "hover", "drag"}
+)
+"""Actions that are malformed without a place."""
+
+TOOLS = ("zoom", "crop", "search", "magnif", "wait_for_image", "ocr", "get_image", "view_image", "image_tool")
+"""Parts of the names of tools that look and do not act; their calls are no answers."""
+
+_FAILED = frozenset({"failure", "failed", "fail", "impossible", "infeasible", "not_found", "error"})
+
+
+class Candidate(NamedTuple):
+    """An answer in a text: begin, end, form and act; the act is None where an answer was begun and is unreadable."""
+
+    begin: int
+    end: int
+    form: str
+    act: Act | None
+    library: str = ""
+
+
+@dataclass(frozen=True)
+class AnyForm(Form):
+    """All forms of answers at once.
+
+    Args:
+        refusal: reads a whole text that refuses.
+        tools: parts of further names of tools, whose calls are no answers.
+        placed: answers without a place do not count, and one that ends the task as impossible is a refusal.
+    """
+
+    refusal: Form = field(default=REFUSAL, repr=False)
+    tools: tuple[str, ...] = ()
+    placed: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the forms."""
+        return FORMS
+
+    def check_patterns(self) -> None:
+        """Check the refusal, which options may have widened."""
+        self.refusal.check_patterns()
+
+    def one(self, text: str, answers: Answers) -> Answered:
+        """Read one text."""
+        if UNSIGNED_TUPLE.one(text, answers)[2]:
+            return _BARE_TUPLE, True, UNSIGNED_TUPLE.one(text, answers)[2]
+        text = answer_of(text)
+        if self.refusal.one(text, answers)[2]:
+            return 0, True, (REFUSED,)
+        found = _joined(self._candidates(text))
+        return self._counted(text, found, answers)
+
+    def _counted(self, text: str, found: list[Candidate], answers: Answers) -> Answered:
+        """The answers that a policy needs."""
+        if not found:
+            return -1, any([sign in text for sign in _SIGNS]) and not _tools_alone(text, self.tools), ()  # noqa: C419
+        if answers == "first" or len(found) == 1:
+            return self._one(found[0])
+        if answers == "last":
+            return self._one(found[-1])
+        read = [each for each in found if each.act is not None]
+        if len(read) < len(found) and len(read) < 2:
+            return -1, True, ()
+        acts = [self._spelled(each.act) for each in read if each.act is not None]
+        return FORMS.index(read[0].form), True, acts
+
+    def _one(self, candidate: Candidate) -> Answered:
+        """A sole answer: a refusal, an act, or nothing where it needs a place and has none."""
+        act = candidate.act
+        if act is None:
+            return -1, True, ()
+        index = FORMS.index(candidate.form)
+        if act is REFUSED or (act.place in NOWHERE and is_click(act.name)):
+            return index, True, (REFUSED,)
+        kind = canonical(act.name)
+        if not act.place and self.placed:
+            failed = kind == "finished" and _has_failed(act)
+            return (index, True, (REFUSED,)) if failed else (-1, kind in NEEDS_A_PLACE or kind == "type", ())
+        if not act.place and kind in NEEDS_A_PLACE and "to" not in act.arguments:
+            return -1, True, ()
+        return index, True, (self._spelled(act),)
+
+    def _spelled(self, act: Act) -> Act:
+        name, fields = normalised(act.name, act.arguments)
+        return Act(name, act.place, fields)
+
+    def steps(self) -> list[Step]:
+        """The commonest forms, then all at once."""
+        forms = [
+            Step(form, FORMS.index(form.name), (), form.usual or (form.full_pattern,), NEVER, guards)
+            for form, guards in _USUAL
+        ]
+        return [*forms, Step(self)]
+
+    def _candidates(self, text: str) -> list[Candidate]:
+        """All answers of a text, in order."""
+        spans = sorted(self._spans(text), key=lambda each: (each.begin, -each.end))
+        found: list[Candidate] = []
+        end, fenced = 0, _last_fence(text)
+        for span in [*spans, Candidate(len(text), len(text), "", None)]:
+            if span.begin < end:
+                continue  # a part of the one before
+            found += _places(text, end, span.begin)
+            if span.form:
+                opened = _opened(text, end, span.begin, braces=text[span.begin] != "{")
+                found.append(_guarded(text, end, opened, span))
+            end = span.end
+        whole = [] if found or spans else [each for each in (_numbers(text),) if each]
+        found = [each for each in found + whole if each.form != "tool"]
+        return [each._replace(act=None) if each.begin >= fenced else each for each in found][: 2 * MOST]
+
+    def _spans(self, text: str) -> Iterator[Candidate]:
+        """Answers that are more than a place: objects, calls, lines, tags; and what is to be skipped, as "tool"."""
+        if "{" in text:
+            yield from self._objects(text)
+        if "(" in text:
+            for begin, end, library, name, acts in calls_in(text):
+                if acts is None:
+                    yield Candidate(begin, end, "action_calls", None)
+                elif self._is_tool(name):
+                    yield Candidate(begin, end, "tool", None)
+                else:
+                    for act, (first, last) in zip(acts, _parts(begin, end, len(acts)), strict=True):
+                        yield Candidate(first, last, _form_of_call(text[begin:end], library, act), act, library)
+            if "Image_" in text:
+                yield from _cropped(text)
+        if "<" in text:
+            yield from _tags(text)
+            yield from self._functions(text)
+        if ":" in text or "=" in text:
+            yield from _fields(text)
+        yield from _lines(text)
+
+    def _is_tool(self, name: Any) -> bool:
+        if not isinstance(name, str) or (is_known(name) and name):
+            return False
+        words = name.lower()
+        return any([tool in words for tool in (*TOOLS, *self.tools)])  # noqa: C419 (faster so)
+
+    def _objects(self, text: str) -> Iterator[Candidate]:
+        opened = False  # in a list that has not closed yet
+        listed: list[Candidate] = []
+        for begin, end, value in object_spans(text):
+            before, after = text[:begin].rstrip()[-1:], text[end:].lstrip()[:1]
+            if value is None:
+                item: Any = loosely(text[begin:end])
+            else:
+                item = value
+            if item is None:
+                continue
+            made = list(self._acts(item, begin, end))
+            opened = before == "[" or (opened and before == ",")
+            if opened and after != "]":
+                listed += made
+                if after != ",":  # cut off, or no list
+                    yield from [each._replace(act=None) if each.form != "tool" else each for each in listed]
+                    opened, listed = False, []
+                continue
+            yield from [*listed, *made]
+            opened, listed = False, []
+        yield from [each._replace(act=None) for each in listed]
+
+    def _acts(self, item: Mapping[Any, Any], begin: int, end: int) -> Iterator[Candidate]:
+        """The acts of an object; the object itself as "tool" where it is none, so that nothing in it is read."""
+        several = next((item[key] for key in ("actions", "tool_calls") if isinstance(item.get(key), list)), [item])
+        members = [member for member in several if isinstance(member, dict)]
+        count = 0
+        for member, (first, last) in zip(members, _parts(begin, end, len(members)), strict=True):
+            candidate = self._act(member, first, last)
+            if candidate is not None:
+                count += 1
+                yield candidate
+        if not count:
+            yield Candidate(begin, end, "tool", None)
+
+    def _act(self, item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
+        called = "arguments" in item or "args" in item or "parameters" in item or "input" in item
+        inner = item.get("function") if isinstance(item.get("function"), dict) else item
+        name = inner.get("name", item.get("function")) if isinstance(inner, Mapping) else None
+        if called and self._is_tool(name):
+            return Candidate(begin, end, "tool", None)
+        compact = "action" not in item and not (COMPACT_KEYS.isdisjoint(item) and item.keys() - _WAITING)
+        act = compact_act(item) if compact else act_of(item)
+        if act is None:
+            if _is_empty(item):
+                return Candidate(begin, end, "json_refusal", REFUSED)
+            held = [key for key in item if key in _PLACE_KEYS or key in KEYS["name"]]
+            if compact or held:
+                return Candidate(begin, end, "action_json", None)
+            return _said(item, begin, end)
+        if "(" in act.name and len(calls := [acts for *_, acts in calls_in(act.name)]) == 1 and calls[0]:
+            act = calls[0][0]  # {"action": "click(5, 6)"}
+        if self._is_tool(act.name):
+            return Candidate(begin, end, "tool", None)
+        return Candidate(begin, end, _form_of_object(item, act, called), act)
+
+    def _functions(self, text: str) -> Iterator[Candidate]:
+        """Qwen3.5's and Seed's calls in tags: ``<function=click><parameter=point>..</parameter></function>``."""
+        position = text.find("<function=")
+        while position >= 0:
+            close = text.find("</function>", position)
+            if close < 0:
+                yield Candidate(position, len(text), "tool_call", None)
+                return
+            name, _, body = text[position + len("<function=") : close].partition(">")
+            item: dict[str, Any] = {}
+            for part in body.split("<parameter=")[1:]:
+                key, _, value = part.partition(">")
+                value, closed, _ = value.rpartition("</parameter>")
+                if closed:
+                    item[key.strip()] = value.strip()
+            read = self._act({"name": name.strip(), "arguments": item}, position, close + len("</function>"))
+            yield read or Candidate(position, close + len("</function>"), "tool_call", None)
+            position = text.find("<function=", close)
+
+
+def _parts(begin: int, end: int, count: int) -> list[tuple[int, int]]:
+    """Split a span into as many as there are acts in it: only their order matters."""
+    return (
+        [(begin, end)]
+        if count == 1
+        else [(begin + index, begin + index + 1) for index in range(count - 1)]
+        + ([(min(begin + count - 1, end), end)] if count else [])
+    )
+
+
+# What is no part of the answer.
+
+_TURNS = re.compile(
+    r"</tool_response>|<\|im_start\|>assistant|<start_of_turn>model|<\|start_header_id\|>assistant<\|end_header_id\|>"
+    r"|(?:^|\n)assistant\n"
+)
+_ASKED = re.compile(r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>")
+_THOUGHT = re.compile(r"</(?:[a-z_]*think(?:ing)?|THINK|thought)>|◁/think▷")
+_THINKS = re.compile(r"<(?:[a-z_]*think(?:ing)?|THINK|thought)>|◁think▷")
+_THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
+_ACTION = re.compile(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
+_ENDS = re.compile(rf"(?:<\|(?:im_end|endoftext|end|eot_id)\|>|</s>|<eos>|<end_of_turn>|{SPACE[:-1]})+$")
+_WIDE = str.maketrans("（），：［］【】｛｝", "(),:[][]{}")
+
+
+def answer_of(text: str) -> str:
+    r"""Return the part of a text that can hold the answer, in ASCII brackets: without earlier turns and thoughts.
+
+    >>> answer_of("Thought: not (1, 2).\nAction: (3, 4)"), answer_of("<thinking>(1, 2)</thinking>（3，4）")
+    (' (3, 4)', '(3,4)')
+    """
+    if not text.isascii():
+        text = text.translate(_WIDE)
+    if "tool_response>" in text or "assistant" in text or "<start_of_turn>" in text or "user" in text:
+        text = _last(text, _TURNS)
+        text = "" if _ASKED.search(text) else text
+    if "hink" in text or "THINK" in text or "thought>" in text:
+        text = _last(text, _THOUGHT)
+        opened = _THINKS.search(text)
+        text = text[: opened.start()] if opened else text
+    if LINK in text:
+        text = text.rpartition(LINK)[2].partition("</link>")[0]
+    if _THOUGHTS.match(text) and (action := _ACTION.search(text)):
+        text = text[action.end() :]
+    if text.endswith((">", "\n", " ")) and (ends := _ENDS.search(text[-200:])):
+        text = text[: len(text) - min(len(text), 200) + ends.start()] + ("\n" if text[-1:].isspace() else "")
+    return text
+
+
+def _last(text: str, pattern: re.Pattern[str]) -> str:
+    """The text behind the last match."""
+    end = 0
+    for match in pattern.finditer(text):
+        end = match.end()
+    return text[end:]
+
+
+def _last_fence(text: str) -> int:
+    """The place of a fence that opens and never closes; beyond the end of the text if there is none."""
+    return text.rfind("```") if text.count("```") % 2 and not text.rstrip().endswith("```") else len(text) + 1
+
+
+def _tools_alone(text: str, tools: tuple[str, ...]) -> bool:
+    """Return True for complete calls without a place, which begin no answer."""
+    return "tool_call>" in text and "coordinate" not in text and "{" in text and bool(object_spans(text))
+
+
+# Answers that are more than a place.
+
+_PLACE_KEYS = frozenset({*KEYS["start"], *KEYS["place"], *KEYS["box"]}) - MAY_BE_WORDS - {"from"}
+_WAITING = {"duration", "thought"}
+_SAID = ("answer", "result", "response", "output", "final_answer", "prediction")
+
+
+def _is_empty(item: Mapping[Any, Any]) -> bool:
+    """Return True for an object whose known key of a place holds nothing: a refusal, unless it names an action."""
+    held = [item[key] for key in item if key in _PLACE_KEYS]
+    named = any([item.get(key) for key in (*KEYS["name"], "type", "arguments")])  # noqa: C419 (faster so)
+    return bool(held) and not named and all([value is None or value == [] or value == {} for value in held])  # noqa: C419
+
+
+def _said(item: Mapping[Any, Any], begin: int, end: int) -> Candidate | None:
+    """A place that an object says as its answer, in a string of nothing else or in another object."""
+    for key in _SAID:
+        value = item.get(key)
+        if isinstance(value, str) and (place := written_place(value)):
+            return Candidate(begin, end, "json_coordinate", Act("", place))
+        if isinstance(value, dict) and (act := act_of(value)):
+            return Candidate(begin, end, "json_coordinate", act)
+    return None
+
+
+def _form_of_object(item: Mapping[Any, Any], act: Act, called: bool) -> str:
+    if not act.place:
+        return "action_json"
+    for key, form in (
+        ("point_2d", "json_2d"),
+        ("bbox_2d", "json_2d"),
+        ("POINT", "json_compact"),
+        ("mean", "json_distribution"),
+    ):
+        if key in item:
+            return form
+    return "tool_call" if called else "json_xy" if "x" in item or "path" in item else "json_coordinate"
+
+
+def _form_of_call(text: str, library: str, act: Act) -> str:
+    if not act.place:
+        return "action_calls"
+    if library == "pyautogui":
+        return "pyautogui"
+    if any([f"{key}=" in text for key in ("start_box", "start_point", "point")]):  # noqa: C419 (faster so)
+        return "ui_tars"
+    return "keyword_call" if "=" in text else "click_call"
+
+
+_TAG = "(?:point|box|bbox|coordinates?|POINT|Point|BOX|BBOX|Box|position|center)"
+_TAGS = re.compile(
+    rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>|<(?P<tag>{_TAG})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
+    rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
+    rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
+    rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
+)
+_KEYS_OF_PLACES = [
+    [prefix + name for name in names]
+    for names in (("x", "y"), ("x1", "y1", "x2", "y2"))
+    for prefix in ("", "t", "a", "c")
+    if not (prefix == "a" and len(names) == 4) and not (prefix == "c" and len(names) == 2)
+]
+
+
+def _tags(text: str) -> Iterator[Candidate]:
+    for match in _TAGS.finditer(text):
+        if "coords=" in match[0]:
+            places = read_points(match[0]) or []
+            if not places:
+                yield Candidate(*match.span(), "molmo", None)
+            for place, (begin, end) in zip(places, _parts(*match.span(), len(places)), strict=True):
+                yield Candidate(begin, end, "molmo", Act("", tuple(place)))
+            continue
+        groups = match.groupdict()
+        keys = next(keys for keys in _KEYS_OF_PLACES if groups.get(keys[0]))
+        place = tuple([number(groups[key]) for key in keys])
+        tag = (groups["tag"] or "").lower()
+        form = "xy_tags" if groups["ax"] else "point_tag" if tag in ("point", "position", "center") else "box_tokens"
+        yield Candidate(*match.span(), form, Act("", place))
+
+
+_CROP = re.compile(rf"\({SPACE}Image_")
+
+
+def _cropped(text: str) -> Iterator[Candidate]:
+    """Places in crops, as one after the other."""
+    begins = [match.start() for match in _CROP.finditer(text)][:MOST]
+    if not begins:
+        return
+    end = text.rfind(")") + 1
+    places = read_cropped(text) or []
+    if not places:
+        yield Candidate(begins[0], max(end, begins[0] + 1), "cropped", None)
+    for place, (first, last) in zip(
+        places, _parts(begins[0], max(end, begins[0] + len(places)), len(places)), strict=True
+    ):
+        yield Candidate(first, last, "cropped", Act("", tuple(place)))
+
+
+_BARE = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:{GAP}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
+_FIELD = re.compile(
+    rf"(?:^|[^A-Za-z_\"'])(?P<key>point|coordinates?|position|bbox|box|center){SPACE}[:=]{SPACE}{_BARE}(?![0-9.])"
+)
+_TABBED = re.compile(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
+
+
+def _fields(text: str) -> Iterator[Candidate]:
+    """``point:x,y`` of Step-GUI, and its lines of ``key:value`` between tabs."""
+    taken = -1
+    for match in _TABBED.finditer(text):
+        fields = dict(part.split(":", 1) for part in match["line"].split("\t") if ":" in part)
+        item: dict[str, Any] = {key.strip(): value.strip() for key, value in fields.items()}
+        if "\t" not in match["line"] or not is_known(item["action"]):
+            continue
+        begin, taken = match.start("line"), match.end()
+        open_ended = taken == len(text) and any([_is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
+        if not item.get("point1"):
+            item.pop("to", None)
+        yield Candidate(
+            begin,
+            taken,
+            "bare_numbers",
+            None if open_ended and match["line"].endswith(item.get("point", "-")) else act_of(item),
+        )
+    for match in _FIELD.finditer(text):
+        if match.start("key") < taken:
+            continue
+        place = tuple([number(match[key]) for key in ("x1", "y1", "x2", "y2") if match[key]])
+        end = match.end()
+        cut = end == len(text) and _is_cut(match[0])
+        yield Candidate(match.start("key"), end, "bare_numbers", None if cut else Act("", place))
+
+
+def _is_cut(written: str) -> bool:
+    """Return True where the last number of a text may be cut off: of one digit, behind a longer one."""
+    numerals = compiled(NUMBER).findall(written)
+    return len(numerals) > 1 and len(numerals[-1]) == 1 and len(numerals[-2]) > 1
+
+
+_WORDS = {
+    "WAIT": "wait", "ENTER": "enter", "PRESS_BACK": "back", "PRESS_HOME": "home", "PRESS_RECENT": "recent",
+    "COMPLETE": "finished", "DONE": "finished", "FAIL": "finished", "IMPOSSIBLE": "finished",
+}  # fmt: skip
+"""Answers of one word, and their actions in the vocabulary; FAIL and IMPOSSIBLE give up the task."""
+
+_GIVEN_UP = ("FAIL", "IMPOSSIBLE")
+_NAMES = either_case("(?:click|tap|hover|(?:left|double|triple|right|middle|long)[ _-]?(?:click|tap|press))")
+_OPEN = rf"(?:(?:<\|box_start\|>|<point>|<box>){SPACE})?"
+_CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</box>){SPACE})?"
+_LINE_FORMS = (
+    rf"(?P<word>{'|'.join(_WORDS)})",
+    r"(?P<typing>TYPE|OPEN_APP) \[(?P<text>[^\n]*)\]",
+    rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
+    rf"(?P<name>{_NAMES})(?:[ \t]+(?:at|on))?[ \t]*[:,]?[ \t]*{_OPEN}{PLACE}{_CLOSE}",
+)
+_HEAD = rf"{either_case('actions?')}:"
+_START = rf"(?:(?:(?s:.*)\n)?[ \t]*{_HEAD})?"
+_LINE = rf"^{_START}{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_LINE_FORMS)}){SPACE}(?:```{SPACE})?$"
+_COMPILED = re.compile(_LINE)
+_BLANKS = "[ \t\r]*"
+_EACH = re.compile(
+    rf"{_BLANKS}(?:{_HEAD}{_BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
+    rf"|(?P<written>[A-Za-z_]+){_BLANKS},{_BLANKS}(?P<argument>[^\n]*?)){_BLANKS}(?:```)?{_BLANKS}"
+)
+_TYPES = ("type", "open_app", "answer")
+
+
+def read_line(text: str) -> list[Act] | None:
+    r"""Return the action if a text is one line, or one line after its last ``actions:``; else None.
+
+    >>> read_line("thoughts: Type it.\nactions:\nTYPE [hello [1]]")
+    [Act(name='type', place=(), arguments={'text': 'hello [1]'})]
+    >>> read_line("LONG_PRESS <point>[[5, 6]]</point>")[0][:2], read_line("I would LONG_PRESS [5, 6]")
+    (('LONG_PRESS', (5.0, 6.0)), None)
+    """
+    match = _COMPILED.search(text)
+    act = None if match is None else _act_of_line(match)
+    return None if act is None else [act]
+
+
+def _act_of_line(match: re.Match[str]) -> Act | None:
+    word, typing, direction = match["word"], match["typing"], match["direction"]
+    if word:
+        return Act(_WORDS[word], (), {"status": "impossible"} if word in _GIVEN_UP else {})
+    if typing:
+        name, key = ("type", "text") if typing == "TYPE" else ("open_app", "app")
+        return Act(name, (), {key: match["text"]})
+    if direction:
+        return Act("scroll", (), {"direction": direction.lower()})
+    place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
+    return Act(match["name"], place) if is_known(match["name"]) else None
+
+
+def _lines(text: str) -> Iterator[Candidate]:
+    """Lines that are an action: OS-Atlas's, one word, a name in front of a place, and ``name, argument``."""
+    position = 0
+    for line in text.split("\n")[: 4 * MOST]:
+        begin, position = position, position + len(line) + 1
+        last = line.rstrip()[-1:]
+        likely = last and (last in "]>)`" or "," in line or last.isdigit() or last.isupper())  # few lines are
+        match = _EACH.fullmatch(line) if likely else None
+        if match is None:
+            continue
+        written = match["written"]
+        if not written:
+            called = match["name"] and line[match.end("name")] == "("
+            if not called and (act := _act_of_line(match)):
+                yield Candidate(begin, position - 1, "action_os_atlas", act)
+        elif is_known(written) and canonical(written) in _TYPES and written.islower():
+            key = "app" if canonical(written) == "open_app" else "text"
+            yield Candidate(begin, position - 1, "action_os_atlas", Act(written, (), {key: match["argument"]}))
+
+
+ACTION_OS_ATLAS = Form("action_os_atlas", read=read_line, vocabulary=True)
+"""OS-Atlas's actions, the words of OSWorld, and a name in front of a place: the whole answer is one such line.
+
+It may follow a heading ``actions:`` or ``Action:``, and stand in a fence. The words and OS-Atlas's names are in
+capitals; the name in front of a place may be in any case.
+"""
+
+
+# Places alone.
+
+_RUN = re.compile(r"""[(\[][ \t\r\n()\[\],'"0-9.\-]*+""")
+_GROUP = re.compile(rf"""[(\[]|[)\]]|,|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n]+|.""")
+_BEFORE_PLACES = ("at", "on", "to", "in", "from")
+_NOUNS = frozenset({
+    "point", "points", "position", "coordinate", "coordinates", "center", "centre", "location", "box", "bbox", "at",
+    "is", "tuple", "xy", "x", "y", "target", "answer", "place", "pos", "image", "on", "to", "in", "near", "around",
+})  # fmt: skip
+_QUOTED_KEY = re.compile(rf"""["']{SPACE}:{SPACE}$""")
+_OPEN_OBJECT = re.compile(r"""\{[ \t\r\n]*["']""")
+_OPEN_TAG = re.compile(rf"<(?:\|box_start\||{_TAG})>{SPACE}$")
+_ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})$")
+_ACTION_KEY = f"(?:{either_case('action(?:_type)?|function')})"
+_NAMED = re.compile(rf"""{_ACTION_KEY}["']?{_BLANKS}[:=]{_BLANKS}["'`]?([A-Za-z_]+)["'`]?{_BLANKS}$""")
+
+
+def _places(text: str, begin: int, end: int) -> list[Candidate]:
+    """Numbers in brackets between two spans; of very many, those from either end."""
+    found: list[Candidate] = []
+    position = begin
+    while position < end and (run := _RUN.search(text, position, end)):
+        found += _of_run(text, *run.span())
+        position = max(run.end(), run.start() + 1)
+    if len(found) > 2 * MOST:
+        found = found[:MOST] + found[-MOST:]
+    opened = _opened(text, begin, found[-1].begin) if found else end
+    return [_guarded(text, begin, opened, each) for each in found]
+
+
+def _opened(text: str, begin: int, end: int, *, braces: bool = True) -> int:
+    """The place of a call of a known name or an object that opens and does not close; what follows is a part of it.
+
+    An object in one whose last brace is missing is none: without ``braces`` objects do not count.
+    """
+    calls = (match.start() for match in _OPEN_CALL.finditer(text, begin, end) if _known(match[1]))
+    brace = _OPEN_OBJECT.search(text, begin, end) if braces else None
+    return min(next(calls, end + 1), brace.start() if brace else end + 1)
+
+
+def _guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candidate:
+    """An answer that stands in something open, or behind the name of another action, is unreadable."""
+    act = candidate.act
+    if act is None or candidate.form in ("tool", "action_os_atlas"):
+        return candidate
+    if candidate.begin > opened:
+        return candidate._replace(act=None)
+    front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
+    if act.name or not front or front.isspace():
+        return candidate
+    if candidate.form in _BRACKETED:
+        if _QUOTED_KEY.search(front) or _OPEN_TAG.search(front):
+            return candidate._replace(act=None)
+        word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front)
+        if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
+            return candidate._replace(act=Act(word[1], act.place))
+    another = names_another(front + text[candidate.begin : candidate.begin + 16], "")
+    return candidate._replace(act=None) if another else candidate
+
+
+_FAR = 200
+_BRACKETED = frozenset({"bare_tuple", "bare_list", "nested_list", "corner_tuples", "corner_lists"})
+
+
+Group = tuple[int, int, str, list[float]]
+"""Begin, end, brackets and numbers of an innermost group."""
+Top = tuple[int, int, list[Group]]
+"""Begin, end and innermost groups of an outermost one."""
+
+
+def _of_run(text: str, first: int, last: int) -> Iterator[Candidate]:
+    """The places in a run of brackets and numbers; unreadable where the text ends in an open bracket."""
+    tops: list[Top] = []
+    opened: list[int] = []
+    inner: list[Group] = []
+    numbers: list[float] = []
+    commas, broken = 0, False
+    for match in _GROUP.finditer(text, first, last):
+        sign = match[0]
+        if match["numeral"] is not None:
+            broken |= commas != bool(numbers)  # one comma between two numbers, and none before the first
+            numbers.append(number(match["numeral"]))
+            commas = 0
+        elif sign in "([":
+            inner = inner if opened else []
+            opened.append(match.start())
+            numbers, commas, broken = [], 0, False
+        elif sign in ")]":
+            if not opened:
+                break
+            begin = opened.pop()
+            if numbers and not broken:
+                inner.append((begin, match.end(), text[begin] + sign, numbers))
+            numbers, commas, broken = [], 0, False
+            if not opened:
+                tops.append((begin, match.end(), inner))
+        elif sign == ",":
+            commas += 1
+        else:
+            broken |= not sign.isspace()
+    if opened and last == len(text) and (numbers or inner or tops):
+        yield Candidate(first, last, "bare_list", None)  # cut off
+    else:
+        yield from _of_tops(text, tops)
+
+
+def _of_tops(text: str, tops: list[Top]) -> Iterator[Candidate]:
+    """Points and boxes: two pairs with a comma between them are corners, more are several points."""
+    index = 0
+    while index < len(tops):
+        stop = index + 1
+        while stop < len(tops) and _are_corners(text, tops[stop - 1], tops[stop]):
+            stop += 1
+        if stop - index == 2:
+            (begin, _, one), (_, end, other) = tops[index:stop]
+            form = "corner_tuples" if text[begin] == "(" else "corner_lists"
+            yield Candidate(begin, end, form, Act("", (*one[0][3], *other[0][3])))
+        else:
+            for top in tops[index:stop]:
+                yield from _of_top(text, top)
+        index = stop
+
+
+def _are_corners(text: str, one: Top, other: Top) -> bool:
+    """Return True for two pairs in the same brackets with nothing but a comma between them."""
+    pairs = all([len(top[2]) == 1 and len(top[2][0][3]) == 2 and top[2][0][0] == top[0] for top in (one, other)])  # noqa: C419
+    return pairs and text[one[1] : other[0]].strip() == "," and text[one[0]] == text[other[0]]
+
+
+def _of_top(text: str, top: Top) -> Iterator[Candidate]:
+    begin, end, inner = top
+    for first, last, brackets, numbers in inner:
+        if len(numbers) not in (2, 4) or (brackets not in ("()", "[]") and text.strip() != text[begin:end]):
+            continue  # [5, 6) in prose is an interval
+        nested = first > begin and len(inner) == 1
+        form = "nested_list" if nested else "bare_tuple" if brackets[0] == "(" else "bare_list"
+        span = (begin, end) if len(inner) == 1 else (first, last)
+        yield Candidate(*span, form, Act("", tuple(numbers)))
+
+
+_PX = rf"(?:{SPACE}px)?"
+_ALONE = re.compile(
+    rf"[\"'`*]*(?:[xX]{SPACE}[=:]{SPACE}(?P<x>{NUMBER}){_PX}{GAP}[yY]{SPACE}[=:]{SPACE}(?P<y>{NUMBER}){_PX}"
+    rf"|(?P<x1>{NUMBER}){_PX}{GAP}(?P<y1>{NUMBER}){_PX}(?:{GAP}(?P<x2>{NUMBER}){_PX}{GAP}(?P<y2>{NUMBER}){_PX})?)[\"'`*]*\.?"
+)
+_WRAP = re.compile(rf"^{SPACE}(?:```[a-z]*\n|<answer>)?{SPACE}|{SPACE}(?:\n```|</answer>)?{SPACE}$")
+
+
+def _numbers(text: str) -> Candidate | None:
+    """A text that is nothing but numbers: ``x, y``, ``x y``, ``x=.., y=..``, with px or without, or four of them."""
+    if len(text) > _LONGEST:
+        return None
+    body = _WRAP.sub("", text)
+    match = _ALONE.fullmatch(body)
+    if match is None:
+        return None
+    place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
+    cut = text.endswith(body) and _is_cut(body)
+    return Candidate(0, len(text), "bare_numbers", None if cut else Act("", place))
+
+
+_LONGEST = 200
+
+
+# Several answers, and those that are one.
+
+
+def _joined(found: list[Candidate]) -> list[Candidate]:
+    """Join calls that are one action, what is written and Enter, and the same place in two forms."""
+    if len(found) < 2:
+        return found
+    if all([each.library and each.act for each in found]):  # noqa: C419 (faster so)
+        acts = acts_of_calls([Call(each.library, each.act.name, each.act) for each in found if each.act])
+        if len(acts) == 1:
+            return [found[0]._replace(act=acts[0])]
+        if len(acts) < len(found):
+            found = [each for each in found if any(each.act is act for act in acts)] if len(acts) > 1 else found
+    kept: list[Candidate] = []
+    for each in found:
+        if kept and (one := _together(kept[-1], each)):
+            kept[-1] = one
+        elif not any([_same(other, each) for other in kept]):  # noqa: C419 (faster so)
+            kept.append(each)
+        else:
+            kept = [
+                each._replace(begin=other.begin) if _same(other, each) and each.act and each.act.name else other
+                for other in kept
+            ]
+    return kept
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    """Return True for the same place of the same action, or of one that is not named there."""
+    if one.act is None or other.act is None or not one.act.place or one.act.place != other.act.place:
+        return False
+    if one.act.arguments != other.act.arguments and one.act.name and other.act.name:
+        return False
+    names = {canonical(one.act.name), canonical(other.act.name)}
+    return len(names) == 1 or "" in names
+
+
+def _together(one: Candidate, other: Candidate) -> Candidate | None:
+    """Join a text that is written and the Enter behind it: it types a line break."""
+    if one.act is None or other.act is None or canonical(one.act.name) != "type" or other.act.place:
+        return None
+    if normalised(other.act.name, other.act.arguments)[0] != "enter" or not isinstance(
+        one.act.arguments.get("text"), str
+    ):
+        return None
+    text = one.act.arguments["text"]
+    return one._replace(end=other.end, act=one.act._replace(arguments={**one.act.arguments, "text": f"{text}\n"}))
+
+
+def _has_failed(act: Act) -> bool:
+    _, fields = normalised(act.name, act.arguments)
+    return str(fields.get("status") or "").strip().lower().replace(" ", "_") in _FAILED
+
 
 # Names of actions in front of a place, which is then no click.
 
-_BEFORE_PLACES = ("at", "on", "to", "in", "from")
 _WORD = "[A-Za-z_]+"
-_WORDS = rf"(?:{_WORD}[ -])?{_WORD}"
+_PHRASE = rf"(?:{_WORD}[ -])?{_WORD}"
 _KEY = rf"(?:{either_case('action(?:s|_type)?|function')})[\"']?{SPACE}[:=>]{SPACE}[\"'`]?"
 _PLACE = r"(?:[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"'])"
-_ALIAS_FORMS = (
+_ALIASES = (
     rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
-    rf"{_KEY}(?P<named>{_WORDS})(?P<prose>[ \t]+[A-Za-z])?",
+    rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
     rf"type[\"']{SPACE}:{SPACE}[\"'](?P<typed>{_WORD})",
-    rf"(?P<before>{_WORDS})(?:[ \t]+(?:{'|'.join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}",
+    rf"(?P<before>{_PHRASE})(?:[ \t]+(?:{'|'.join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}",
 )
 
-MAY_NAME = rf"(?:^|[^A-Za-z_])(?:{'|'.join(_ALIAS_FORMS)})"
+MAY_NAME = rf"(?:^|[^A-Za-z_])(?:{'|'.join(_ALIASES)})"
 """A pattern that occurs in every text for which ``names_another`` is True."""
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
-_ALIAS_NAMES = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIAS_FORMS)})")
+_ALIAS_NAMES = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
+_OPEN_CALL = re.compile(rf"(?<![A-Za-z_])({_WORD})\((?!(?:s|es|ed)\))")
 _CAMEL = re.compile("[a-z][A-Z]")
 
 
-def names_another(text: str, name: str) -> bool:
-    """Return True if the name of another action stands before the last number of a text.
+def names_another(front: str, name: str) -> bool:
+    """Return True if the name of another action stands in a text in front of a place.
 
     It counts as a call; after ``Action:`` or a key such as ``action``; and right before a place if it is an action at a
     place, ``type``, or written like a name in code: "Home" or "Menu" before a place is a label.
 
     Args:
-        text: a text with a place.
+        front: the text up to the place, and its first brackets.
         name: the action of that place; "" is a click.
 
     >>> names_another("Action: type(content='go to (5, 6)", ""), names_another("long press (5, 6)", "")
     (True, True)
-    >>> names_another("click(5, 6)", "click"), names_another("Home (5, 6)", ""), names_another("(5, 6), then wait(", "")
-    (False, False, False)
+    >>> names_another("click(5, 6)", "click"), names_another("Home (5, 6)", "")
+    (False, False)
     """
     meant = canonical(name or "click")
-    front = text[: max([text.rfind(digit) for digit in "0123456789"]) + 1]
     return any(_kind(match) not in ("", meant) for match in _ALIAS_NAMES.finditer(front))
 
 
@@ -82,103 +851,34 @@ def _is_sure(word: str, kind: str) -> bool:
     return kind in AT_A_PLACE or word.lower() == "type" or "_" in word or bool(_CAMEL.search(word))
 
 
-# Actions of one line: OS-Atlas's actions, the words of OSWorld, and a name in front of a place.
+# What is usual, for many texts at once.
 
-WORDS = {
-    "WAIT": "wait", "ENTER": "enter", "PRESS_BACK": "back", "PRESS_HOME": "home", "PRESS_RECENT": "recent",
-    "COMPLETE": "finished", "DONE": "finished", "FAIL": "finished", "IMPOSSIBLE": "finished",
-}  # fmt: skip
-"""Answers of one word, and their actions in the vocabulary; FAIL and IMPOSSIBLE give up the task."""
-
-_FAILED = ("FAIL", "IMPOSSIBLE")
-_AT_A_PLACE = {
-    "click": "click", "tap": "click", "leftclick": "click", "doubleclick": "double_click", "doubletap": "double_click",
-    "tripleclick": "triple_click", "rightclick": "right_click", "middleclick": "middle_click", "hover": "hover",
-    "longpress": "long_press", "longclick": "long_press",
-}  # fmt: skip
-_TOGETHER = str.maketrans("", "", " _-")
-_LINE_NAMES = either_case("(?:click|tap|hover|(?:left|double|triple|right|middle|long)[ _-]?(?:click|tap|press))")
-_OPEN = rf"(?:(?:<\|box_start\|>|<point>|<box>){SPACE})?"
-_CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</box>){SPACE})?"
-
-_START = rf"(?:(?:(?s:.*)\n)?[ \t]*{either_case('actions?')}:)?"
-_LINE_FORMS = (
-    rf"(?P<word>{'|'.join(WORDS)})",
-    r"(?P<typing>TYPE|OPEN_APP) \[(?P<text>[^\n]*)\]",
-    rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
-    rf"(?P<name>{_LINE_NAMES})(?:[ \t]+(?:at|on))?[ \t]*:?[ \t]*{_OPEN}{PLACE}{_CLOSE}",
+UNSIGNED_TUPLE = replace(
+    BARE_TUPLE, pattern=BARE_TUPLE.pattern.replace(NUMBER, NUMBER.removeprefix("-?")), whole=True, usual=()
 )
-_LINE = rf"^{_START}{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_LINE_FORMS)}){SPACE}(?:```{SPACE})?$"
-_COMPILED = re.compile(_LINE)
+"""An unsigned tuple and nothing else: no refusal, no corners, no call."""
 
-
-def read_line(text: str) -> list[Act] | None:
-    r"""Return the action if a text is one line, or one line after its last ``actions:``; else None.
-
-    >>> read_line("thoughts: Type it.\nactions:\nTYPE [hello [1]]")
-    [Act(name='type', place=(), arguments={'text': 'hello [1]'})]
-    >>> read_line("LONG_PRESS <point>[[5, 6]]</point>")[0][:2], read_line("I would LONG_PRESS [5, 6]")
-    (('long_press', (5.0, 6.0)), None)
-    """
-    match = _COMPILED.search(text)
-    if match is None:
-        return None
-    word, typing, direction = match["word"], match["typing"], match["direction"]
-    if word:
-        return [Act(WORDS[word], (), {"status": "impossible"} if word in _FAILED else {})]
-    if typing:
-        name, key = ("type", "text") if typing == "TYPE" else ("open_app", "app")
-        return [Act(name, (), {key: match["text"]})]
-    if direction:
-        return [Act("scroll", (), {"direction": direction.lower()})]
-    kind = _AT_A_PLACE.get(match["name"].lower().translate(_TOGETHER))
-    place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
-    return [Act(kind, place)] if kind else None
-
-
-def is_typing(text: str, _name: str = "") -> bool:
-    """Return True if a text is OS-Atlas's ``TYPE [...]``."""
-    acts = read_line(text)
-    return acts is not None and acts[0].name == "type"
-
-
-ACTION_OS_ATLAS = Gated(
-    Form(name="action_os_atlas", read=read_line, signs=("",), vocabulary=True),  # "" is in every text
-    pattern=_LINE,
+_BARE_TUPLE = FORMS.index("bare_tuple")
+_PROSE = r"[^()\[\]{}<>0-9:=`|]*"
+_GUARDS = (
+    MAY_NAME,
+    rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){_BLANKS}[a-z_]+{_BLANKS},|(?:^|\n){_BLANKS}[A-Z_]+{_BLANKS}(?:\n|$)",
+    "[\uff08-\uff5d\u3010\u3011\u25c1]",
 )
-"""The whole answer is one such line, after a heading ``actions:`` or ``Action:`` or not, in a fence or not.
+"""Prose in which one of these occurs holds more than its sole place."""
 
-The words and OS-Atlas's names are in capitals; the name in front of a place may be in any case.
-"""
-
-
-# ``auto_action``, for recipes that judge actions: refusals, actions, and places, which are clicks, in one order.
-
-_LINES = ("Action:", "TYPE [")
-_BRACKETS = ("(", "[", "<", ":")
-
-
-def _is_line(text: str, name: str) -> bool:
-    """Return True if a line names an action: objects in it or before it are then no answer."""
-    return calls_go_first(text) or is_typing(text)
-
-
-_OBJECTS = tuple([Unless(dialect, _is_line, hints=_LINES) for dialect in (ACTION_JSON, ACTION_COMPACT)])
-_CALLS = Unless(ACTION_CALLS, is_typing, hints=_LINES[1:])
-_CLICKED = Unless(FirstOf(PLACES, name="places", signs=_BRACKETS), names_another, pattern=MAY_NAME)
-
-AUTO_ACTION = FirstOf(
-    (REFUSAL, ACTION_BLINK, *_OBJECTS, _CALLS, NULL_REFUSAL, _CLICKED, ACTION_OS_ATLAS),
-    name="auto_action",
-    usual=(TUPLE_ALONE,),
-    sentinels=True,
-    vocabulary=True,
+_X_Y = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"
+_USUAL: tuple[tuple[Form, tuple[str, ...]], ...] = (
+    (UNSIGNED_TUPLE, ()),
+    (UNSIGNED_CALL, ()),
+    (UNSIGNED_POINT, ()),
+    (UNSIGNED_LIST, ()),
+    (Form("bare_tuple", rf"^{_PROSE}\({_X_Y}\){_PROSE}$"), _GUARDS),
+    (Form("bare_list", rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$"), _GUARDS),
 )
-"""First a text that is nothing but a refusal; then the dialects that read actions, the link of BTL-UI before other
-JSON and JSON before calls, because a call may stand in its text; then the places of ``auto`` in its order; at last the
-lines of OS-Atlas.
 
-Where a line begins with ``Action:`` and a call, calls go before JSON. A place without an action is a click, unless the
-name of another action stands in front of it, whose arguments cannot be read. A click at (-1, -1) or (-100, -100) is a
-refusal; for another action these mean that it has no place.
-"""
+AUTO = AnyForm("auto", vocabulary=True)
+"""Places in any form; what has none is no answer."""
+
+AUTO_ACTION = AnyForm("auto_action", vocabulary=True, placed=False)
+"""Actions and places in any form, in the vocabulary's words; a place without a name is a click."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.objects import AT_A_PLACE, KEYS, NUMERAL, act_of
+from grounding_rewards.parsing.objects import AT_A_PLACE, KEYS, MAY_BE_WORDS, NUMERAL, act_of
 from grounding_rewards.parsing.patterns import PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number
@@ -145,6 +145,7 @@ _STRING_KEYS = {**dict.fromkeys(_TEXTS, "text"), "open_app": "app", "terminate":
 _CONTROLS = {"\n": "enter", "\r": "enter", "\t": "tab"}
 _KEYBOARD = ("key", "key_down", "key_up")
 _UNREAD = object()
+_WRAPPERS = ("do", "act", "perform", "execute", "action", "perform_action", "execute_action")
 
 
 def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False) -> list[Act]:
@@ -180,6 +181,8 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
             plain.append(value)
     if plain and not _add_plain(name, plain, item, library):
         return []
+    if name in _WRAPPERS and isinstance(item.get("action"), str):
+        name = item["action"]
     acts = [act_of({**keystroke, "action": name}) for keystroke in repeated(name, item)]
     return [act for act in acts if act is not None]
 
@@ -187,7 +190,7 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
 def _value(key: str, text: str, quoted: bool) -> Any:
     """Return an argument's value: a place, a string, a number, a list of strings or a word."""
     if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):  # to='up' is a direction
-        return _numbers(text) or _UNREAD
+        return _numbers(text) or (text if key in MAY_BE_WORDS else _UNREAD)
     if quoted:
         return _ESCAPE.sub(_escaped, text) if "\\" in text else text
     if _NUMBER.fullmatch(text):
@@ -283,26 +286,44 @@ def read_calls(text: str) -> list[Act]:
     ['click', 'write']
     """
     answer = _ANSWER.search(text)
-    position = start = answer.end() if answer else 0
     calls: list[Call] = []
+    for _, _, library, name, acts in calls_in(text, answer.end() if answer else 0):
+        if acts is None and not library:
+            return []  # the call stands in something that is no argument
+        calls += [Call(library, name, act) for act in acts or ()]
+    return acts_of_calls(calls)
+
+
+def calls_in(text: str, start: int = 0) -> Iterator[tuple[int, int, str, str, list[Act] | None]]:
+    """Begin, end, library, name and acts of each call in a text; None for those of a known action that is unreadable.
+
+    A call of an unknown name counts if an argument has a key, if it is pyautogui's, or right after ``Action:``.
+    """
+    position, found = start, 0
     bracket = text.find("(", position)
-    first = True
-    while bracket >= 0 and len(calls) < MOST:
+    while bracket >= 0 and found < MOST:
         head = text[position:bracket]
         name = head[len(head.rstrip(_WORD)) :]  # dots, too, as in pyautogui.click
         position = bracket + 1
         if name:
             arguments, position = arguments_of(text, position)
             library, _, short = name.rpartition(".")
-            behind = answer is not None and first and text[start:bracket].strip() == name
-            meant = is_known(short) or library == "pyautogui" or behind
-            if arguments is None and position < len(text) and short and is_known(short):
-                return []  # the call stands in something that is no argument
+            known, begin = bool(short) and is_known(short), bracket - len(name)
+            meant = known or library == "pyautogui" or text[max(begin - 20, 0) : begin].rstrip().endswith("Action:")
+            if arguments is None and position < len(text) and known:
+                found += 1
+                yield begin, position, "", short, None
             if short and arguments is not None and (meant or any([argument.key for argument in arguments])):  # noqa: C419
                 acts = acts_of_call(short, arguments, library == "pyautogui")
-                calls += [Call(library, short, act) for act in acts]
-        bracket, first = text.find("(", position), False
-    return acts_of_calls(calls)
+                found += len(acts)
+                if acts:
+                    yield begin, position, library, short, acts
+                elif known and not (len(arguments) == 1 and arguments[0].text in _ENDINGS):
+                    yield begin, position, library or "-", short, None
+        bracket = text.find("(", position)
+
+
+_ENDINGS = ("s", "es", "ed")  # as in "tap(s)"
 
 
 def calls_go_first(text: str, _name: str = "") -> bool:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grounding_rewards.actions import CLICKS, Act, canonical, is_known
+from grounding_rewards.actions import Act, canonical, is_click, is_known
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
+from grounding_rewards.parsing.patterns import KEY, PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited
 
@@ -38,19 +39,46 @@ def objects(text: str) -> list[dict[Any, Any]]:
     >>> objects("I'd {try [{'action': 'wait'}, {\"a\": {\"b\": \"}\"}}]")
     [{'action': 'wait'}, {'a': {'b': '}'}}]
     """
+    return [value for _, _, value in object_spans(text) if value is not None]
+
+
+def object_spans(text: str) -> list[tuple[int, int, dict[Any, Any] | None]]:
+    """Begin, end and value of what ``objects`` looks at, in order; None for what is neither JSON nor Python."""
     start, end = text.find("{"), text.rfind("}") + 1
     if start < 0 or end <= start:
         return []
     whole = text[start:end]
     if whole.count("{") == 1 and whole.count("}") == 1:
-        return _dicts([whole])
+        return [(start, end, _dict(decoded(whole)))]
     value = _json(whole)  # mostly the outermost braces are one object with others inside
     if isinstance(value, dict):
-        return [value]
+        return [(start, end, value)]
     spans = _spans(text, start)
     if len(spans) > 2 * MOST:
         spans = spans[:MOST] + spans[-MOST:]
-    return _dicts([text[first:last] for first, last in spans])
+    return [(first, last, _dict(decoded(text[first:last]))) for first, last in spans]
+
+
+_FIELD = re.compile(
+    rf"""["']([A-Za-z_0-9]{{1,40}}){KEY}(?:(\[[^\[\]{{}}]*\])|"([^"\n]*)"|'([^'\n]*)'|({NUMBER})|([a-z]+))"""
+)
+
+
+def loosely(text: str) -> dict[str, Any] | None:
+    """Read the fields of an object that is neither JSON nor Python: lists, strings and numbers; None without any.
+
+    >>> loosely("{'action': 'click', 'point': [5, 6], 'why': it is}")
+    {'action': 'click', 'point': [5, 6]}
+    """
+    item: dict[str, Any] = {}
+    for key, several, double, single, numeral, _ in _FIELD.findall(text):
+        if several:
+            item.setdefault(key, decoded(several))
+        elif double or single:
+            item.setdefault(key, double or single)
+        elif numeral:
+            item.setdefault(key, limited(float(numeral)))
+    return item or None
 
 
 def decoded(text: str) -> Any:
@@ -80,8 +108,8 @@ def _in_json(match: re.Match[str]) -> str:
     return match[0] if match[1] is None else json.dumps(match[1].replace("\\'", "'"))
 
 
-def _dicts(texts: list[str]) -> list[dict[Any, Any]]:
-    return [value for value in map(decoded, texts) if isinstance(value, dict)]
+def _dict(value: Any) -> dict[Any, Any] | None:
+    return value if isinstance(value, dict) else None
 
 
 def _json(text: str) -> Any:
@@ -117,6 +145,8 @@ def _spans(text: str, start: int) -> list[tuple[int, int]]:
 
 Place = tuple[float, ...]
 
+_EDGES = (("x1", "y1", "x2", "y2"), ("x_min", "y_min", "x_max", "y_max"), ("xmin", "ymin", "xmax", "ymax"),
+          ("left", "top", "right", "bottom"))  # fmt: skip
 _END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
 _INFINITY = float("inf")
 
@@ -130,8 +160,8 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place,
         x, y = item.get("x"), item.get("y")
         if x is not None or y is not None:
             value = (x, y)
-        elif "x1" in item:
-            value = [item.get(key) for key in ("x1", "y1", "x2", "y2")]
+        elif edges := next((edges for edges in _EDGES if edges[0] in item), None):
+            value = [item.get(key) for key in edges]
         elif "path" in item and not end:
             path = item["path"]
             value, end = (path[0], path[-1]) if isinstance(path, list | tuple) and path else (None, None)
@@ -153,18 +183,42 @@ def place_of(value: Any) -> Place | None:
     """Return two or four finite numbers, from one list, pairs, or an object with x and y; None for anything else.
 
     >>> place_of([5, 6]), place_of([[1, 2], [3, 4]]), place_of({"x": 5, "y": 6}), place_of([True, 1]), place_of("5, 6")
-    ((5.0, 6.0), (1.0, 2.0, 3.0, 4.0), (5.0, 6.0), None, None)
+    ((5.0, 6.0), (1.0, 2.0, 3.0, 4.0), (5.0, 6.0), None, (5.0, 6.0))
     """
+    if isinstance(value, str):
+        return written_place(value)
     if isinstance(value, dict):
         value = (value.get("x"), value.get("y"))
     if not isinstance(value, list | tuple):
         return None
+    if len(value) == 1 and isinstance(value[0], dict | str):
+        return place_of(value[0])
     if len(value) in (1, 2) and isinstance(value[0], list | tuple) and isinstance(value[-1], list | tuple):
         value = [number for pair in value for number in pair[:5]]  # of more than four numbers none are a place
     if len(value) != 2 and len(value) != 4:
         return None
+    if all(isinstance(number, str) and compiled(NUMBER).fullmatch(number.strip()) for number in value):
+        value = [limited(float(number)) for number in value]
     place = tuple([number_of(number) for number in value])
     return None if None in place else place  # type: ignore[return-value]
+
+
+_WRITTEN = re.compile(rf"{SPACE}(?:<[|a-z_]+>{SPACE})?{PLACE}(?:<[/|a-z_]+>{SPACE})?")
+
+
+def written_place(text: str) -> Place | None:
+    """Return the two or four numbers of a text that is nothing but a place; None for any other.
+
+    >>> written_place("<point>5 6</point>"), written_place("[1, 2, 3, 4]"), written_place("5"), written_place("at 5, 6")
+    ((5.0, 6.0), (1.0, 2.0, 3.0, 4.0), None, None)
+    """
+    match = _WRITTEN.fullmatch(text) if len(text) <= _LONGEST_PLACE else None
+    if match is None:
+        return None
+    return tuple([limited(float(match[key])) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
+
+
+_LONGEST_PLACE = 200
 
 
 def number_of(value: Any) -> float | None:
@@ -177,14 +231,17 @@ def number_of(value: Any) -> float | None:
 # Objects to actions, by a table of the keys that sources use for the parts of an action.
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "name": ("action", "action_type", "function", "Action"),
+    "name": ("action", "action_type", "function", "Action", "actionType"),
     "type": ("type",),
     "tool": ("name",),
-    "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from"),
-    "place": ("coordinate", "point_2d", "point", "position", "coordinates", "mean"),
-    "box": ("bbox_2d", "bbox", "box"),
-    "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "endCoordinate", "to"),
-    "text": ("text", "content", "value", "input_text", "message", "answer"),
+    "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from",
+              "coordinate1", "point1", "touch_point"),
+    "place": ("coordinate", "point_2d", "point", "position", "coordinates", "points", "point2d", "mean", "element",
+              "click_point", "center", "location", "loc", "xy", "target", "element_position"),
+    "box": ("bbox_2d", "bbox", "box", "box_2d", "bbox2d", "bounding_box", "boundingBox", "boxes", "bounds", "rect"),
+    "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "endCoordinate", "to", "point2",
+           "lift_point", "destination"),
+    "text": ("text", "content", "value", "input_text", "message", "answer", "typed_text"),
     "direction": ("direction", "scroll_direction"),
     "button": ("button",),
     "app": ("app", "app_name"),
@@ -207,13 +264,23 @@ AT_A_PLACE = frozenset(
 """Actions at a place, in the vocabulary's words."""
 
 _PART_OF_KEY = {key: part for part, keys in KEYS.items() for key in keys}
-_WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args"})
+_PLACES = ("start", "place", "box", "to")
+MAY_BE_WORDS = frozenset({"element", "target", "location", "center", "end", "to", "start", "destination", "bounds"})
+_WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args", "input"})
 _REPLACED = frozenset({"action", "Action", "function"})
 _LEVELS = 4  # objects inside objects that are opened; models nest two or three
 _STRINGS = ("direction", "button", "app", "status")
 _DIRECTIONS = ("up", "down", "left", "right")
 _NO_TEXT = "no input text"  # GUI-R1's filler for actions without a text
-_NOWHERE = ((-1.0, -1.0), (-100.0, -100.0))
+NOWHERE = tuple((number,) * many for number in (-1.0, -100.0) for many in (2, 4))
+"""Places that stand for none."""
+
+_NUMBERED = {0: ("scroll", "down"), 1: ("scroll", "up"), 2: "select", 3: "type", 4: "click", 5: "back", 6: "home",
+             7: "enter", 8: ("scroll", "left"), 9: ("scroll", "right"), 10: "finished",
+             11: "status_task_impossible"}  # fmt: skip
+"""Types of AITW and Mind2Web that SeeClick and others write as numbers."""
+
+_NEARLY = 0.04  # AITW: a touch that lifts this near is a tap
 _FIRST_BUTTON = ("left", "primary")
 _TIMES = {2.0: "double_click", 3.0: "triple_click"}
 
@@ -249,9 +316,20 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
     {'direction': 'down'}
     """
     item, called = _unwrapped(item)
+    if any([key in item and not _may_name(key, item[key]) for key in KEYS["name"]]):  # noqa: C419 (faster so)
+        return None
     parts = _by_part(item)
     name, places = _key_name(parts, called), places_of(parts, item)
+    if not name and not (places and places[0]):  # a key may be the name: {"long_press": {"point": [5, 6]}}
+        key, inner = next(((key, item[key]) for key in item if _is_name(key, item[key])), ("", None))
+        if key:
+            return act_of({**(inner if isinstance(inner, dict) else {"coordinate": inner}), "action": key})
     kind = canonical(name)
+    if kind == "click" and places and "touch_point" in item and places[1]:
+        if max(abs(start - end) for start, end in zip(*places, strict=False)) <= _NEARLY:
+            places = places[0], ()
+        else:
+            name = kind = "swipe"
     if places is None and name and kind not in AT_A_PLACE:  # an action that needs no place
         places = (), ()
     if places is None or not (name or places[0]):
@@ -259,12 +337,14 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
     place, to = places
     if kind in ("drag", "swipe") and not to:
         place, to = two_ends(name, place, "start" in parts)
-    if place in _NOWHERE and name not in CLICKS:  # GUI-R1's filler for actions without a place
+    if place in NOWHERE and not is_click(name):  # GUI-R1's filler for actions without a place
         place = ()
     arguments = _arguments(kind, parts)
     if to:
         arguments["to"] = to
     if kind == "scroll" or kind == "swipe":
+        if type(parts.get("name")) is int:
+            arguments["direction"] = _NUMBERED[parts["name"]][1]
         _add_direction(name, parts, arguments)
     elif kind == "click" and number_of(parts.get("far")) in _TIMES:  # pyautogui's click(clicks=2)
         name = _TIMES[number_of(parts["far"]) or 0.0]
@@ -272,6 +352,17 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
         button = arguments.pop("button").strip().lower()
         name = name if button in _FIRST_BUTTON else f"{button}_{canonical(name)}"  # not in the vocabulary
     return Act(name, place, arguments)
+
+
+def _may_name(key: str, value: Any) -> bool:
+    return isinstance(value, str | dict) or (key == "action_type" and type(value) is int and value in _NUMBERED)
+
+
+def _is_name(key: Any, value: Any) -> bool:
+    """Return True for a key that is the name of an action, of the object or the place that stands under it."""
+    if not isinstance(key, str) or key in _PART_OF_KEY or not is_known(key) or not key:
+        return False
+    return isinstance(value, dict) or bool(place_of(value))
 
 
 def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
@@ -300,6 +391,10 @@ def _by_part(item: Mapping[Any, Any]) -> dict[str, Any]:
         part = _PART_OF_KEY.get(key)
         if part is None or part in parts or value is None or (value == _NO_TEXT and key == "input_text"):
             continue
+        if part in _PLACES and isinstance(value, str) and (place := written_place(value)):
+            value = place
+        elif key in MAY_BE_WORDS and (isinstance(value, bool | int) or (part != "to" and isinstance(value, str))):
+            continue
         if part == "text" and isinstance(value, list):  # pyautogui's typewrite takes a list of keys
             continue
         if key == "from" and not isinstance(value, list | tuple | dict):  # the sender of a mail, for example
@@ -312,11 +407,30 @@ def _key_name(parts: Mapping[str, Any], called: bool) -> str:
     name = parts.get("name")
     if isinstance(name, str) and name.strip():
         return name.strip()
+    if type(name) is int and name in _NUMBERED:
+        numbered = _NUMBERED[name]
+        return numbered if isinstance(numbered, str) else numbered[0]
     for part in ("type", "tool"):  # other values of these keys name no action
         name = parts.get(part)
-        if isinstance(name, str) and (is_known(name.strip()) if called else name.strip() in OPENAI and part == "type"):
-            return name.strip()
+        if not isinstance(name, str):
+            continue
+        written = name.strip()
+        acts = written in OPENAI or canonical(written) in AT_A_PLACE
+        if is_known(written) if called else acts and part == "type":
+            return written
+    name = parts.get("tool")
+    if called and isinstance(name, str) and not _is_tool_of_actions(name):
+        return name.strip()
     return ""
+
+
+def _is_tool_of_actions(name: str) -> bool:
+    """Return True for the name of a tool whose arguments name the action, such as ``computer_use``."""
+    words = name.strip().lower().rpartition(".")[2].partition(":")[0]
+    return words.endswith(("_use", "use")) or words in _TOOLS_OF_ACTIONS
+
+
+_TOOLS_OF_ACTIONS = frozenset({"computer", "mobile", "phone", "browser", "grounding", "gui", "device", "action", ""})
 
 
 def _arguments(kind: str, parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -440,7 +554,11 @@ Its name stands under ``action``, ``action_type``, ``function`` or ``type``, its
 # AgentCPM-GUI's compact JSON, whose keys name the action, loosely read.
 
 _KEYS = ("POINT", "TYPE", "PRESS", "CLEAR", "STATUS", "duration")
+COMPACT_KEYS = frozenset(_KEYS[:-1])
+"""Keys of which one shows that an object is compact."""
+
 _GOING_ON = ("continue", "start")
+_TAP = 200.0  # AgentCPM-GUI's default duration, in milliseconds, is that of a tap
 
 
 def read_compact(text: str) -> list[Act] | None:
@@ -487,7 +605,7 @@ def _compact_name(item: Mapping[Any, Any], place: tuple[float, ...], arguments: 
         arguments["button"] = button
         return "system_button" if isinstance(button, str) else ""
     if place:
-        return "long_press" if "duration" in arguments else "click"
+        return "long_press" if arguments.get("duration", _TAP) != _TAP else "click"
     if item.get("CLEAR"):
         return "clear"
     if "status" in arguments:

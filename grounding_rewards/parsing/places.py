@@ -5,9 +5,6 @@ A row is data: a pattern in the common subset of RE2 and Python's re. What no pa
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from grounding_rewards.parsing import readers
 from grounding_rewards.parsing.patterns import (
     BRACKETED_POINT,
     CALL,
@@ -24,7 +21,7 @@ from grounding_rewards.parsing.patterns import (
     XY,
     either_case,
 )  # fmt: skip
-from grounding_rewards.parsing.reading import FirstOf, Form, ToolCallDialect
+from grounding_rewards.parsing.reading import FirstOf, Form
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 
 N = r"-?[0-9]+(?:\.[0-9]+)?"
@@ -139,21 +136,19 @@ JSON_XY = form(  # x and y stand in the same object; where that has none itself,
     r"""(?:["']button["']: ?["'][a-z]*["'], ?)?"""
     rf"""["']x["']: ?(?P<x>{N}), ?["']y["']: ?(?P<y>{N})\}}[ \n]*$""",
 )  # fmt: skip
-TOOL_CALL = ToolCallDialect(form(  # <tool_call>{"name": .., "arguments": {"action": .., "coordinate": ..}}</tool_call>
+TOOL_CALL = form(  # <tool_call>{"name": .., "arguments": {"action": .., "coordinate": ..}}</tool_call>
     "tool_call",
     rf"""["']arguments{KEY}\{{(?P<body>[^{{}}]*)\}}""",
     "tool_call>", '"arguments"', "'arguments'",
     inner=(rf"""["'](?:start_)?coordinate{KEY}{BRACKETED_POINT}""", JSON_ACTION),
     usual=r"""^(?:<tool_call>)?[ \n]*\{"name": ?"[A-Za-z_]*", ?"arguments": ?"""
     rf"""\{{"action": ?"(?P<action>[A-Za-z_]*)", ?"coordinate": ?\[{XY}\]\}}\}}[ \n]*(?:</tool_call>[ \n]*)?$""",
-))  # fmt: skip
+)  # fmt: skip
 
 # Calls: pyautogui.click(x=0.797, y=0.219) | click(x=960, y=540) | Click(352, 348) | click(start_box='(512,384)')
 _OTHER = rf"[a-z_]+{SPACE}=[^(),=]*,{SPACE}"
 _X_IS, _Y_IS = rf"x{SPACE}={SPACE}", rf"y{SPACE}={SPACE}"
-_NEXT = (
-    rf"{NUMBER}{COMMA}(?:{_OTHER}){{0,2}}"  # only one place may hold any number of other arguments: two are quadratic
-)
+_NEXT = rf"{NUMBER}{COMMA}(?:{_OTHER}){{0,2}}"  # only one place may hold any number of others: two are quadratic
 _NAMED = rf"(?:{_OTHER})*(?:{_X_IS}{_NEXT}{_Y_IS}|{_Y_IS}{_NEXT}{_X_IS}){NUMBER}"
 _UNNAMED = rf"(?:{_X_IS})?{NUMBER}{COMMA}(?:{_Y_IS})?{NUMBER}"
 _INNER = (  # names decide which number is x; without them the first is
@@ -188,17 +183,7 @@ UI_TARS = form(  # the place between tokens, tags or quotes, a point or a box; o
     rf"'(?:<\|box_start\|>|<point>)?\(?(?P<x>{N})(?:, ?| )(?P<y>{N})\)?(?:<\|box_end\|>|</point>)?'\)[ \n]*$",
 )  # fmt: skip
 
-# All of them in one order: first the forms that are unmistakable, then those that only brackets mark, a form that
-# contains another before that other. A sole point (-1, -1) or (-100, -100) is a refusal, however it is written.
-TUPLE_ALONE = replace(BARE_TUPLE, pattern=_PAIR.replace(NUMBER, NUMBER.removeprefix("-?")), whole=True, usual=())
-_CALL_ALONE = form("tool_call", TOOL_CALL.calls.usual[0].replace("-?", ""))
-_POINT_ALONE = form("json_2d", JSON_2D.usual[0].replace("-?", "").replace("[^", "[^()"))  # labels hold no call
-_JSON = (TOOL_CALL, JSON_2D, JSON_COORDINATE, JSON_COMPACT, JSON_DISTRIBUTION, JSON_XY)
-PLACES = (
-    FirstOf((UI_TARS, PYAUTOGUI), "named_calls", ("(",)),
-    FirstOf(_JSON, "json", (":", "tool_call>")),
-    FirstOf((BOX_TOKENS, POINT_TAG, XY_TAGS, readers.MOLMO), "tags", ("<",)),
-    FirstOf((readers.CROPPED, KEYWORD_CALL, CLICK_CALL, CORNER_TUPLES, BARE_TUPLE), "round", ("(",)),
-    FirstOf((NESTED_LIST, CORNER_LISTS, BARE_LIST), "square", ("[",)),
-)
-AUTO = FirstOf((REFUSAL, JSON_REFUSAL, *PLACES), usual=(TUPLE_ALONE, _CALL_ALONE, _POINT_ALONE), sentinels=True)
+# What the commonest forms are with unsigned numbers, which are no refusal, and with labels that hold no call.
+UNSIGNED_CALL = form("tool_call", TOOL_CALL.usual[0].replace("-?", "").replace("[A-Za-z_]*)", "(?:left_)?click)"))
+UNSIGNED_POINT = form("json_2d", JSON_2D.usual[0].replace("-?", "").replace("[^", "[^()"))
+UNSIGNED_LIST = form("bare_list", BARE_LIST.usual[0].replace("-?", ""))

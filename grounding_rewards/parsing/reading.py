@@ -6,18 +6,16 @@ them over many texts at once, and what they capture is what ``read`` would retur
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.actions import (
-    CLICKS,
     NO_ARGUMENTS,
     Act,
     Arguments,
@@ -101,7 +99,7 @@ class Step(NamedTuple):
     Attributes:
         dialect: reads a text by itself.
         first: the index of its first name.
-        gates: tuples of substrings of each of which a text with an answer holds one.
+        gate: substrings of which a text with an answer holds one; none: no such rule.
         usual: its usual forms.
         needs: patterns that occur in every text with an answer.
         guards: where an answer is found in a text with one of these patterns, the text is read by itself.
@@ -109,7 +107,7 @@ class Step(NamedTuple):
 
     dialect: Dialect
     first: int = 0
-    gates: tuple[tuple[str, ...], ...] = ()
+    gate: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
@@ -227,7 +225,7 @@ class Form:
     def steps(self) -> list[Step]:
         """The dialect alone."""
         needs = (self.full_pattern,) if self.read is None else ()
-        return [Step(self, 0, (self.signs,) if self.signs else (), self.usual, needs)]
+        return [Step(self, 0, self.signs, self.usual, needs)]
 
     @cached_property
     def once(self) -> str:
@@ -247,18 +245,11 @@ class FirstOf:
     Args:
         dialects: the least ambiguous first.
         name: the dialect's name.
-        signs: substrings of which every answer in any of the dialects contains one; none: no such rule.
-        usual: dialects of the commonest forms, tried before all; each finds what the one of its name finds, in texts in
-            which no dialect before that one finds anything.
-        sentinels: read a sole point (-1, -1) or (-100, -100) as a refusal, unless another action than a click is named.
         vocabulary: translate the names of actions into those of ``actions.ACTIONS``.
     """
 
     dialects: tuple[Dialect, ...]
-    name: str = "auto"
-    signs: tuple[str, ...] = ()
-    usual: tuple[Form, ...] = field(default=(), repr=False)
-    sentinels: bool = False
+    name: str = "first_of"
     vocabulary: bool = False
 
     begin = ""
@@ -276,21 +267,9 @@ class FirstOf:
 
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
-        index, begun, acts = self._one(text, answers)
-        if self.sentinels and len(acts) == 1 and acts[0].place in _SENTINELS and acts[0].name in CLICKS:
-            return index, True, (REFUSED,)
-        return index, begun, acts
-
-    def _one(self, text: str, answers: Answers) -> Answered:
         begun = False
-        if self.signs and not any([sign in text for sign in self.signs]):  # noqa: C419 (faster so)
-            return NOTHING
-        for form in self.usual:
-            if acts := form.one(text, answers)[2]:
-                return self.names.index(form.name), True, acts
         for first, dialect in self._members:
-            read = dialect._one if type(dialect) is FirstOf else dialect.one  # a group's own sentinels have no effect
-            index, some, acts = read(text, answers)
+            index, some, acts = dialect.one(text, answers)
             if acts:
                 return first + index, True, acts
             begun = begun or some
@@ -298,25 +277,16 @@ class FirstOf:
 
     def check_patterns(self) -> None:
         """Check the patterns of all dialects inside."""
-        for dialect in (*self.dialects, *self.usual):
+        for dialect in self.dialects:
             check_patterns(dialect)
 
     def steps(self) -> list[Step]:
-        """The usual forms, then the steps of all dialects inside."""
-        forms = [
-            Step(form, self.names.index(form.name), (), form.usual or (form.full_pattern,), NEVER)
-            for form in self.usual
-        ]
-        gate = (self.signs,) if self.signs else ()
-        inside = [
-            step._replace(first=first + step.first, gates=(*gate, *step.gates))
-            for first, dialect in self._members for step in dialect.steps()
-        ]  # fmt: skip
-        return [*forms, *inside]
+        """The steps of all dialects inside."""
+        return [step._replace(first=first + step.first) for first, dialect in self._members for step in dialect.steps()]
 
 
 NEVER = ("a^",)
-_SENTINELS = ((-1.0, -1.0), (-100.0, -100.0))
+"""Needs of a step that is a usual form and nothing else."""
 
 
 def check_patterns(dialect: Any) -> None:
@@ -360,47 +330,6 @@ class _Within:
 
 
 @dataclass(frozen=True)
-class Unless(_Within):
-    """Answers do not count in texts that mean something else: ``excludes(text, action)``; these are malformed."""
-
-    excludes: Callable[[str, str], bool] = field(repr=False)
-    hints: tuple[str, ...] = field(default=(), repr=False)
-    pattern: str = field(default="", repr=False)
-
-    def one(self, text: str, answers: Answers) -> Answered:
-        """Read one text."""
-        index, begun, acts = self.dialect.one(text, answers)
-        if acts and self._hinted(text) and self.excludes(text, acts[0].name):
-            return -1, True, ()
-        return index, begun, acts
-
-    def _hinted(self, text: str) -> bool:
-        if self.pattern:
-            return compiled(self.pattern).search(text) is not None
-        return any([hint in text for hint in self.hints])  # noqa: C419 (faster so)
-
-    def steps(self) -> list[Step]:
-        """The steps of the dialect inside, with a guard."""
-        guard = self.pattern or "|".join(map(re.escape, self.hints))
-        return [step._replace(guards=(*step.guards, guard)) for step in self.dialect.steps()]
-
-
-@dataclass(frozen=True)
-class Gated(_Within):
-    """For texts that match a pattern; the others hold no answer."""
-
-    pattern: str = field(repr=False)
-
-    def one(self, text: str, answers: Answers) -> Answered:
-        """Read one text."""
-        return self.dialect.one(text, answers) if compiled(self.pattern).search(text) else NOTHING
-
-    def steps(self) -> list[Step]:
-        """The dialect inside, for texts that match."""
-        return [Step(self, needs=(self.pattern,))]
-
-
-@dataclass(frozen=True)
 class TaggedDialect(_Within):
     """Reads nothing but what stands between ``<tag>`` and ``</tag>``; tags that hold the same text are one."""
 
@@ -420,28 +349,6 @@ class TaggedDialect(_Within):
             return index, True, acts
         several = (Act(""),) * alike if answers == "only" else ()
         return -1, f"<{self.tag}>" in text, several
-
-
-@dataclass(frozen=True)
-class ToolCallDialect(_Within):
-    """The calls that a pattern matches. Complete calls without a coordinate, such as ``terminate``, begin no answer."""
-
-    @property
-    def calls(self) -> Form:
-        """The form of the calls."""
-        return cast(Form, self.dialect)
-
-    def one(self, text: str, answers: Answers) -> Answered:
-        """Read one text."""
-        index, begun, acts = self.dialect.one(text, answers)
-        if begun and not acts:
-            bodies = [match["body"] for match in compiled(self.calls.full_pattern).finditer(text)]
-            begun = not bodies or any("coordinate" in body for body in bodies)
-        return index, begun, acts
-
-    def steps(self) -> list[Step]:
-        """Those of the calls, each text read here."""
-        return [step._replace(dialect=self) for step in self.calls.steps()]
 
 
 def parse(
@@ -593,8 +500,8 @@ class _Table:
         slow: list[int] = []
         for step in self._likely_first():
             at, some = left, texts.take(left)
-            for gate in step.gates:
-                at, some = _kept(at, some, reduce(np.logical_or, [contains(some, sign) for sign in gate]))
+            if step.gate:
+                at, some = _kept(at, some, reduce(np.logical_or, [contains(some, sign) for sign in step.gate]))
             done: list[NDArray[np.int64]] = []
             gated = at
             many = getattr(step.dialect, "many", None)
@@ -610,9 +517,9 @@ class _Table:
                 at, some = more
             for need in step.needs:
                 at, some = _kept(at, some, matches(some, need)) if len(at) else (at, some)
-            begun[np.setdiff1d(gated, at, assume_unique=True)] |= bool(step.gates)
+            begun[np.setdiff1d(gated, at, assume_unique=True)] |= bool(step.gate)
             if len(at):
-                found = self._one_by_one(at, step, begun, again)
+                found = self._one_by_one(at, step, begun)
                 slow += found
                 done.append(np.array(found, dtype=np.int64))
             if done:
@@ -624,23 +531,17 @@ class _Table:
             self.usual[[*left.tolist(), *slow]] = False
         return left.tolist(), again
 
-    def _one_by_one(self, at: Any, step: Step, begun: NDArray[np.bool_], again: list[int]) -> list[int]:
+    def _one_by_one(self, at: Any, step: Step, begun: NDArray[np.bool_]) -> list[int]:
         """Read texts by a step's dialect; return the rows in which it finds an answer."""
-        found, values, guards = [], self.texts.values, [compiled(guard).search for guard in step.guards]
+        found, values = [], self.texts.values
         for row in at.tolist():
             index, some, acts = step.dialect.one(values[row], self.answers)
             if acts:
                 found.append(row)
-                if any(guard(values[row]) for guard in guards) or self._sentinel(acts):
-                    again.append(row)
-                else:
-                    self._put(row, index + step.first, acts)
+                self._put(row, index + step.first, acts)
             elif some:
                 begun[row] = True
         return found
-
-    def _sentinel(self, acts: Sequence[Act]) -> bool:
-        return getattr(self.of, "sentinels", False) and acts[0].place in _SENTINELS
 
     def _listed(
         self, at: Any, some: Texts, many: Many, step: Step, done: list[NDArray[np.int64]], begun: NDArray[np.bool_]
@@ -676,8 +577,6 @@ class _Table:
         filled = matched.copy()
         for guard in step.guards:
             filled[filled] &= ~matches(some.take(np.flatnonzero(filled)), guard)
-        if getattr(self.of, "sentinels", False):
-            filled &= ~((xy[:, 0] == xy[:, 1]) & ((xy[:, 0] == -1.0) | (xy[:, 0] == -100.0)))
         again += at[matched & ~filled].tolist()
         done.append(at[matched])
         rows, kept = at[filled], slice(None) if filled.all() else filled
@@ -693,7 +592,7 @@ class _Table:
     def _likely_first(self) -> list[Step]:
         """The steps, those of usual forms that fit the first text first: no two forms match the same texts."""
         text, steps = self.texts.values[0], self.of.steps()
-        forms = [step for step in steps if step.needs == NEVER]
+        forms = list(takewhile(lambda step: step.needs == NEVER, steps))
         forms.sort(key=lambda step: all(compiled(form).search(text) is None for form in step.usual))
         return [*forms, *steps[len(forms) :]]
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.parsing.auto import AnyForm
 from grounding_rewards.parsing.patterns import SPACES
 from grounding_rewards.parsing.places import REFUSAL
-from grounding_rewards.parsing.reading import Dialect, FirstOf, Form
+from grounding_rewards.parsing.reading import Dialect, FirstOf
 from grounding_rewards.parsing.texts import SPACE
 
 COMMON = "common"
@@ -78,16 +79,9 @@ def with_refusal_words(dialect: Dialect, words: Any) -> Dialect:
     pattern = "|".join([_COMMON if phrase == COMMON else _pattern(phrase) for phrase in phrases])
     answer = rf"""["'`]*(?:{pattern})["'`.!]*"""
     wider = replace(REFUSAL, pattern=rf"{REFUSAL.pattern}|{answer}|<answer>{SPACE}{answer}{SPACE}</answer>")
-    if not isinstance(dialect, FirstOf) or REFUSAL not in dialect.dialects:
-        vocabulary = getattr(dialect, "vocabulary", False)
-        return FirstOf((wider, dialect), name=dialect.name, vocabulary=vocabulary)
-    dialects = tuple([wider if each == REFUSAL else each for each in dialect.dialects])
-    return replace(dialect, dialects=dialects, usual=_usual(dialect, phrases))
-
-
-def _usual(dialect: FirstOf, phrases: tuple[str, ...]) -> tuple[Form, ...]:
-    """Return the quick forms, all of which hold digits, unless a phrase may be one of them."""
-    return () if any(char.isdigit() for phrase in phrases for char in phrase) else dialect.usual
+    if isinstance(dialect, AnyForm) and not any(char.isdigit() for phrase in phrases for char in phrase):
+        return replace(dialect, refusal=wider)
+    return FirstOf((wider, dialect), name=dialect.name, vocabulary=getattr(dialect, "vocabulary", False))
 
 
 def _phrases(words: Any) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:
     Raises:
         RecipeError: it names actions otherwise; says which dialects do not.
     """
-    if getattr(dialect, "vocabulary", False):
+    if getattr(dialect, "vocabulary", False) and not getattr(dialect, "placed", False):
         return dialect
     known = [name for name, each in registry().parsers.items() if getattr(each, "vocabulary", False)]
     raise RecipeError(

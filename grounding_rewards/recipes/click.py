@@ -47,12 +47,11 @@ def click(
         point_radius: reach in pixels around targets that are only a point; without a reach such targets are an error.
         point_share: reach as a share of the screen, ||(dx / width, dy / height)||, as UI-S1's 0.04; in place
             of ``point_radius``. The size of the image must then be known.
-        dialect: how answers are written; the name of a built-in or a plugin's dialect. ``"auto"`` tries refusals,
-            calls that name themselves (ui_tars, pyautogui), JSON (tool_call, json_2d, json_coordinate, json_compact,
-            json_distribution, json_xy), tags (box_tokens, point_tag, xy_tags, molmo), cropped images, other calls
-            (keyword_call, click_call), corner_tuples, bare_tuple, nested_list, corner_lists and bare_list in this
-            order, and ``answers`` counts within the first that matches; (-1, -1) and (-100, -100), however they are
-            written, are refusals. Your own dialect goes by ``module:attr`` or ``/path/file.py:attr``.
+        dialect: how answers are written; the name of a built-in or a plugin's dialect. ``"auto"`` reads any form,
+            anywhere behind earlier turns, thoughts and calls of tools. Different answers are several, whatever their
+            forms; ``answers`` counts them by where they stand. A click or a press is a click; a place of any other
+            action is none. (-1, -1), (-100, -100) and a task that ends as impossible are refusals. Your own dialect
+            goes by ``module:attr`` or ``/path/file.py:attr``.
         refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
             "common" stands for those that models often use, such as "The element is not visible.".
         polygon: border rule of polygons: ``"inclusive"``, ``"strict"`` (the border is outside) or ``"half_open"`` (left

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grounding_rewards.actions import CLICKS, is_known
+from grounding_rewards.actions import CLICKS, is_click, is_known
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import (
     CODES,
@@ -144,7 +144,7 @@ def _action_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
     for row in map(int, np.flatnonzero(targets.acts)):
         target = targets.rows[row]
         names = [each.name for each in target.every_action()] if target else []
-        other = next((name for name in names if name not in CLICKS), names[0] if target and target.placeless else None)
+        other = next((name for name in names if not is_click(name)), names[0] if target and target.placeless else None)
         if other is not None:
             hint = "" if is_known(other) else near(other, CLICKS).rstrip(".")
             errors.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grounding_rewards.actions import WRITTEN, is_known
+from grounding_rewards.actions import WRITTEN
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import SPACES, UNDECLARED, extents
 from grounding_rewards.errors import TargetError, near, short_repr
@@ -201,13 +201,16 @@ def described(several: Iterable[SuspectTargets]) -> list[str]:
     return list(map(str, reported(several)))
 
 
+_KNOWN = frozenset(WRITTEN)
+
+
 def _actions(targets: Targets, recipe: Requirements | None, first_rows: int) -> list[SuspectTargets]:
     """Return one entry for each name of an action that neither the vocabulary nor the recipe knows."""
     if not targets.has_actions_or_refusals or (recipe is not None and "action" not in recipe.accepts):
         return []
     known = () if recipe is None else recipe.action_names
     names = targets.alternatives.names.tolist()
-    unknown = {name for name in set(names) if not is_known(name)} - set(known)
+    unknown = {name for name in set(names) if name and _KNOWN.isdisjoint((name, name.lower()))} - set(known)
     if not unknown:
         return []
     rows: dict[str, dict[int, None]] = {}  # the rows of each name, once each and in order

@@ -69,7 +69,7 @@ ANSWER_FORMATS = tuple(AnswerFormat(*row) for row in (
     ("compact point", '{"thought":"top","POINT":[512,384]}', '{"thought":"top","POINT":[512,384,1]}'),
     ("compact swipe", '{"POINT":[512,384],"to":"up"}', '{"POINT":[512,384],"to":"upwards","duration":"long"}'),
     ("compact text", '{"TYPE":"hello"}', '{"TYPE":["hello"],"PRESS":7}'),
-    ("blink, think, link", _LINK.format("[512, 384]"), _LINK.format('"512, 384"').replace("</link>", "")),
+    ("blink, think, link", _LINK.format("[512, 384]"), _LINK.format('"512"').replace("</link>", "")),
     ("point in a call", "Thought: top\nAction: click(point='<point>512 384</point>')",
      "Thought: top\nAction: click(point='<point>512</point>')"),
     ("start box", "Thought: top\nAction: click(start_box='(512,384)')",

@@ -133,7 +133,7 @@ def _batches(
     target_extras: Sequence[Mapping[str, Any]],
 ) -> Iterator[tuple[str, int, Callable[[int], Run]]]:  # fmt: skip
     """Yield batches of each kind: a name, its rows, and a function that makes a call with so many times as many."""
-    if hasattr(thing, "find"):  # a dialect; recipes and verifiers have none
+    if hasattr(thing, "one"):  # a dialect; recipes and verifiers have none
         texts = _repeated([text for form in ANSWER_FORMATS for text in (form.right, form.broken)], rows)
         for answers in get_args(Answers):
             yield f"answers={answers!r}", len(texts), _reading(thing, texts, answers)

@@ -160,7 +160,7 @@ def test_every_dialect_has_an_answer_that_it_reads_and_one_that_it_does_not():
         assert gr.Reason(unread.reason[0]) not in PARSED, name
 
 
-def test_the_order_of_auto_is_that_of_the_page_and_of_click():
+def test_the_forms_of_auto_are_on_the_page():
     for name in ("auto", "auto_action"):
         listed = ", ".join(f"`{each}`" for each in KNOWN.parsers[name].names)
         assert listed in page("answers")

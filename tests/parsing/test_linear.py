@@ -4,12 +4,12 @@ import time
 
 import pytest
 
+from grounding_rewards import parsing
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing import AUTO, parse
+from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
 from grounding_rewards.parsing.reading import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from tests.cases import cases
-from tests.parsing.test_paths_agree import inside
 
 pytestmark = pytest.mark.slow
 
@@ -100,22 +100,41 @@ def seconds(dialect, opener, rows):
     return min(times) / rows
 
 
+DIALECTS = [getattr(parsing, name.upper()) for name in OPENERS]
+
+
 def test_every_dialect_has_openers():
-    assert tuple(OPENERS) == tuple(SPACED) == AUTO.names
+    assert tuple(OPENERS) == tuple(SPACED) == AUTO.names[:-4]
 
 
-@pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 @cases("rows", [1, VECTOR_ROWS])
 def test_openers_take_linear_time(dialect, rows):
     # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds.
     assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.05
 
 
-@pytest.mark.parametrize("dialect", inside(AUTO), ids=lambda dialect: dialect.name)
+HALF_OPEN = [
+    '{"action": "type", "text": "', "do(action=", "<function=", "<parameter=", "point:1,", "action:CLICK\tpoint:",
+    "TYPE [", "click,", "Thought: a\nAction: ", "<tool_response>", "\nassistant\n", "<think", "[[1, 2], ",
+    "（", "```json\n", "type(", '{"a": {', "[{'a': 1}, ", "x=", "1 ", "1, ", "\n", "WAIT\n", "<point>1 2<",
+    "<thinking>", "-", "</tool_response>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", [AUTO, AUTO_ACTION], ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("opener", [*dict.fromkeys(each for some in OPENERS.values() for each in some), *HALF_OPEN])
+def test_a_megabyte_of_half_open_forms_takes_linear_time(dialect, opener):
+    # The last 64 Ki of it are read.
+    assert costs_less(0.15, dialect, Texts([opener * (2**20 // len(opener))]))
+
+
+@pytest.mark.parametrize("dialect", [*DIALECTS, AUTO], ids=lambda dialect: dialect.name)
 def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect):
     # Two runs of white space in a row would take a fifth of a second for these 8 Ki characters.
-    assert parse(SPACED[dialect.name], dialect, space=CoordSpace.PIXEL, answers="first", thinking="read").parsed[0]
-    for answer in SPACED[dialect.name]:
+    answers = SPACED.get(dialect.name) or [answer for some in SPACED.values() for answer in some]
+    assert parse(answers, dialect, space=CoordSpace.PIXEL, answers="first", thinking="read").parsed[0]
+    for answer in answers:
         for end in range(1, len(answer) + 1):
             for filler in FILLERS:
                 texts = Texts([answer[:end] + filler * (8192 // len(filler))])

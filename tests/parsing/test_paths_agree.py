@@ -12,7 +12,7 @@ from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, REFUSAL, FirstOf, PatternDialect, parse
-from grounding_rewards.parsing.reading import Form, Gated, check_patterns
+from grounding_rewards.parsing.reading import Form, check_patterns
 from grounding_rewards.parsing.texts import SPACE, VECTOR_ROWS, Texts, matches
 from grounding_rewards.recipes.published.gta1 import _THINK_ANSWER
 from grounding_rewards.rollouts import Predictions, Reason
@@ -191,7 +191,6 @@ def test_a_dollar_is_the_very_end_however_many_texts(rows):
         (Form("own", read=len, usual=(f"^{XY}$",), signs="@"), "signs: got '@'; expected texts"),
         (Form("own", read=len, usual=("^(?P<action>a)(?P<key>b)$",)), r"\['action', 'key'\]; expected"),
         (Form("own", read=len, usual=(r"^(?P<action>\S+)$",)), r"without \\S"),
-        (Gated(BARE_TUPLE, pattern="(?i)tap"), r"dialect bare_tuple: got the pattern '\(\?i\)tap'"),
         (FirstOf((BARE_TUPLE, PatternDialect("own", rf"@{XY}\Z"))), r"dialect own: .* without \\Z"),
     ],
 )

@@ -52,7 +52,8 @@ CLICK = call("left_click", coordinate=[15, 15])
         (CLICK, {"refusal": True}, 0.1, "OK"),
         ("there is none", {"refusal": True}, 0.0, "NO_ANSWER"),
         ("", BOX, 0.0, "EMPTY"),
-        (CLICK + CLICK, BOX, 0.0, "SEVERAL_ANSWERS"),
+        (CLICK + CLICK, BOX, 1.0, "OK"),
+        (CLICK + CLICK.replace("15", "16"), BOX, 0.0, "SEVERAL_ANSWERS"),
         ("<think>" + CLICK, BOX, 0.0, "UNFINISHED"),
     ],
 )  # fmt: skip

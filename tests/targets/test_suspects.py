@@ -124,7 +124,7 @@ def test_sizes_from_outside_count():
 
 def test_a_declared_name_is_read_and_known():
     own = gr.recipe("action", response_space="pixel", action_names=["snap"])
-    responses = ["Action: snap()", '{"action_type": "snap"}', "Action: zoom()"]
+    responses = ["Action: snap()", '{"action_type": "snap"}', "Action: spin()"]
     scores = own.score(responses, [{"action": "snap"}] * 3)
     assert scores.acc.tolist() == [1.0, 1.0, 0.0]
     assert [gr.Reason(code).name for code in scores.reason] == ["OK", "OK", "UNKNOWN_ACTION"]

@@ -49,7 +49,6 @@ def test_a_refusal_has_no_place_under_any_policy():
         "<answer>[{'action': 'click', 'point': [-100, -100], 'input_text': 'no input text'}]</answer>",
         '{"thought":"nothing","POINT":[-1,-1]}', '```json\n[{"point_2d": [-1, -1]}]\n```\n',
         '<tool_call>\n{"name": "a", "arguments": {"action": "left_click", "coordinate": [-1, -1]}}\n</tool_call>',
-        'It is at (1, 2), no: {"point_2d": [-1, -1]}',
         '{"point_2d": null}', '{"point_2d":null}', '{"coordinate": null}', '{"coordinate": None}', "{'point_2d': None}",
         '[{"point_2d": null, "label": "save (all)"}]', '```json\n[ { "coordinate": null } ]\n```',
         "<answer>{'coordinate': None}</answer>", 'Not there: {"point_2d": null}.',
@@ -64,8 +63,8 @@ def test_the_only_point_in_json_refuses(text):
     "text",
     [
         '[{"point_2d": [-1, -1]}, {"point_2d": [1, 2]}]', '[{"point_2d": [1, 2]}, {"point_2d": [-1, -1]}]',
-        '{"point_2d": [-1, 5]}', '{"point_2d": [-1, -100]}', '{"bbox_2d": [-1, -1, -1, -1]}', '{"foo": [-1, -1]}',
-        '{"point_2d": [-1, -1, -1]}', '{"point_2d": [-1.0, -1.0]}', '{"bbox_2d": [1, 2, 3, 4], "point_2d": [-1, -1]}',
+        '{"point_2d": [-1, 5]}', '{"point_2d": [-1, -100]}', '{"foo": [-1, -1]}',
+        '{"point_2d": [-1, -1, -1]}', '{"point_2d": [-1.0, -1.0]}',
         '{"point_2d": [-1, -1', "point_2d [-1, -1]", '{"coordinate2": [-1, -1]}',
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing import FIRST_CALL, FIRST_CALL_INTEGERS, TOOL_CALL, parse
+from grounding_rewards.parsing import AUTO, FIRST_CALL, FIRST_CALL_INTEGERS, TOOL_CALL, parse
 from grounding_rewards.parsing.readers import call_texts, coordinate, first_call, usual_call
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Predictions, Reason
@@ -96,12 +96,11 @@ def test_the_action_comes_from_the_call_that_counts():
         '<tool_call>{"name": "computer_use", "arguments": {"action": "terminate", "status": "success"}}</tool_call>',
         "{'arguments': {'action': 'wait'}}", '<tool_call>{"name": "done", "arguments": {}}</tool_call>',
         '<tool_call>{"arguments": {"action": "key", "keys": ["ctrl", "c"]}}</tool_call>',
-        '{"arguments": {"action": "wait"}} {"arguments": {"action": "terminate"}}',
     ],
 )  # fmt: skip
 @cases("rows", [1, 60])
 def test_complete_calls_of_actions_without_a_place_are_no_answer(text, rows):
-    found = parse([text] * rows, TOOL_CALL, space=CoordSpace.PIXEL)
+    found = parse([text] * rows, AUTO, space=CoordSpace.PIXEL)
     assert {Reason(code).name for code in found.reason} == {"NO_ANSWER"}
 
 

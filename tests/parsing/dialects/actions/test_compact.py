@@ -46,7 +46,7 @@ def test_what_is_read(text, expected):
 @cases(
     "text",
     [
-        '{"POINT":[x,y]}', '{"POINT":[1]}', '{"POINT":"1,2"}', '{"POINT":[1,2', '{"TYPE":["a"]}',
+        '{"POINT":[x,y]}', '{"POINT":[1]}', '{"POINT":[1,2', '{"TYPE":["a"]}',
         '{"TYPE":7}', '{"PRESS":7}', '{"CLEAR":false}', '{"STATUS":"continue"}', '{"STATUS":7}', '{"duration":"long"}',
         '{"POINT":[1,2],"to":[1]}', '{"POINT":[1,2],"to":7}', '{"POINT":[1,2],"duration":"long"}', '{"TYPE":',
         '{"to":"up","TYPE":"a"}', '{"action":"wait","duration":5}', '{"POINT":[NaN,1]}', '{"duration":1e999}',
