@@ -187,7 +187,7 @@ class ImageFiles:
         """Read all bytes of an image.
 
         Raises:
-            PictureError: as of ``look``; or it lies on a network.
+            PictureError: as in ``look``; or it lies on a network.
         """
         if image.data is None:
             return self._read(image.path or "", whole=True)
@@ -200,7 +200,7 @@ class ImageFiles:
         """Decode an image by Pillow, which must be installed; it is not turned.
 
         Raises:
-            PictureError: as of ``read``; or Pillow cannot decode it.
+            PictureError: as in ``read``; or Pillow cannot decode it.
         """
         decoded = self.opened(image)
         try:
@@ -214,7 +214,7 @@ class ImageFiles:
         """Decode an image as ``decode`` does, while all threads together hold at most ``max_image_pixels`` so.
 
         Raises:
-            PictureError: as of ``decode``.
+            PictureError: as in ``decode``.
         """
         width, height = self.opened(image).size
         with _ROOM.held(width * height, self.max_image_pixels):
@@ -231,7 +231,7 @@ class ImageFiles:
         """Check that a PNG or JPEG file is whole, without decoding it where that can be seen; else decode it.
 
         Raises:
-            PictureError: as of ``decode``.
+            PictureError: as in ``decode``.
         """
         data = self.read(image)
         if image_format(data) == "PNG":
@@ -248,7 +248,7 @@ class ImageFiles:
         """Open an image by Pillow, which reads its header.
 
         Raises:
-            PictureError: as of ``read``; or Pillow cannot open it.
+            PictureError: as in ``read``; or Pillow cannot open it.
         """
         data = self.read(image)
         try:

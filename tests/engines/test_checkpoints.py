@@ -123,7 +123,7 @@ def test_settings_that_do_not_fit(settings, message):
 
 def test_settings_are_plain_data():
     built = engine("transformers", model="m", batch=2)
-    assert vars(built) == {"model": "m", "device": "auto", "dtype": "auto", "batch": 2}
+    assert vars(built) == {"model": "m", "device": "auto", "dtype": "auto", "batch": 2, "control_tokens": False}
     # What changes no answer does not stand in the way of a run that goes on.
     assert built == Transformers("m", device="cpu")
     assert built != Transformers("m", dtype="float32")
