@@ -224,9 +224,9 @@ def rollout(
             data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
             engine_name=engine, settings=settings, prompt=prompt_named(prompt, system),
             recipe=_recipe(recipe, option, response_space=response_space, target_space=target_space),
-            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format, image_files=images, allocated=allocate,
-            shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance), note=terminal.note_once(),
-            warn=terminal.warn,
+            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
+            image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance),
+            note=terminal.note_once(), warn=terminal.warn,
         )  # fmt: skip
     if done.manifest is None:
         _say_missing(done, out, as_json)
