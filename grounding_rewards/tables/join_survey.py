@@ -76,15 +76,19 @@ def survey(
     predicted: Collection[str],
     note: Note,
     alike: Sequence[str] = (),
+    *,
+    texts: bool = False,
 ) -> JoinSurvey:
     """Read annotations into memory, and predictions once; the arguments are those of ``matched``."""
-    texts = any(next(iter(table.batches(size=1, whole=False))).texts for table in (annotations, predictions))
+    texts = texts or any(next(iter(table.batches(size=1, whole=False))).texts for table in (annotations, predictions))
     images = _columns_of_bytes(annotations) | _columns_of_bytes(predictions)
     samples = _samples(annotations, ids.annotations, images, note, alike, texts=texts)
     every = [each for sample in samples.values() for each in sample.every]
     ours = dict.fromkeys(name for sample in every for name in sample.row)
     compared = [name for name in ours if name not in {*predicted, *ids.predictions, *images}]
     theirs, differing, count, strays = _compared(predictions, ids.predictions, compared, samples, texts=texts)
+    if len(strays) == count and not texts and _of_digits(samples, strays):
+        return survey(annotations, predictions, ids, predicted, note, alike, texts=True)
     if len(strays) == count:
         raise _no_match(annotations, predictions, ids, samples, strays)
     gone = {name for name in ours if name in predicted and (name in theirs or name == "response")}
@@ -186,6 +190,12 @@ def _report(
     if renamed:
         pairs = ", ".join(f"{name} as {other}" for name, other in sorted(renamed.items()))
         note(f"columns of {predictions.path} that differ from those of {annotations.path} are renamed: {pairs}")
+
+
+def _of_digits(samples: Mapping[Key, Sample], strays: Sequence[Key | None]) -> bool:
+    """Return True where ids are numbers in one table and would be those of the other as texts."""
+    sides = [[*samples], [key for key in strays if key is not None]]
+    return any(all(isinstance(part, int) for key in side for part in key) for side in sides) and alike(*sides)
 
 
 def _no_match(

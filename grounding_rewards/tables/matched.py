@@ -167,7 +167,8 @@ def matched(
     A row for each prediction, in their order, with the columns of both; then one for each annotation without any, whose
     response is null, so that it counts as wrong. Predictions that name no annotation are left out.
 
-    A text and a whole number of the same digits are two ids, unless one of the tables is CSV, whose cells are texts.
+    A text and a whole number of the same digits are two ids, unless all ids of one table are numbers and none matches,
+    or one of them is CSV, whose cells are texts.
 
     A column of both is one where values are equal. Where they differ, ``predicted`` are the predictions'; of all others
     the annotations' stays, and the predictions' is called ``pred.NAME``. ``response`` is never the annotations'.
