@@ -6,6 +6,7 @@ spread over them: other dialects for unread responses, other spaces, and actions
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import WRITTEN
 from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
+from grounding_rewards.checks.landing import Landing
 from grounding_rewards.checks.naming import BOX_FORMAT, PYTHON, Naming
 from grounding_rewards.checks.other_readings import Reading, fitted, other_reading, prepared, takes
 from grounding_rewards.checks.row_sample import Row, RowSample
@@ -44,6 +46,9 @@ _FEW = 3
 _SOME, _REFUSED, _OUTSIDE, _HITS, _RESIZED_HITS = 0.05, 0.2, 0.2, 0.01, 0.25
 """Shares of rows: unread, refused and outside ones above these, and hits below, are findings."""
 
+_FEW_ROWS = 20
+"""Below this many rows a share says nothing."""
+
 _TEXT = 1 << 22
 """Characters that other settings are tried on: each of them reads all texts anew, and hostile ones are slow to read."""
 
@@ -52,6 +57,9 @@ _ENOUGH = 50
 
 _UNREAD = [each for each in Reason if each not in (*PARSED, Reason.EMPTY, Reason.BAD_TARGET, Reason.UNKNOWN_ACTION)]
 """Reasons under which a text was not read."""
+
+_CHANCE, _MOST_BY_CHANCE = 0.05, 0.2
+"""Chance from which hits are no more than by chance, and the share of hits above which they are."""
 
 _NEAR = 0.4
 """Likeness of names, of 0 to 1, from which one is named for another."""
@@ -176,7 +184,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         several = [*self._bad_targets(), *unread, *self._unknown_actions(rows), *space, *self._suspicious(space)]
         if unread:  # where answers are not read, actions and refusals are not either, and nothing hits
             return several
-        return [*several, *self._never_done(rows), *self._refusals(), *([] if space else self._misses())]
+        return [*several, *self._never_done(rows), *self._refusals(), *([] if space else self._misses(rows))]
 
     def _rows_to_try(self) -> list[Row]:
         """Return the kept rows; where their texts are long, every second, third, ... of them."""
@@ -196,6 +204,8 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if not count:
             return []
         have = f"{count:,} rows have targets" if count > 1 else "1 row has a target"
+        if count > _SOME * self.rows and self.rows >= _FEW_ROWS:  # figures are of the rest
+            have = f"{count:,} of {self.rows:,} rows ({100 * count / self.rows:.0f} %) are left out: they have targets"
         first = self._bad_target and f", the first: {self._bad_target}"
         message, fix = (
             f"{have} that cannot be used{first}",
@@ -332,12 +342,26 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         message, fix = f"asked for and never done{where}: {named}", "check the prompt's list of actions"
         return [Finding(Code.NEVER_DONE, Severity.NOTE, sum(never.values()), tuple(rows[:FIRST_ROWS]), message, fix)]
 
-    def _misses(self) -> list[Finding]:
+    def _is_chance(self, sample: Sequence[Row]) -> bool:
+        """Return True where hits are as rare as those of answers to other rows, by a Poisson test at 0.05."""
+        if not sample or self.hits > _MOST_BY_CHANCE * self.parsed:
+            return False
+        rollouts = prepared(self.recipe, sample, self.box_format)
+        places = Landing.of(rollouts.targets, self.recipe.space)
+        share = places.hit_by(rollouts.predictions.xy, rollouts.targets.valid).by_chance()
+        if share is None:
+            return False
+        expected = max(1.0, share * self.parsed)
+        fewer = sum(math.exp(hits * math.log(expected) - expected - math.lgamma(hits + 1)) for hits in range(self.hits))
+        return 1 - fewer > _CHANCE
+
+    def _misses(self, sample: Sequence[Row]) -> list[Finding]:
         """Return why responses are read and hardly any is right, where no other space fits."""
         if self.recipe.label_free:
             return []
         outside, warning = int(self._outcomes[Reason.OUT_OF_IMAGE]), Severity.WARNING
-        hardly, off = self.hits < _HITS * self.parsed, outside > _OUTSIDE * self.parsed
+        off = outside > _OUTSIDE * self.parsed
+        hardly = self.parsed >= _ENOUGH and (self.hits < _HITS * self.parsed or self._is_chance(sample))
         resized = self.recipe.response_space == MODEL_PIXEL and self.recipe.resizing is not None
         if resized and self.parsed >= _FEW and self.hits < _RESIZED_HITS * self.parsed:
             message = "answers are in pixels of the resized image, and most of them miss"
@@ -347,6 +371,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         if self.parsed >= _ENOUGH and hardly:
             none = f"only {self.hits:,}" if self.hits else "none"
             message = f"{none} of {self.parsed:,} responses that were read {'are' if self.hits > 1 else 'is'} right"
+            message += ", no more than by chance" if self.hits >= _HITS * self.parsed else ""
             fix = f"check the targets and their space, the sizes of the images and {self.naming.responses}"
             return [self._finding(Code.NO_HITS, warning, self.parsed - self.hits, message, fix)]
         if self.parsed >= _ENOUGH and off:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.spaces import extents
-from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.coords.spaces import CoordSpace, extents
+from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.target import RegionKind
 
 # Half of the answers of published models lie within 0.05 to 0.15 of a target's side from its centre, on each axis.
@@ -18,6 +18,7 @@ _WIDTHS = (0.05, 0.2)  # of two Gaussians, in sides of the target; their sum has
 _AIMED = 0.5  # share of answers that land around the target at all
 _LEAST = 0.002  # of the screen: flat boxes have no side, and nobody aims at single pixels
 _POINT = 0.02  # of the screen: a point has no side
+_PAIRINGS = 16  # other rows whose point each target is compared with
 _SAME, _MOSTLY = 0.05, 0.8  # sides of the target, and share of the points
 _BORDER = 0.02  # sides of the target
 _EDGE = 0.01  # of the screen: annotators draw a little over its edge
@@ -45,10 +46,10 @@ class Landing:
     outside: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, rollouts: Rollouts, usable: NDArray[np.bool_]) -> Landing:
-        """Measure rollouts, of which some have a usable target, (n,)."""
-        targets, regions = rollouts.targets, rollouts.targets.regions
-        screens = extents(rollouts.predictions.space, targets.image_sizes, targets.model_image_sizes)
+    def of(cls, targets: Targets, space: CoordSpace) -> Landing:
+        """Measure targets in a space, without any points."""
+        regions, usable = targets.regions, targets.valid
+        screens = extents(space, targets.image_sizes, targets.model_image_sizes)
         largest = np.abs(regions.box[usable[regions.row]]).max(initial=1.0)
         known = ~np.isnan(screens.sum(axis=1))
         screens = np.where(known[:, None], screens, largest)
@@ -56,12 +57,11 @@ class Landing:
         outside = ~usable
         outside[regions.row[((box < -_EDGE) | (box > 1 + _EDGE)).any(axis=1) & known[regions.row]]] = True
         least = np.where(regions.kind == RegionKind.POINT, _POINT, _LEAST)[:, None]
-        sides = np.full((len(rollouts), 2), np.inf)
+        sides = np.full((len(targets), 2), np.inf)
         np.minimum.at(sides, regions.row, np.maximum(box[:, 2:] - box[:, :2], least))
-        points = rollouts.predictions.xy / screens
         return cls(
             screens,
-            np.where(usable[:, None], points, np.nan),
+            np.full(screens.shape, np.nan),
             regions.row,
             (box[:, :2] + box[:, 2:]) / 2,
             np.where(usable[:, None], sides, np.inf),
@@ -92,6 +92,20 @@ class Landing:
             return False
         apart = np.abs(self._away() - other._away()).max(axis=1)
         return bool(np.mean(apart < _SAME) > _MOSTLY)
+
+    def by_chance(self) -> float | None:
+        """Return the share of points that would lie in the box around another row's place; None without such pairs."""
+        rows = np.arange(len(self.points))
+        first = np.full((len(rows), 2), np.nan)
+        first[self.row[::-1]] = self.centres[::-1]
+        inside, pairs = 0, 0
+        for away in range(1, min(_PAIRINGS, len(rows) - 1) + 1):
+            source = np.roll(rows, away)
+            near = np.full(len(rows), np.inf)
+            np.fmin.at(near, self.row, np.abs(self.moved(source)._away()).max(axis=1))
+            differ = (first != first[source]).any(axis=1) & ~np.isnan(first + self.points[source]).any(axis=1)
+            inside, pairs = inside + int((near[differ] <= 0.5).sum()), pairs + int(differ.sum())
+        return inside / pairs if pairs else None
 
     def on_border(self) -> NDArray[np.bool_]:
         """Return True where a point lies on the border of the box around its place, or hardly inside it: (n,)."""

@@ -73,17 +73,22 @@ def other_reading(
         most = max((each.count for each in tried), default=0)
         enough = [each for each in tried if each.count and each.count >= max(_NEARLY * most, len(rows) / 2)]
         enough = [each for each in enough if not each.lacks] or enough
-        if not any(each.right for each in enough):
+        if not any(_holds(each, accuracy) for each in enough):
             enough = [_with_spaces(each, rows, box_format) for each in enough[:_TRIED]] + enough[_TRIED:]
         best = max(enough, key=lambda each: each.right, default=None)
         if best is None:
             continue
-        if best.right >= max(1.0, max(accuracy / 2, _LEAST_RIGHT) * best.count):
+        if _holds(best, accuracy):
             return best
         general = (each for each in enough if _is_general(each) and each.inside >= _INSIDE * each.count)
         if not accuracy and (first := next(general, None)) is not None:
             return first
     return None
+
+
+def _holds(reading: Reading, accuracy: float) -> bool:
+    """Return True where enough of what is read is right."""
+    return reading.right >= max(1.0, max(accuracy / 2, _LEAST_RIGHT) * reading.count)
 
 
 def _is_general(reading: Reading) -> bool:
@@ -151,7 +156,11 @@ def _outcome(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None
         "count": int(read.sum()),
         "how": reading.how or f"by {commonest}",
         "lacks": next(iter(lacking.values()), ""),
-        "right": int(np.count_nonzero(read & right & ~Landing.of(rollouts, usable).on_border())),
+        "right": int(
+            np.count_nonzero(
+                read & right & ~Landing.of(rollouts.targets, judge.space).hit_by(predictions.xy, usable).on_border()
+            )
+        ),
         "inside": int(np.count_nonzero(read & (predictions.reason == Reason.OK))),
     }
 

@@ -35,6 +35,7 @@ _LEAST_SCALED = 0.2  # the same of a scale, which is fitted to the rows
 _ALIKE = 0.05  # above this, the chance that as many hits are lost as gained
 _STRAY = 0.05  # of the boxes of a right format reach outside the screen, at most
 _PAIRINGS = 16  # neighbours with which a row changes its point
+_ORDERS = (BoxFormat.YXYX, BoxFormat.XXYY, BoxFormat.YYXX)
 _BEYOND = 5.0  # standard deviations of those pairings by which gains are beyond them
 
 
@@ -98,11 +99,12 @@ class Rows:
     model_image_sizes: Floats
     responses: Sequence[str | None] = ()
     answers: Rollouts = field(init=False)
-    _ready: dict[Any, tuple[Rollouts, Landing]] = field(default_factory=dict, init=False)
+    _ready: dict[Any, tuple[Targets, Landing]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         plain = replace(self.recipe, response_space=self.recipe.space, axes="xy")
-        answers = self._prepared(plain, self.targets(None), self.responses)
+        nothing = Targets.from_list([None] * len(self.raw), bad_target="abstain")
+        answers = plain.prepare(self.responses, nothing, bad_target="abstain")
         reason = answers.predictions.reason
         written = replace(answers.predictions, reason=np.where(reason == Reason.OUT_OF_IMAGE, Reason.OK, reason))
         object.__setattr__(self, "answers", replace(answers, predictions=written))
@@ -138,24 +140,21 @@ class Rows:
         native = self.recipe.native if self.as_written else None
         return Targets.from_list(self.raw, native=native, bad_target="abstain", box_format=box_format)
 
-    def _prepared(self, recipe: Recipe, targets: Targets, responses: Sequence[str | None]) -> Rollouts:
-        return recipe.prepare(
-            responses, targets, image_sizes=self.image_sizes, model_image_sizes=self.model_image_sizes,
-            bad_target="abstain",
-        )  # fmt: skip
-
     def outcome(self, trial: Trial) -> Outcome:
         """Return where the rows land in a trial."""
         recipe = trial.recipe
         key = id(trial.targets), recipe.target_space, recipe.response_space, recipe.resizing
         if key not in self._ready:
-            ready = self._prepared(recipe, trial.targets, [None] * len(self.raw))
-            self._ready[key] = ready, Landing.of(ready, ready.targets.valid)
+            ready = trial.targets.prepare(
+                recipe.requirements, image_sizes=self.image_sizes, model_image_sizes=self.model_image_sizes,
+                bad_target="abstain",
+            )  # fmt: skip
+            self._ready[key] = ready, Landing.of(ready, recipe.space)
         ready, places = self._ready[key]
         written = replace(self.answers.predictions, space=recipe.response_space)
-        predictions = into_space(turned(written, recipe.axes), recipe.space, ready.targets)
-        rollouts = replace(self.answers, predictions=predictions, targets=ready.targets)
-        return Outcome(trial, rollouts, ready.targets.valid, places.hit_by(predictions.xy, ready.targets.valid))
+        predictions = into_space(turned(written, recipe.axes), recipe.space, ready)
+        rollouts = replace(self.answers, predictions=predictions, targets=ready)
+        return Outcome(trial, rollouts, ready.valid, places.hit_by(predictions.xy, ready.valid))
 
     def codes(self, screens: Floats) -> NDArray[np.int64]:
         """Return a code for each row's target, (n,), equal for equal targets on screens of one size, in their order."""
@@ -286,7 +285,10 @@ def of_scales(rows: Rows, declared: Outcome, orders: Iterable[bool]) -> Iterator
 
 
 def of_targets(rows: Rows, declared: Outcome, box_format: BoxFormat | None) -> Iterator[Trial]:
-    """Yield hypotheses about targets: another space of those that name none, boxes in another format."""
+    """Yield hypotheses about targets: another space of those that name none, boxes in another format.
+
+    Corners in another order are hardly ever hit, so that they are tried where few are.
+    """
     recipe, targets = rows.recipe, declared.trial.targets
     for space in SPACES:
         if None in targets.spaces and space != recipe.target_space:
@@ -294,9 +296,9 @@ def of_targets(rows: Rows, declared: Outcome, box_format: BoxFormat | None) -> I
     # Where sizes are unknown no other space can be tried, and boxes that are read too large fit any answers.
     read = np.array([target is not None for target in targets.rows], dtype=np.bool_)
     unknown = read & np.isnan(np.fmax(rows.image_sizes, targets.image_sizes)[:, 0])
-    sized = 2 * unknown.sum() <= read.sum()
+    sized, few = 2 * unknown.sum() <= read.sum(), 2 * declared.hits.sum() < len(read)
     for written in BoxFormat if rows.as_written and sized else ():
-        if written != (box_format or BoxFormat.XYXY):
+        if written != (box_format or BoxFormat.XYXY) and (few or written not in _ORDERS):
             again = rows.targets(written)
             if again.rows != targets.rows:  # as they are where none is a box of four numbers, or all in the native form
                 yield Trial({"box_format": str(written)}, recipe, again)

@@ -426,3 +426,32 @@ def test_a_form_is_proposed_by_what_it_hits_also_where_the_space_is_wrong() -> N
     answers = [f"[{x}, {y}]" for x, y in POINTS]
     (line,) = texts(recipe, answers, BOXES)
     assert line.endswith("; use --option dialect=auto --response-space pixel")
+
+
+def test_hits_that_are_no_more_than_by_chance() -> None:
+    answers = [*IN_PIXELS[:2], *IN_PIXELS[3:], IN_PIXELS[2]]  # two right ones, and others' answers
+    (finding,) = diagnosed(CLICK, answers, BOXES)
+    assert (finding.code, finding.count, finding.message) == (
+        "no-hits", 58, "only 2 of 60 responses that were read are right, no more than by chance",
+    )  # fmt: skip
+    assert diagnosed(CLICK, [*IN_PIXELS[:8], *IN_PIXELS[9:], IN_PIXELS[8]], BOXES) == []
+
+
+def test_many_rows_that_are_left_out_come_first_with_their_share() -> None:
+    edges = [{"bbox": [x, x + 60, y, y + 40], "image_size": [1920, 1080]} for x, y in CORNERS]
+    several = diagnosed(CLICK, IN_PIXELS, edges)
+    assert [each.code for each in several] == ["bad-target", "box-format"]
+    left_out = several[0].count
+    assert several[0].message.startswith(
+        f"{left_out} of 60 rows ({100 * left_out / 60:.0f} %) are left out: they have targets that cannot be used"
+    )
+    assert several[1].fix == "use --box-format xxyy"
+    (one,) = diagnosed(CLICK, IN_PIXELS, [*BOXES[:-1], {"bbox": [1]}])
+    assert one.message.startswith("1 row has a target that cannot be used")
+
+
+def test_answers_that_are_y_first_are_named_also_in_a_form_that_is_not_read() -> None:
+    answers = [f'[{{"place": [{y - 20}, {x - 30}, {y + 20}, {x + 30}]}}]' for x, y in POINTS]
+    recipe = gr.recipe("click", response_space="pixel", dialect="bare_tuple")
+    (line,) = texts(recipe, answers, BOXES)
+    assert line.endswith("; use --option dialect=box_list --option axes=yx")

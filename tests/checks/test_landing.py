@@ -15,7 +15,7 @@ CENTRE = np.log1p(BELL**2 / (0.04 * 0.04))  # of a target of 40 x 20 on a screen
 
 def landing(responses, targets, size=(1000, 500)):
     rollouts = CLICK.prepare(responses, targets, image_sizes=list(size), bad_target="abstain")
-    return Landing.of(rollouts, rollouts.targets.valid)
+    return Landing.of(rollouts.targets, CLICK.space).hit_by(rollouts.predictions.xy, rollouts.targets.valid)
 
 
 def likelihoods(responses, targets, **size):
@@ -59,7 +59,7 @@ def test_boxes_that_reach_outside_their_screen_and_unusable_targets_are_outside(
     targets = [[900, 400, 1000, 500], [900, 400, 1009, 500], [900, 400, 1020, 500], ["no box"]]
     assert landing(["(1, 1)"] * 4, targets).outside.tolist() == [False, False, True, True]
     rollouts = CLICK.prepare(["(1, 1)"], [[900, 400, 1020, 500]])  # nobody says how large the screen is
-    assert Landing.of(rollouts, rollouts.targets.valid).outside.tolist() == [False]
+    assert Landing.of(rollouts.targets, CLICK.space).outside.tolist() == [False]
 
 
 def test_few_gains_are_never_clear():
