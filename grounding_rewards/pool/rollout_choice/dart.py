@@ -28,23 +28,21 @@ class DartProportional:
     """Up to ``keep`` rollouts of a sample, as many of them right as among all: those neither too easy nor too hard.
 
     Of n rollouts with k right ones: k = 0, up to ``keep`` wrong ones; low <= k / n <= high, ceil(keep · k / n) right
-    ones and the rest wrong ones; otherwise none. They are drawn at random, by the seed and their names. min(keep, n)
-    are kept: where n is above ``keep`` there are always enough of both, else all are kept, and nothing fills up. A
-    sample's rollouts of all rounds count together.
+    ones and the rest wrong ones; otherwise none. They are drawn at random, by the seed and their names. Where there are
+    fewer of one kind, nothing fills up. A sample's rollouts of all rounds count together.
 
     Args:
         keep: rollouts of a sample.
         low: the least share of right rollouts of a sample that has some.
         high: the largest.
-        by: "acc", where 1 is right and 0 wrong, or the script's "total", where above 0.8 is right and 0 wrong. Other
-            rollouts, and those that were not scored, neither count nor are kept.
+        by: "acc", where 1 is right and 0 wrong, or the script's "total", where above 0.8 is right and 0 wrong; others
+            count in n and are not kept. Rollouts that were not scored do not count.
         seed: of the draw.
 
     Raises:
         RecipeError: an argument does not fit.
 
-    Source: DART, arXiv 2509.23866, from its code (filter_trajectories_proportional.py); that n leaves out rollouts that
-    are neither right nor wrong is our own reading.
+    Source: DART, arXiv 2509.23866, from its code (filter_trajectories_proportional.py); n counts all trajectories.
 
     >>> rollouts = RolloutColumns(np.array(["a"], dtype=object), np.zeros(20, int), np.repeat([1.0, 0.0], [5, 15]))
     >>> kept = DartProportional()(rollouts).kept
@@ -74,17 +72,19 @@ class DartProportional:
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Keep right and wrong rollouts in proportion."""
-        right = rollouts.acc == 1 if self.by == "acc" else rollouts.total > RIGHT
-        places = np.flatnonzero(right | ((rollouts.acc if self.by == "acc" else rollouts.total) == 0))
+        judged = rollouts.acc if self.by == "acc" else rollouts.total
+        right, samples = judged == 1 if self.by == "acc" else judged > RIGHT, len(rollouts.sample_id)
+        counted = np.bincount(rollouts.sample[~np.isnan(judged)], minlength=samples)
+        numbers = self._numbers(np.bincount(rollouts.sample[right], minlength=samples), counted)
+        places = np.flatnonzero(right | (judged == 0))
         right, sample = right[places], rollouts.sample[places]
-        numbers = self._numbers(np.bincount(sample[right], minlength=len(rollouts.sample_id)), np.bincount(sample))
         keys = random_keys(rollouts, self.seed, "dart")[places]
         rank = ranks(2 * sample + right, keys)
         return Choice(places[rank < numbers[sample, right.astype(np.int64)]])
 
     def _numbers(self, right: Ints, scored: Ints) -> Ints:
         """Return how many wrong and how many right rollouts of each sample to keep: (m, 2)."""
-        scored = np.maximum(np.pad(scored, (0, len(right) - len(scored))), 1)
+        scored = np.maximum(scored, 1)
         rate = right / scored
         wanted = (right == 0) | ((self.low <= rate) & (rate <= self.high))
         of_right = -(-self.keep * right // scored)  # rounded up, in whole numbers: exact

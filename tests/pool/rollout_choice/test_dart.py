@@ -38,6 +38,12 @@ def test_right_and_wrong_in_proportion(right, n, kept):
         assert (int((places < right).sum()), int((places >= right).sum())) == kept
 
 
+def test_the_scripts_total_counts_trajectories_in_between():
+    rollouts = columns([np.nan] * 25, total=[1.0] * 8 + [0.5] * 13 + [0.0] * 4)
+    kept = choose(rollouts, DartProportional(by="total")).kept
+    assert (int((kept < 8).sum()), int((kept >= 21).sum()), len(kept)) == (3, 4, 7)
+
+
 def test_what_is_neither_right_nor_wrong_takes_no_part():
     # Of 0.81, 0.8, 0.1, 0, 0 and unknown the script counts one right one and two wrong ones.
     rollouts = columns([1.0] * 6, total=[0.81, 0.8, 0.1, 0.0, 0.0, np.nan])

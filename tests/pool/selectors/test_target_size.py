@@ -20,6 +20,16 @@ def test_small_targets_weigh_more():  # pool.md, example 17
     assert select(sized(0.04, 0.01, 0.0025), TargetSize()).round(3).tolist() == [0.143, 0.571, 2.286]
 
 
+def test_the_published_form_runs_from_a_half_to_one_and_a_half():  # GUI-G1, appendix C.3
+    published = TargetSize(form="published")
+    assert select(sized(0.04, 0.01, 0.0025), published).tolist() == pytest.approx([0.5, 0.7, 1.5])
+    assert select(sized(0.01, 0.02, 0.05, 0.25), published).round(4).tolist() == [1.5, 0.9792, 0.6667, 0.5]
+    assert select(sized(0.04, np.nan, 0.0025), published).tolist() == [0.5, 1.0, 1.5]
+    assert select(sized(0.04, 0.04), published).tolist() == [1.0, 1.0]
+    with pytest.raises(gr.errors.RecipeError, match="none with form 'published'"):
+        TargetSize(form="published", largest=5.0)
+
+
 def test_no_size_and_none_known_have_the_mean():
     weights = select(sized(0.04, np.nan, 0.01, 0.0, 0.0025), TargetSize())
     assert weights.round(3).tolist() == [0.143, 1.0, 0.571, 1.0, 2.286]
