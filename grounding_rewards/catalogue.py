@@ -11,6 +11,8 @@ import json
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, get_args
 
@@ -86,8 +88,9 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
     Args:
         name: a name from ``list_recipes()``; or ``module:attr`` or ``/path/file.py:attr`` of a ``Recipe`` or of a
             function of keyword-only options that returns one; or a mapping with ``name`` and options, as
-            ``Recipe.to_dict`` returns. The recipe keeps paths in full, as those among its options, so that it can be
-            built anywhere.
+            ``Recipe.to_dict`` returns, that mapping as JSON, or the path of a file of it that ends in .json, .yaml
+            or .yml (with PyYAML installed). The recipe keeps paths in full, as those among its options, so that it can
+            be built anywhere.
         options: the recipe's own, and those that every recipe takes: see ``SHARED``. ``action_names`` are for recipes
             that judge actions.
 
@@ -105,6 +108,7 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
 agentcpm-gui, btl-ui, click, composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, gui-r1, gui-rcpo, \
 infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1, ui-venus, ui-venus-navigation
     """
+    name = _mapping(name) if isinstance(name, str) else name
     if isinstance(name, Mapping):
         fields = dict(name)
         name = fields.pop("name", None)
@@ -130,6 +134,29 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
     defaults = {key: _default(key, own, built) for key in options} | answered
     kept = {key: value for key, value in options.items() if value != defaults[key]}  # equal recipes, equal options
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
+
+
+def _mapping(name: str) -> Any:
+    """Read a recipe that is JSON or the path of a file; return any other name as it is."""
+    suffix = Path(name).suffix.lower() if len(name) < 4096 else ""
+    inline = name.lstrip().startswith("{")
+    if not inline and suffix not in (".json", ".yaml", ".yml"):
+        return name
+    try:
+        text = name if inline else Path(name).read_text(encoding="utf-8")
+        value = json.loads(text) if inline or suffix == ".json" else import_module("yaml").safe_load(text)
+    except ImportError as error:
+        raise RecipeError(f"recipe {name}: YAML needs PyYAML: pip install pyyaml; JSON does without") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise RecipeError(
+            f"recipe {name:.200}: cannot be read ({error}); expected what Recipe.to_dict() writes"
+        ) from None
+    except Exception as error:  # YAML's own errors, which no name of ours stands for
+        why = " ".join(str(error).split())
+        raise RecipeError(f"recipe {name}: is no YAML ({why}); expected what Recipe.to_dict() writes") from None
+    if not isinstance(value, Mapping):
+        raise RecipeError(f"recipe {name:.200}: got {type(value).__name__}; expected a mapping with name and options")
+    return value
 
 
 @dataclass(frozen=True)

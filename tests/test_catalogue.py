@@ -238,3 +238,30 @@ def test_the_repr_builds_the_recipe_again():
     built = gr.recipe("click", response_space="unit", format_weight=0.25)
     assert repr(built) == "recipe('click', format_weight=0.25, response_space='unit')"
     assert repr(gr.recipe("gelato", format_weight=0.0)) == "recipe('gelato')"
+
+
+def test_a_recipe_as_json_or_a_file_is_what_to_dict_writes(tmp_path):
+    built = gr.recipe("composite", response_space="pixel", parts={"hit": 1.0, "format": 0.5})
+    text = json.dumps(built.to_dict())
+    (tmp_path / "own.json").write_text(text)
+    (tmp_path / "own.yaml").write_text(text)  # JSON is YAML, too
+    assert gr.recipe(text) == gr.recipe(str(tmp_path / "own.json")) == gr.recipe(str(tmp_path / "own.yaml")) == built
+    assert gr.recipe('{"name": "gelato"}', format_weight=0.5) == gr.recipe("gelato", format_weight=0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("gone.json", None, "recipe .*gone.json: cannot be read .*expected what Recipe.to_dict"),
+        ("own.json", "{", "recipe .*own.json: cannot be read .*expected what Recipe.to_dict"),
+        ("own.yaml", "a: [", "recipe .*own.yaml: is no YAML .*expected what Recipe.to_dict"),
+        ("own.yaml", "!!python/object/apply:os.getcwd []", "recipe .*own.yaml: is no YAML"),
+        ("own.json", "[1]", "recipe .*own.json: got list; expected a mapping with name and options"),
+        ("own.json", '{"nam": "gelato"}', "None"),
+    ],
+)
+def test_a_file_that_holds_no_recipe_is_an_error(tmp_path, name, text, message):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(gr.RecipeError, match=message):
+        gr.recipe(str(tmp_path / name))
