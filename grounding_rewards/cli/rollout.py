@@ -225,8 +225,8 @@ def rollout(
             engine_name=engine, settings=settings, prompt=prompt_named(prompt, system),
             recipe=_recipe(recipe, option, response_space=response_space, target_space=target_space),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
-            image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite, count=_Progress(advance),
-            note=terminal.note_once(), warn=terminal.warn,
+            image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite,
+            count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
         )  # fmt: skip
     if done.manifest is None:
         _say_missing(done, out, as_json)
