@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
-from grounding_rewards.parsing.calls import Call, acts_of_calls, calls_in
+from grounding_rewards.parsing.calls import POINT, Call, acts_of_calls, calls_in
 from grounding_rewards.parsing.objects import (
     AT_A_PLACE,
     COMPACT_KEYS,
@@ -104,8 +104,9 @@ class AnyForm(Form):
 
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
-        if UNSIGNED_TUPLE.one(text, answers)[2]:
-            return _BARE_TUPLE, True, UNSIGNED_TUPLE.one(text, answers)[2]
+        for index, form in _ALONE_FORMS:
+            if acts := form.one(text, answers)[2]:
+                return index, True, acts
         text = answer_of(text)
         if self.refusal.one(text, answers)[2]:
             return 0, True, (REFUSED,)
@@ -858,10 +859,13 @@ UNSIGNED_TUPLE = replace(
 )
 """An unsigned tuple and nothing else: no refusal, no corners, no call."""
 
-_BARE_TUPLE = FORMS.index("bare_tuple")
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
+_VERBS = either_case(
+    "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|action|function"
+    "|(?:double|right|middle|triple)[ -]"
+)
 _GUARDS = (
-    MAY_NAME,
+    rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){_BLANKS}[a-z_]+{_BLANKS},|(?:^|\n){_BLANKS}[A-Z_]+{_BLANKS}(?:\n|$)",
     "[\uff08-\uff5d\u3010\u3011\u25c1]",
 )
@@ -873,9 +877,17 @@ _USUAL: tuple[tuple[Form, tuple[str, ...]], ...] = (
     (UNSIGNED_CALL, ()),
     (UNSIGNED_POINT, ()),
     (UNSIGNED_LIST, ()),
+    (
+        Form(
+            "ui_tars", rf"^(?:(?:Thought:[^(<\n]*\n)?Action: ?)?(?P<action>click)\((?:start_box|point)={POINT}\)[ \n]*$"
+        ),
+        (),
+    ),
     (Form("bare_tuple", rf"^{_PROSE}\({_X_Y}\){_PROSE}$"), _GUARDS),
     (Form("bare_list", rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$"), _GUARDS),
 )
+
+_ALONE_FORMS = tuple([(FORMS.index(form.name), form) for form, guards in _USUAL if not guards])
 
 AUTO = AnyForm("auto", vocabulary=True)
 """Places in any form; what has none is no answer."""
