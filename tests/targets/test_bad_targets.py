@@ -61,7 +61,9 @@ UNREADABLE = {
     "polygon of an odd count": ({"polygon": [0, 0, 10, 0, 10, 10, 5]}, "polygon", "an even count of numbers"),
     "polygon on one line": ({"polygon": COLLINEAR}, "polygon", "points that enclose an area"),
     "polygon of one point": ({"polygon": [3, 3] * 4}, "polygon", "points that enclose an area"),
-    "polygon of two pairs and a number": ({"polygon": [[0, 0], [10, 0], 10]}, "polygon", "a flat list x1 y1 x2 y2 x3 y3"),
+    "polygon of two pairs and a number": (
+        {"polygon": [[0, 0], [10, 0], 10]}, "polygon", "a flat list x1 y1 x2 y2 x3 y3",
+    ),
     "polygon with NaN": ({"polygon": [0, 0, 10, 0, 10, NAN]}, "polygon", "all of them finite"),
     # circles and points
     "circle of two numbers": ({"circle": [5, 5]}, "circle", "3 numbers x y r"),
