@@ -197,7 +197,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
         content = [image.data or image.path for image in originals]
         image = content[0] if len(content) == 1 else content or None
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
-    target = replace(target, image_size=size, id=name)
+    target = target.changed(image_size=size, id=name)
     _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
     turned = sum(info is not None and info.turned for info in infos)
     return Sample(

@@ -57,7 +57,7 @@ def with_totals_alone(read: ReadTarget, target: Target, recipe: Recipe, case: Ca
     case = case if case.box_format is None else in_wire_form(recipe, case)
     for place, region in zip(read.places, target.regions, strict=True):
         targets = list(case.targets)
-        targets[case.row] = to_wire(replace(target, regions=(region,)))
+        targets[case.row] = to_wire(target.changed([region]))
         alone = replace(case, targets=tuple(targets)).score(recipe).total[case.row]
         places.append(replace(place, alone=float(alone)))
     return replace(read, places=tuple(places))

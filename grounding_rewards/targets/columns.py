@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from operator import eq
 from typing import Any, Literal, get_args
 
 import numpy as np
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, nowhere, read_only
@@ -21,7 +22,8 @@ from grounding_rewards.targets.read import read_with_form
 from grounding_rewards.targets.regions import Regions, bounding_box, converted, regions_of
 from grounding_rewards.targets.requirements import Requirements, surely_usable, violations
 from grounding_rewards.targets.suspects import described, suspect_targets
-from grounding_rewards.targets.target import NativeForm, Target
+from grounding_rewards.targets.target import NONE, NativeForm, Region, RegionKind, Target
+from grounding_rewards.targets.typed import read_typed
 
 BadTarget = Literal["raise", "abstain"]
 
@@ -178,38 +180,44 @@ class Targets:
             raise TypeError(
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
-        rows: list[Target | None] = []
+        items = list(items)
+        rows, box = list[Target | None]([None]) * len(items), None
+        if written in (None, BoxFormat.XYXY):
+            rows, box = read_typed(items, native)
+        if declared is not None:
+            for row in rows:
+                if row is not None and row.space is None:
+                    force_setattr(row, "space", declared)  # nobody else has these yet
+        own = {index for index, row in enumerate(rows) if row and type(items[index]) is list} if native else set()
         errors: dict[int, TargetError] = {}
-        own_form: list[int] = []
         known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
-        for index, item in enumerate(items):
+        for index in [index for index, row in enumerate(rows) if row is None] if box is None else ():
+            item = items[index]
             try:
                 read = known.get(item) if type(item) is str else None
                 if read is None:
                     read = read_with_form(item, index, native, declared, label_free, written)
                     if type(item) is str:
                         known[item] = read
-                rows.append(read[0])
+                rows[index] = read[0]
                 if read[1]:
-                    own_form.append(index)
+                    own.add(index)
             except TargetError as error:
                 if bad_target == "raise":
                     raise
                 errors[index] = error
-                rows.append(None)
-        targets = _columns(tuple(rows), errors, written, frozenset(own_form))
+        targets = _columns(tuple(rows), errors, written, frozenset(own), box)
         return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
         """Strip right answers, leaving names and sizes alone.
 
         >>> Targets.from_list([{"bbox": [0, 0, 10, 20], "id": "a"}]).unlabelled().rows[0]
-        Target(regions=(), refusal=False, action=None, space=None, image_size=None, model_image_size=None, id='a', \
-task=None, trajectory=None, step=None, num_steps=None, extra=None, actions=())
+        Target(id='a')
         """
         if not self.has_actions_or_refusals and not len(self.regions.row):
             return self
-        blank = [row and replace(row, regions=(), refusal=False, action=None, actions=()) for row in self.rows]
+        blank = [row and row.changed((), refusal=False, action=None, actions=NONE) for row in self.rows]
         stripped = _columns(tuple(blank), dict(self.errors))
         sizes = self._known
         return stripped.changed(known_image_sizes=sizes[0], known_model_image_sizes=sizes[1], default=self.default)
@@ -348,8 +356,20 @@ def _columns(
     errors: dict[int, TargetError],
     box_format: BoxFormat | None = None,
     own_form: frozenset[int] = frozenset(),
+    box: Floats | None = None,
 ) -> Targets:
-    owners, places, boxes, with_ends, irregular, acts = [], [], list[tuple[float, ...]](), [], False, False
+    if box is not None and len(box):  # lone boxes alone, as typed reading has them
+        low, high = box.min(axis=0).tolist(), box.max(axis=0).tolist()
+        return Targets(
+            rows, errors, Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
+            _sizes([row.image_size if row else None for row in rows]),
+            _sizes([row.model_image_size if row else None for row in rows]),
+            frozenset([row.space for row in rows if row]),
+            (min(low[:2]), high[2], high[3], float(box[:, 2:].max(axis=1).min())), False,
+            flat=bool((box[:, :2] == box[:, 2:]).any()), box_format=box_format, own_form=own_form,
+        )  # fmt: skip
+    owners, places, boxes = [], list[Region | None](), list[tuple[float, ...]]()
+    with_ends, irregular, acts = [], False, False
     spaces: set[CoordSpace | None] = set()
     for row, target in enumerate(rows):
         irregular = irregular or target is None or target.refusal
@@ -360,17 +380,22 @@ def _columns(
             if target.ends:
                 with_ends.append(row)  # the end is converted, so that its space counts as a place's
                 spaces.add(target.space)
-        if target.regions:
+        if target.bbox or target.places:
             spaces.add(target.space)
-            for place in target.regions:
+            for place in target.places if target.bbox is None else (None,):
                 owners.append(row)
                 places.append(place)
-                boxes.append(bounding_box(place))
+                boxes.append(bounding_box(place) if place else target.bbox or ())
     span, flat = (np.inf, -np.inf, -np.inf, np.inf), False
     if boxes:
         x1, y1, x2, y2 = zip(*boxes, strict=True)
         flat = any(map(eq, x1, x2)) or any(map(eq, y1, y2))
-        span = min(min(x1), min(y1)), max(x2), max(y2), min(map(max, x2, y2))  # enough to pass most tables at once
+        span = (
+            min(min(x1), min(y1)) + 0.0,
+            max(x2),
+            max(y2),
+            min(map(max, x2, y2)),
+        )  # enough to pass most tables at once
     return Targets(
         rows,
         errors,

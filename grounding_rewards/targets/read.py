@@ -22,10 +22,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, as_space
@@ -33,7 +33,17 @@ from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
 from grounding_rewards.literals import literal
 from grounding_rewards.targets.box_format import FOUR, BoxFormat, corners, inverted
 from grounding_rewards.targets.shapes import corners_of, places_of, spread
-from grounding_rewards.targets.target import Action, NativeForm, Region, RegionKind, Target
+from grounding_rewards.targets.target import (
+    LARGEST_COUNT,
+    NONE,
+    Action,
+    Listed,
+    NativeForm,
+    Region,
+    RegionKind,
+    Target,
+    placed,
+)
 from grounding_rewards.targets.unique_keys import unique_keys
 
 PLACES = {
@@ -42,10 +52,8 @@ PLACES = {
     "circle": RegionKind.CIRCLE,
     "point": RegionKind.POINT,
 }
-_LARGEST_COUNT = 2**53  # a float holds every whole number up to here
 _NUMBERS = {int, float}
 _SCALARS = {str, int, float, bool}
-_BBOX = RegionKind.BBOX
 DIRECTIONS = ("up", "down", "left", "right")
 TARGET_KEYS = (
     *PLACES, "regions", "refusal", "action", "space", "image_size", "model_image_size",
@@ -80,8 +88,8 @@ def read_target(
     Raises:
         TargetError: the value does not fit; names the sample, the field and what was expected.
 
-    >>> read_target('{"bbox": [1, 2, 3, 4], "polygon": null}').regions
-    (Region(kind=<RegionKind.BBOX: 0>, numbers=(1.0, 2.0, 3.0, 4.0), point=None),)
+    >>> read_target('{"bbox": [1, 2, 3, 4], "polygon": null}')
+    Target(bbox=(1.0, 2.0, 3.0, 4.0))
     >>> read_target([1, 2, 3, 4, 5, 6])
     Traceback (most recent call last):
     grounding_rewards.errors.TargetError: target of row 0, field 'target': got [1, 2, 3, 4, 5, 6]; expected 4 numbers \
@@ -110,9 +118,6 @@ def read_with_form(
     name = fields.get("id")
     sample = str(name) if name is not None and (isinstance(name, str) or _is_whole(name)) else row
     reader = _Reader(sample, own, BoxFormat.XYXY if own or box_format is None else box_format)
-    # Most targets: nothing else to read.
-    if len(fields) == 1 and type(box := fields.get("bbox")) is list and box and type(box[0]) in _NUMBERS:
-        return Target((Region(_BBOX, reader._bbox("bbox", box)),), space=space), own
     return reader.target(fields, space, label_free), own
 
 
@@ -210,10 +215,11 @@ class _Reader:
             if region.kind == RegionKind.CIRCLE:
                 raise self.fail("circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
         return Target(
-            regions, refusal, action, space or default,
-            self.size(fields, "image_size"), self.size(fields, "model_image_size"),
-            self.name(fields, "id"), self.text(fields, "task"), self.name(fields, "trajectory"),
-            self.count(fields, "step"), self.count(fields, "num_steps"), fields.get("extra"), actions,
+            image_size=self.size(fields, "image_size"), model_image_size=self.size(fields, "model_image_size"),
+            id=self.name(fields, "id"), refusal=refusal, action=action, space=space or default,
+            task=self.text(fields, "task"), trajectory=self.name(fields, "trajectory"),
+            step=self.count(fields, "step"), num_steps=self.count(fields, "num_steps"), extra=fields.get("extra"),
+            actions=Listed(actions) or NONE, **placed(regions),
         )  # fmt: skip
 
     def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str, prefix: str = "") -> None:
@@ -247,7 +253,7 @@ class _Reader:
             region = self.region(place, f"{where}.")
             action = self.action(place["action"], f"{where}.") if "action" in place else None
             if region is not None:
-                regions.append(region if action is None else replace(region, action=action))
+                regions.append(replace(region, action=action))
             elif action is not None:
                 actions.append(action)
             else:
@@ -363,7 +369,7 @@ class _Reader:
         value = fields.get(field)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if value is not None and not (_is_whole(value) and 0 <= value <= _LARGEST_COUNT):
+        if value is not None and not (_is_whole(value) and 0 <= value <= LARGEST_COUNT):
             raise self.fail(field, fields[field], "a whole number from 0 (and at most 2**53)")
         return value
 
@@ -377,7 +383,7 @@ class _Reader:
         name = self.text(value, "name", f"{where}.")
         if not name:
             raise self.fail(f"{where}.name", value.get("name", MISSING), 'the action\'s name, such as "click"')
-        direction = self.text(value, "direction", f"{where}.")
+        direction: Any = self.text(value, "direction", f"{where}.")
         if direction is not None and direction not in DIRECTIONS:
             raise self.fail(f"{where}.direction", direction, f"one of {', '.join(DIRECTIONS)}")
         texts = {key: self.text(value, key, f"{where}.") for key in ("text", "button", "app", "status")}

@@ -120,18 +120,21 @@ class Regions(PerSample):
         return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])
 
 
-def regions_of(owners: list[int], places: list[Region], boxes: list[tuple[float, ...]], rows: int) -> Regions:
-    """Build the places of ``rows`` samples from each place's sample and its box or bounding box."""
-    kinds = frozenset([place.kind for place in places])
-    boxed = kinds <= _BOXES and not any(place.point for place in places)
+def regions_of(owners: list[int], places: list[Region | None], boxes: list[tuple[float, ...]], rows: int) -> Regions:
+    """Build the places of ``rows`` samples from each place's sample and its box or bounding box; None: a lone box."""
+    kinds = frozenset([place.kind if place else _BBOX for place in places])
+    boxed = kinds <= _BOXES and not any(place and place.point for place in places)
     one_per_row = len(owners) == rows and owners == list(range(rows))
     return Regions(
         row=np.arange(rows) if one_per_row else np.array(owners, dtype=np.int64),
-        box=np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4)),
+        box=np.array(boxes, dtype=np.float64) + 0.0 if boxes else np.zeros((0, 4)),
         kinds=kinds,
         one_per_row=one_per_row,
-        shapes=None if boxed else _shapes(places),
+        shapes=None if boxed else _shapes([place or _LONE for place in places]),
     )
+
+
+_LONE = Region(_BBOX, ())
 
 
 def _shapes(places: Sequence[Region]) -> Shapes:

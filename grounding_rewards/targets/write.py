@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 from grounding_rewards.targets.read import PLACES
@@ -67,7 +66,7 @@ def _place(region: Region) -> dict[str, Any]:
 
 
 def _action(action: Action) -> str | dict[str, Any]:
-    values = {item.name: getattr(action, item.name) for item in fields(action)}
+    values = {name: getattr(action, name) for name in action.__struct_fields__}
     wire = {name: _written(value) for name, value in values.items() if value is not None}
     return action.name if len(wire) == 1 else wire
 

@@ -13,7 +13,7 @@ from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.errors import TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards.targets.target import Action, Region, RegionKind, Target
+from grounding_rewards.targets.target import Action, Listed, Region, RegionKind, Target
 from grounding_rewards.verifiers.base import FunctionVerifier, check_function, verifier
 
 Numbers = tuple[float, ...]
@@ -184,10 +184,10 @@ def _target(targets: Targets, row: int) -> Target:
     own = target.space or targets.default
     into = targets.into or own
     if own is None or into is None or own is into:
-        return replace(target, space=into)
+        return target.changed(space=into)
     first = int(np.searchsorted(targets.regions.row, row))
     places = tuple(_region(targets, first + place, region) for place, region in enumerate(target.regions))
-    moved = replace(target, regions=places, space=into)
+    moved = target.changed(places, space=into)
     return _with_ends(moved, own, into, targets, row) if target.ends else moved
 
 
@@ -217,4 +217,4 @@ def _with_ends(target: Target, own: CoordSpace, into: CoordSpace, targets: Targe
         each if each.action is None else replace(each, action=moved(each.action)) for each in target.regions
     )
     action = None if target.action is None else moved(target.action)
-    return replace(target, regions=regions, action=action, actions=tuple(map(moved, target.actions)))
+    return target.changed(regions, action=action, actions=Listed(map(moved, target.actions)))

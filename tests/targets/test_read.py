@@ -10,7 +10,7 @@ import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
 from grounding_rewards.targets.read import read_target
-from grounding_rewards.targets.target import Action, NativeForm, Region, RegionKind, Target
+from grounding_rewards.targets.target import Action, NativeForm, Region, RegionKind, Target, placed
 
 BOX = Region(RegionKind.BBOX, (10.0, 20.0, 30.0, 40.0))
 TRIANGLE = Region(RegionKind.POLYGON, (0.0, 0.0, 4.0, 0.0, 0.0, 4.0))
@@ -40,9 +40,9 @@ def test_every_place_reads_as_dict_and_as_json_string():
         ),
         ([10, 20, 30, 40], (BOX,)),
     ]:
-        assert read_target(wire) == Target(regions), (wire, regions)
-        assert read_target(json.dumps(wire)) == Target(regions), (wire, regions)
-        assert read_target(f"  {json.dumps(wire)}\n") == Target(regions), (wire, regions)
+        assert read_target(wire) == Target(**placed(regions)), (wire, regions)
+        assert read_target(json.dumps(wire)) == Target(**placed(regions)), (wire, regions)
+        assert read_target(f"  {json.dumps(wire)}\n") == Target(**placed(regions)), (wire, regions)
 
 
 def test_numbers_come_out_as_floats():
@@ -58,8 +58,10 @@ def test_refusal_and_action_read_alone_and_together():
     assert read_target('{"refusal": true}') == Target(refusal=True)
     assert read_target({"action": "wait"}) == Target(action=Action("wait"))
     assert read_target({"refusal": True, "action": "stop"}) == Target(refusal=True, action=Action("stop"))
-    assert read_target({"refusal": False, "bbox": [10, 20, 30, 40]}) == Target((BOX,))
-    assert read_target({"bbox": [10, 20, 30, 40], "action": "click"}) == Target((BOX,), action=Action("click"))
+    assert read_target({"refusal": False, "bbox": [10, 20, 30, 40]}) == Target(**placed((BOX,)))
+    assert read_target({"bbox": [10, 20, 30, 40], "action": "click"}) == Target(
+        **placed((BOX,)), action=Action("click")
+    )
 
 
 @pytest.mark.parametrize("space", list(CoordSpace))
@@ -78,8 +80,8 @@ def test_every_other_field_is_read():
         "extra": {"anything": [1, None, "x"]},
     })  # fmt: skip
     assert target == Target(
-        (BOX,), False, None, CoordSpace.PIXEL, (1920.0, 1080.0), (960.0, 540.0),
-        "s-7", "open the menu", 12, 0, 5, {"anything": [1, None, "x"]},
+        bbox=BOX.numbers, space=CoordSpace.PIXEL, image_size=(1920.0, 1080.0), model_image_size=(960.0, 540.0),
+        id="s-7", task="open the menu", trajectory=12, step=0, num_steps=5, extra={"anything": [1, None, "x"]},
     )  # fmt: skip
 
 
@@ -125,9 +127,9 @@ def test_forms_that_an_action_field_may_take():
 
 def test_numpy_arrays_of_any_number_read_like_lists():
     for dtype in [np.int8, np.int32, np.uint8, np.int64, np.float16, np.float32, np.float64, np.longdouble, object]:
-        assert read_target({"bbox": np.array([10, 20, 30, 40], dtype=dtype)}) == Target((BOX,)), dtype
-        assert read_target(np.array([10, 20, 30, 40], dtype=dtype)) == Target((BOX,)), dtype
-        assert read_target({"bbox": list(np.array([10, 20, 30, 40], dtype=dtype))}) == Target((BOX,)), dtype
+        assert read_target({"bbox": np.array([10, 20, 30, 40], dtype=dtype)}) == Target(**placed((BOX,))), dtype
+        assert read_target(np.array([10, 20, 30, 40], dtype=dtype)) == Target(**placed((BOX,))), dtype
+        assert read_target({"bbox": list(np.array([10, 20, 30, 40], dtype=dtype))}) == Target(**placed((BOX,))), dtype
 
 
 def test_numbers_of_32_bits_keep_their_own_value():
@@ -137,20 +139,20 @@ def test_numbers_of_32_bits_keep_their_own_value():
 
 @pytest.mark.parametrize("scalar", [np.int16, np.uint64, np.float32, np.float64, np.longdouble])
 def test_numpy_scalars_in_a_list_read_like_numbers(scalar):
-    assert read_target({"point": [scalar(5), scalar(6)]}) == Target((POINT,))
+    assert read_target({"point": [scalar(5), scalar(6)]}) == Target(**placed((POINT,)))
 
 
 def test_zero_dimensional_arrays_and_numpy_flags_and_strings_read():
-    assert read_target({"bbox": [np.array(10), 20, 30, np.array(40.0)]}) == Target((BOX,))
+    assert read_target({"bbox": [np.array(10), 20, 30, np.array(40.0)]}) == Target(**placed((BOX,)))
     assert read_target({"refusal": np.bool_(True)}) == Target(refusal=True)
     assert read_target({"bbox": [0, 0, 1, 1], "id": np.str_("a"), "space": np.str_("unit")}).id == "a"
     assert read_target({"bbox": [0, 0, 1, 1], "id": np.int64(3), "trajectory": np.int32(4)}).trajectory == 4
-    assert read_target(np.array(json.dumps({"bbox": [10, 20, 30, 40]}))) == Target((BOX,))
+    assert read_target(np.array(json.dumps({"bbox": [10, 20, 30, 40]}))) == Target(**placed((BOX,)))
 
 
 def test_tuples_read_like_lists():
-    assert read_target((10, 20, 30, 40)) == Target((BOX,))
-    assert read_target({"regions": ((10, 20, 30, 40), {"circle": (5, 6, 7)})}) == Target((BOX, CIRCLE))
+    assert read_target((10, 20, 30, 40)) == Target(**placed((BOX,)))
+    assert read_target({"regions": ((10, 20, 30, 40), {"circle": (5, 6, 7)})}) == Target(**placed((BOX, CIRCLE)))
     assert read_target({"bbox": [0, 0, 1, 1], "image_size": (640, 480)}).image_size == (640.0, 480.0)
 
 
@@ -158,8 +160,8 @@ def test_nested_object_arrays_as_parquet_gives_them():
     regions = objects({"bbox": np.array([10.0, 20, 30, 40])}, {"circle": objects(5, 6, 7)})
     target = read_target({"regions": regions, "image_size": np.array([640, 480]), "id": "a"})
     assert (target.regions, target.image_size) == ((BOX, CIRCLE), (640.0, 480.0))
-    assert read_target({"regions": np.array([[10, 20, 30, 40], [10, 20, 30, 40]])}) == Target((BOX, BOX))
-    assert read_target({"regions": objects(np.array([10, 20, 30, 40]))}) == Target((BOX,))
+    assert read_target({"regions": np.array([[10, 20, 30, 40], [10, 20, 30, 40]])}) == Target(**placed((BOX, BOX)))
+    assert read_target({"regions": objects(np.array([10, 20, 30, 40]))}) == Target(**placed((BOX,)))
 
 
 def test_none_filled_keys_are_no_keys_at_every_level():
@@ -174,15 +176,15 @@ def test_none_filled_keys_are_no_keys_at_every_level():
         "bbox": [10, 20, 30, 40],
         "action": action,
     }  # fmt: skip
-    assert read_target(filled) == Target((BOX,), action=Action("click"))
-    assert read_target({"regions": [place], "bbox": None}) == Target((BOX,))
-    assert read_target(json.dumps(filled)) == Target((BOX,), action=Action("click"))
+    assert read_target(filled) == Target(**placed((BOX,)), action=Action("click"))
+    assert read_target({"regions": [place], "bbox": None}) == Target(**placed((BOX,)))
+    assert read_target(json.dumps(filled)) == Target(**placed((BOX,)), action=Action("click"))
 
 
 def test_an_action_of_nothing_but_none_is_no_action():
     # Arrow has no missing struct in a column of structs once a row was written as one: it fills the fields.
     hollow = {"name": None, "text": None, "to": None}
-    assert read_target({"bbox": [10, 20, 30, 40], "action": hollow}) == Target((BOX,))
+    assert read_target({"bbox": [10, 20, 30, 40], "action": hollow}) == Target(**placed((BOX,)))
 
 
 def test_a_round_trip_through_an_arrow_table_changes_nothing():
@@ -207,7 +209,7 @@ def test_a_mapping_that_is_no_dict_reads():
     from types import MappingProxyType
 
     wire = MappingProxyType({"regions": [MappingProxyType({"bbox": [10, 20, 30, 40]})], "bbox": None})
-    assert read_target(wire) == Target((BOX,))
+    assert read_target(wire) == Target(**placed((BOX,)))
 
 
 def test_reading_leaves_the_input_alone():

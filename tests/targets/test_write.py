@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.targets.read import DIRECTIONS, read_target
-from grounding_rewards.targets.target import Action, Region, RegionKind, Target
+from grounding_rewards.targets.target import Action, Listed, Region, RegionKind, Target, placed
 from grounding_rewards.targets.write import to_wire
 
 NUMBERS = st.floats(-1e6, 1e6) | st.integers(-1000, 1000).map(float)
@@ -68,10 +68,12 @@ def targets(draw):
     spaces = (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL) if circle else tuple(CoordSpace)
     sizes = st.tuples(st.integers(1, 9999).map(float), st.floats(1, 9999))
     return Target(
-        several, refusal, action, draw(maybe(st.sampled_from(spaces))), draw(maybe(sizes)), draw(maybe(sizes)),
-        draw(maybe(TEXTS | st.integers(-(2**62), 2**62))), draw(maybe(TEXTS)), draw(maybe(TEXTS | st.integers(0, 99))),
-        draw(maybe(st.integers(0, 99))), draw(maybe(st.integers(0, 99))),
-        draw(maybe(st.dictionaries(TEXTS, st.integers(), max_size=2))), others,
+        **placed(several), refusal=refusal, action=action, space=draw(maybe(st.sampled_from(spaces))),
+        image_size=draw(maybe(sizes)), model_image_size=draw(maybe(sizes)),
+        id=draw(maybe(TEXTS | st.integers(-(2**62), 2**62))), task=draw(maybe(TEXTS)),
+        trajectory=draw(maybe(TEXTS | st.integers(0, 99))), step=draw(maybe(st.integers(0, 99))),
+        num_steps=draw(maybe(st.integers(0, 99))),
+        extra=draw(maybe(st.dictionaries(TEXTS, st.integers(), max_size=2))), actions=Listed(others),
     )  # fmt: skip
 
 

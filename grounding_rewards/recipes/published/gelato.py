@@ -101,8 +101,8 @@ def read_numerals(value: Any) -> dict[str, Any] | None:
 _TARGET = {CoordSpace.UNIT: (0.1, 0.1, 0.3, 0.2), CoordSpace.MODEL_PIXEL: (100, 100, 300, 200)}
 _ROWS = "a bare list, 4 numbers x1 y1 x2 y2 or a polygon's x1 y1 x2 y2 x3 y3 ..."
 _NATIVE = {
-    CoordSpace.UNIT: NativeForm(_ROWS, read_numerals),
-    CoordSpace.MODEL_PIXEL: NativeForm(_ROWS, read_bare_list),
+    CoordSpace.UNIT: NativeForm(_ROWS, read_numerals, lists_alone=True, bare_box=True),
+    CoordSpace.MODEL_PIXEL: NativeForm(_ROWS, read_bare_list, lists_alone=True, bare_box=True),
 }
 
 

@@ -79,7 +79,9 @@ def _is_box(box: list[Any]) -> bool:
 
 
 NATIVE = NativeForm(
-    "[box or list of boxes in thousandths, height / 1000, width / 1000], a box being x1 y1 x2 y2 in order", read_native
+    "[box or list of boxes in thousandths, height / 1000, width / 1000], a box being x1 y1 x2 y2 in order",
+    read_native,
+    lists_alone=True,
 )
 
 

@@ -71,7 +71,9 @@ def _exploits(iou_weight: float, box_weight: float) -> tuple[Exploit, ...]:
     )
 
 
-NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", bare_box)
+NATIVE = NativeForm(
+    "a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", bare_box, lists_alone=True, bare_box=True
+)
 
 _DEVIATIONS = {
     **BAD_TARGET,

@@ -90,7 +90,12 @@ def read_native(value: Any) -> dict[str, Any] | None:
     return bare_box(numerals(value))
 
 
-NATIVE = NativeForm("a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image", read_native)
+NATIVE = NativeForm(
+    "a bare list of 4 numbers x1 y1 x2 y2, in pixels of the original image",
+    read_native,
+    lists_alone=True,
+    bare_box=True,
+)
 
 _DEVIATIONS = {
     **BAD_TARGET,

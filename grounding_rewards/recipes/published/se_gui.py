@@ -103,7 +103,9 @@ def read_native(value: Any) -> dict[str, Any] | None:
     return {"bbox": value[:4], "model_image_size": value[4:]}
 
 
-NATIVE = NativeForm("[x1, y1, x2, y2, width, height] in pixels of the image the model saw", read_native)
+NATIVE = NativeForm(
+    "[x1, y1, x2, y2, width, height] in pixels of the image the model saw", read_native, lists_alone=True
+)
 
 _DEVIATIONS = {
     **BAD_TARGET,

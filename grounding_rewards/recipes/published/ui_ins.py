@@ -58,7 +58,9 @@ def read_native(value: Any) -> dict[str, Any] | None:
 
 
 NATIVE = NativeForm(
-    "[x1, y1, x2, y2, height / 1000, width / 1000] with a box in thousandths, its corners in order", read_native
+    "[x1, y1, x2, y2, height / 1000, width / 1000] with a box in thousandths, its corners in order",
+    read_native,
+    lists_alone=True,
 )
 
 _DEVIATIONS = {

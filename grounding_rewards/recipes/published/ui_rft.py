@@ -41,7 +41,9 @@ def ui_rft() -> Recipe:
     )
 
 
-NATIVE = NativeForm("a bare list x1 y1 x2 y2 in pixels of the image the model saw", bare_box)
+NATIVE = NativeForm(
+    "a bare list x1 y1 x2 y2 in pixels of the image the model saw", bare_box, lists_alone=True, bare_box=True
+)
 
 _DEVIATIONS = {
     **BAD_TARGET,

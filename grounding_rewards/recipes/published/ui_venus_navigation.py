@@ -95,7 +95,10 @@ def ui_venus_navigation(
 
 
 NATIVE = NativeForm(
-    "a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows", bare_box
+    "a bare list, 4 numbers x1 y1 x2 y2, in pixels of the original image; the source publishes no rows",
+    bare_box,
+    lists_alone=True,
+    bare_box=True,
 )
 
 

@@ -1,0 +1,113 @@
+"""Targets read many at once: the same as one by one with care, and what is not surely so is left to that."""
+
+import json
+from decimal import Decimal
+from enum import IntEnum
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grounding_rewards as gr
+from grounding_rewards.targets.read import read_target
+from grounding_rewards.targets.typed import read_typed
+
+BOX = [10, 20, 30, 40]
+NAN = float("nan")
+
+
+class One(IntEnum):
+    ONE = 1
+
+
+NAMES = ["a", "", 5, True, 5.0, 2**63, 2**63 - 1, -(2**63), None, np.str_("a"), One.ONE, [1], "\ud800", 'a"b', "a\\b"]
+VALUES = {
+    "bbox": [
+        BOX, tuple(BOX), [-0.0, 0, 1, 1], [3, 4, 1, 2], [1, 2, 3], [True, 2, 3, 4], ["1", 2, 3, 4], [NAN, 1, 2, 3],
+        [1, 2, float("inf"), 3], [10**400, 1, 2, 3], [1, 2, 10**12, 3], [1, 2, 10**12 + 1, 3], [One.ONE, 2, 3, 4],
+        [Decimal(1), 2, 3, 4], [np.float64(1), 2, 3, 4], np.array(BOX), {1, 2, 3, 4}, None, [5, 5, 5, 5],
+    ],
+    "id": NAMES,
+    "trajectory": NAMES,
+    "task": NAMES,
+    "step": [0, 3.0, 3.5, -1, True, 2**53, 2**53 + 1, None, One.ONE],
+    "refusal": [True, False, None, 1, np.bool_(True)],
+    "space": ["pixel", "x", None, gr.CoordSpace.UNIT],
+    "image_size": [[100, 200], [0, 5], [NAN, 3], [1e13, 2], None, [Decimal(5), 6]],
+    "action": [
+        "click", "", None, {"name": "key", "keys": ["a"]}, {"name": "key", "keys": []}, {"name": None},
+        {"name": "drag", "to": [1, 2]}, {"name": "drag", "to": [-0.0, NAN]}, {"name": "wait", "duration": -0.0},
+        {"name": "scroll", "direction": "north"}, {"name": np.str_("a")},
+    ],
+    "extra": [{"a": [1, None]}, None, np.array([1])],
+    "regions": [[BOX], [], [{"bbox": BOX, "action": "tap"}]],
+    "point": [[11, 21], [99, 99]],
+    "places": [[], None],
+    "actions": [[]],
+}  # fmt: skip
+DICTS = [
+    {**beside, name: value}
+    for name, values in VALUES.items()
+    for value, beside in product(values, [{}, {"bbox": BOX}, {"bbox": BOX, "image_size": [99, 99], "id": "q"}])
+]
+GOOD = '{"bbox":[10,20,30,40],"id":"a"}'
+TEXTS = [
+    GOOD, f" {GOOD}\n", f"\ufeff{GOOD}", f"{GOOD} x", f"{GOOD}\x0b", "", "null", "[1,2,3,4]", "{}", "[" * 100_000,
+    '{"bbox":[10,20,30,40],"bbox":[1,1,2,2]}', '{"bbox":null,"bbox":[1,1,2,2]}',
+    '{"bbox":[1,1,2,2],"id":null,"id":null}',
+    '{"bbox":[1,1,2,2],"\\u0062box":[3,3,4,4]}', '{"id":"\\u0022\\u0022","bbox":[1,1,2,2],"bbox":[3,3,4,4]}',
+    '{"extra":{"a":1,"a":2},"bbox":[1,2,3,4]}', '{"bbox":[1e400,1,2,2]}', '{"bbox":[-0,-0.0,2,2]}',
+    '{"bbox":[1e-400,5e-324,2,2]}', '{"bbox":[NaN,1,2,2]}', '{"id":"\\ud800","bbox":[1,1,2,2]}', '{"bbox":[01,1,2,2]}',
+]  # fmt: skip
+
+
+def shown(target):
+    return repr(target.changed(target.regions))  # numbers as the regions have them, without -0.0
+
+
+def careful(value, **more):
+    try:
+        return shown(read_target(value, **more))
+    except gr.TargetError as error:
+        return str(error)
+
+
+def at_once(values, **more):
+    table = gr.Targets.from_list(values, bad_target="abstain", **more)
+    return [str(table.errors[row]) if row in table.errors else shown(target) for row, target in enumerate(table.rows)]
+
+
+@pytest.mark.parametrize("name", ["dicts", "texts", "boxes"])
+def test_many_at_once_are_what_each_is_with_care(name):
+    written = [json.dumps(each, default=str) for each in DICTS]
+    values = {"dicts": DICTS, "texts": [*TEXTS, *written], "boxes": VALUES["bbox"]}[name]
+    expected = [careful(value, row=row) for row, value in enumerate(values)]
+    assert at_once(values) == expected
+    assert [at_once([value]) for value in values] == [[careful(value)] for value in values]
+
+
+@pytest.mark.parametrize("name", ["gelato", "gui-g1", "gta1", "se-gui", "groundnext", "ui-s1", "ui-r1"])
+def test_a_recipes_own_form_goes_first(name):
+    recipe = gr.recipe(name)
+    values = [*VALUES["bbox"], ["1", "2", "3", "4"], [0, 0, 4, 0, 0, 4], {"action": "click"}, *TEXTS]
+    more = {"native": recipe.native, "space": recipe.target_space}
+    for some in (values, [value for value in values if type(value) is list], [BOX, BOX], [{"bbox": BOX}] * 2):
+        assert at_once(some, **more) == [careful(value, row=row, **more) for row, value in enumerate(some)]
+
+
+@given(st.lists(st.floats(-1e13, 1e13) | st.integers(-(10**13), 10**13), min_size=3, max_size=5))
+def test_numbers_have_the_bits_that_they_have_with_care(numbers):
+    for value in (numbers, {"bbox": numbers}, json.dumps({"bbox": numbers})):
+        assert at_once([value, [0, 0, 1, 1] if value is numbers else value])[0] == careful(value)
+
+
+def test_lone_boxes_are_one_array_and_an_odd_one_costs_itself_alone():
+    for values in ([BOX] * 3, [{"bbox": BOX, "id": 1}] * 3, [GOOD, GOOD.replace("a", "b")]):
+        rows, box = read_typed(values, None)
+        assert box.tolist() == [BOX] * len(values)
+        assert all(row.bbox == tuple(BOX) for row in rows)
+        rows, box = read_typed([*values, type(values[0])()], None)
+        assert box is None
+        assert [row is None for row in rows] == [False] * len(values) + [True]
