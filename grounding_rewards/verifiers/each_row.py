@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import CoordSpace, convert
@@ -196,12 +197,12 @@ def _region(targets: Targets, place: int, region: Region) -> Region:
     regions = targets.regions
     point: Any = _numbers(regions.point[place])
     if region.kind == RegionKind.BBOX:
-        return replace(region, numbers=tuple(regions.box[place].tolist()), point=point)
+        return structs.replace(region, numbers=tuple(regions.box[place].tolist()), point=point)
     if region.kind == RegionKind.CIRCLE and regions.radii[place, 0] == regions.radii[place, 1]:
-        return replace(region, numbers=(*point, float(regions.radii[place, 0])))
+        return structs.replace(region, numbers=(*point, float(regions.radii[place, 0])))
     # A circle that the conversion distorts is no circle any more.
     kind = RegionKind.POLYGON if region.kind == RegionKind.CIRCLE else region.kind
-    return replace(region, kind=kind, numbers=tuple(regions.outline(place).ravel().tolist()))
+    return structs.replace(region, kind=kind, numbers=tuple(regions.outline(place).ravel().tolist()))
 
 
 def _with_ends(target: Target, own: CoordSpace, into: CoordSpace, targets: Targets, row: int) -> Target:
@@ -211,10 +212,10 @@ def _with_ends(target: Target, own: CoordSpace, into: CoordSpace, targets: Targe
     def moved(action: Action) -> Action:
         if action.to is None:
             return action
-        return replace(action, to=tuple(convert(np.array([action.to]), own, into, *sizes)[0].tolist()))
+        return structs.replace(action, to=tuple(convert(np.array([action.to]), own, into, *sizes)[0].tolist()))
 
     regions = tuple(
-        each if each.action is None else replace(each, action=moved(each.action)) for each in target.regions
+        each if each.action is None else structs.replace(each, action=moved(each.action)) for each in target.regions
     )
     action = None if target.action is None else moved(target.action)
     return target.changed(regions, action=action, actions=Listed(map(moved, target.actions)))
