@@ -145,5 +145,5 @@ def _place(region: Region) -> Place:
 
 def _action(action: Action) -> dict[str, Any]:
     """Return an action's fields, those alone that it has."""
-    values = ((field.name, getattr(action, field.name)) for field in fields(action))
+    values = ((name, getattr(action, name)) for name in action.__struct_fields__)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}
