@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.coords.spaces import CoordSpace

@@ -138,6 +138,6 @@ def test_a_column_that_says_what_its_lists_are_becomes_a_target_that_says_it(tmp
     rescore([write_rows(tmp_path / "in.jsonl", row)], click, out)
     rescore([out], click, tmp_path / "again")
     assert [json.loads(each["target"]) for each in (*table(out), *table(tmp_path / "again"))] == [
-        {"polygon": corners}
+        {"polygon": corners, "space": "pixel"}
     ] * 2
     assert [each["acc"] for each in table(tmp_path / "again")] == [1.0]

@@ -324,7 +324,7 @@ def test_a_field_of_a_column_is_scored_by_pool_score(run, tmp_path, suffix):
     assert run("pool", "score", source, "--recipe", "click", *THOUSANDTHS, "--out", out).code == 0
     (done,) = pq.read_table(out).to_pylist()
     assert (done["acc"], done["sample_id"], done["image_size"]) == (1.0, "7", [200.0, 100.0])
-    assert done["target"] == '{"bbox": [90, 40, 110, 60]}'
+    assert done["target"] == '{"bbox": [90, 40, 110, 60], "space": "pixel"}'
     assert (done["width"], done["extra_info"]) == (200, {"id": 7})
 
 

@@ -324,7 +324,7 @@ def test_published_files_in_two(run, tmp_path, name):
     answers = [{"question": row["sample_id"], **{key: row[key] for key in split}} for row in reversed(rows)]
     (tmp_path / "samples.json").write_text(json.dumps(samples))
     words = ("--predictions", write_rows(tmp_path / "answers.jsonl", *answers), "--id", "sample_id=question")
-    words = (*words, "--response-space", published.space(name), "--recipe", "click")
+    words = (*words, "--response-space", published.space(published.FOLDER / name), "--recipe", "click")
     (figures,) = json.loads(run("eval", tmp_path / "samples.json", *words, "--json").out)
     assert (figures["correct"], figures["n"], figures["warnings"]) == (*published.CORRECT[name], [])
     assert figures["joined"]["annotations"] == figures["joined"]["predictions"] == len(rows)
