@@ -170,6 +170,19 @@ def _osworld_place(row: Row) -> dict[str, Any]:
     return {kind: _numbers(row, "box_coordinates")}
 
 
+def _claw_place(row: Row) -> dict[str, Any]:
+    kind = row.get("box_type")
+    if kind == "refusal":
+        return {"refusal": True}
+    return {"polygon": _numbers(row, "answer")} if kind == "polygon" else _corners_in_any_order(row, "answer")
+
+
+def _lists_of_numbers(rows: Sequence[Row]) -> bool:
+    """Return True where the answers that are there are lists: other data sets have texts and objects by this name."""
+    answers = [answer for row in rows if (answer := row.get("answer")) is not None]
+    return bool(answers) and all(isinstance(answer, list) for answer in answers)
+
+
 def _shares_or_pixels(row: Row) -> dict[str, Any]:
     """Return a box that is in shares of the image where all its numbers lie in 0..1, else in pixels."""
     box = _numbers(row, "bbox")
@@ -185,8 +198,8 @@ def _mmbench_place(row: Row) -> dict[str, Any]:
     return {**_shares_or_pixels({"bbox": box}), "bbox": edges}  # a box with a -1 is in pixels, as not all lie in 0..1
 
 
-def _corners_in_any_order(row: Row) -> dict[str, Any]:
-    box = _numbers(row, "bbox")
+def _corners_in_any_order(row: Row, name: str = "bbox") -> dict[str, Any]:
+    box = _numbers(row, name)
     if len(box) != 4 or any(type(each) not in (int, float) for each in box):
         return {"bbox": box}  # the error of the target shows it
     return {"bbox": [*map(min, box[:2], box[2:]), *map(max, box[:2], box[2:])]}
@@ -222,7 +235,13 @@ MMBENCH_GUI = Layout(
     more=" (in pixels where not all 4 lie there; -1 is 0)",
 )  # fmt: skip
 
-LAYOUTS = (SCREENSPOT_PRO, SCREENSPOT, SCREENSPOT_HUB, OSWORLD_G, UI_VISION, MMBENCH_GUI)
+CLAWGUI = Layout(
+    "ClawGUI-Eval", frozenset(("answer", "image_size", "task_type", "box_type")), "answer", BoxFormat.XYXY,
+    CoordSpace.PIXEL, {"image_size": "image_size"}, place=_claw_place, fits=_lists_of_numbers, own_boxes=True,
+    more=", its corners in any order, or a polygon's corners, or a refusal, as box_type says",
+)  # fmt: skip
+
+LAYOUTS = (SCREENSPOT_PRO, SCREENSPOT, SCREENSPOT_HUB, OSWORLD_G, UI_VISION, MMBENCH_GUI, CLAWGUI)
 """Layouts, in the order in which they are tried: copies of ScreenSpot-v2 in the form of Pro keep some of its fields."""
 
 SCREENSPOT_V2_HUB = Layout(

@@ -136,3 +136,18 @@ def test_rollout_reads_what_convert_wrote_without_a_question(run, tmp_path, trai
 def test_half_of_the_rows_in_another_file_names_the_join(run, tmp_path):
     file = write_rows(tmp_path / "in.jsonl", {"response": HIT, "id": "a"})
     assert "ANNOTATIONS --predictions ANSWERS" in run("eval", file, *PIXEL).err
+
+
+def test_rows_of_clawgui_eval_have_boxes_in_any_order_polygons_and_refusals(run, tmp_path):
+    common = {"image": "a.png", "question": "save", "image_size": [1000, 500], "task_type": "grounding"}
+    file = write_rows(
+        tmp_path / "in.jsonl",
+        {**common, "answer": [180, 90, 100, 40], "box_type": "bbox", "uivenus15_infer": "[150, 120]"},
+        {**common, "answer": [100, 40, 180, 40, 100, 90], "box_type": "polygon", "uivenus15_infer": "[110, 100]"},
+        {**common, "answer": [100, 40, 180, 40, 100, 90], "box_type": "polygon", "uivenus15_infer": "[175, 170]"},
+        {**common, "answer": [0, 0, 0, 0], "box_type": "refusal", "uivenus15_infer": "[-1, -1]"},
+    )
+    result = run("eval", file, "--response-space", "thousandths", "--json")
+    (entry,) = json.loads(result.out)
+    assert (entry["correct"], entry["n"]) == (3, 4)
+    assert "rows as in ClawGUI-Eval: answer is x1 y1 x2 y2 in pixels, its corners in any order" in result.err
