@@ -294,8 +294,9 @@ _TURNS = re.compile(
     r"|(?:^|\n)assistant\n"
 )
 _ASKED = re.compile(r"<tool_response>|<\|im_start\|>(?:user|tool)|<start_of_turn>user|\nuser\n<image>")
-_THOUGHT = re.compile(r"</(?:[a-z_]*think(?:ing)?|THINK|thought)>|◁/think▷")
-_THINKS = re.compile(r"<(?:[a-z_]*think(?:ing)?|THINK|thought)>|◁think▷")
+_THINKING = "[a-z_]+think|[a-z_]*thinking|THINK|thought"  # plain <think> is for the option ``thinking`` to drop
+_THOUGHT = re.compile(rf"</(?:{_THINKING})>|◁/think▷")
+_THINKS = re.compile(rf"<(?:{_THINKING})>|◁think▷")
 _THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
 _ACTION = re.compile(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
 _ENDS = re.compile(rf"(?:<\|(?:im_end|endoftext|end|eot_id)\|>|</s>|<eos>|<end_of_turn>|{SPACE[:-1]})+$")
