@@ -41,7 +41,7 @@ def _sourced(sample: Sample) -> dict[str, Any]:
         raise ConvertError(
             f"target, field 'extra': got {extra!r:.80}; expected an object, in which EasyR1's rows name their source"
         )
-    target = replace(sample.target, extra={**extra, "source": sample.source})
+    target = sample.target.changed(extra={**extra, "source": sample.source})
     return {**row(sample), "answer": written(target)}
 
 

@@ -27,6 +27,7 @@ class Axes:
         y_first: whether y is written before x.
         scale: the factors by which what is written is larger than in its space, of x and of y.
 
+    >>> import numpy as np
     >>> str(Axes(True)), str(Axes(scale=(2.0, 1.5))), Axes(scale=(2.0, 1.5)).read(np.array([[400.0, 300.0]])).tolist()
     ('yx', 'x/2,y/1.5', [[200.0, 200.0]])
     """

@@ -185,4 +185,4 @@ def test_pool_score_keeps_the_targets_of_recipes_that_read_none(run, tmp_path):
     words = ("--recipe", "gui-rcpo", "--response-space", "pixel", "--box-format", "xywh")
     assert run("pool", "score", source, *words, "--out", out).code == 0
     targets = open_rollouts([out]).read(["target"]).to_pylist()
-    assert [json.loads(each["target"]) for each in targets] == [{"bbox": [860, 540, 890, 560]}] * 2
+    assert [json.loads(each["target"]) for each in targets] == [{"bbox": [860, 540, 890, 560], "space": "pixel"}] * 2

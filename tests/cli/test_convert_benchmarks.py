@@ -111,7 +111,7 @@ def test_options_and_a_column_of_targets_go_before_a_layout(run, tmp_path):
     assert targets(out)[0] == {"bbox": [1, 2, 3, 4], "space": "pixel"}
     own = write_rows(tmp_path / "own.jsonl", {**WIDE, "target": {"bbox": [1, 2, 3, 4]}, "sample_id": "s"})
     words = ("--target-column", "target", "--target-space", "pixel")
-    assert "which column holds the target: target or bbox?" in run("convert", own, out, *HERE, *words[2:]).err
+    assert "note: target: column target, by its name" in run("convert", own, out, *HERE, *words[2:]).err
     assert run("convert", own, out, *HERE, *words).code == 0
     assert targets(out) == [{"bbox": [1, 2, 3, 4], "space": "pixel", "id": "s"}]
 

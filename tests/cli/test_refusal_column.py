@@ -89,7 +89,7 @@ def test_a_scored_pool_needs_no_column_any_more(run, tmp_path):
     assert run("pool", "score", file, *CLICK, "--refusal-column", "no", "--out", out).code == 0
     rows = open_rollouts([out]).read(["target", "acc"]).to_pylist()
     assert [(json.loads(row["target"]), row["acc"]) for row in rows] == [
-        ({"bbox": [10, 10, 30, 30]}, 1.0), ({"refusal": True}, 1.0),
+        ({"bbox": [10, 10, 30, 30], "space": "pixel"}, 1.0), ({"refusal": True}, 1.0),
     ]  # fmt: skip
     assert json.loads(run("eval", out, "--response-space", "pixel", "--json").out)[0]["correct"] == 2
 

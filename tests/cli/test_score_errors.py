@@ -43,7 +43,7 @@ def test_the_first_of_several_bad_targets_and_the_targets_own_id(run, tmp_path):
     assert message.startswith(f"{source}, row 1 (line 2): target of row 1, field 'target': got nothing; expected ")
 
 
-@pytest.mark.parametrize("response", [5, ["(1, 2)"], {"content": "(1, 2)"}, True])
+@pytest.mark.parametrize("response", [5, True])
 def test_a_response_that_is_no_text(run, tmp_path, response):
     source = write_rows(tmp_path / "in.jsonl", HIT, {**HIT, "response": response})
     came = f"{type(response).__name__} {response!r}"

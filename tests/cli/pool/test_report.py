@@ -215,7 +215,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, mo
 def test_three_published_models_as_three_rounds(run, tmp_path):
     files = ["osworld-g-uitars-7b-gelato-baseline", "osworld-g-gta1-7b-2507", "osworld-g-gelato-30b"]
     for name in files:
-        words = ("--recipe", "click", "--response-space", space(f"{name}.jsonl"), "--out", tmp_path / name)
+        words = ("--recipe", "click", "--response-space", space(FOLDER / f"{name}.jsonl"), "--out", tmp_path / name)
         assert run("pool", "score", FOLDER / f"{name}.jsonl", *words).code == 0
     paths = [tmp_path / name for name in files]
     found = reported(run, *paths, "--out", tmp_path / "report", *PIXEL)
