@@ -79,7 +79,7 @@ def _rounds(names: Sequence[str], steps: Sequence[Any]) -> list[int] | None:
     rated = [(_whole(names, each), each) for each in tries if each[-1] > 1]
     if not rated:
         return None
-    share, best = max(rated, key=lambda pair: pair[0])
+    share, best = max(rated, key=lambda pair: (pair[0], pair[1][-1]))
     return best if share >= 0.5 else None
 
 
