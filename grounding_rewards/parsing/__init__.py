@@ -3,6 +3,7 @@
 from grounding_rewards.parsing.auto import ACTION_OS_ATLAS, AUTO, AUTO_ACTION
 from grounding_rewards.parsing.calls import ACTION_CALLS
 from grounding_rewards.parsing.objects import ACTION_BLINK, ACTION_COMPACT, ACTION_JSON
+from grounding_rewards.parsing.parse import Thinking, parse
 from grounding_rewards.parsing.places import (
     BARE_LIST,
     BARE_TUPLE,
@@ -43,17 +44,7 @@ from grounding_rewards.parsing.readers import (
     POINT_LIST,
     THOUGHT_POINT_LIST,
 )
-from grounding_rewards.parsing.reading import (
-    Answers,
-    Dialect,
-    FirstOf,
-    Form,
-    Found,
-    PatternDialect,
-    TaggedDialect,
-    Thinking,
-    parse,
-)
+from grounding_rewards.parsing.reading import Answers, Dialect, FirstOf, Form, Found, PatternDialect, TaggedDialect
 
 __all__ = [
     "ACTION_BLINK", "ACTION_CALLS", "ACTION_COMPACT", "ACTION_JSON", "ACTION_OS_ATLAS", "AGENTCPM", "AUTO",

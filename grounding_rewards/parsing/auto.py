@@ -10,19 +10,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
+from grounding_rewards.parsing.bare_places import (
+    BLANKS,
+    MOST,
+    TAG,
+    Candidate,
+    bare_numbers,
+    bare_places,
+    guarded,
+    is_cut,
+    opened_between,
+)
 from grounding_rewards.parsing.calls import POINT, Call, acts_of_calls, calls_in
 from grounding_rewards.parsing.objects import (
-    AT_A_PLACE,
     COMPACT_KEYS,
     KEYS,
     LINK,
     MAY_BE_WORDS,
     NOWHERE,
     NUMERAL,
-    OPENAI,
     act_of,
     compact_act,
     loosely,
@@ -38,10 +47,8 @@ from grounding_rewards.parsing.places import (
     UNSIGNED_POINT,
 )
 from grounding_rewards.parsing.readers import read_cropped, read_points
-from grounding_rewards.parsing.reading import MAX_ANSWERS, NEVER, REFUSED, Answered, Answers, Form, Step
-from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number
-
-MOST = MAX_ANSWERS + 1
+from grounding_rewards.parsing.reading import NEVER, REFUSED, Answered, Answers, Form, Step
+from grounding_rewards.parsing.texts import NUMBER, SPACE, number
 
 FORMS = (
     "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
@@ -67,16 +74,6 @@ TOOLS = ("zoom", "crop", "search", "magnif", "wait_for_image", "ocr", "get_image
 """Parts of the names of tools that look and do not act; their calls are no answers."""
 
 _FAILED = frozenset({"failure", "failed", "fail", "impossible", "infeasible", "not_found", "error"})
-
-
-class Candidate(NamedTuple):
-    """An answer in a text: begin, end, form and act; the act is None where an answer was begun and is unreadable."""
-
-    begin: int
-    end: int
-    form: str
-    act: Act | None
-    library: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,12 +160,12 @@ class AnyForm(Form):
         for span in [*spans, Candidate(len(text), len(text), "", None)]:
             if span.begin < end:
                 continue  # a part of the one before
-            found += _places(text, end, span.begin)
+            found += bare_places(text, end, span.begin)
             if span.form:
-                opened = _opened(text, end, span.begin, braces=text[span.begin] != "{")
-                found.append(_guarded(text, end, opened, span))
+                opened = opened_between(text, end, span.begin, braces=text[span.begin] != "{")
+                found.append(guarded(text, end, opened, span))
             end = span.end
-        whole = [] if found or spans else [each for each in (_numbers(text),) if each]
+        whole = [] if found or spans else [each for each in (bare_numbers(text),) if each]
         found = [each for each in found + whole if each.form != "tool"]
         return [each._replace(act=None) if each.begin >= fenced else each for each in found][: 2 * MOST]
 
@@ -394,9 +391,8 @@ def _form_of_call(text: str, library: str, act: Act) -> str:
     return "keyword_call" if "=" in text else "click_call"
 
 
-_TAG = "(?:point|box|bbox|coordinates?|POINT|Point|BOX|BBOX|Box|position|center)"
 _TAGS = re.compile(
-    rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>|<(?P<tag>{_TAG})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
+    rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>|<(?P<tag>{TAG})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
     rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
     rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
     rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
@@ -460,7 +456,7 @@ def _fields(text: str) -> Iterator[Candidate]:
         if "\t" not in match["line"] or not is_known(item["action"]):
             continue
         begin, taken = match.start("line"), match.end()
-        open_ended = taken == len(text) and any([_is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
+        open_ended = taken == len(text) and any([is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
         if not item.get("point1"):
             item.pop("to", None)
         yield Candidate(
@@ -474,14 +470,8 @@ def _fields(text: str) -> Iterator[Candidate]:
             continue
         place = tuple([number(match[key]) for key in ("x1", "y1", "x2", "y2") if match[key]])
         end = match.end()
-        cut = end == len(text) and _is_cut(match[0])
+        cut = end == len(text) and is_cut(match[0])
         yield Candidate(match.start("key"), end, "bare_numbers", None if cut else Act("", place))
-
-
-def _is_cut(written: str) -> bool:
-    """Return True where the last number of a text may be cut off: of one digit, behind a longer one."""
-    numerals = compiled(NUMBER).findall(written)
-    return len(numerals) > 1 and len(numerals[-1]) == 1 and len(numerals[-2]) > 1
 
 
 _WORDS = {
@@ -504,10 +494,9 @@ _HEAD = rf"{either_case('actions?')}:"
 _START = rf"(?:(?:(?s:.*)\n)?[ \t]*{_HEAD})?"
 _LINE = rf"^{_START}{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_LINE_FORMS)}){SPACE}(?:```{SPACE})?$"
 _COMPILED = re.compile(_LINE)
-_BLANKS = "[ \t\r]*"
 _EACH = re.compile(
-    rf"{_BLANKS}(?:{_HEAD}{_BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
-    rf"|(?P<written>[A-Za-z_]+){_BLANKS},{_BLANKS}(?P<argument>[^\n]*?)){_BLANKS}(?:```)?{_BLANKS}"
+    rf"{BLANKS}(?:{_HEAD}{BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
+    rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*?)){BLANKS}(?:```)?{BLANKS}"
 )
 _TYPES = ("type", "open_app", "answer")
 
@@ -566,170 +555,6 @@ capitals; the name in front of a place may be in any case.
 """
 
 
-# Places alone.
-
-_RUN = re.compile(r"""[(\[][ \t\r\n()\[\],'"0-9.\-]*+""")
-_GROUP = re.compile(rf"""[(\[]|[)\]]|,|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n]+|.""")
-_BEFORE_PLACES = ("at", "on", "to", "in", "from")
-_NOUNS = frozenset({
-    "point", "points", "position", "coordinate", "coordinates", "center", "centre", "location", "box", "bbox", "at",
-    "is", "tuple", "xy", "x", "y", "target", "answer", "place", "pos", "image", "on", "to", "in", "near", "around",
-})  # fmt: skip
-_QUOTED_KEY = re.compile(rf"""["']{SPACE}:{SPACE}$""")
-_OPEN_OBJECT = re.compile(r"""\{[ \t\r\n]*["']""")
-_OPEN_TAG = re.compile(rf"<(?:\|box_start\||{_TAG})>{SPACE}$")
-_ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})$")
-_ACTION_KEY = f"(?:{either_case('action(?:_type)?|function')})"
-_NAMED = re.compile(rf"""{_ACTION_KEY}["']?{_BLANKS}[:=]{_BLANKS}["'`]?([A-Za-z_]+)["'`]?{_BLANKS}$""")
-
-
-def _places(text: str, begin: int, end: int) -> list[Candidate]:
-    """Numbers in brackets between two spans; of very many, those from either end."""
-    found: list[Candidate] = []
-    position = begin
-    while position < end and (run := _RUN.search(text, position, end)):
-        found += _of_run(text, *run.span())
-        position = max(run.end(), run.start() + 1)
-    if len(found) > 2 * MOST:
-        found = found[:MOST] + found[-MOST:]
-    opened = _opened(text, begin, found[-1].begin) if found else end
-    return [_guarded(text, begin, opened, each) for each in found]
-
-
-def _opened(text: str, begin: int, end: int, *, braces: bool = True) -> int:
-    """The place of a call of a known name or an object that opens and does not close; what follows is a part of it.
-
-    An object in one whose last brace is missing is none: without ``braces`` objects do not count.
-    """
-    calls = (match.start() for match in _OPEN_CALL.finditer(text, begin, end) if _known(match[1]))
-    brace = _OPEN_OBJECT.search(text, begin, end) if braces else None
-    return min(next(calls, end + 1), brace.start() if brace else end + 1)
-
-
-def _guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candidate:
-    """An answer that stands in something open, or behind the name of another action, is unreadable."""
-    act = candidate.act
-    if act is None or candidate.form in ("tool", "action_os_atlas"):
-        return candidate
-    if candidate.begin > opened:
-        return candidate._replace(act=None)
-    front = text[max(begin, candidate.begin - _FAR) : candidate.begin]
-    if act.name or not front or front.isspace():
-        return candidate
-    if candidate.form in _BRACKETED:
-        if _QUOTED_KEY.search(front) or _OPEN_TAG.search(front):
-            return candidate._replace(act=None)
-        word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front)
-        if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
-            return candidate._replace(act=Act(word[1], act.place))
-    another = names_another(front + text[candidate.begin : candidate.begin + 16], "")
-    return candidate._replace(act=None) if another else candidate
-
-
-_FAR = 200
-_BRACKETED = frozenset({"bare_tuple", "bare_list", "nested_list", "corner_tuples", "corner_lists"})
-
-
-Group = tuple[int, int, str, list[float]]
-"""Begin, end, brackets and numbers of an innermost group."""
-Top = tuple[int, int, list[Group]]
-"""Begin, end and innermost groups of an outermost one."""
-
-
-def _of_run(text: str, first: int, last: int) -> Iterator[Candidate]:
-    """The places in a run of brackets and numbers; unreadable where the text ends in an open bracket."""
-    tops: list[Top] = []
-    opened: list[int] = []
-    inner: list[Group] = []
-    numbers: list[float] = []
-    commas, broken = 0, False
-    for match in _GROUP.finditer(text, first, last):
-        sign = match[0]
-        if match["numeral"] is not None:
-            broken |= commas != bool(numbers)  # one comma between two numbers, and none before the first
-            numbers.append(number(match["numeral"]))
-            commas = 0
-        elif sign in "([":
-            inner = inner if opened else []
-            opened.append(match.start())
-            numbers, commas, broken = [], 0, False
-        elif sign in ")]":
-            if not opened:
-                break
-            begin = opened.pop()
-            if numbers and not broken:
-                inner.append((begin, match.end(), text[begin] + sign, numbers))
-            numbers, commas, broken = [], 0, False
-            if not opened:
-                tops.append((begin, match.end(), inner))
-        elif sign == ",":
-            commas += 1
-        else:
-            broken |= not sign.isspace()
-    if opened and last == len(text) and (numbers or inner or tops):
-        yield Candidate(first, last, "bare_list", None)  # cut off
-    else:
-        yield from _of_tops(text, tops)
-
-
-def _of_tops(text: str, tops: list[Top]) -> Iterator[Candidate]:
-    """Points and boxes: two pairs with a comma between them are corners, more are several points."""
-    index = 0
-    while index < len(tops):
-        stop = index + 1
-        while stop < len(tops) and _are_corners(text, tops[stop - 1], tops[stop]):
-            stop += 1
-        if stop - index == 2:
-            (begin, _, one), (_, end, other) = tops[index:stop]
-            form = "corner_tuples" if text[begin] == "(" else "corner_lists"
-            yield Candidate(begin, end, form, Act("", (*one[0][3], *other[0][3])))
-        else:
-            for top in tops[index:stop]:
-                yield from _of_top(text, top)
-        index = stop
-
-
-def _are_corners(text: str, one: Top, other: Top) -> bool:
-    """Return True for two pairs in the same brackets with nothing but a comma between them."""
-    pairs = all([len(top[2]) == 1 and len(top[2][0][3]) == 2 and top[2][0][0] == top[0] for top in (one, other)])  # noqa: C419
-    return pairs and text[one[1] : other[0]].strip() == "," and text[one[0]] == text[other[0]]
-
-
-def _of_top(text: str, top: Top) -> Iterator[Candidate]:
-    begin, end, inner = top
-    for first, last, brackets, numbers in inner:
-        if len(numbers) not in (2, 4) or (brackets not in ("()", "[]") and text.strip() != text[begin:end]):
-            continue  # [5, 6) in prose is an interval
-        nested = first > begin and len(inner) == 1
-        form = "nested_list" if nested else "bare_tuple" if brackets[0] == "(" else "bare_list"
-        span = (begin, end) if len(inner) == 1 else (first, last)
-        yield Candidate(*span, form, Act("", tuple(numbers)))
-
-
-_PX = rf"(?:{SPACE}px)?"
-_ALONE = re.compile(
-    rf"[\"'`*]*(?:[xX]{SPACE}[=:]{SPACE}(?P<x>{NUMBER}){_PX}{GAP}[yY]{SPACE}[=:]{SPACE}(?P<y>{NUMBER}){_PX}"
-    rf"|(?P<x1>{NUMBER}){_PX}{GAP}(?P<y1>{NUMBER}){_PX}(?:{GAP}(?P<x2>{NUMBER}){_PX}{GAP}(?P<y2>{NUMBER}){_PX})?)[\"'`*]*\.?"
-)
-_WRAP = re.compile(rf"^{SPACE}(?:```[a-z]*\n|<answer>)?{SPACE}|{SPACE}(?:\n```|</answer>)?{SPACE}$")
-
-
-def _numbers(text: str) -> Candidate | None:
-    """A text that is nothing but numbers: ``x, y``, ``x y``, ``x=.., y=..``, with px or without, or four of them."""
-    if len(text) > _LONGEST:
-        return None
-    body = _WRAP.sub("", text)
-    match = _ALONE.fullmatch(body)
-    if match is None:
-        return None
-    place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
-    cut = text.endswith(body) and _is_cut(body)
-    return Candidate(0, len(text), "bare_numbers", None if cut else Act("", place))
-
-
-_LONGEST = 200
-
-
 # Several answers, and those that are one.
 
 
@@ -784,75 +609,6 @@ def _has_failed(act: Act) -> bool:
     return str(fields.get("status") or "").strip().lower().replace(" ", "_") in _FAILED
 
 
-# Names of actions in front of a place, which is then no click.
-
-_WORD = "[A-Za-z_]+"
-_PHRASE = rf"(?:{_WORD}[ -])?{_WORD}"
-_KEY = rf"(?:{either_case('action(?:s|_type)?|function')})[\"']?{SPACE}[:=>]{SPACE}[\"'`]?"
-_PLACE = r"(?:[(\[][(\[ \t]*-?[.0-9]|<[|a-z_]+>|\{[ \n]*[\"'])"
-_ALIASES = (
-    rf"(?P<call>{_WORD})\((?P<ending>(?:s|es|ed)\))?",
-    rf"{_KEY}(?P<named>{_PHRASE})(?P<prose>[ \t]+[A-Za-z])?",
-    rf"type[\"']{SPACE}:{SPACE}[\"'](?P<typed>{_WORD})",
-    rf"(?P<before>{_PHRASE})(?:[ \t]+(?:{'|'.join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}",
-)
-
-MAY_NAME = rf"(?:^|[^A-Za-z_])(?:{'|'.join(_ALIASES)})"
-"""A pattern that occurs in every text for which ``names_another`` is True."""
-
-# Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
-_ALIAS_NAMES = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
-_OPEN_CALL = re.compile(rf"(?<![A-Za-z_])({_WORD})\((?!(?:s|es|ed)\))")
-_CAMEL = re.compile("[a-z][A-Z]")
-
-
-def names_another(front: str, name: str) -> bool:
-    """Return True if the name of another action stands in a text in front of a place.
-
-    It counts as a call; after ``Action:`` or a key such as ``action``; and right before a place if it is an action at a
-    place, ``type``, or written like a name in code: "Home" or "Menu" before a place is a label.
-
-    Args:
-        front: the text up to the place, and its first brackets.
-        name: the action of that place; "" is a click.
-
-    >>> names_another("Action: type(content='go to (5, 6)", ""), names_another("long press (5, 6)", "")
-    (True, True)
-    >>> names_another("click(5, 6)", "click"), names_another("Home (5, 6)", "")
-    (False, False)
-    """
-    meant = canonical(name or "click")
-    return any(_kind(match) not in ("", meant) for match in _ALIAS_NAMES.finditer(front))
-
-
-def _kind(match: re.Match[str]) -> str:
-    """Return the named action in the vocabulary's words; "" if there is none."""
-    if match["call"]:
-        return "" if match["ending"] else _known(match["call"])  # "tap(s)" is prose
-    if match["typed"]:
-        return _known(match["typed"]) if match["typed"] in OPENAI else ""
-    words = match["named"] or match["before"]
-    first, _, last = words.replace("-", " ").partition(" ")
-    kind = _known(f"{first}_{last}") if last else ""
-    if kind:
-        return kind
-    if match["named"]:
-        kind = _known(first)
-        return kind if not (last or match["prose"]) or _is_sure(first, kind) else ""
-    word = first if last in _BEFORE_PLACES else last or first
-    kind = _known(word)
-    return kind if _is_sure(word, kind) else ""
-
-
-def _known(word: str) -> str:
-    return canonical(word) if is_known(word) and word not in _BEFORE_PLACES else ""
-
-
-def _is_sure(word: str, kind: str) -> bool:
-    """Return True if a word before others means the action."""
-    return kind in AT_A_PLACE or word.lower() == "type" or "_" in word or bool(_CAMEL.search(word))
-
-
 # What is usual, for many texts at once.
 
 UNSIGNED_TUPLE = replace(
@@ -867,7 +623,7 @@ _VERBS = either_case(
 )
 _GUARDS = (
     rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
-    rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){_BLANKS}[a-z_]+{_BLANKS},|(?:^|\n){_BLANKS}[A-Z_]+{_BLANKS}(?:\n|$)",
+    rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
     "[\uff08-\uff5d\u3010\u3011\u25c1]",
 )
 """Prose in which one of these occurs holds more than its sole place."""

@@ -7,7 +7,8 @@ import numpy as np
 
 from grounding_rewards import CoordSpace, Reason
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.reading import Form, parse
+from grounding_rewards.parsing.parse import parse
+from grounding_rewards.parsing.reading import Form
 from tests.cases import cases
 
 KEYS = ("text", "to", "keys", "button", "duration")
