@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
+
+from tests.engines.scripted import serving
 
 MIB = 1 << 20
 
@@ -148,15 +148,6 @@ class Hostile(ThreadingHTTPServer):
         """Say nothing of clients that have hung up."""
 
 
-@contextmanager
-def hostile(models: str = "ordinary", other: str = "") -> Iterator[Hostile]:
+def hostile(models: str = "ordinary", other: str = "") -> AbstractContextManager[Hostile]:
     """Serve until the context is left."""
-    with Hostile(models, other) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.stopped = True
-            server.shutdown()
-            thread.join()
+    return serving(Hostile(models, other))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 MODEL = "tiny"
+S = TypeVar("S", bound=ThreadingHTTPServer)
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def scripted(script: Callable[[dict[str, Any]], Sent], models: Sent | None = None) -> Iterator[Scripted]:
-    """Serve until the context is left."""
-    with Scripted(script, models) as server:
+def serving(server: S) -> Iterator[S]:
+    """Serve in a thread until the context is left."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -111,3 +112,8 @@ def scripted(script: Callable[[dict[str, Any]], Sent], models: Sent | None = Non
             server.stopped = True
             server.shutdown()
             thread.join()
+
+
+def scripted(script: Callable[[dict[str, Any]], Sent], models: Sent | None = None) -> AbstractContextManager[Scripted]:
+    """Serve until the context is left."""
+    return serving(Scripted(script, models))
