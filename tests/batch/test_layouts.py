@@ -248,3 +248,9 @@ def test_numbers_that_mmbench_refuses():
 def test_fields_of_layouts():
     assert OSWORLD_G.reads == {"box_type", "box_coordinates"}
     assert SCREENSPOT.reads == {"bbox"}
+
+
+@pytest.mark.parametrize(("answer", "name"), [([1, 2, 3, 4], "ClawGUI-Eval"), ("(83, 10)", None), (None, None)])
+def test_answers_of_clawgui_eval_are_lists(answer, name):
+    found = layout_of([{"answer": answer}], ["answer", "image_size", "task_type", "box_type"])
+    assert (found and found.name) == name

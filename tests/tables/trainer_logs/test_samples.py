@@ -105,6 +105,7 @@ REPEATED = {
     "unequal, cut off": ("aaaabbccaaaab", "1111111122222"),
     "shuffled rollouts, alike in each": ("abacbcabacbc", "111111222222"),
     "one validation": ("abcd", None),
+    "two orders by turns": ("abcdefabecdf" * 2, "111111222222333333444444"),
     "one of several rollouts": ("aabbcc", None),
     "one of shuffled rollouts": ("abacbdcd", None),
     "one sample": ("aaaa", None),
