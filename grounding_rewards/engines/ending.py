@@ -35,7 +35,7 @@ def ended_with_us() -> Iterator[None]:
 
 
 def descendants(parent: int) -> dict[int, str]:
-    """Return the processes that come from one, each with the time of its start: numbers are given anew."""
+    """Return the processes that come from one, each with the time of its start: numbers are used again."""
     each = dict[int, tuple[int, str]]()
     for place in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):  # it has ended

@@ -488,7 +488,7 @@ _LINE_FORMS = (
     rf"(?P<word>{'|'.join(_WORDS)})",
     r"(?P<typing>TYPE|OPEN_APP) \[(?P<text>[^\n]*)\]",
     rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
-    rf"(?P<name>{_NAMES})(?:[ \t]+(?:at|on))?[ \t]*[:,]?[ \t]*{_OPEN}{PLACE}{_CLOSE}",
+    rf"(?P<name>{_NAMES})(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?{_OPEN}{PLACE}{_CLOSE}",
 )
 _HEAD = rf"{either_case('actions?')}:"
 _START = rf"(?:(?:(?s:.*)\n)?[ \t]*{_HEAD})?"
@@ -496,7 +496,7 @@ _LINE = rf"^{_START}{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_LINE_FORMS)}){SPAC
 _COMPILED = re.compile(_LINE)
 _EACH = re.compile(
     rf"{BLANKS}(?:{_HEAD}{BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
-    rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*?)){BLANKS}(?:```)?{BLANKS}"
+    rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
 )
 _TYPES = ("type", "open_app", "answer")
 
@@ -534,7 +534,7 @@ def _lines(text: str) -> Iterator[Candidate]:
         begin, position = position, position + len(line) + 1
         last = line.rstrip()[-1:]
         likely = last and (last in "]>)`" or "," in line or last.isdigit() or last.isupper())  # few lines are
-        match = _EACH.fullmatch(line) if likely else None
+        match = _EACH.fullmatch(line.rstrip(" \t\r").removesuffix("```").rstrip(" \t\r")) if likely else None
         if match is None:
             continue
         written = match["written"]

@@ -56,8 +56,9 @@ def bare_places(text: str, begin: int, end: int) -> list[Candidate]:
     found: list[Candidate] = []
     position = begin
     while position < end and (run := _RUN.search(text, position, end)):
-        found += _of_run(text, *run.span())
-        position = max(run.end(), run.start() + 1)
+        first, position = run.span()
+        if position > first + 1:  # one bracket alone holds nothing
+            found += _of_run(text, first, position)
     if len(found) > 2 * MOST:
         found = found[:MOST] + found[-MOST:]
     opened = opened_between(text, begin, found[-1].begin) if found else end

@@ -66,10 +66,12 @@ def test_a_kill_ends_the_processes_of_the_engine_too(tmp_path, method):
 
 
 def test_processes_stay_where_the_context_is_left():
+    before = {*descendants(os.getpid())}
     with ended_with_us():
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         assert child.pid in descendants(os.getpid())
-        watchers = {*descendants(os.getpid())} - {child.pid}
+        watchers = {*descendants(os.getpid())} - before - {child.pid}
+        assert len(watchers) == 1
     assert child.poll() is None
     assert not watchers & {*descendants(os.getpid())}
     child.kill()

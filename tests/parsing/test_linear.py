@@ -141,6 +141,25 @@ def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect):
                 assert costs_less(0.05, dialect, texts), (answer[:end], filler)
 
 
+OF_AUTO = [
+    "type, hello", "Action: click, a", "WAIT", "long press at : ( 1 , 2 )", "TYPE [ a ]", "point: 1 , 2",
+    "action:CLICK\tpoint:1,2", "x = 1 px , y = 2 px .", "do( action = 'Tap' , element = [ 1 , 2 ] )",
+    "<function=click> <parameter=point> 1 2 </parameter> </function>", "<thinking> a </thinking> ( 1 , 2 )",
+    "( 1 , 2 )\nassistant\n[ 3 , 4 ] <|im_end|>", "Thought: a\nAction: tap ( 1 , 2 )",
+]  # fmt: skip
+"""Forms that ``auto`` alone reads."""
+
+
+@pytest.mark.parametrize("answer", OF_AUTO)
+def test_a_form_of_auto_that_goes_on_for_ever_anywhere_costs_little(answer):
+    # Three runs of white space in a row would take seconds for these 2 Ki characters, two a hundred milliseconds.
+    for end in range(len(answer) + 1):
+        for filler in FILLERS:
+            for rest in ("", answer[end:]):
+                texts = Texts([answer[:end] + filler * (2048 // len(filler)) + rest])
+                assert costs_less(0.05, AUTO_ACTION, texts), (answer[:end], filler, rest)
+
+
 def costs_less(bound, dialect, texts, tries=5):
     """Return True if reading takes less time of this thread in one of a few tries: others can slow it down."""
     for _ in range(tries):

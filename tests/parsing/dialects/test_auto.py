@@ -18,6 +18,13 @@ POINT = '{"point_2d": [3, 4]}'
     ("text", "expected", "dialect"),
     [
         ("(1, 2)", ([1, 2], "OK"), "bare_tuple"),
+        ("(1, 2)\n<tool_response>\nok", (None, "NO_ANSWER"), None),
+        ("(1, 2)\n<|im_start|>user\nagain", (None, "NO_ANSWER"), None),
+        ("point:120,85", ([120, 85], "OK"), "bare_numbers"),
+        ("point:120,8", (None, "MALFORMED"), None),
+        ("point:5,8", ([5, 8], "OK"), "bare_numbers"),
+        ("120, 8", (None, "MALFORMED"), None),
+        ("120, 8.", ([120, 8], "OK"), "bare_numbers"),
         (POINT, ([3, 4], "OK"), "json_2d"),
         (CALL, ([5, 6], "OK"), "tool_call"),
         ("refusal", (None, "REFUSED"), "refusal"),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, BARE_TUPLE, TOOL_CALL, parse
+from grounding_rewards.parsing.auto import AnyForm
 from grounding_rewards.parsing.reading import check_patterns
 from grounding_rewards.parsing.refusal_words import with_refusal_words
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
@@ -189,7 +190,7 @@ ANSWERS = [
 @pytest.mark.parametrize("dialect", [COMMON, OWN], ids=["common", "own"])
 @cases("answer", ANSWERS)
 def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect, answer):
-    refusals = dialect.dialects[0]
+    refusals = dialect.refusal if isinstance(dialect, AnyForm) else dialect.dialects[0]
     for end in range(len(answer) + 1):
         for filler in (" ", "'", ".", "the ", "[", "] ", "not found "):
             text = answer[:end] + filler * (8192 // len(filler)) + "x"
