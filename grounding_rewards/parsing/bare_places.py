@@ -192,7 +192,8 @@ def bare_numbers(text: str) -> Candidate | None:
     if match is None:
         return None
     place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
-    cut = text.endswith(body) and is_cut(body)
+    unclosed = "<answer>" in text and "</answer>" not in text
+    cut = unclosed or (text.endswith(body) and is_cut(body))
     return Candidate(0, len(text), "bare_numbers", None if cut else Act("", place))
 
 

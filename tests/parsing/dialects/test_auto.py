@@ -23,6 +23,8 @@ POINT = '{"point_2d": [3, 4]}'
         ("point:120,85", ([120, 85], "OK"), "bare_numbers"),
         ("point:120,8", (None, "MALFORMED"), None),
         ("point:5,8", ([5, 8], "OK"), "bare_numbers"),
+        ("<answer>120, 85</answer>", ([120, 85], "OK"), "bare_numbers"),
+        ("<answer>120, 85", (None, "MALFORMED"), None),
         ("120, 8", (None, "MALFORMED"), None),
         ("120, 8.", ([120, 8], "OK"), "bare_numbers"),
         (POINT, ([3, 4], "OK"), "json_2d"),
