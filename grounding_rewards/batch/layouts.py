@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, TableError, TargetError
+from grounding_rewards.literals import literal
 from grounding_rewards.tables.base import value_at
 from grounding_rewards.targets.box_format import FOUR, BoxFormat
 
@@ -124,8 +123,7 @@ def _numbers(row: Row, name: str) -> Any:
     """Return a field of numbers, also those that the text of a CSV file holds."""
     value = row.get(name)
     if isinstance(value, str):
-        with suppress(ValueError, RecursionError):  # the error of the target shows the text
-            value = json.loads(value)
+        value = literal(value)
     if not isinstance(value, list):
         raise TargetError(0, name, MISSING if value is None else value, "a list of numbers")
     return value

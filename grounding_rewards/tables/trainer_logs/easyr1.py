@@ -8,7 +8,6 @@ steps stand in one table, of which none is scored yet.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections import Counter
@@ -18,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.literals import literal
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
-from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.tables.trainer_logs.base import TORN, TrainerLog
 from grounding_rewards.tables.trainer_logs.rollout import Logged
 
@@ -29,7 +28,6 @@ NAME = "generations.log"
 
 PROMPT, OUTPUT, TRUTH, SCORE = "[prompt] ", "\n[output] ", "\n[ground_truth] ", "\n[score] "
 _SCORE_LINE = re.compile(r"\[score\] [-+.\w()]+\n", re.ASCII)
-_MOST_LITERAL = 1 << 16
 
 
 def log_files(folder: Path) -> list[Path]:
@@ -79,7 +77,7 @@ def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
             number=at,
             prompt=prompt,
             response=output,
-            target=literal(truth),
+            target=_truth(truth),
             total=score.strip(),
         )
 
@@ -116,16 +114,8 @@ def _whole(held: list[str]) -> bool:
     return begun.startswith(PROMPT) and bool(output) and TRUTH in rest
 
 
-def literal(text: str) -> Any:
-    """Return the value of a text of JSON, or of Python's ``repr``; the text itself where it is neither.
-
-    >>> literal('{"bbox": [1, 2, 3, 4]}'), literal("{'refusal': True}"), literal("up"), literal("(250, 5")
-    ({'bbox': [1, 2, 3, 4]}, {'refusal': True}, 'up', '(250, 5')
-    """
-    value = from_json(text)
-    if value is not text or not text.startswith(("{", "[", "(")) or len(text) > _MOST_LITERAL:
-        return None if text in ("None", "") else value
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # all that it may raise, as Python says
-        return text
+def _truth(text: str) -> Any:
+    """Return a target as it was before its ``str``: an object, a list, a text, or None for an empty one."""
+    if text in ("None", ""):
+        return None
+    return literal(text) if text.lstrip().startswith(("{", "[", "(")) else text
