@@ -126,11 +126,13 @@ def is_click(name: str) -> bool:
     return not name or canonical(name) in _CLICK_KINDS
 
 
-@lru_cache(maxsize=4096)
 def _spelled(name: str) -> str:
     """The vocabulary's name of another spelling, such as ``Long press``, ``LongPress`` or ``click_at``; "" of none."""
-    if len(name) > _LONGEST_NAME:
-        return ""
+    return _respelled(name) if len(name) <= _LONGEST_NAME else ""
+
+
+@lru_cache(maxsize=256)  # of short names alone: it keeps what responses write
+def _respelled(name: str) -> str:
     words = _HUMP.sub("_", name.strip()).lower().replace(" ", "_").replace("-", "_")
     for each in (name.lower(), words, words.removesuffix("_at"), words.replace("_", "")):
         if each in _CANONICAL:

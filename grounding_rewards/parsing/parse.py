@@ -5,6 +5,7 @@ Patterns of what is usual run over all texts; the others are read one by one.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from itertools import takewhile
@@ -202,8 +203,8 @@ class _Table:
     def _many(self, begun: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
         """Read all texts step by step; return rows without an answer, and rows to be read by themselves."""
         texts = self.texts
-        if self.of.begin:  # max, because find's -1 would leave the last character alone
-            texts = Texts([text[max(text.find(self.of.begin), 0) :] for text in texts.values])
+        if begin := getattr(self.of, "begin", ""):  # max, because find's -1 would leave the last character alone
+            texts = Texts([text[max(text.find(begin), 0) :] for text in texts.values])
         left = np.arange(len(texts))
         again: list[int] = []  # in these, the whole dialect is asked
         slow: list[int] = []
@@ -235,7 +236,7 @@ class _Table:
                 left = np.setdiff1d(left, np.concatenate(done), assume_unique=True)
             if not len(left):
                 break
-        if self.of.formed:
+        if getattr(self.of, "formed", False):
             self.usual = np.ones(len(texts), dtype=np.bool_)
             self.usual[[*left.tolist(), *slow]] = False
         return left.tolist(), again
@@ -318,26 +319,25 @@ class _Table:
 
 
 class _Cells:
-    """Cells of some rows of a column: flat lists, which hold nothing that the garbage collector has to visit."""
+    """Cells of some rows of a column, flat: no object a row for the garbage collector, and no copy to grow."""
 
     def __init__(self) -> None:
-        self.rows: list[int] = []
-        self.values: list[Any] = []
+        self.rows, self.values = deque[int](), deque[Any]()
 
     def add(self, row: int, *values: Any) -> None:
         self.rows.append(row)
-        self.values += values
+        self.values.extend(values)
 
     def into(self, column: NDArray[Any]) -> None:
         """Write the cells into the column."""
         if not self.rows:
             return
+        rows = np.fromiter(self.rows, np.int64, len(self.rows))
         if column.dtype == np.object_:
-            column[self.rows] = _objects(self.values)
-        elif column.dtype == np.float64:
-            column[self.rows] = np.array(self.values, dtype=np.float64).reshape(len(self.rows), *column.shape[1:]) + 0.0
+            column[rows] = _objects(list(self.values))
         else:
-            column[self.rows] = self.values
+            values = np.fromiter(self.values, column.dtype, len(self.values)).reshape(len(rows), *column.shape[1:])
+            column[rows] = values + 0 if column.dtype == np.float64 else values  # no -0.0
 
 
 def _kept(rows: Any, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Any, Texts]:
