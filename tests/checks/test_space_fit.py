@@ -1,6 +1,7 @@
 """The detector of a space that was declared wrongly."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.checks.space_fit import Hypothesis, SpaceFit, fit_spaces
+from grounding_rewards.checks.trials import Comparison
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import SPACES, convert
 from grounding_rewards.stats.intervals import sign_test
@@ -295,3 +297,12 @@ def test_the_order_of_samples_does_not_matter_to_what_is_counted(seed, declared,
     world.screens, world.seen = world.screens[order], world.seen[order]
     again = world.fit(click(declared), [responses[row] for row in order], [targets[row] for row in order])
     assert (again.rows, again.hits, again.better) == (fit.rows, fit.hits, fit.better)
+
+
+@pytest.mark.parametrize(("stray", "plausible"), [(0, True), (3, True), (18, False)])
+def test_boxes_of_another_format_that_often_reach_outside_the_screen_are_no_better(stray, plausible):
+    def outcome(outside):
+        landing, trial = SimpleNamespace(outside=np.arange(60) < outside), SimpleNamespace(settings={"box_format": ""})
+        return SimpleNamespace(landing=landing, hits=np.zeros(60, dtype=np.bool_), trial=trial)
+
+    assert Comparison(np.arange(60), outcome(48))._plausible(outcome(stray)) is plausible
