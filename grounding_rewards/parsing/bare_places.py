@@ -37,7 +37,10 @@ def is_cut(written: str) -> bool:
 # Places alone.
 
 _RUN = re.compile(r"""[(\[][ \t\r\n()\[\],'"0-9.\-]*+""")
-_GROUP = re.compile(rf"""[(\[]|[)\]]|,|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n]+|.""")
+_GROUP = re.compile(
+    rf"""[(\[]{SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}[)\]]|[(\[]|[)\]]|,"""
+    rf"""|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n]+|."""
+)
 _BEFORE_PLACES = ("at", "on", "to", "in", "from")
 _NOUNS = frozenset({
     "point", "points", "position", "coordinate", "coordinates", "center", "centre", "location", "box", "bbox", "at",
@@ -54,11 +57,9 @@ _NAMED = re.compile(rf"""{_ACTION_KEY}["']?{BLANKS}[:=]{BLANKS}["'`]?([A-Za-z_]+
 def bare_places(text: str, begin: int, end: int) -> list[Candidate]:
     """Numbers in brackets between two spans; of very many, those from either end."""
     found: list[Candidate] = []
-    position = begin
-    while position < end and (run := _RUN.search(text, position, end)):
-        first, position = run.span()
-        if position > first + 1:  # one bracket alone holds nothing
-            found += _of_run(text, first, position)
+    for run in _RUN.finditer(text, begin, end):
+        if run.end() > run.start() + 1:  # one bracket alone holds nothing
+            found += _of_run(text, *run.span())
     if len(found) > 2 * MOST:
         found = found[:MOST] + found[-MOST:]
     opened = opened_between(text, begin, found[-1].begin) if found else end
@@ -114,7 +115,13 @@ def _of_run(text: str, first: int, last: int) -> Iterator[Candidate]:
     commas, broken = 0, False
     for match in _GROUP.finditer(text, first, last):
         sign = match[0]
-        if match["numeral"] is not None:
+        if match["x"] is not None:  # a pair at once, as most groups are
+            inner = inner if opened else []
+            inner.append((*match.span(), sign[0] + sign[-1], [number(match["x"]), number(match["y"])]))
+            numbers, commas, broken = [], 0, False
+            if not opened:
+                tops.append((*match.span(), inner))
+        elif match["numeral"] is not None:
             broken |= commas != bool(numbers)  # one comma between two numbers, and none before the first
             numbers.append(number(match["numeral"]))
             commas = 0

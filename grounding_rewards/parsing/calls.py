@@ -301,11 +301,12 @@ def calls_in(text: str, start: int = 0) -> Iterator[tuple[int, int, str, str, li
     """
     position, found = start, 0
     bracket = text.find("(", position)
+    last = max(map(text.rfind, (")", "'", '"')))  # behind it no call closes, and nothing hides another one
     while bracket >= 0 and found < MOST:
         head = text[position:bracket]
         name = head[len(head.rstrip(_WORD)) :]  # dots, too, as in pyautogui.click
         position = bracket + 1
-        if name:
+        if name and (bracket < last or is_known(name.rpartition(".")[2])):
             arguments, position = arguments_of(text, position)
             library, _, short = name.rpartition(".")
             known, begin = bool(short) and is_known(short), bracket - len(name)

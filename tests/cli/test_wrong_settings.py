@@ -19,7 +19,7 @@ BOUNDS = {"gta1-7b-2507": 8847360, "uitars-7b-gelato-baseline": 4000000}
 """Pixels that the models of pixels saw at most, as the manifest says."""
 
 SPACES = ("pixel", "model_pixel", "unit", "thousandths")
-WRONG_SPACES = [(name, each) for name in CORRECT for each in SPACES if FOLDER.is_dir() and each != space(name)]
+WRONG_SPACES = [(name, each) for name in CORRECT for each in SPACES if FOLDER.is_dir() and each != space(FOLDER / name)]
 PIXELS = [name for name in CORRECT if any(model in name for model in BOUNDS)]
 THOUSANDTHS = [name for name in CORRECT if name not in PIXELS]
 
@@ -55,7 +55,7 @@ def complaints(run: Runner, *words: Any) -> str:
 
 @pytest.mark.parametrize("name", CORRECT)
 def test_right_settings_are_not_complained_about(run, some, name):
-    assert complaints(run, some(name), "--response-space", space(name)) == ""
+    assert complaints(run, some(name), "--response-space", space(FOLDER / name)) == ""
 
 
 @pytest.mark.parametrize("name", PIXELS)
@@ -67,20 +67,20 @@ def test_right_models_are_not_complained_about(run, some, name):
 @pytest.mark.parametrize(("name", "wrong"), WRONG_SPACES)
 def test_wrong_spaces(run, some, name, wrong):
     text = complaints(run, some(name), "--response-space", wrong)
-    assert f"answers fit {space(name)} better" in text
-    assert f"use --response-space {space(name)}" in text
+    assert f"answers fit {space(FOLDER / name)} better" in text
+    assert f"use --response-space {space(FOLDER / name)}" in text
 
 
 @pytest.mark.parametrize("wrong", ["xywh", "cxcywh"])
 @pytest.mark.parametrize("name", CORRECT)
 def test_wrong_box_formats(run, some, name, wrong):
-    text = complaints(run, some(name), "--response-space", space(name), "--box-format", wrong)
+    text = complaints(run, some(name), "--response-space", space(FOLDER / name), "--box-format", wrong)
     assert "use --box-format xyxy" in text or f"boxes were read as {wrong}, see --box-format" in text
 
 
 @pytest.mark.parametrize("name", CORRECT)
 def test_wrong_columns(run, some, name):
-    words = ("--response-space", space(name))
+    words = ("--response-space", space(FOLDER / name))
     text = complaints(run, some(name), *words, "--response-column", "instruction")
     assert "; check column 'instruction' (--response-column)" in text
     assert "field 'target': got '" in complaints(run, some(name), *words, "--target-column", "image")
@@ -88,7 +88,7 @@ def test_wrong_columns(run, some, name):
 
 @pytest.mark.parametrize("name", CORRECT)
 def test_wrong_recipes(run, some, name):
-    text = complaints(run, some(name), "--recipe", "ui-venus", "--response-space", space(name))
+    text = complaints(run, some(name), "--recipe", "ui-venus", "--response-space", space(FOLDER / name))
     if "refusal" in name:
         assert "this recipe judges nothing else; --recipe names another, such as click" in text
     else:
