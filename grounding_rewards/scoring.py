@@ -20,8 +20,8 @@ from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert, moves_px
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
-from grounding_rewards.parsing.parse import Thinking, parse_texts, read_responses
 from grounding_rewards.parsing.reading import Answers, Dialect
+from grounding_rewards.parsing.responses import Thinking, parse_texts, read_responses
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets

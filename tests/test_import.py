@@ -85,4 +85,29 @@ def test_a_command_imports_its_own_rooms_alone(tmp_path):
     assert modules & others == set()
 
 
+@pytest.mark.parametrize("words", [["--help"], ["pool", "--help"], ["scroe"]], ids=" ".join)
+def test_names_and_help_of_commands_need_none_of_their_rooms(words):
+    main = f"with suppress(SystemExit), redirect_stdout(open(os.devnull, 'w')): main({words})"
+    modules = loaded(f"import os; from contextlib import *; from grounding_rewards.cli import main\n{main}")
+    rooms = {name.split(".")[1] for name in modules if name.startswith("grounding_rewards.")}
+    assert rooms == {"cli", "errors", "_version"}
+    assert not modules & {"numpy", "pyarrow", "duckdb"}
+
+
+def test_the_help_of_commands_that_are_not_imported_is_theirs():
+    import typer
+
+    from grounding_rewards.cli.application import build
+
+    def helps(words):
+        top = typer.main.get_command(build(words)).commands
+        inside = {f"pool {name}": command for name, command in getattr(top["pool"], "commands", {}).items()}
+        return {name: command.get_short_help_str(200) for name, command in {**top, **inside}.items()}
+
+    every = helps(None)
+    assert helps([]) == {name: text for name, text in every.items() if " " not in name}
+    assert helps(["pool"]) == every
+    assert len(every) == 19
+
+
 OTHER_ROOMS = ["converting", "explain", "testing", "rescoring", "cli.explain", "cli.score", "cli.pool.report"]

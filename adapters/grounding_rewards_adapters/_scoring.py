@@ -15,7 +15,7 @@ import numpy as np
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Rows, ScoredBatch, score_rows
 from grounding_rewards.errors import MISSING
-from grounding_rewards.parsing.parse import read_responses
+from grounding_rewards.parsing.responses import read_responses
 from grounding_rewards_adapters import _bridge
 from grounding_rewards_adapters._diagnosis import Diagnosis
 from grounding_rewards_adapters._routing import NONE, TASK, Router

@@ -25,8 +25,8 @@ from grounding_rewards.checks.other_readings import Reading, fitted, other_readi
 from grounding_rewards.checks.row_sample import Row, RowSample
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import TargetError
-from grounding_rewards.parsing.parse import MAX_LENGTH, parse
 from grounding_rewards.parsing.refusal_words import COMMON, with_refusal_words
+from grounding_rewards.parsing.responses import MAX_LENGTH, parse
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat

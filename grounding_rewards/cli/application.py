@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from grounding_rewards._version import __version__
-from grounding_rewards.cli.terminal import warned
 
 NAME = "grounding-rewards"
 PACKAGE = "grounding_rewards.cli"
 
 
-def build(words: Sequence[str] = ()) -> typer.Typer:
-    """Build the typer application, one command a verb: that alone with which the line begins, for imports take time."""
+def build(words: Sequence[str] | None = None) -> typer.Typer:
+    """Build the typer application, one command a verb; of others than a line begins with, the help alone."""
     app = typer.Typer(
         name=NAME,
         help="Rewards and verifiers for models that point at things on a screen.",
@@ -31,8 +32,8 @@ def build(words: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_options)
     for name, function in verbs(PACKAGE, _VERBS, words):
-        if name == "pool":
-            app.add_typer(function(words[1:]), name=name)
+        if function.__name__ == GROUP:
+            app.add_typer(function(words and words[1:]), name=name)
         else:
             app.command(name)(function)
     return app
@@ -61,19 +62,36 @@ GROUP = "build"
 Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 after a warning, all output written.")]
 
 
-def verbs(package: str, known: Mapping[str, str], words: Sequence[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Import the functions of verbs, ``module:function`` of a package by name; where a line begins with one, it alone.
+def verbs(
+    package: str, known: Mapping[str, str], words: Sequence[str] | None
+) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the functions of verbs, ``module:function`` of a package by name; without words, all of them.
 
-    Most take longer to import than to run.
+    Most take longer to import than to run: of a line, the verb that it begins with is imported, or none.
 
     >>> known = {"score": "score:score", "recipes": "recipes:list_recipes"}
     >>> [(name, function.__name__) for name, function in verbs(PACKAGE, known, ["recipes", "gelato"])]
-    [('recipes', 'list_recipes')]
+    [('score', 'named'), ('recipes', 'list_recipes')]
     """
-    for name in [words[0]] if words and words[0] in known else known:
+    for name in known:
         module, _, function = known[name].partition(":")
+        if words is not None and words[:1] != [name]:
+            yield name, _named(package, module, function)
+            continue
         command = getattr(import_module(f"{package}.{module}"), function)
         yield name, command if function == GROUP else strict(command)
+
+
+def _named(package: str, module: str, function: str) -> Callable[[], None]:
+    """Return a command that does nothing, with the help of one that is not imported."""
+
+    def named() -> None: ...
+
+    place = Path(str(import_module(package).__file__)).parent / module
+    source = ast.parse((place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_bytes())
+    inside = (node for node in source.body if isinstance(node, ast.FunctionDef) and node.name == function)
+    named.__doc__ = ast.get_docstring(source if function == GROUP else next(inside))
+    return named
 
 
 def strict(command: Callable[..., None]) -> Callable[..., None]:
@@ -97,6 +115,8 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*, strict: bool, **options: Any) -> None:
+        from grounding_rewards.cli.terminal import warned
+
         with warned() as warnings:
             for name, maker in makers.items():
                 options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
@@ -128,8 +148,9 @@ def run(words: Sequence[str]) -> int:
 
     As typer's own `main`, but for its handling of errors, which hides a reader that has gone.
     """
+    words = list(words[1:] if words[:1] == ["--"] else words)
     command = typer.main.get_command(build(words))
-    words = [*words, "--help"] if list(words) in _GROUPS else list(words)
+    words = [*words, "--help"] if words in _GROUPS else words
     try:
         with command.make_context(NAME, words) as context:
             command.invoke(context)

@@ -10,7 +10,7 @@ from typing import Any
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain.explanation import Numbers, ReadResponse
 from grounding_rewards.explain.labels import plain
-from grounding_rewards.parsing.parse import MAX_LENGTH, answer_texts, parse, read_responses
+from grounding_rewards.parsing.responses import MAX_LENGTH, answer_texts, parse, read_responses
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts, Scores
 from grounding_rewards.scoring import Example, Recipe, turned
 from grounding_rewards.targets.box_format import BoxFormat

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.auto import AnyForm
 from grounding_rewards.parsing.patterns import SPACES
 from grounding_rewards.parsing.places import REFUSAL
 from grounding_rewards.parsing.reading import Dialect, FirstOf
@@ -79,8 +78,8 @@ def with_refusal_words(dialect: Dialect, words: Any) -> Dialect:
     pattern = "|".join([_COMMON if phrase == COMMON else _pattern(phrase) for phrase in phrases])
     answer = rf"""["'`]*(?:{pattern})["'`.!]*"""
     wider = replace(REFUSAL, pattern=rf"{REFUSAL.pattern}|{answer}|<answer>{SPACE}{answer}{SPACE}</answer>")
-    if isinstance(dialect, AnyForm) and not any(char.isdigit() for phrase in phrases for char in phrase):
-        return replace(dialect, refusal=wider)
+    if hasattr(dialect, "refusal") and not any(char.isdigit() for phrase in phrases for char in phrase):
+        return cast(Dialect, replace(cast(Any, dialect), refusal=wider))  # it looks for refusals itself
     return FirstOf((wider, dialect), name=dialect.name, vocabulary=getattr(dialect, "vocabulary", False))
 
 

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_DIALECTS = """
-    action_blink action_calls action_compact action_json action_os_atlas agentcpm auto auto_action bare_list bare_tuple
-    bare_tuple_whole box_list box_tokens btl_ui click_call corner_lists corner_tuples cropped first_call
-    first_call_integers gui_r1 integer_list json_2d json_compact json_coordinate json_distribution json_point
-    json_refusal json_xy keyword_call list_box list_point list_point_or_refusal list_refusal literal_box molmo
-    nested_list point_list point_tag pyautogui refusal thought_point_list tool_call ui_agile ui_r1 ui_s1 ui_tars
-    ui_venus xy_tags
-"""
+from grounding_rewards import parsing
+
 _VERIFIERS = """
     ActionMatch ActionType ArgumentMatch BoxSize Centredness Consensus CornerDistance CorrectRefusal DastLength
     DenseDistance Difficulty DirectionMatch DurationMatch EndHit Exploration FalseClick FalseRefusal Format
@@ -42,7 +36,7 @@ def _of_recipe(module: str, name: str) -> str:
 
 
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
-    "parsers": {name: f"grounding_rewards.parsing:{name.upper()}" for name in _DIALECTS.split()},
+    "parsers": {name.lower(): f"grounding_rewards.parsing:{name}" for name in parsing.__all__ if name.isupper()},
     "verifiers": _of_classes("verifiers", _VERIFIERS),
     "recipes": {
         **{name: _of_recipe(name, name) for name in ("action", "click", "composite")},

@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards.actions import Arguments, columns
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, group_codes
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
 from grounding_rewards.targets.columns import Targets

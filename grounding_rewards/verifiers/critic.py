@@ -11,8 +11,8 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
-from grounding_rewards.parsing.parse import answer_texts
 from grounding_rewards.parsing.reading import Dialect
+from grounding_rewards.parsing.responses import answer_texts
 from grounding_rewards.parsing.texts import as_texts, tag_texts
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.target import Target

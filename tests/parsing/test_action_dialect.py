@@ -7,8 +7,8 @@ import numpy as np
 
 from grounding_rewards import CoordSpace, Reason
 from grounding_rewards.actions import Act
-from grounding_rewards.parsing.parse import parse
 from grounding_rewards.parsing.reading import Form
+from grounding_rewards.parsing.responses import parse
 from tests.cases import cases
 
 KEYS = ("text", "to", "keys", "button", "duration")

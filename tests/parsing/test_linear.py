@@ -7,7 +7,7 @@ import pytest
 from grounding_rewards import parsing
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from tests.cases import cases
 

@@ -7,8 +7,8 @@ import pytest
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, parse
-from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.reading import MAX_ANSWERS
+from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.rollouts import Reason
 from tests.cases import cases
 from tests.parsing.reading import read

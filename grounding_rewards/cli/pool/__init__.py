@@ -1,4 +1,4 @@
-"""``grounding-rewards pool``: statistics of rollouts, the next round's pool, and reports on both."""
+"""Make statistics of rollouts, the next round's pool, and reports on both."""
 
 from __future__ import annotations
 
@@ -9,21 +9,12 @@ import typer
 from grounding_rewards.cli.application import verbs
 
 
-def build(words: Sequence[str] = ()) -> typer.Typer:
-    """Build the commands of ``pool``, one a file; where the words behind ``pool`` begin with one, that alone."""
-    app = typer.Typer(
-        help="Make statistics of rollouts, the next round's pool, and reports on both.",
-        rich_markup_mode="markdown",
-        no_args_is_help=True,
-    )
-    app.callback()(_together)
+def build(words: Sequence[str] | None = None) -> typer.Typer:
+    """Build the commands of ``pool``, one a file; of those that the words do not begin with, names and help alone."""
+    app = typer.Typer(help=__doc__, rich_markup_mode="markdown", no_args_is_help=True)
     for name, function in verbs(__name__, _COMMANDS, words):
         app.command(name)(function)
     return app
-
-
-def _together() -> None:
-    """Keep ``pool`` a group where only one command is built."""
 
 
 _COMMANDS = {

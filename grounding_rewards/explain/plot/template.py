@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, UNIT
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.parse import MAX_LENGTH, parse
+from grounding_rewards.parsing.responses import MAX_LENGTH, parse
 from grounding_rewards.rollouts import CLICKED
 from grounding_rewards.scoring import Recipe
 

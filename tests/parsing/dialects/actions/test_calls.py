@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import ACTION_CALLS, AUTO_ACTION, parse
 from grounding_rewards.parsing.calls import arguments_of, read_calls
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree

@@ -10,7 +10,7 @@ from grounding_rewards.parsing.auto import ACTION_OS_ATLAS, AUTO_ACTION, read_li
 from grounding_rewards.parsing.bare_places import MAY_NAME, names_another
 from grounding_rewards.parsing.calls import calls_go_first
 from grounding_rewards.parsing.objects import objects
-from grounding_rewards.parsing.parse import MAX_LENGTH
+from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree

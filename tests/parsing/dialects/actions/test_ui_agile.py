@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from grounding_rewards.actions import ARGUMENTS
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import UI_AGILE, parse
-from grounding_rewards.parsing.parse import MAX_LENGTH
 from grounding_rewards.parsing.published import read_loose_action
+from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason
 from tests.cases import cases
