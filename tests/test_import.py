@@ -11,6 +11,7 @@ pytestmark = pytest.mark.slow
 
 HEAVY = [
     "torch", "transformers", "trl", "verl", "ray", "pyarrow", "shapely", "typer", "rich", "pandas", "duckdb",
+    "scipy",
     "matplotlib",
     "grounding_rewards_adapters", "grounding_rewards.cli",
 ]  # fmt: skip

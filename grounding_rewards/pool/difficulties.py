@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints, read_only
-from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.item_response import fitting, sigmoid
+from grounding_rewards.errors import PoolError, near, short_repr
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.rollout_columns import PLACES
@@ -31,19 +30,14 @@ _CLOSE, _NEAR = 1e-9, 1e-3
 class Difficulties:
     """Difficulties of m samples, and abilities of p policies.
 
-    Attributes:
-        sample: (m,) names of the samples, sorted.
-        difficulty: (m,) 100 (1 - a), with a the accuracy at ``ability_at``; NaN where no rollout was scored.
-        policy: (p,) names of the policies, sorted.
-        ability: (p,) their abilities, in logits.
-        ability_at: the ability to which difficulties belong.
+    Samples and policies are sorted by name.
     """
 
     sample: NDArray[Any]
-    difficulty: Floats
+    difficulty: Floats  # 100 (1 - a), with a the accuracy at ability_at; NaN where no rollout was scored
     policy: NDArray[Any]
-    ability: Floats
-    ability_at: float
+    ability: Floats  # in logits
+    ability_at: float  # the ability to which difficulties belong
 
 
 def difficulties(
@@ -85,24 +79,26 @@ def difficulties(
     >>> fit.sample.tolist(), fit.difficulty.round(2).tolist()
     (['a', 'b'], [72.22, 27.78])
     """
+    from scipy.special import expit
+
     names, samples = _codes("sample", sample, len(sample))
     policies, answered_by = _codes("policy", policy, len(sample))
     times = _counts("n", n, len(sample))
     solved = _counts("right", right, len(sample))
     for row in np.flatnonzero(solved > times)[:1]:
         raise PoolError(f"right of row {row}: got {solved[row]:g} of {times[row]:g}; expected n at most")
-    fitting("prior", prior, lambda each: (each > 0) & (each <= 1e6), "a number above 0")
+    if not 0 < prior <= 1e6:
+        raise PoolError(f"prior: got {prior!r:.80}; expected a number above 0")
     if at is not None and at not in policies.tolist():
         raise PoolError(f"at: got {at!r:.80}{near(at, map(str, policies)) or ';'} there are: {_listed(policies)}")
     scored = times > 0
     _check_linked(samples[scored], answered_by[scored], policies)
     both, row = np.unique(samples * len(policies) + answered_by, return_inverse=True)
     solved, summed = (_sums(row, each, len(both)) for each in (solved, times))
-    shape = (len(names), len(policies))
-    hard, ability = _Rasch(both // len(policies), both % len(policies), solved, summed, shape, float(prior)).solution()
+    hard, ability = _fitted(both // len(policies), both % len(policies), solved, summed, float(prior))
     level = float(ability.mean() if at is None else ability[policies.tolist().index(at)])
     measured = _sums(samples, times, len(names)) > 0
-    return Difficulties(names, np.where(measured, 100.0 * sigmoid(hard - level), np.nan), policies, ability, level)
+    return Difficulties(names, np.where(measured, 100.0 * expit(hard - level), np.nan), policies, ability, level)
 
 
 def add_difficulty(
@@ -163,110 +159,72 @@ def add_difficulty(
     return difficulty, {"column": column, "at": None if at is None else str(at), "abilities": abilities}
 
 
-class _Rasch:
-    """The model over rows of a sample, a policy, right rollouts and rollouts; each pair once, sorted."""
+def _fitted(sample: Ints, policy: Ints, right: Floats, n: Floats, prior: float) -> tuple[Floats, Floats]:
+    """Return difficulties and abilities by Newton's method from 0, with halved steps where one goes too far.
 
-    def __init__(
-        self, sample: Ints, policy: Ints, right: Floats, n: Floats, shape: tuple[int, int], prior: float
-    ) -> None:
-        self.sample, self.policy, self.right, self.n, self.prior = sample, policy, right, n, prior
-        self.samples, self.policies = shape
+    Rows are pairs of a sample and a policy, each once and sorted. A step eliminates the difficulties, whose part of the
+    matrix is diagonal, and solves for the abilities.
+    """
+    from scipy.sparse.linalg import LinearOperator, cg
+    from scipy.special import expit, log_expit
 
-    def solution(self) -> tuple[Floats, Floats]:
-        """Return difficulties and abilities, by Newton's method from 0 with halved steps where one goes too far."""
-        hard, able = np.zeros(self.samples), np.zeros(self.policies)
-        value, before = self._value(hard, able), np.inf
-        for _ in range(_STEPS):
-            harder, abler = self._step(hard, able)
-            share, furthest = 1.0, max(np.abs(harder).max(), np.abs(abler).max())
-            while (after := self._value(hard + share * harder, able + share * abler)) < value - 1e-12 * abs(value):
-                share /= 2  # the function is concave, and the step ascends: this ends
-            hard, able, value = hard + share * harder, able + share * abler, after
-            if furthest < _CLOSE or before / 2 < furthest < _NEAR:
-                return hard, able
-            before = furthest
-        raise PoolError(f"difficulties: no solution within {_STEPS} steps; expected counts below 1e12")
+    samples, policies = int(sample[-1]) + 1, int(policy.max()) + 1
 
-    def _value(self, hard: Floats, able: Floats) -> float:
-        """Return the logarithm of the likelihood, pseudo rollouts included."""
-        z = able[self.policy] - hard[self.sample]
-        counts = self.right * _log_sigmoid(z) + (self.n - self.right) * _log_sigmoid(-z)
-        pseudo = sum(float((_log_sigmoid(each) + _log_sigmoid(-each)).sum()) for each in (hard, able))
-        return float(counts.sum() + self.prior * pseudo)
+    def likelihood(hard: Floats, able: Floats) -> float:
+        z = able[policy] - hard[sample]
+        pseudo = sum(float((log_expit(each) + log_expit(-each)).sum()) for each in (hard, able))
+        return float((right * log_expit(z) + (n - right) * log_expit(-z)).sum()) + prior * pseudo
 
-    def _step(self, hard: Floats, able: Floats) -> tuple[Floats, Floats]:
-        """Return Newton's step: the difficulties are eliminated, and conjugate gradients solve for the abilities."""
-        accuracy = sigmoid(able[self.policy] - hard[self.sample])
-        over = self.right - self.n * accuracy
-        weight = self.n * accuracy * (1.0 - accuracy)
-        slope_hard = -self._by_sample(over) - self.prior * np.tanh(hard / 2)
-        slope_able = self._by_policy(over) - self.prior * np.tanh(able / 2)
-        bend_hard = self._by_sample(weight) + self._pseudo(hard)
-        bend_able = self._by_policy(weight) + self._pseudo(able)
+    def step(hard: Floats, able: Floats) -> tuple[Floats, Floats]:
+        accuracy = expit(able[policy] - hard[sample])
+        over, weight = right - n * accuracy, n * accuracy * (1.0 - accuracy)
+        slope_hard = -_sums(sample, over, samples) - prior * np.tanh(hard / 2)
+        slope_able = _sums(policy, over, policies) - prior * np.tanh(able / 2)
+        bend_hard = _sums(sample, weight, samples) + 2.0 * prior * expit(hard) * expit(-hard)
+        bend_able = _sums(policy, weight, policies) + 2.0 * prior * expit(able) * expit(-able)
 
         def across(ability: Floats) -> Floats:
-            return self._by_sample(weight * ability[self.policy])
+            return _sums(sample, weight * ability[policy], samples)
 
         def back(difficulty: Floats) -> Floats:
-            return self._by_policy(weight * difficulty[self.sample])
+            return _sums(policy, weight * difficulty[sample], policies)
 
-        def eliminated(ability: Floats) -> Floats:
-            return bend_able * ability - back(across(ability) / bend_hard)
-
-        abler = _conjugate_gradients(eliminated, slope_able + back(slope_hard / bend_hard), bend_able)
+        square = (policies, policies)
+        eliminated = LinearOperator(square, lambda ability: bend_able * ability - back(across(ability) / bend_hard))
+        scale = LinearOperator(square, lambda ability: ability / bend_able)
+        abler, _ = cg(eliminated, slope_able + back(slope_hard / bend_hard), rtol=1e-12, M=scale)
         return (slope_hard + across(abler)) / bend_hard, abler
 
-    def _by_sample(self, values: Floats) -> Floats:
-        return _sums(self.sample, values, self.samples)
-
-    def _by_policy(self, values: Floats) -> Floats:
-        return _sums(self.policy, values, self.policies)
-
-    def _pseudo(self, values: Floats) -> Floats:
-        share = sigmoid(values)
-        return 2.0 * self.prior * share * (1.0 - share)
-
-
-def _conjugate_gradients(times: Any, wanted: Floats, scale: Floats) -> Floats:
-    """Return x with times(x) = wanted, for a symmetric positive map; ``scale`` is about its diagonal."""
-    x, rest = np.zeros(len(wanted)), wanted.copy()
-    goal = 1e-24 * float(wanted @ (wanted / scale))
-    direction, left = rest / scale, float(rest @ (rest / scale))
-    for _ in range(2 * len(wanted) + 10):  # exact arithmetic needs as many steps as there are policies
-        if left <= goal:
-            break
-        image = times(direction)
-        step = left / float(direction @ image)
-        x, rest = x + step * direction, rest - step * image
-        before, left = left, float(rest @ (rest / scale))
-        direction = rest / scale + left / before * direction
-    return x
+    hard, able = np.zeros(samples), np.zeros(policies)
+    value, before = likelihood(hard, able), np.inf
+    for _ in range(_STEPS):
+        harder, abler = step(hard, able)
+        share, furthest = 1.0, max(np.abs(harder).max(), np.abs(abler).max())
+        while (after := likelihood(hard + share * harder, able + share * abler)) < value - 1e-12 * abs(value):
+            share /= 2  # the function is concave, and the step ascends: this ends
+        hard, able, value = hard + share * harder, able + share * abler, after
+        if furthest < _CLOSE or before / 2 < furthest < _NEAR:
+            return hard, able
+        before = furthest
+    raise PoolError(f"difficulties: no solution within {_STEPS} steps; expected counts below 1e12")
 
 
 def _sums(code: Ints, values: Floats, groups: int) -> Floats:
     return np.bincount(code, weights=values, minlength=groups).astype(np.float64, copy=False)
 
 
-def _log_sigmoid(z: Floats) -> Floats:
-    return np.minimum(z, 0.0) - np.log1p(np.exp(-np.abs(z)))
-
-
 def _check_linked(sample: Ints, policy: Ints, policies: NDArray[Any]) -> None:
     """Check that there are two policies or more, linked by common samples: only so abilities can be compared."""
+    from scipy import sparse
+
     there = np.unique(policy)
     if len(there) < 2:
         raise PoolError(
             f"policy: got {len(there)} with scored rollouts; expected two or more, for their abilities differ"
         )
-    cluster = np.arange(len(policies))
-    while True:
-        first = np.full(int(sample.max()) + 1, len(policies))
-        np.minimum.at(first, sample, cluster[policy])
-        joined = cluster.copy()
-        np.minimum.at(joined, policy, first[sample])
-        if (joined == cluster).all():
-            break
-        cluster = joined
+    size = len(policies) + int(sample.max()) + 1
+    links = sparse.csr_matrix((np.ones(len(policy)), (policy, len(policies) + sample)), (size, size))
+    _, cluster = sparse.csgraph.connected_components(links, directed=False)
     for other in there[cluster[there] != cluster[there[0]]][:1]:
         one = policies[there[0]]
         raise PoolError(
@@ -291,9 +249,12 @@ def _codes(name: str, values: Any, rows: int) -> tuple[NDArray[Any], Ints]:
 
 
 def _counts(name: str, values: Any, rows: int) -> Floats:
-    counts = fitting(
-        name, values, lambda each: (each >= 0) & (each == np.trunc(each)) & (each <= 1e12), "counts from 0"
-    )
+    try:
+        counts = np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        raise PoolError(f"{name}: got {short_repr(values)}; expected counts from 0") from None
+    for place in np.flatnonzero(~((counts >= 0) & (counts == np.trunc(counts)) & (counts <= 1e12)))[:1]:
+        raise PoolError(f"{name} of row {place}: got {counts.flat[place]:g}; expected counts from 0")
     if counts.shape != (rows,):
         raise PoolError(f"{name}: got shape {counts.shape}; expected ({rows},), one for each of sample")
     return counts

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.verifiers import options
@@ -38,7 +37,7 @@ class Matched(BaseVerifier):
         point_radius: reach around places that are only a point, as in ``Hit``.
 
     Raises:
-        RecipeError: an option does not fit, or scipy is not installed.
+        RecipeError: an option does not fit.
     """
 
     polygon: PolygonRule = "inclusive"
@@ -56,10 +55,6 @@ class Matched(BaseVerifier):
         options.choice(self, "polygon", PolygonRule)
         if self.point_radius is not None:
             options.number(self, "point_radius")
-        try:
-            _solver()  # here, because the first row that needs it may come days into a training run
-        except ImportError as error:
-            raise RecipeError(f"{type(self).__name__} needs scipy: pip install 'grounding-rewards[scipy]'") from error
 
     def counts(self, rollouts: Rollouts) -> Counts:
         """Count each row's points, places and matches; without a list of answers the one that counts is all."""
@@ -147,12 +142,8 @@ def _matches(point: Ints, place: Ints, owner: Ints, regions: Regions, rows: int)
 
 def _assigned(point: Ints, place: Ints) -> int:
     """Return one row's largest number of matches: the assignment of largest sum, 1 for a pair and 0 for no pair."""
-    pairs = np.zeros((np.ptp(point) + 1, np.ptp(place) + 1))
-    pairs[point - point.min(), place - place.min()] = 1.0
-    return int(pairs[_solver()(pairs, maximize=True)].sum())
-
-
-def _solver() -> Any:
     from scipy.optimize import linear_sum_assignment  # slow to import, and only this family needs it
 
-    return linear_sum_assignment
+    pairs = np.zeros((np.ptp(point) + 1, np.ptp(place) + 1))
+    pairs[point - point.min(), place - place.min()] = 1.0
+    return int(pairs[linear_sum_assignment(pairs, maximize=True)].sum())

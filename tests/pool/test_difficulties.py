@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit as sigmoid
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import sample_stats
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.difficulties import add_difficulty, difficulties
-from grounding_rewards.pool.item_response import sigmoid
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.cli.command import write_rows
 
