@@ -1,28 +1,27 @@
 """The algebra that turns columns of scores into a reward, of whole responses and, in ``any_of``, of alternatives.
 
-Every combinator takes verifiers or other combinators by name and is itself a frozen dataclass with ``low``, ``high``
-and ``needs``, so that compositions nest. The names become ``Scores.parts``, each with its own score before weights.
+Every function here takes verifiers or other combinations by name, so that they nest; the names become ``Scores.parts``,
+each with its own score before weights. ``OPS`` is the table of what they do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
-from typing import Protocol, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers.alternatives import Mask
 from grounding_rewards.verifiers.any_of import each_of
-from grounding_rewards.verifiers.base import Composed, Verifier, scored
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
+from grounding_rewards.verifiers.terms import Mask, Term, Verifier, scored
 
 RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",
@@ -35,18 +34,144 @@ RESERVED = frozenset({
 Known = dict[int, tuple[Verifier, Floats]]  # with the verifier, so that no other one gets its id meanwhile
 
 
-class Combination(Verifier, Protocol):
-    """A composition: ``children`` by name, and how their scores make one."""
+Columns = Sequence[Floats]
+Bounds = tuple[float, float]
+
+
+class Op(NamedTuple):
+    """A row of ``OPS``: the scores and the bounds of a combination, of those of its parts and of its numbers."""
+
+    join: Callable[..., Floats]
+    bounds: Callable[..., Bounds]
+
+
+def _sum(columns: Columns, weights: Sequence[float]) -> Floats:
+    # From left to right, in the bounds too (``sum`` of Python 3.12 rounds otherwise). A part of weight 0 adds nothing,
+    # and leaving it out halves the time that the usual two parts take.
+    terms = [weight * column for weight, column in zip(weights, columns, strict=True) if weight]
+    return reduce(add, terms) if terms else np.zeros_like(columns[0])
+
+
+def _sum_bounds(bounds: Sequence[Bounds], weights: Sequence[float]) -> Bounds:
+    ends = [sorted((weight * low, weight * high)) for weight, (low, high) in zip(weights, bounds, strict=True)]
+    return reduce(add, [low for low, _ in ends]), reduce(add, [high for _, high in ends])
+
+
+def _product_bounds(bounds: Sequence[Bounds]) -> Bounds:
+    low = high = 1.0
+    for part in bounds:
+        # A negative factor turns lowest to highest, so that every corner counts.
+        corners = [bound * side for bound in (low, high) for side in part]
+        low, high = min(corners), max(corners)
+    return low, high
+
+
+def _folded(fold: np.ufunc) -> Callable[[Columns], Floats]:
+    """Return what joins columns from left to right; the result is an array of its own, for a single part too."""
+    return lambda columns: reduce(fold, columns) if len(columns) > 1 else columns[0].copy()
+
+
+def _gate(columns: Columns, otherwise: float) -> Floats:
+    return np.where(columns[0] > 0, columns[1], otherwise)
+
+
+def _affine_bounds(bounds: Sequence[Bounds], scale: float, shift: float) -> Bounds:
+    low, high = sorted(scale * end for end in bounds[0])
+    return low + shift, high + shift
+
+
+def _asymmetric(columns: Columns, positive: float, negative: float) -> Floats:
+    return columns[0] * np.where(columns[0] > 0, positive, negative)
+
+
+def _asymmetric_bounds(bounds: Sequence[Bounds], positive: float, negative: float) -> Bounds:
+    low, high = (end * (positive if end > 0 else negative) for end in bounds[0])
+    return low, high
+
+
+def _steps(columns: Columns, edges: Sequence[float], values: Sequence[float]) -> Floats:
+    # "right": a score on an edge has passed it.
+    steps: Floats = np.array(values, dtype=np.float64)[np.searchsorted(edges, columns[0], side="right")]
+    return steps
+
+
+OPS: Mapping[str, Op] = {
+    "weighted": Op(_sum, _sum_bounds),
+    "product": Op(_folded(np.multiply), _product_bounds),
+    "best": Op(_folded(np.maximum), lambda bounds: (max(low for low, _ in bounds), max(high for _, high in bounds))),
+    "gate": Op(_gate, lambda bounds, otherwise: (min(bounds[1][0], otherwise), max(bounds[1][1], otherwise))),
+    "clip": Op(lambda columns, low, high: np.clip(columns[0], low, high), lambda bounds, low, high: (low, high)),
+    "affine": Op(lambda columns, scale, shift: scale * columns[0] + shift, _affine_bounds),
+    "asymmetric": Op(_asymmetric, _asymmetric_bounds),
+    "steps": Op(_steps, lambda bounds, edges, values: (min(values), max(values))),
+}
+
+
+@dataclass(frozen=True)
+class Combination(Term):
+    """Terms by name, joined as a row of ``OPS`` says; a class derived from this may join them otherwise.
+
+    Attributes:
+        op: the name of the row.
+        parts: the terms by name, in order.
+        given: the row's numbers by name.
+    """
+
+    op: str
+    parts: tuple[tuple[str, Verifier], ...]
+    given: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise RecipeError(f"{self.op}: got no parts; name at least one")
+        for name, part in self.parts:
+            if wrong := why_invalid(part, VERIFIER):
+                raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
+        names = [name for name, _ in parts_of(self)]
+        for name in names:  # at any depth, because Scores.parts is flat
+            if name in RESERVED or not name.isidentifier():
+                raise RecipeError(f"part {name!r}: trainers use that name, or it is no name; choose another")
+            if names.count(name) > 1:
+                raise RecipeError(f"part {name!r} occurs twice; each part needs a name of its own")
+
+    @cached_property
+    def within(self) -> tuple[Verifier, ...]:
+        return tuple([part for _, part in self.parts])
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The row's numbers by name."""
+        return dict(self.given)
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return OPS[self.op].bounds([(part.low, part.high) for part in self.within], **self.numbers)
 
     @property
-    def children(self) -> tuple[tuple[str, Verifier], ...]: ...
+    def low(self) -> float:
+        return self._bounds[0]
 
-    def join(self, scores: Mapping[str, Floats]) -> Floats: ...
+    @property
+    def high(self) -> float:
+        return self._bounds[1]
 
+    def join(self, columns: Columns) -> Floats:
+        """Return the scores of those of the parts, in order."""
+        return OPS[self.op].join(columns, **self.numbers)
 
-def is_combination(term: Verifier) -> TypeGuard[Combination]:
-    """Return whether a term has children."""
-    return hasattr(term, "children")
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return evaluate(self, rollouts)[0]
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Return the score of each alternative, in ``any_of``: (k,)."""
+        columns: list[Floats] = []
+        for part in self.within:
+            columns.append(each_of(part, rollouts, among))
+            if self.op == "product":  # what a factor makes 0 is of no use to those after it
+                among = columns[-1] != 0 if among is None else among & (columns[-1] != 0)
+                if not np.count_nonzero(among):
+                    break
+        return self.join(columns)
 
 
 def evaluate(
@@ -68,11 +193,12 @@ def evaluate(
 
 
 def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, parts: dict[str, Floats]) -> Floats:
-    if is_combination(term):
-        scores: dict[str, Floats] = {}
-        for name, child in term.children:
-            scores[name] = parts[name] = _evaluate(child, rollouts, name, known, parts)
-        return term.join(scores)
+    if isinstance(term, Combination):
+        columns = []
+        for name, part in term.parts:
+            parts[name] = _evaluate(part, rollouts, name, known, parts)
+            columns.append(parts[name])
+        return term.join(columns)
     pair = known.get(id(term))
     if pair is None:
         pair = known[id(term)] = term, scored(term, rollouts, label)
@@ -81,229 +207,16 @@ def _evaluate(term: Verifier, rollouts: Rollouts, label: str, known: Known, part
 
 def parts_of(term: Verifier) -> Iterator[tuple[str, Verifier]]:
     """Yield all parts inside a term by name, in order of evaluation."""
-    for name, child in term.children if is_combination(term) else ():
-        yield from parts_of(child)
-        yield name, child
+    for name, part in term.parts if isinstance(term, Combination) else ():
+        yield from parts_of(part)
+        yield name, part
 
 
-@dataclass(frozen=True)
-class _Parts(Composed):
-    parts: tuple[tuple[str, Verifier], ...]
-
-    def __post_init__(self) -> None:
-        if not self.parts:
-            raise RecipeError(f"{type(self).__name__}: got no parts; name at least one")
-        for name, part in self.parts:
-            if wrong := why_invalid(part, VERIFIER):
-                raise RecipeError(f"part {name!r}: got {short_repr(part)}, which {wrong}")
-        names = [name for name, _ in parts_of(self)]  # type: ignore[arg-type]
-        for name in names:  # at any depth, because Scores.parts is flat
-            if name in RESERVED or not name.isidentifier():
-                raise RecipeError(f"part {name!r}: trainers use that name, or it is no name; choose another")
-            if names.count(name) > 1:
-                raise RecipeError(f"part {name!r} occurs twice; each part needs a name of its own")
-
-    @property
-    def children(self) -> tuple[tuple[str, Verifier], ...]:
-        return self.parts
-
-    @property
-    def within(self) -> tuple[Verifier, ...]:
-        return tuple([part for _, part in self.parts])
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return evaluate(self, rollouts)[0]  # type: ignore[arg-type]
-
-    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Return the score of each alternative, in ``any_of``: (k,)."""
-        scores = {name: each_of(part, rollouts, among) for name, part in self.parts}
-        return self.join(scores)  # type: ignore[attr-defined, no-any-return]  # of those that derive from this
+def _combined(op: str, parts: Mapping[str, Verifier], **numbers: Any) -> Combination:
+    return Combination(op, tuple(parts.items()), tuple(numbers.items()))
 
 
-@dataclass(frozen=True)
-class Weighted(_Parts):
-    """Σ weight · part, added from left to right, in the bounds too (``sum`` of Python 3.12 rounds otherwise)."""
-
-    weights: tuple[float, ...] = ()
-
-    @property
-    def low(self) -> float:
-        bounds = zip(self.weights, self.parts, strict=True)
-        return reduce(add, [min(w * part.low, w * part.high) for w, (_, part) in bounds])
-
-    @property
-    def high(self) -> float:
-        bounds = zip(self.weights, self.parts, strict=True)
-        return reduce(add, [max(w * part.low, w * part.high) for w, (_, part) in bounds])
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        # A part of weight 0 adds nothing, and leaving it out halves the time that the usual two parts take.
-        terms = [w * scores[name] for w, (name, _) in zip(self.weights, self.parts, strict=True) if w]
-        return reduce(add, terms) if terms else np.zeros_like(scores[self.parts[0][0]])
-
-
-@dataclass(frozen=True)
-class Product(_Parts):
-    """Π part."""
-
-    @property
-    def low(self) -> float:
-        return self._bounds()[0]
-
-    @property
-    def high(self) -> float:
-        return self._bounds()[1]
-
-    def _bounds(self) -> tuple[float, float]:
-        low = high = 1.0
-        for _, part in self.parts:
-            # A negative factor turns lowest to highest, so that every corner counts.
-            corners = [bound * side for bound in (low, high) for side in (part.low, part.high)]
-            low, high = min(corners), max(corners)
-        return low, high
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return _folded(np.multiply, self.parts, scores)
-
-    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Return the product for each alternative; what a factor makes 0 is of no use to those after it."""
-        score = each_of(self.parts[0][1], rollouts, among)
-        for _, part in self.parts[1:]:
-            among = score != 0 if among is None else among & (score != 0)
-            if not np.count_nonzero(among):
-                break
-            score = score * each_of(part, rollouts, among)
-        return score
-
-
-@dataclass(frozen=True)
-class Best(_Parts):
-    """The largest part."""
-
-    @property
-    def low(self) -> float:
-        return max(part.low for _, part in self.parts)
-
-    @property
-    def high(self) -> float:
-        return max(part.high for _, part in self.parts)
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return _folded(np.maximum, self.parts, scores)
-
-
-@dataclass(frozen=True)
-class Gate(_Parts):
-    """The second part where the first is above 0, else ``otherwise``."""
-
-    otherwise: float = 0.0
-
-    @property
-    def low(self) -> float:
-        return min(self.parts[1][1].low, self.otherwise)
-
-    @property
-    def high(self) -> float:
-        return max(self.parts[1][1].high, self.otherwise)
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        (when, _), (then, _) = self.parts
-        return np.where(scores[when] > 0, scores[then], self.otherwise)
-
-
-@dataclass(frozen=True)
-class _Lone(_Parts):
-    """A combination of a single part."""
-
-    @property
-    def part(self) -> Verifier:
-        return self.parts[0][1]
-
-    def score(self, scores: Mapping[str, Floats]) -> Floats:
-        return scores[self.parts[0][0]]
-
-
-@dataclass(frozen=True)
-class Clip(_Lone):
-    """The part, limited to low..high."""
-
-    low: float = 0.0
-    high: float = 1.0
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return np.clip(self.score(scores), self.low, self.high)
-
-
-@dataclass(frozen=True)
-class Affine(_Lone):
-    """scale · part + shift."""
-
-    scale: float = 1.0
-    shift: float = 0.0
-
-    @property
-    def low(self) -> float:
-        return min(self.scale * self.part.low, self.scale * self.part.high) + self.shift
-
-    @property
-    def high(self) -> float:
-        return max(self.scale * self.part.low, self.scale * self.part.high) + self.shift
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        return self.scale * self.score(scores) + self.shift
-
-
-@dataclass(frozen=True)
-class Asymmetric(_Lone):
-    """positive · part above 0, negative · part below."""
-
-    positive: float = 1.0
-    negative: float = 1.0
-
-    @property
-    def low(self) -> float:
-        return self._scaled(self.part.low)
-
-    @property
-    def high(self) -> float:
-        return self._scaled(self.part.high)
-
-    def _scaled(self, bound: float) -> float:
-        return bound * (self.positive if bound > 0 else self.negative)
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        score = self.score(scores)
-        return score * np.where(score > 0, self.positive, self.negative)
-
-
-@dataclass(frozen=True)
-class Steps(_Lone):
-    """values[k], where k edges are at or below the part."""
-
-    edges: tuple[float, ...] = ()
-    values: tuple[float, ...] = (0.0,)
-
-    @property
-    def low(self) -> float:
-        return min(self.values)
-
-    @property
-    def high(self) -> float:
-        return max(self.values)
-
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
-        values: Floats = np.array(self.values, dtype=np.float64)
-        # "right": a score on an edge has passed it.
-        return values[np.searchsorted(self.edges, self.score(scores), side="right")]
-
-
-def _folded(join: np.ufunc, parts: tuple[tuple[str, Verifier], ...], scores: Mapping[str, Floats]) -> Floats:
-    """The parts' scores joined from left to right; an array of its own, for a single part too."""
-    columns = [scores[name] for name, _ in parts]
-    return reduce(join, columns) if len(columns) > 1 else columns[0].copy()
-
-
-def weighted(**parts: tuple[float, Verifier]) -> Weighted:
+def weighted(**parts: tuple[float, Verifier]) -> Combination:
     """Σ weight · part, each part given as ``name=(weight, verifier)``.
 
     >>> from grounding_rewards.verifiers import Format, Hit
@@ -314,41 +227,41 @@ def weighted(**parts: tuple[float, Verifier]) -> Weighted:
     for name, pair in parts.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise RecipeError(f"part {name!r}: got {pair!r:.80}; expected (weight, verifier)")
-    weights = tuple(_finite(f"weight of {name}", weight) for name, (weight, _) in parts.items())
-    return Weighted(tuple((name, part) for name, (_, part) in parts.items()), weights)
+    weights = tuple([_finite(f"weight of {name}", weight) for name, (weight, _) in parts.items()])
+    return _combined("weighted", {name: part for name, (_, part) in parts.items()}, weights=weights)
 
 
-def product(**parts: Verifier) -> Product:
+def product(**parts: Verifier) -> Combination:
     """Π part: one 0 makes the whole 0."""
-    return Product(tuple(parts.items()))
+    return _combined("product", parts)
 
 
-def best(**parts: Verifier) -> Best:
+def best(**parts: Verifier) -> Combination:
     """The largest part, for parts that apply to different targets, such as a hit or a correct refusal."""
-    return Best(tuple(parts.items()))
+    return _combined("best", parts)
 
 
-def gate(*, when: tuple[str, Verifier], then: tuple[str, Verifier], otherwise: float = 0.0) -> Gate:
+def gate(*, when: tuple[str, Verifier], then: tuple[str, Verifier], otherwise: float = 0.0) -> Combination:
     """``then`` where ``when`` is above 0, else ``otherwise``; both as (name, verifier)."""
     for pair in (when, then):
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise RecipeError(f"gate: got {pair!r:.80}; expected (name, verifier)")
-    return Gate((when, then), _finite("otherwise", otherwise))
+    return Combination("gate", (when, then), (("otherwise", _finite("otherwise", otherwise)),))
 
 
-def clip(name: str, part: Verifier, low: float, high: float) -> Clip:
+def clip(name: str, part: Verifier, low: float, high: float) -> Combination:
     """The part, limited to low..high."""
     if _finite("low", low) > _finite("high", high):
         raise RecipeError(f"clip {name}: got low {low} above high {high}")
-    return Clip(((name, part),), float(low), float(high))
+    return _combined("clip", {name: part}, low=float(low), high=float(high))
 
 
-def affine(name: str, part: Verifier, scale: float = 1.0, shift: float = 0.0) -> Affine:
+def affine(name: str, part: Verifier, scale: float = 1.0, shift: float = 0.0) -> Combination:
     """Return scale · part + shift."""
-    return Affine(((name, part),), _finite("scale", scale), _finite("shift", shift))
+    return _combined("affine", {name: part}, scale=_finite("scale", scale), shift=_finite("shift", shift))
 
 
-def asymmetric(name: str, part: Verifier, positive: float = 1.0, negative: float = 1.0) -> Asymmetric:
+def asymmetric(name: str, part: Verifier, positive: float = 1.0, negative: float = 1.0) -> Combination:
     """Scale gains and losses apart: positive · part above 0, negative · part below.
 
     >>> from grounding_rewards.verifiers import Hit
@@ -361,10 +274,10 @@ def asymmetric(name: str, part: Verifier, positive: float = 1.0, negative: float
     """
     if _finite("positive", positive) < 0 or _finite("negative", negative) < 0:
         raise RecipeError(f"asymmetric {name}: got {positive} and {negative}; expected factors from 0")
-    return Asymmetric(((name, part),), float(positive), float(negative))
+    return _combined("asymmetric", {name: part}, positive=float(positive), negative=float(negative))
 
 
-def steps(name: str, part: Verifier, edges: Sequence[float], values: Sequence[float]) -> Steps:
+def steps(name: str, part: Verifier, edges: Sequence[float], values: Sequence[float]) -> Combination:
     """Turn the part into steps: values[0] below edges[0], values[k] from edges[k - 1] on.
 
     >>> from grounding_rewards.verifiers import Hit
@@ -378,7 +291,7 @@ def steps(name: str, part: Verifier, edges: Sequence[float], values: Sequence[fl
     values = [_finite(f"value of {name}", value) for value in values]
     if any(a >= b for a, b in pairwise(edges)) or len(values) != len(edges) + 1:
         raise RecipeError(f"steps {name}: got {edges} and {values}; expected rising edges and one value more")
-    return Steps(((name, part),), tuple(edges), tuple(values))
+    return _combined("steps", {name: part}, edges=tuple(edges), values=tuple(values))
 
 
 def _finite(name: str, value: float) -> float:

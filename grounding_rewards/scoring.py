@@ -27,9 +27,9 @@ from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, gr
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers.base import Verifier, called, nested, reads_of, target_checks, within
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 from grounding_rewards.verifiers.critic import check_tag
+from grounding_rewards.verifiers.terms import Verifier, called, reads_of, target_checks, walk
 
 KINDS = BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION = "bbox", "polygon", "circle", "point", "refusal", "action"
 """Kinds of target, as ``Recipe.accepts`` names them."""
@@ -151,7 +151,8 @@ class Recipe:
             if wrong := why_invalid(term, VERIFIER):
                 raise RecipeError(f"{self.name}: {role}: got {short_repr(term)}, which {wrong}")
             if self.answers != "all" and "points" in term.needs:
-                judge = next(called(each) for each in nested(term) if not within(each) and "points" in each.needs)
+                leaves = [each for each in walk(term) if not getattr(each, "within", ())]
+                judge = next(called(each) for each in leaves if "points" in each.needs)
                 expected = f"expected 'all', because {judge} judges all answers of a response"
                 raise RecipeError(f"{self.name}: answers: got {self.answers!r}; {expected}")
         check_tag(self.name, self.dialect, (self.reward, self.success))

@@ -42,7 +42,7 @@ SIGNED = Column([-1, 0, 2], low=-1, high=2)
 
 def rows(term):
     """As many rows as the columns inside a term have."""
-    return rows(term.children[0][1]) if hasattr(term, "children") else range(len(term.scores))
+    return rows(term.within[0]) if hasattr(term, "within") else range(len(term.scores))
 
 
 def total(term):

@@ -8,9 +8,9 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
-from grounding_rewards.combine import Affine, Clip, Weighted, is_combination
+from grounding_rewards.combine import Combination
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.terms import Verifier
 from grounding_rewards_adapters import _batches, _scorers, _settings
 from grounding_rewards_adapters._scoring import Scorer
 
@@ -230,7 +230,8 @@ def contributions(recipe: gr.Recipe) -> dict[str, float]:
     """
     weights = dict(_walk(recipe.reward, "", 1.0))
     if "" in weights:
-        kind = type(recipe.reward).__name__
+        term = recipe.reward
+        kind = term.op if type(term) is Combination else type(term).__name__
         raise gr.RecipeError(
             f"{recipe.name} is no sum of parts, but {kind}: one function cannot score each part; leave out split=True"
         )
@@ -250,15 +251,15 @@ def _walk(term: Verifier, name: str, weight: float) -> Iterator[tuple[str, float
 
 def _summands(term: Verifier) -> Iterator[tuple[float, str, Verifier]]:
     """Weight, name and term of what a term adds up; nothing where it is no sum."""
-    if not is_combination(term):
+    if type(term) is not Combination:  # subclasses may join their parts in another way
         return
-    # Subclasses may join their parts in another way.
-    if type(term) is Weighted:
-        weights = list(term.weights)
-    elif type(term) is Affine and term.shift == 0:
-        weights = [term.scale]
-    elif type(term) is Clip and term.low <= term.part.low and term.part.high <= term.high:  # it limits nothing
+    numbers, inner = term.numbers, term.within[0]
+    if term.op == "weighted":
+        weights = numbers["weights"]
+    elif term.op == "affine" and numbers["shift"] == 0:
+        weights = [numbers["scale"]]
+    elif term.op == "clip" and term.low <= inner.low and inner.high <= term.high:  # it limits nothing
         weights = [1.0]
     else:
         return
-    yield from [(weight, name, child) for weight, (name, child) in zip(weights, term.children, strict=True)]
+    yield from [(weight, name, part) for weight, (name, part) in zip(weights, term.parts, strict=True)]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from grounding_rewards.combine import Affine, Asymmetric, Best, Clip, Combination, Gate, Product, Steps, Weighted
+from grounding_rewards.combine import Combination
 
 Values = Mapping[str, float]
 
@@ -58,98 +57,83 @@ def equation_of(term: Combination, scores: Values) -> Equation:
     >>> mix.formula, mix.numbers
     ('0.9 · hit + 0.1 · format', '0.9 · 0 + 0.1 · 1')
     """
-    known = _KNOWN.get(type(term))
-    if known is not None:
-        return known(term, scores)
-    return Equation("", listed(scores), {})
+    if type(term) is not Combination:  # a class derived from it may combine otherwise
+        return Equation("", listed(scores), {})
+    return _EQUATIONS[term.op](scores, **term.numbers)
 
 
-def _weighted(term: Weighted, scores: Values) -> Equation:
-    names = [name for name, _ in term.parts]
-    weights = dict(zip(names, term.weights, strict=True))
+def _weighted(scores: Values, weights: Sequence[float]) -> Equation:
+    weight_of = dict(zip(scores, weights, strict=True))
     return Equation(
-        _sum([(weights[name], name) for name in names]),
-        _sum([(weights[name], _factor(scores[name])) for name in names]),
-        {name: f"times {number(weight)}" for name, weight in weights.items()},
-        weights,
+        _sum([(weight, name) for name, weight in weight_of.items()]),
+        _sum([(weight, _factor(scores[name])) for name, weight in weight_of.items()]),
+        {name: f"times {number(weight)}" for name, weight in weight_of.items()},
+        weight_of,
     )
 
 
-def _product(term: Product, scores: Values) -> Equation:
-    names = [name for name, _ in term.parts]
-    numbers = " · ".join(_factor(scores[name]) for name in names)
-    return Equation(" · ".join(names), numbers, dict.fromkeys(names, "a factor"))
+def _product(scores: Values) -> Equation:
+    numbers = " · ".join(map(_factor, scores.values()))
+    return Equation(" · ".join(scores), numbers, dict.fromkeys(scores, "a factor"))
 
 
-def _best(term: Best, scores: Values) -> Equation:
-    names = [name for name, _ in term.parts]
-    top = max(scores[name] for name in names)
-    enters = {name: "the largest" if scores[name] == top else "not the largest" for name in names}
-    chosen = next(name for name in names if scores[name] == top)  # one of equal ones: contributions add up
-    weights = {name: float(name == chosen) for name in names}
-    return Equation(
-        f"max({', '.join(names)})", f"max({', '.join(number(scores[name]) for name in names)})", enters, weights
-    )
+def _best(scores: Values) -> Equation:
+    top = max(scores.values())
+    enters = {name: "the largest" if score == top else "not the largest" for name, score in scores.items()}
+    chosen = next(name for name in scores if scores[name] == top)  # one of equal ones: contributions add up
+    weights = {name: float(name == chosen) for name in scores}
+    return Equation(f"max({', '.join(scores)})", f"max({', '.join(map(number, scores.values()))})", enters, weights)
 
 
-def _gate(term: Gate, scores: Values) -> Equation:
-    (when, _), (then, _) = term.parts
-    is_open, otherwise = scores[when] > 0, number(term.otherwise)
-    taken = number(scores[then]) if is_open else otherwise
-    why = f"{when} is {number(scores[when])}"
+def _gate(scores: Values, otherwise: float) -> Equation:
+    (when, gating), (then, score) = scores.items()
+    is_open, other = gating > 0, number(otherwise)
+    taken = number(score) if is_open else other
     enters = {
-        when: f"above 0, so that {then} counts" if is_open else f"not above 0, so that {otherwise} counts",
+        when: f"above 0, so that {then} counts" if is_open else f"not above 0, so that {other} counts",
         then: "counts" if is_open else "does not count",
     }
     whose = f"the score of {then}, " if is_open else ""
-    formula, numbers = f"{then} where {when} is above 0, else {otherwise}", f"{taken}, {whose}because {why}"
+    formula, numbers = f"{then} where {when} is above 0, else {other}", f"{taken}, {whose}because {when} is "
     weights = {when: 0.0, then: float(is_open)}  # the gate chooses, but adds nothing itself
-    return Equation(formula, numbers, enters, weights, 0.0 if is_open else term.otherwise)
+    return Equation(formula, numbers + number(gating), enters, weights, 0.0 if is_open else otherwise)
 
 
-def _clip(term: Clip, scores: Values) -> Equation:
+def _clip(scores: Values, low: float, high: float) -> Equation:
     ((name, score),) = scores.items()
-    limits = f"limited to {number(term.low)}..{number(term.high)}"
-    inside = term.low <= score <= term.high
+    limits = f"limited to {number(low)}..{number(high)}"
+    inside = low <= score <= high
     enters, weights = ("as it is", {name: 1.0}) if inside else (limits, None)  # cut off, it is no multiple of the part
     return Equation(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters}, weights)
 
 
-def _affine(term: Affine, scores: Values) -> Equation:
+def _affine(scores: Values, scale: float, shift: float) -> Equation:
     ((name, score),) = scores.items()
-    scale, shift = term.scale, term.shift
-    return Equation(
-        _sum([(scale, name)], shift),
-        _sum([(scale, _factor(score))], shift),
-        {name: f"times {number(scale)}"},
-        {name: scale},
-        shift,
-    )
+    formula, numbers = _sum([(scale, name)], shift), _sum([(scale, _factor(score))], shift)
+    return Equation(formula, numbers, {name: f"times {number(scale)}"}, {name: scale}, shift)
 
 
-def _asymmetric(term: Asymmetric, scores: Values) -> Equation:
+def _asymmetric(scores: Values, positive: float, negative: float) -> Equation:
     ((name, score),) = scores.items()
-    factor = term.positive if score > 0 else term.negative
-    formula = f"{number(term.positive)} · {name} above 0, {number(term.negative)} · {name} below"
+    factor = positive if score > 0 else negative
+    formula = f"{number(positive)} · {name} above 0, {number(negative)} · {name} below"
     return Equation(formula, f"{number(factor)} · {_factor(score)}", {name: f"times {number(factor)}"}, {name: factor})
 
 
-def _steps(term: Steps, scores: Values) -> Equation:
+def _steps(scores: Values, edges: Sequence[float], values: Sequence[float]) -> Equation:
     ((name, score),) = scores.items()
-    taken = sum(edge <= score for edge in term.edges)
-    pairs = zip(term.values[1:], term.edges, strict=True)
-    steps = [f"{number(term.values[0])} below {number(term.edges[0])}"] if term.edges else [number(term.values[0])]
-    steps += [f"{number(value)} from {number(edge)}" for value, edge in pairs]
-    where = f"from {number(term.edges[taken - 1])} on" if taken else "below all edges"
-    numbers = f"{number(term.values[taken])}, because {name} is {number(score)}"
+    taken = sum(edge <= score for edge in edges)
+    steps = [f"{number(values[0])} below {number(edges[0])}"] if edges else [number(values[0])]
+    steps += [f"{number(value)} from {number(edge)}" for value, edge in zip(values[1:], edges, strict=True)]
+    where = f"from {number(edges[taken - 1])} on" if taken else "below all edges"
+    numbers = f"{number(values[taken])}, because {name} is {number(score)}"
     return Equation(f"by {name}: {', '.join(steps)}", numbers, {name: f"chooses the step: {where}"})
 
 
-_KNOWN: dict[type, Callable[[Any, Values], Equation]] = {
-    Weighted: _weighted, Product: _product, Best: _best, Gate: _gate, Clip: _clip, Affine: _affine,
-    Asymmetric: _asymmetric, Steps: _steps,
+_EQUATIONS: dict[str, Callable[..., Equation]] = {
+    "weighted": _weighted, "product": _product, "best": _best, "gate": _gate, "clip": _clip, "affine": _affine,
+    "asymmetric": _asymmetric, "steps": _steps,
 }  # fmt: skip
-"""By exact type: a class derived from one of these may combine otherwise."""
 
 
 def _sum(terms: Sequence[tuple[float, str]], constant: float = 0.0) -> str:

@@ -12,13 +12,13 @@ from enum import Enum
 from typing import Any
 
 from grounding_rewards import combine
-from grounding_rewards.combine import Weighted, is_combination, parts_of
+from grounding_rewards.combine import Combination, parts_of
 from grounding_rewards.plugins.named import Bound, OwnVerifier
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import Format, JudgedFormat, Verifier
 from grounding_rewards.verifiers.any_of import AnyOf, Placed, SameAction
-from grounding_rewards.verifiers.base import FunctionVerifier, nested
+from grounding_rewards.verifiers.terms import FunctionVerifier, walk
 
 _MANY = 20
 _SHORT = reprlib.Repr()
@@ -46,11 +46,13 @@ def made_by(term: Verifier) -> str:
         return f"same_action({', '.join([term.names, *(name for name, _ in term.terms)])})"
     if _is_unnamed(term):
         return first_line(type(term))
-    if isinstance(term, Weighted):
-        pairs = zip(term.weights, term.children, strict=True)
-        return " + ".join(f"{weight:g} · {name}" for weight, (name, _) in pairs)
-    if is_combination(term):
-        return f"{type(term).__name__.lower()}({', '.join(name for name, _ in term.children)})"
+    if isinstance(term, Combination):
+        names = [name for name, _ in term.parts]
+        if term.op == "weighted":
+            return " + ".join(
+                f"{weight:g} · {name}" for weight, name in zip(term.numbers["weights"], names, strict=True)
+            )
+        return f"{term.op}({', '.join(names)})"
     return called_with(term)
 
 
@@ -82,7 +84,7 @@ def acc_made_by(recipe: Recipe) -> str:
     """Return the condition under which ``acc`` is 1, with those of its parts that the reward does not have."""
     made, known = made_by(recipe.success), dict(parts_of(recipe.reward))
     whole = made if made.startswith("1.0 ") else f"1 where {made} is above 0"
-    others = recipe.success.children if is_combination(recipe.success) and not _is_unnamed(recipe.success) else ()
+    others = recipe.success.parts if isinstance(recipe.success, Combination) and not _is_unnamed(recipe.success) else ()
     return "; ".join([whole, *[f"{name}: {made_by(part)}" for name, part in others if name not in known]])
 
 
@@ -122,7 +124,7 @@ def formula_of(term: Verifier) -> str:
 
 def _formula_of_best(term: AnyOf) -> str:
     """Return what scores each alternative, and the terms within that have a name."""
-    parts = [pair for each in nested(term.term) for pair in (getattr(each, "children", None) or _terms(each))]
+    parts = [pair for each in walk(term.term) for pair in (getattr(each, "parts", None) or _terms(each))]
     lines = [f"{name} = {'1' if part is None else made_by(part)}" for name, part in parts]
     return "\n".join([f"The score of the best alternative: {made_by(term.term)}", *lines])
 
@@ -143,7 +145,7 @@ def arguments_of(thing: Any) -> dict[str, str]:
 
 def _arguments(term: Verifier) -> list[str]:
     """Describe each argument that is not a default, from the docstring, and those values that are cut elsewhere."""
-    if not is_dataclass(term) or is_combination(term):
+    if not is_dataclass(term) or isinstance(term, Combination):
         return []
     described = arguments_of(type(term))
     lines = []
@@ -183,7 +185,7 @@ def plain(value: Any) -> Any:
 
 def _short(value: Any) -> str:
     """Write a value as Python does, without the middle of a pattern and the end of a long list; a part by its name."""
-    if is_combination(value):
+    if isinstance(value, Combination):
         return made_by(value)
     if isinstance(value, Bound):
         return f"{value.__name__}({', '.join(f'{name}={_short(item)}' for name, item in value.arguments)})"

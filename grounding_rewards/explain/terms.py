@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from grounding_rewards.combine import Combination, Known, evaluate, is_combination
+from grounding_rewards.combine import Combination, Known, evaluate
 from grounding_rewards.explain.arithmetic import intermediate_numbers
 from grounding_rewards.explain.explanation import Term
 from grounding_rewards.explain.formulas import equation_of, number
@@ -49,15 +49,15 @@ def _term(term: Verifier, name: str, score: float, parts: Mapping[str, float], f
         numbers=intermediate_numbers(term, at.rollouts, at.row, score),
         contribution=None if factor is None else factor * score,
     )  # fmt: skip
-    if is_combination(term):
+    if isinstance(term, Combination):
         return _combined(term, built, parts, factor, at)
     return _returned(term, built, parts, at) if isinstance(term, StepReturn) else built
 
 
 def _combined(term: Combination, built: Term, parts: Mapping[str, float], factor: float | None, at: _Row) -> Term:
-    equation = equation_of(term, {name: parts[name] for name, _ in term.children})
+    equation = equation_of(term, {name: parts[name] for name, _ in term.parts})
     inner = []
-    for name, part in term.children:
+    for name, part in term.parts:
         # Not linear on the way: a share of the total would mean nothing.
         through = None if factor is None or equation.weights is None else factor * equation.weights[name]
         enters = equation.enters.get(name, f"see {built.name}")

@@ -12,8 +12,8 @@ from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, s
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import left_out, origin, registry
-from grounding_rewards.verifiers.base import Composed, Verifier, verifier
 from grounding_rewards.verifiers.contract import SELECTOR, VERIFIER, is_bound, why_invalid
+from grounding_rewards.verifiers.terms import Term, Verifier, verifier
 
 if TYPE_CHECKING:
     from grounding_rewards.pool import SampleStats, Selector
@@ -175,7 +175,7 @@ class NamedTerm:
                 )
 
 
-class OwnVerifier(NamedTerm, Composed):
+class OwnVerifier(NamedTerm, Term):
     """Verifier of one's own."""
 
     noun, keys, taken, takes, gives = "verifier", VERIFIER, ("verifier", "weight"), "Rollouts", "scores"

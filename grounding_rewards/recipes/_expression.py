@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from grounding_rewards import combine
-from grounding_rewards.combine import RESERVED, Gate, Product, is_combination
+from grounding_rewards.combine import RESERVED, Combination
 from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.plugins.frozen import FrozenDict, frozen
 from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.verifiers import Verifier, any_of, if_placed, same_action
 from grounding_rewards.verifiers.any_of import AnyOf
-from grounding_rewards.verifiers.base import called
 from grounding_rewards.verifiers.options import is_number
+from grounding_rewards.verifiers.terms import called
 
 _PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'
 _CALLED = "a verifier's name such as 'hit', {\"verifier\": NAME, ...} with what it takes, or a combination such as"
@@ -197,24 +197,22 @@ _COMBINATIONS: dict[str, Callable[[Any], Any]] = {
 
 def _check_alternatives(term: Any) -> None:
     """Complain of a product or a gate of which several parts would each take a target's best alternative by itself."""
-    if isinstance(term, AnyOf) or not is_combination(term):  # any_of holds its parts to one alternative
+    if not isinstance(term, Combination):  # any_of holds its parts to one alternative
         return
-    apart = [name for name, part in term.children if _takes_best(part)]
-    if isinstance(term, Product | Gate) and len(apart) > 1:
-        names = ", ".join(f"{name} ({called(part)})" for name, part in term.children if name in apart)
-        kind = type(term).__name__.lower()
+    apart = [f"{name} ({called(part)})" for name, part in term.parts if _takes_best(part)]
+    if term.op in ("product", "gate") and len(apart) > 1:
         raise RecipeError(
-            f"{kind} of {names}: each would take the best of a target's alternatives by itself, and so reward the "
-            f'action of one at the place of another; make it {{"any_of": {{"{kind}": ...}}}}'
+            f"{term.op} of {', '.join(apart)}: each would take the best of a target's alternatives by itself, and so "
+            f'reward the action of one at the place of another; make it {{"any_of": {{"{term.op}": ...}}}}'
         )
-    for _, part in term.children:
+    for part in term.within:
         _check_alternatives(part)
 
 
 def _takes_best(term: Any) -> bool:
     """Return whether a term, or a part of it, scores samples by their best alternative."""
-    if is_combination(term):
-        return any(_takes_best(part) for _, part in term.children)
+    if isinstance(term, Combination):
+        return any(map(_takes_best, term.within))
     return isinstance(term, AnyOf) or hasattr(term, "each")
 
 

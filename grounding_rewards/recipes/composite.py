@@ -27,9 +27,9 @@ from grounding_rewards.verifiers import (
     Verifier,
 )
 from grounding_rewards.verifiers.any_of import SameAction
-from grounding_rewards.verifiers.base import PLACES, called, judges_of, nested, within
 from grounding_rewards.verifiers.critic import suggestion_tag
 from grounding_rewards.verifiers.matching import Matched, MatchedF1
+from grounding_rewards.verifiers.terms import PLACES, called, judges_of, walk
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _UNLABELLED = frozen({"id": "a7"})
@@ -53,7 +53,7 @@ def composite(
 
     total = Σ weight · part.
 
-    A part is a verifier, or a combination by its name in Python with its own arguments, nested as deep as need be; each
+    A part is a verifier, or a combination by its name in Python with its own arguments, walk as deep as need be; each
     named term is a part of its own. ``product``, ``best`` and ``weighted`` take terms by name; ``clip``, ``affine``,
     ``asymmetric`` and ``steps`` one by its name, as ``part``, and ``gate`` two, as ``when`` and ``then``, beside what
     they take in Python; ``any_of`` and ``if_placed`` take a term, and ``same_action`` one for each action, and
@@ -124,22 +124,22 @@ def composite(
     fields = part_fields(parts)
     terms = {name: part_term(name, each) for name, each in fields.items()}
     weights = {name: weight(name, each["weight"]) for name, each in fields.items()}
-    each = [leaf for term in terms.values() for leaf in nested(term)]
+    each = [leaf for term in terms.values() for leaf in walk(term)]
     acc = _success(success, terms, each, label_free)
     dialect = dialect or ("auto_action" if _judges_actions(each) else "auto")
     built_dialect = dialect_named(dialect, refusal_words)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
-        for leaf in nested(term):
+        for leaf in walk(term):
             # Of a term made of others these count instead, but for SameAction, which compares names itself.
             compares = isinstance(leaf, SameAction) or (
-                ACTION in judges_of(leaf) and not within(leaf) and not isinstance(leaf, Verdict)
+                ACTION in judges_of(leaf) and not getattr(leaf, "within", ()) and not isinstance(leaf, Verdict)
             )
             if compares and getattr(leaf, "names", _SHARED) == _SHARED:
                 in_vocabulary(built_dialect, f"{name} ({type(leaf).__name__})")
     tag = suggestion_tag([*each, acc])
     built_dialect = TaggedDialect(built_dialect, tag) if tag else built_dialect
     inside = as_space(space)
-    plain = not any(isinstance(leaf, Verdict | Suggestion) for leaf in [*each, *nested(acc)])
+    plain = not any(isinstance(leaf, Verdict | Suggestion) for leaf in [*each, *walk(acc)])
     example = click_example(response, inside, dialect) if plain else None
     if label_free:
         _check_free(accepts, {**terms, "success": acc})
@@ -153,7 +153,7 @@ def composite(
         space=inside,
         response_space=response,
         target_space=CoordSpace.PIXEL,
-        accepts=frozenset() if label_free else _accepts(accepts, [*each, *nested(acc)]),
+        accepts=frozenset() if label_free else _accepts(accepts, [*each, *walk(acc)]),
         source=Source("grounding-rewards"),
         answers="all" if "points" in reward.needs | acc.needs else "only",
         label_free=label_free,

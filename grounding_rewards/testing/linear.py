@@ -18,7 +18,7 @@ from grounding_rewards.testing._checks import brief
 from grounding_rewards.testing._rows import Row, generated_rows, rollouts, with_extras
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from grounding_rewards.testing.recipes import examples_of
-from grounding_rewards.verifiers.base import Verifier
+from grounding_rewards.verifiers.terms import Verifier
 
 ROWS = 256
 """Enough for the vectorised functions, and few enough to count."""

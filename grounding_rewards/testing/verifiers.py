@@ -25,8 +25,8 @@ from grounding_rewards.testing._checks import (
     survives_copies,
 )
 from grounding_rewards.testing._rows import NAN, Row, generated_rows, rollouts, with_extras
-from grounding_rewards.verifiers.base import Verifier
 from grounding_rewards.verifiers.contract import VERIFIER
+from grounding_rewards.verifiers.terms import Verifier
 
 
 def check_verifier(

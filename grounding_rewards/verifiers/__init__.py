@@ -8,7 +8,6 @@ from grounding_rewards.verifiers.action import ActionType
 from grounding_rewards.verifiers.action_match import ActionMatch, RefusalMatch
 from grounding_rewards.verifiers.any_of import any_of, if_placed, same_action
 from grounding_rewards.verifiers.arguments import ArgumentMatch, DirectionMatch, DurationMatch, EndHit, KeysMatch
-from grounding_rewards.verifiers.base import Verifier, verifier
 from grounding_rewards.verifiers.consensus import Consensus, InConsensus
 from grounding_rewards.verifiers.critic import Suggestion, Verdict
 from grounding_rewards.verifiers.difficulty import Difficulty
@@ -31,6 +30,7 @@ from grounding_rewards.verifiers.overlap import BoxSize, Overlap
 from grounding_rewards.verifiers.refusal import CorrectRefusal, FalseClick, FalseRefusal
 from grounding_rewards.verifiers.repetition import Novelty, Repetition
 from grounding_rewards.verifiers.step_return import StepReturn
+from grounding_rewards.verifiers.terms import Verifier, verifier
 from grounding_rewards.verifiers.text import TextMatch
 
 __all__ = [

@@ -13,7 +13,7 @@ from grounding_rewards.actions import Objects, canonical
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import CLICKED, Predictions, Reason, Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
+from grounding_rewards.verifiers.terms import Mask, OfAlternatives
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
 
@@ -39,9 +39,6 @@ class ActionType(OfAlternatives):
     """
 
     names: Names = "vocabulary"
-
-    low = 0.0
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.choice(self, "names", Names)

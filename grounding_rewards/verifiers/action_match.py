@@ -16,7 +16,7 @@ from grounding_rewards.rollouts import Predictions, Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
-from grounding_rewards.verifiers.alternatives import Columns, Mask, argument, compared
+from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.arguments import (
     Convention,
     DirectionMatch,
@@ -25,8 +25,8 @@ from grounding_rewards.verifiers.arguments import (
     durations,
     same_keys,
 )
-from grounding_rewards.verifiers.base import ACTIONS, NEEDS_NOTHING, NEEDS_SCREEN, BaseVerifier
 from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, judged_places, near_points
+from grounding_rewards.verifiers.terms import ACTIONS, NEEDS_SCREEN, NOTHING, Mask, Term
 from grounding_rewards.verifiers.text import TextRule, check_text, text_rule
 
 Scrolls = Literal["all", "direction"]
@@ -48,15 +48,13 @@ _REFUSED = np.int8(Reason.REFUSED)
 
 
 @dataclass(frozen=True)
-class RefusalMatch(BaseVerifier):
+class RefusalMatch(Term):
     """1.0 where the target is a refusal or impossible, and the response refuses or finishes as impossible, else 0.0.
 
     Names are those of the shared vocabulary: ``finished`` with a status such as impossible, infeasible or
     failure says of the whole task what a refusal says of the screen. Either will do for either.
     """
 
-    low = 0.0
-    high = 1.0
     judges = ACTIONS | {"refusal"}
 
     def __call__(self, rollouts: Rollouts) -> Floats:
@@ -88,7 +86,7 @@ def _impossible(rollouts: Rollouts) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class ActionMatch(BaseVerifier):
+class ActionMatch(Term):
     """1.0 where the action is one of the target's alternatives in every respect, else 0.0.
 
     For one and the same alternative the action must be of its type, in the words of the shared vocabulary; hit its
@@ -133,12 +131,9 @@ class ActionMatch(BaseVerifier):
     duration_tolerance: float | None = 0.0
     app: TextRule | None = None
 
-    low = 0.0
-    high = 1.0
-
     @property
     def needs(self) -> frozenset[str]:
-        return NEEDS_NOTHING if self.point_share is None else NEEDS_SCREEN
+        return NOTHING if self.point_share is None else NEEDS_SCREEN
 
     @property
     def judges(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Base classes of verifiers that score each alternative or place, and arguments beside each alternative."""
+"""Arguments of responses beside those that each alternative of their targets asks for."""
 
 from __future__ import annotations
 
@@ -11,53 +11,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers.base import ACTIONS, PLACES, BaseVerifier
-
-Mask = NDArray[np.bool_] | None
-
-
-class OfAlternatives(BaseVerifier):
-    """A verifier that scores each alternative of a target by itself; a sample's score is that of its best one."""
-
-    @property
-    def judges(self) -> frozenset[str]:
-        """Kinds of target that it judges: actions, where it does not say otherwise."""
-        return ACTIONS
-
-    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Return the score of each alternative: (k,).
-
-        Args:
-            rollouts: n rollouts whose targets have k alternatives.
-            among: (k,) True where the score is of use; elsewhere it may be anything within the bounds. None for all.
-        """
-        raise NotImplementedError
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
-        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
-
-
-class OfPlaces(BaseVerifier):
-    """A verifier that scores each place of a target; an alternative that needs no place scores 0.0."""
-
-    @property
-    def judges(self) -> frozenset[str]:
-        """Kinds of target that it judges: places, where it does not say otherwise."""
-        return PLACES
-
-    def places(self, rollouts: Rollouts) -> Floats:
-        """Return the score of each place: (m,)."""
-        raise NotImplementedError
-
-    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Return the score of each alternative: (k,)."""
-        return rollouts.targets.alternatives.place_scores(self.places(rollouts))
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        """Score n rollouts: (n,)."""
-        return rollouts.targets.regions.best(self.places(rollouts), len(rollouts))
-
+from grounding_rewards.verifiers.terms import Mask
 
 Columns = tuple[NDArray[Any] | None, NDArray[Any] | None]
 """An argument as predicted and as wanted, a value for each of k alternatives; None where no row has one."""

@@ -17,22 +17,21 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
-from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives
-from grounding_rewards.verifiers.base import ACTIONS, Composed, called, judges_of, within
 from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
+from grounding_rewards.verifiers.terms import ACTIONS, Mask, OfAlternatives, Term, called, judges_of
 
-Term = Any
+Each = Any
 """A verifier with ``each``, or a combination of such."""
 
 
-def each_of(term: Term, rollouts: Rollouts, among: Mask = None) -> Floats:
+def each_of(term: Each, rollouts: Rollouts, among: Mask = None) -> Floats:
     """Return a term's score of each alternative, checked: (k,).
 
     Raises:
         VerifierError: it returned something other than k numbers within its bounds; names the row and the alternative.
     """
     returned = term.each(rollouts, among)
-    if hasattr(term, "children"):
+    if getattr(term, "parts", ()):
         return returned  # type: ignore[no-any-return]  # a combination of what is checked already
     alternatives = rollouts.targets.alternatives
     try:
@@ -49,7 +48,7 @@ def _called(rows: NDArray[np.int64], index: int) -> str:
     return f"row {rows[index]}, alternative {index - int(np.searchsorted(rows, rows[index]))}"
 
 
-def _check(owner: str, term: Term) -> None:
+def _check(owner: str, term: Each) -> None:
     """Raise a RecipeError that names the first verifier within a term that cannot score alternatives."""
     if wrong := why_invalid(term, VERIFIER):
         raise RecipeError(f"{owner}: got {short_repr(term)}, which {wrong}")
@@ -57,31 +56,28 @@ def _check(owner: str, term: Term) -> None:
         raise RecipeError(
             f"{owner}: {called(term)} scores whole responses, not each alternative of a target; put it beside any_of"
         )
-    for part in within(term):
+    for part in getattr(term, "within", ()):
         _check(owner, part)
 
 
 @dataclass(frozen=True)
-class _OfOne(Composed):
+class _OfOne(Term):
     """A term of another one; ``rest`` is the score of what that one has no say in, and lies within the bounds."""
 
-    term: Term
+    term: Each
 
     rest: ClassVar[float]
 
     @property
-    def within(self) -> tuple[Term, ...]:
-        """The term."""
+    def within(self) -> tuple[Each, ...]:
         return (self.term,)
 
-    @cached_property
+    @property
     def low(self) -> float:
-        """The lowest score."""
         return min(float(self.term.low), self.rest)
 
-    @cached_property
+    @property
     def high(self) -> float:
-        """The highest score."""
         return max(float(self.term.high), self.rest)
 
 
@@ -106,7 +102,7 @@ class AnyOf(_OfOne):
         return rollouts.targets.alternatives.best(each_of(self.term, rollouts), len(rollouts))
 
 
-def any_of(term: Term, formula: str = "") -> AnyOf:
+def any_of(term: Each, formula: str = "") -> AnyOf:
     """Return the best alternative's score, where the parts of a term are to hold of one and the same alternative.
 
     Without it each verifier takes the best alternative by itself: ``product(ActionType, Hit)`` counts the action of
@@ -129,12 +125,12 @@ def any_of(term: Term, formula: str = "") -> AnyOf:
 
 
 @dataclass(frozen=True)
-class SameAction(Composed, OfAlternatives):
+class SameAction(OfAlternatives):
     """1.0 where the action is the alternative's, times the term of that action, else 0.0; built by ``same_action``."""
 
     names: Names
-    terms: tuple[tuple[str, Term], ...]
-    otherwise: Term
+    terms: tuple[tuple[str, Each], ...]
+    otherwise: Each
     bare: str = "click"
     unnamed: str = ""
 
@@ -147,36 +143,32 @@ class SameAction(Composed, OfAlternatives):
                 raise RecipeError(f"same_action: got the action {name!r}{near(name, NAMES)}")
 
     @property
-    def within(self) -> tuple[Term, ...]:
-        """The terms of the actions, and of the others."""
+    def within(self) -> tuple[Each, ...]:
         return tuple([term for _, term in (*self.terms, ("", self.otherwise)) if term is not None])
 
     @cached_property
     def low(self) -> float:
-        """The lowest score."""
         return min([0.0, *(float(term.low) for term in self.within)])
 
     @cached_property
     def high(self) -> float:
-        """The highest score."""
         terms = (*(term for _, term in self.terms), self.otherwise)
         return max(0.0, *(1.0 if term is None else float(term.high) for term in terms))
 
     @cached_property
     def judges(self) -> frozenset[str]:
-        """Kinds of target that it judges: actions, and those that the terms do."""
         return ACTIONS.union(*map(judges_of, self.within))
 
     @cached_property
-    def _grouped(self) -> tuple[tuple[frozenset[str], Term], ...]:
+    def _grouped(self) -> tuple[tuple[frozenset[str], Each], ...]:
         """Each term once, with the names of the actions that it scores."""
-        grouped: dict[int, tuple[set[str], Term]] = {}  # by identity: each term runs once, and need have no hash
+        grouped: dict[int, tuple[set[str], Each]] = {}  # by identity: each term runs once, and need have no hash
         for name, term in self.terms:
             grouped.setdefault(id(term), (set(), term))[0].add(name)
         return tuple((frozenset(names), term) for names, term in grouped.values())
 
     @cached_property
-    def _bare_term(self) -> Term:
+    def _bare_term(self) -> Each:
         return dict(self.terms).get("click" if self.names == "vocabulary" else self.bare, self.otherwise)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
@@ -222,14 +214,14 @@ class SameAction(Composed, OfAlternatives):
 _TYPE = ActionType()
 
 
-def _times(score: Floats, term: Term, rollouts: Rollouts, same: NDArray[np.bool_], chosen: list[bool]) -> Floats:
+def _times(score: Floats, term: Each, rollouts: Rollouts, same: NDArray[np.bool_], chosen: list[bool]) -> Floats:
     """Return the scores of the chosen alternatives times the term's."""
     among = same & np.array(chosen, dtype=np.bool_)
     return np.where(among, each_of(term, rollouts, among), score) if np.count_nonzero(among) else score
 
 
 def same_action(
-    names: Names = "vocabulary", *, otherwise: Term | None, bare: str = "click", unnamed: str = "", **terms: Term | None
+    names: Names = "vocabulary", *, otherwise: Each | None, bare: str = "click", unnamed: str = "", **terms: Each | None
 ) -> SameAction:
     """Return a term of alternatives: 1.0 where the action is the one wanted, times that action's own term, else 0.0.
 
@@ -266,7 +258,7 @@ class Placed(_OfOne, OfAlternatives):
         return score if alternatives.bare else np.where(alternatives.place < 0, 1.0, score)
 
 
-def if_placed(term: Term) -> Placed:
+def if_placed(term: Each) -> Placed:
     """Return a term of alternatives: the term's score where the alternative has a place, else 1.0.
 
     A term of places such as ``Hit`` is 0.0 where there is none.

@@ -15,9 +15,9 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import Columns, Mask, OfAlternatives, argument, compared
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN
+from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.hit import GROWN, check_reach, screens, within
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, NOTHING, Mask, OfAlternatives
 from grounding_rewards.verifiers.text import text_rule
 
 Field = Literal["app", "status", "button"]
@@ -41,9 +41,6 @@ class ArgumentMatch(OfAlternatives):
 
     field: Field
     case: bool = False
-
-    low = 0.0
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.choice(self, "field", Field)
@@ -77,9 +74,6 @@ class DirectionMatch(OfAlternatives):
 
     response: Convention = "content"
     target: Convention = "content"
-
-    low = 0.0
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.choice(self, "response", Convention)
@@ -116,9 +110,6 @@ class KeysMatch(OfAlternatives):
     same, and the action ``enter`` is that key. 1.0 where the target has no keys, whatever the response; 0.0 where it
     has some and the response none. Of several alternatives the best; 0.0 for a refusal.
     """
-
-    low = 0.0
-    high = 1.0
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives, predictions = rollouts.targets.alternatives.canonical, rollouts.predictions
@@ -172,9 +163,6 @@ class DurationMatch(OfAlternatives):
     longest: float | None = None
     tolerance: float | None = None
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         options.number(self, "shortest")
         if self.longest is not None:
@@ -225,12 +213,9 @@ class EndHit(OfAlternatives):
     share: float | None = None
     enlarge: float = 1.0
 
-    low = 0.0
-    high = 1.0
-
     @property
     def needs(self) -> frozenset[str]:
-        return NEEDS_NOTHING if self.share is None else NEEDS_SCREEN
+        return NOTHING if self.share is None else NEEDS_SCREEN
 
     def __post_init__(self) -> None:
         options.number(self, "enlarge", above=True)

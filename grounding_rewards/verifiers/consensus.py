@@ -11,14 +11,14 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.groups import voting
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
+from grounding_rewards.verifiers.terms import Term
 
 NEEDS_GROUPS = frozenset({"groups"})
 """Compares the rollouts of one sample, and so needs the sample of each row."""
 
 
 @dataclass(frozen=True)
-class Consensus(BaseVerifier):
+class Consensus(Term):
     """(1 / (|R| · v_max)) · ∫_R v: the agreement on the region about this rollout, as a share of the largest there is.
 
     Each rollout votes for its region R: the square of side ``size`` about its point, or the box that it answered (the
@@ -35,10 +35,7 @@ class Consensus(BaseVerifier):
 
     size: float = voting.SIZE
 
-    low = 0.0
-    high = 1.0
     needs = NEEDS_GROUPS
-    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.number(self, "size", above=True)
@@ -48,7 +45,7 @@ class Consensus(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class InConsensus(BaseVerifier):
+class InConsensus(Term):
     """1.0 where the point lies in the consensus of its group, else 0.0: where v = v_max, and v_max >= ``votes``.
 
     v and v_max are those of ``Consensus``, whose squares have the side ``size``. Where several places have equally many
@@ -65,10 +62,7 @@ class InConsensus(BaseVerifier):
     size: float = voting.SIZE
     votes: int = 2
 
-    low = 0.0
-    high = 1.0
     needs = NEEDS_GROUPS
-    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.number(self, "size", above=True)

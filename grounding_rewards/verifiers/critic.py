@@ -18,14 +18,14 @@ from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.target import Target
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action_match import ActionMatch
-from grounding_rewards.verifiers.base import ACTIONS, BaseVerifier, Verifier, held
+from grounding_rewards.verifiers.terms import ACTIONS, Term, Verifier, walk
 
 _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _UNFINISHED = np.int8(Reason.UNFINISHED)
 
 
 @dataclass(frozen=True)
-class Verdict(BaseVerifier):
+class Verdict(Term):
     """1.0 where the verdict between the tags is that of the target's ``extra.verdict``, else 0.0.
 
     The verdict is right or wrong: one of the words for either, as the whole text between ``<tag>`` and ``</tag>``, case
@@ -54,8 +54,6 @@ class Verdict(BaseVerifier):
     positive: tuple[str, ...]
     negative: tuple[str, ...]
 
-    low = 0.0
-    high = 1.0
     judges = ACTIONS | {"refusal"}
 
     def __post_init__(self) -> None:
@@ -88,7 +86,7 @@ class Verdict(BaseVerifier):
         texts = tag_texts(answer, self.tag)
         if not len(texts) == answer.count(f"<{self.tag}>") == answer.count(f"</{self.tag}>"):
             return None  # a tag that is open, or opened twice, may hide another verdict
-        verdicts = {self._meaning(held) for held in texts}
+        verdicts = {self._meaning(walk) for walk in texts}
         return verdicts.pop() if len(verdicts) == 1 else None
 
     def target_error(self, target: Target | None, sample: str | int) -> TargetError | None:
@@ -142,12 +140,16 @@ class Suggestion(ActionMatch):
 
 
 def suggestion_tag(terms: Iterable[Verifier]) -> str | None:
-    """Return the tag of the suggestions that are among the terms, or held by them; None where there are none.
+    """Return the tag of the suggestions that are among the terms, or walk by them; None where there are none.
 
     Raises:
         RecipeError: there are several.
     """
-    tags = list(dict.fromkeys([each.tag for term in terms for each in held(term) if isinstance(each, Suggestion)]))
+    tags = list(
+        dict.fromkeys(
+            [each.tag for term in terms for each in walk(term, arguments=True) if isinstance(each, Suggestion)]
+        )
+    )
     if len(tags) > 1:
         raise RecipeError(
             f"suggestion: got the tags {', '.join(tags)}; expected one, because a recipe reads one answer"

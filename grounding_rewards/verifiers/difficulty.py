@@ -13,11 +13,11 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
+from grounding_rewards.verifiers.terms import Term
 
 
 @dataclass(frozen=True)
-class Difficulty(BaseVerifier):
+class Difficulty(Term):
     """The sample's own factor, limited to least..most; 1.0 where the sample has none. A factor for ``product``.
 
     It comes from the column ``extras[key]`` of ``Recipe.score``, else from the target's ``{"extra": {key: 0.7}}``;
@@ -44,7 +44,6 @@ class Difficulty(BaseVerifier):
     least: float = 0.0
     key: str = "difficulty"
 
-    judges = NO_TARGET
     reads = frozenset({"extras"})
 
     def __post_init__(self) -> None:

@@ -15,8 +15,6 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import (
     CIRCLE,
     POINT,
@@ -27,6 +25,7 @@ from grounding_rewards.verifiers.hit import (
     near_points,
     screens,
 )
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, OfPlaces
 
 Power = Literal[1, 2]
 
@@ -44,9 +43,6 @@ class InsideDistance(OfPlaces):
     """
 
     polygon: PolygonRule = "inclusive"
-
-    low = 0.0
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.choice(self, "polygon", PolygonRule)
@@ -91,8 +87,6 @@ class DenseDistance(OfPlaces):
     point_radius: float | None = None
     point_share: float | None = None
 
-    low = 0.0
-    high = 1.0
     needs = NEEDS_SCREEN
 
     def __post_init__(self) -> None:
@@ -165,8 +159,6 @@ class ScreenDistance(OfPlaces):
 
     power: Power = 2
 
-    low = 0.0
-    high = 1.0
     needs = NEEDS_SCREEN
 
     def __post_init__(self) -> None:
@@ -232,9 +224,6 @@ class Centredness(OfPlaces):
 
     shape: Shape = "gaussian"
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         options.choice(self, "shape", Shape)
 
@@ -285,7 +274,6 @@ class CornerDistance(OfPlaces):
     """
 
     low = -1.0
-    high = 1.0
     needs = NEEDS_SCREEN
 
     def places(self, rollouts: Rollouts) -> Floats:

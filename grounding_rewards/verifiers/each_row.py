@@ -15,7 +15,7 @@ from grounding_rewards.errors import TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.target import Action, Listed, Region, RegionKind, Target
-from grounding_rewards.verifiers.base import FunctionVerifier, check_function, verifier
+from grounding_rewards.verifiers.terms import FunctionVerifier, check_function, verifier
 
 Numbers = tuple[float, ...]
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, Ints, ranges
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, PLACES, BaseVerifier
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions, pairs_inside
+from grounding_rewards.verifiers.terms import PLACES, Term
 
 
 @dataclass(frozen=True)
-class Exploration(BaseVerifier):
+class Exploration(Term):
     """1 / sqrt(N · k) where the k-th of N points is the first inside the target, -1 / N where none is.
 
     A single hit is worth 1, the second of two 0.5, a single miss -1 and a miss by N points -1 / N, so that the more
@@ -35,7 +35,6 @@ class Exploration(BaseVerifier):
     point_radius: float | None = None
 
     low = -1.0
-    high = 1.0
     judges = PLACES
 
     def __post_init__(self) -> None:
@@ -84,17 +83,13 @@ _CELLS = 1 << 18  # pairs of points at once: 2 MiB a table
 
 
 @dataclass(frozen=True)
-class NotCollinear(BaseVerifier):
+class NotCollinear(Term):
     """1.0 where an answer was read and no three of its points lie on one line, else 0.0.
 
     The rule is that of ``collinear``. A single point, two points and a refusal lie on no line.
 
     Source: InfiGUI-G1 22208e4, ``recipe/infigui-g1/reward_fn.py``.
     """
-
-    low = 0.0
-    high = 1.0
-    judges = NO_TARGET
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions

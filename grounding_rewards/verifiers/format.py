@@ -17,11 +17,11 @@ from grounding_rewards.parsing.patterns import why_invalid
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, matches
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
+from grounding_rewards.verifiers.terms import Term
 
 
 @dataclass(frozen=True)
-class Format(BaseVerifier):
+class Format(Term):
     """1.0 where an answer was read (a place, in the image or not, or a refusal), else 0.0.
 
     Args:
@@ -30,10 +30,6 @@ class Format(BaseVerifier):
     """
 
     pattern: str | None = None
-
-    low = 0.0
-    high = 1.0
-    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         wrong = self.pattern is not None and why_invalid(self.pattern)
@@ -47,7 +43,7 @@ class Format(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class GradedFormat(BaseVerifier):
+class GradedFormat(Term):
     """Partial credit: the weight of the patterns that occur and of a parsed answer, as a share of all weights.
 
     score = (Σ weight · [pattern occurs] + parsed · [an answer was read]) / (Σ weight + parsed), in 0..1. A response
@@ -66,10 +62,6 @@ class GradedFormat(BaseVerifier):
 
     steps: tuple[tuple[str, float] | str, ...]
     parsed: float = 1.0
-
-    low = 0.0
-    high = 1.0
-    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         if not isinstance(self.steps, list | tuple):
@@ -106,7 +98,7 @@ def _step(step: Any) -> tuple[str, float]:
 
 
 @dataclass(frozen=True)
-class JudgedFormat(BaseVerifier):
+class JudgedFormat(Term):
     """``high`` where a function finds the text well formed, else ``low``.
 
     Args:
@@ -124,8 +116,6 @@ class JudgedFormat(BaseVerifier):
     pattern: str = field(default="", repr=False)
     low: float = 0.0
     high: float = 1.0
-
-    judges = NO_TARGET
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts = as_texts(rollouts.text)

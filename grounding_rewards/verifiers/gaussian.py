@@ -10,7 +10,7 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import OfPlaces
+from grounding_rewards.verifiers.terms import OfPlaces
 
 _NARROWEST = 1e-100
 """Gaussians narrower than this count as points; squares of smaller numbers would be 0."""
@@ -21,9 +21,6 @@ class _Gaussian(OfPlaces):
     alpha: float = 0.5
     least: float = 0.0
     digits: int | None = None
-
-    low = 0.0
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.number(self, "alpha", above=True)

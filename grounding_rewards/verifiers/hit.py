@@ -15,8 +15,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import PerSample, Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_NOTHING, NEEDS_SCREEN, PLACES
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, NOTHING, PLACES, OfPlaces
 
 Border = Literal["inclusive", "strict"]
 BoxBorder = Literal["inclusive", "strict", "rounded"]
@@ -67,12 +66,9 @@ class Hit(OfPlaces):
     enlarge: float = 1.0
     point_share: float | None = None
 
-    low = 0.0
-    high = 1.0
-
     @property
     def needs(self) -> frozenset[str]:
-        return NEEDS_NOTHING if self.point_share is None else NEEDS_SCREEN
+        return NOTHING if self.point_share is None else NEEDS_SCREEN
 
     @property
     def judges(self) -> frozenset[str]:
@@ -123,12 +119,9 @@ class NearPoint(OfPlaces):
     share: float | None = None
     border: Border = "inclusive"
 
-    low = 0.0
-    high = 1.0
-
     @property
     def needs(self) -> frozenset[str]:
-        return NEEDS_NOTHING if self.share is None else NEEDS_SCREEN
+        return NOTHING if self.share is None else NEEDS_SCREEN
 
     def __post_init__(self) -> None:
         options.choice(self, "border", Border)

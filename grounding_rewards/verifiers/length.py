@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier, Verifier, judges_of, reads_of, scored
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 from grounding_rewards.verifiers.hit import Hit
+from grounding_rewards.verifiers.terms import Term, Verifier, judges_of, reads_of, scored
 
 
 @dataclass(frozen=True)
-class DastLength(BaseVerifier):
+class DastLength(Term):
     """DAST's length reward: max(0.5 - 0.5 λ, 0.1) where the rollout is right, min(0.9 λ - 0.1, -0.1) where it is wrong.
 
     λ = (L - B) / B, with L the length of the response and B = p · L_r + (1 - p) · L_max the budget of its group: p is
@@ -50,7 +50,6 @@ class DastLength(BaseVerifier):
     above: float = 0.0
 
     low = -1.0
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.number(self, "above", low=-np.inf)
@@ -114,7 +113,7 @@ _ENDINGS = tuple(".!?…。！？")
 
 
 @dataclass(frozen=True)
-class ThinkingLength(BaseVerifier):
+class ThinkingLength(Term):
     """A score for the L characters between the first ``<think>`` and the next ``</think>``, white space around aside.
 
     simple: exp(-(L - ideal)² / (2 · spread²)). plain: (1 - bonus) · r(L) + bonus · [the thinking ends with . ! ? or …],
@@ -142,10 +141,6 @@ class ThinkingLength(BaseVerifier):
     ramp: tuple[float, ...] = (50.0, 120.0, 200.0, 300.0)
     bonus: float = 0.2
     thinking: Opened = "closed"
-
-    low = 0.0
-    high = 1.0
-    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.choice(self, "form", Form)

@@ -11,8 +11,8 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import PolygonRule, judged_places, pairs_inside
+from grounding_rewards.verifiers.terms import Term
 
 NEEDS_POINTS = frozenset({"points"})
 
@@ -26,7 +26,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Matched(BaseVerifier):
+class Matched(Term):
     """Base of the family: k matches between a response's n points and its target's m places.
 
     A match is a point and a place that holds it, and each takes part in one match at most; k is the largest number of
@@ -43,8 +43,6 @@ class Matched(BaseVerifier):
     polygon: PolygonRule = "inclusive"
     point_radius: float | None = None
 
-    low = 0.0
-    high = 1.0
     needs = NEEDS_POINTS
 
     @property

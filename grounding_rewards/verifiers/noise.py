@@ -10,11 +10,11 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NO_TARGET, BaseVerifier
+from grounding_rewards.verifiers.terms import Term
 
 
 @dataclass(frozen=True)
-class Noise(BaseVerifier):
+class Noise(Term):
     """amplitude · u, with u in [-1, 1) drawn from the response's text and the seed alone. A term for ``weighted``.
 
     Equal texts get equal noise, so that rollouts that say the same stay tied: they are one and the same action, and a
@@ -36,8 +36,6 @@ class Noise(BaseVerifier):
 
     amplitude: float
     seed: int = 0
-
-    judges = NO_TARGET
 
     def __post_init__(self) -> None:
         options.number(self, "amplitude")

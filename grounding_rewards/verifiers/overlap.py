@@ -12,9 +12,8 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import NEEDS_SCREEN
 from grounding_rewards.verifiers.hit import screens
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, OfPlaces
 
 Kind = Literal["iou", "giou", "diou", "ciou"]
 
@@ -47,8 +46,6 @@ class Overlap(OfPlaces):
 
     kind: Kind = "iou"
     pixel_convention: bool = False
-
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.choice(self, "kind", Kind)
@@ -119,8 +116,6 @@ class BoxSize(OfPlaces):
     Source: GUI-G1 e581fe9, ``open_r1/grpo_rec.py``, ``box_reward``; there it is neither limited nor 0 beyond an image.
     """
 
-    low = 0.0
-    high = 1.0
     needs = NEEDS_SCREEN
 
     def places(self, rollouts: Rollouts) -> Floats:

@@ -9,21 +9,19 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import CLICKED, Reason, Rollouts
-from grounding_rewards.verifiers.base import PLACES, BaseVerifier
+from grounding_rewards.verifiers.terms import PLACES, Term
 
 _CLICKED = np.isin(np.arange(len(Reason)), CLICKED)
 _REFUSED = np.int8(Reason.REFUSED)
 
 
 @dataclass(frozen=True)
-class CorrectRefusal(BaseVerifier):
+class CorrectRefusal(Term):
     """1.0 where the target is a refusal and the response refuses, else 0.0.
 
     A click on a refusal target (``FalseClick``) and a refusal on any other target (``FalseRefusal``) are 0.0.
     """
 
-    low = 0.0
-    high = 1.0
     judges = PLACES | {"refusal"}
 
     def __call__(self, rollouts: Rollouts) -> Floats:
@@ -31,11 +29,9 @@ class CorrectRefusal(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class FalseRefusal(BaseVerifier):
+class FalseRefusal(Term):
     """1.0 where the response refuses although there is a target, else 0.0. For weights below 0, and for counting."""
 
-    low = 0.0
-    high = 1.0
     judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:
@@ -43,14 +39,12 @@ class FalseRefusal(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class FalseClick(BaseVerifier):
+class FalseClick(Term):
     """1.0 where the response answers with a place although the target is a refusal, else 0.0.
 
     For weights below 0, and for counting. The place may lie outside the image.
     """
 
-    low = 0.0
-    high = 1.0
     judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:

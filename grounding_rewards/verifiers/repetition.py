@@ -15,9 +15,9 @@ from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
 from grounding_rewards.groups.exploration import answer_counts
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, NO_TARGET, BaseVerifier
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
 from grounding_rewards.verifiers.hit import check_reach, check_sizes, within
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, Term
 
 Per = Literal["others", "group"]
 
@@ -26,16 +26,12 @@ _MOST_CELLS = 10_000
 
 
 @dataclass(frozen=True)
-class _Near(BaseVerifier):
+class _Near(Term):
     """Base of ``Repetition`` and ``Novelty``."""
 
     radius: float | None = None
     share: float | None = None
     grid: int | None = None
-
-    low = 0.0
-    high = 1.0
-    judges = NO_TARGET
 
     @property
     def needs(self) -> frozenset[str]:

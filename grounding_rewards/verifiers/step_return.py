@@ -13,14 +13,14 @@ from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.groups.returns import GAMMA, step_returns
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import BaseVerifier, Verifier, reads_of
+from grounding_rewards.verifiers.terms import Term, Verifier, reads_of
 
 NEEDS_TRAJECTORIES = frozenset({"trajectories"})
 """Adds up the steps of a rollout: every target has its ``trajectory`` and ``step``, and all steps are in one batch."""
 
 
 @dataclass(frozen=True)
-class StepReturn(BaseVerifier):
+class StepReturn(Term):
     """The discounted sum of a rollout's rewards from each step on, up to its first step that did not match.
 
     R(t) = r(t) + gamma · R(t + 1) where step t matched and the batch has the rollout's step t + 1, else r(t): see

@@ -14,7 +14,8 @@ from grounding_rewards.actions import Arguments, Objects
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, argument, compared
+from grounding_rewards.verifiers.alternatives import argument, compared
+from grounding_rewards.verifiers.terms import Mask, OfAlternatives
 
 TextRule = Literal["exact", "f1", "contains", "ratio"]
 TextField = Literal["text", "direction", "button", "app", "status"]
@@ -104,9 +105,6 @@ class TextMatch(OfAlternatives):
     threshold: float | None = None
     case: bool = False
 
-    low = 0.0
-    high = 1.0
-
     def __post_init__(self) -> None:
         check_text(self, "rule", "threshold", "case")
         options.choice(self, "field", TextField)
@@ -134,9 +132,6 @@ class TextAs(OfAlternatives):
     fields: tuple[str, ...] = ("text",)
     missing: str | None = None
     unasked: float = 1.0
-
-    low = 0.0
-    high = 1.0
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives

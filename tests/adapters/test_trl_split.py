@@ -14,7 +14,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
-from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
+from grounding_rewards.combine import Combination, affine, asymmetric, best, clip, gate, product, steps, weighted
 from grounding_rewards.testing.hostile import short_responses
 from grounding_rewards.verifiers import Format, Hit
 from grounding_rewards_adapters.trl import RecipeReward, contributions, reward_funcs, reward_weights
@@ -97,22 +97,22 @@ def test_what_a_sum_is_made_of() -> None:
         affine("a", weighted(b=(1.0, Hit())), shift=-1.0),
         clip("a", weighted(b=(1.0, Hit()), c=(1.0, Format())), low=0.0, high=1.0),
     ],
-    ids=lambda reward: type(reward).__name__,
+    ids=repr,
 )
 def test_what_is_no_sum_is_refused(reward: Any) -> None:
-    recipe = with_reward(reward)
+    recipe, kind = with_reward(reward), getattr(reward, "op", "Hit")
     assert len(reward_funcs(recipe)) == 1
     for make in (lambda: reward_funcs(recipe, split=True), lambda: reward_weights(recipe)):
-        with pytest.raises(gr.RecipeError, match=rf"own is no sum of parts, but {type(reward).__name__}"):
+        with pytest.raises(gr.RecipeError, match=f"own is no sum of parts, but {kind}"):
             make()
 
 
 def test_a_combination_of_ones_own_is_one_part_however_it_is_made() -> None:
-    class Doubled(type(weighted(a=(1.0, Hit())))):  # type: ignore[misc]
-        def join(self, scores: Any) -> Any:
-            return 2.0 * super().join(scores)
+    class Doubled(Combination):
+        def join(self, columns: Any) -> Any:
+            return 2.0 * super().join(columns)
 
-    inner = Doubled((("a", Hit()),), (0.25,))
+    inner = Doubled("weighted", (("a", Hit()),), (("weights", (0.25,)),))
     with pytest.raises(gr.RecipeError, match="own is no sum of parts, but Doubled"):
         contributions(with_reward(inner))
     assert contributions(with_reward(weighted(part=(0.5, inner)))) == {"part": 0.5}

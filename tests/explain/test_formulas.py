@@ -1,7 +1,5 @@
 """Formula of each combination, literally."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -92,14 +90,13 @@ def test_what_is_chosen_contributes_and_what_is_limited_does_not(term, contribut
 
 
 def test_a_combination_of_ones_own_says_what_its_docstring_says():
-    @dataclass(frozen=True)
-    class Twice(combine.Affine):
+    class Twice(combine.Combination):
         """Twice the part."""
 
-        def join(self, scores):
-            return 2.0 * self.score(scores)
+        def join(self, columns):
+            return 2.0 * columns[0]
 
-    found = term_of(Twice((("a", always(0.5)),), 2.0), ROLLOUTS, 0)
+    found = term_of(Twice("affine", (("a", always(0.5)),), (("scale", 2.0), ("shift", 0.0))), ROLLOUTS, 0)
     assert (found.formula, found.in_words, found.numbers, found.parts[0].enters) == (
         "Twice the part.", True, "a = 0.5", "see total",
     )  # fmt: skip

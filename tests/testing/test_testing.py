@@ -3,14 +3,14 @@
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.combine import weighted
+from grounding_rewards.combine import Combination, weighted
 from grounding_rewards.parsing import BARE_TUPLE, BARE_TUPLE_WHOLE, PatternDialect
 from grounding_rewards.parsing.reading import Form, Step
 from grounding_rewards.scoring import Example
@@ -266,19 +266,16 @@ def breaks_on_surrogates(rollouts):
 
 
 @dataclass(frozen=True)
-class Loose:
+class Loose(Combination):
     """A combination that does not stay within what it declares."""
 
-    children: tuple = (("hit", Hit()),)
-    low: float = 0.0
-    high: float = 1.0
-    needs: frozenset = field(default_factory=frozenset)
-
+    op: str = "best"
+    parts: tuple = (("hit", Hit()),)
     factor: float = 3.0
     dtype: object = np.float64
 
-    def join(self, scores):
-        return (self.factor * scores["hit"]).astype(self.dtype)
+    def join(self, columns):
+        return (self.factor * columns[0]).astype(self.dtype)
 
     def __call__(self, rollouts):
         raise AssertionError("a combination is joined")

@@ -23,8 +23,7 @@ from grounding_rewards.verifiers import (
     if_placed,
     same_action,
 )
-from grounding_rewards.verifiers.alternatives import OfAlternatives
-from grounding_rewards.verifiers.base import NEEDS_NOTHING
+from grounding_rewards.verifiers.terms import NOTHING, OfAlternatives
 from grounding_rewards.verifiers.text import TextAs, either_contains
 from tests.verifiers.acting import REFUSED, acting, judged
 from tests.verifiers.judging import judge
@@ -148,7 +147,7 @@ def test_texts_as_written_are_the_first_there_is():
 class Counting(OfAlternatives):
     """Counts the alternatives that it is asked about."""
 
-    low, high, needs = 0.0, 1.0, NEEDS_NOTHING
+    low, high, needs = 0.0, 1.0, NOTHING
 
     def __init__(self):
         self.asked = []
@@ -174,7 +173,7 @@ def test_what_an_earlier_factor_makes_0_is_not_asked_of_those_after_it():
 
 
 class Wild(OfAlternatives):
-    low, high, needs = 0.0, 1.0, NEEDS_NOTHING
+    low, high, needs = 0.0, 1.0, NOTHING
 
     def each(self, rollouts, among=None):
         return np.array([0.0, 1.0, 7.0, 0.0])

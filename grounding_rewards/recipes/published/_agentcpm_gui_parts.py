@@ -22,7 +22,7 @@ from grounding_rewards.parsing.texts import as_texts, contains
 from grounding_rewards.recipes.published._agentcpm_gui_targets import Form, forms_of
 from grounding_rewards.rollouts import Predictions, Rollouts
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers.base import BaseVerifier
+from grounding_rewards.verifiers.terms import Term
 from grounding_rewards.verifiers.text import similarity
 
 Bools = NDArray[np.bool_]
@@ -39,14 +39,13 @@ _COUNTS = np.array([mask.bit_count() for mask in range(2 * _UNKNOWN)])  # by mas
 
 
 @dataclass(frozen=True)
-class SameKeys(BaseVerifier):
+class SameKeys(Term):
     """1.0 where the response has the target's keys and no others, 0.0 where not, -1.0 where it is no valid action.
 
     For a free text, ``similarity`` of the whole response with it. Of several alternatives the best.
     """
 
     low = -1.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         forms = forms_of(rollouts.targets)
@@ -55,7 +54,7 @@ class SameKeys(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class KeysAndValues(BaseVerifier):
+class KeysAndValues(Term):
     """Agreement of values and keys with the target's, -1.0 where the response is no valid action.
 
     The mean over the target's keys of how right each value is, 0.0 where it is missing, less 0.3 for each key missing,
@@ -69,7 +68,6 @@ class KeysAndValues(BaseVerifier):
 
     # The worst: five keys are missing, one is there instead, in a fence.
     low = -(5 * MISSING + EXTRA + FENCED)
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives, forms = rollouts.targets.alternatives, forms_of(rollouts.targets)
@@ -84,11 +82,8 @@ class KeysAndValues(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class SchemaKept(BaseVerifier):
+class SchemaKept(Term):
     """1.0 where the response keeps to the schema (0.5 in a fence), 0.3 where it is other JSON5, else 0.0."""
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts, parsed = as_texts(rollouts.text), rollouts.predictions.parsed
@@ -99,15 +94,12 @@ class SchemaKept(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class FullMatch(BaseVerifier):
+class FullMatch(Term):
     """1.0 where the keys are the target's and every value is right: the point a hit, a text equal. Else 0.0.
 
     A point hits the target's box, borders included, where both are cut to whole pixels of the original image; without
     a box it is at most 10 thousandths off on either axis.
     """
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         forms = forms_of(rollouts.targets)

@@ -20,7 +20,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import BaseVerifier
+from grounding_rewards.verifiers.terms import Term
 
 Ints = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ _BESIDE_NUMBERS = str.maketrans("", "", '[]{}": \n')
 
 
 @dataclass(frozen=True)
-class Blink(BaseVerifier):
+class Blink(Term):
     """1.0 where one of the boxes in ``<blink>`` fits the target's box and no two of them are alike, else 0.0.
 
     P fits B where |P ∩ B| / |P ∪ B| > ``overlap``; two boxes are alike where the same holds of them, so that
@@ -47,9 +47,6 @@ class Blink(BaseVerifier):
 
     response_space: CoordSpace
     overlap: float = 0.5
-
-    low = 0.0
-    high = 1.0
 
     def __post_init__(self) -> None:
         options.number(self, "overlap", high=1.0)

@@ -14,8 +14,8 @@ from grounding_rewards.parsing.readers import POINT_KEY
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
-from grounding_rewards.verifiers.base import NEEDS_SCREEN, BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions, screens
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, Term
 from grounding_rewards.verifiers.text import token_f1
 
 _TAP, _LONG_PRESS, _SWIPE, _TYPE, _HOME, _BACK = _NAMES = "Tap", "LongPress", "Swipe", "Type", "Home", "Back"
@@ -26,7 +26,7 @@ _PRESSES = (_TAP, _LONG_PRESS)
 
 
 @dataclass(frozen=True)
-class LinkMatch(BaseVerifier):
+class LinkMatch(Term):
     """1.0 where the response does what the target asks for, else 0.0; names of actions are compared as written.
 
     A bare point: in the target's box. ``Tap`` and ``LongPress``: in the box and, of the point that the target marks, if
@@ -49,8 +49,6 @@ class LinkMatch(BaseVerifier):
     share: float = 0.14
     words: float = 0.5
 
-    low = 0.0
-    high = 1.0
     needs = NEEDS_SCREEN
 
     def __post_init__(self) -> None:
@@ -127,14 +125,11 @@ def _value(column: Objects | None, row: int) -> Any:
 
 
 @dataclass(frozen=True)
-class OwnAction(BaseVerifier):
+class OwnAction(Term):
     """1.0 where the response names an action, or its bare point lies in a box that is to be tapped, else 0.0.
 
     The border of a box is outside.
     """
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         named = np.asarray(rollouts.predictions.actions != "", dtype=np.float64)

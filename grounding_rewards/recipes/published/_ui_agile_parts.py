@@ -14,10 +14,9 @@ from grounding_rewards.combine import product
 from grounding_rewards.recipes.published._solutions import CLICK, THOUGHT, all_occur
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import Overlap, any_of, if_placed, same_action
-from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.any_of import AnyOf
-from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.distance import centredness
+from grounding_rewards.verifiers.terms import OfPlaces, Term
 from grounding_rewards.verifiers.text import TextAs
 
 Kind = Literal["iou", "diou", "ciou"]
@@ -33,8 +32,6 @@ class Near(OfPlaces):
 
     shape: str
     overlap: Kind
-
-    low = 0.0
 
     @property
     def high(self) -> float:
@@ -54,11 +51,8 @@ class Near(OfPlaces):
 
 
 @dataclass(frozen=True)
-class Written(BaseVerifier):
+class Written(Term):
     """1.0 where the response thinks and then answers, and its answer is a point or another action than a click."""
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions

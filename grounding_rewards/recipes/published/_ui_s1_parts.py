@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.combine import Best, product
+from grounding_rewards.combine import Combination, product
 from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.texts import SPACE, as_texts, matches, tag_span
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import any_of, if_placed, same_action
-from grounding_rewards.verifiers.alternatives import Mask, OfAlternatives, OfPlaces, argument
-from grounding_rewards.verifiers.base import BaseVerifier
+from grounding_rewards.verifiers.alternatives import argument
 from grounding_rewards.verifiers.hit import inside_regions, within
+from grounding_rewards.verifiers.terms import Mask, OfAlternatives, OfPlaces, Term
 from grounding_rewards.verifiers.text import TextAs, either_contains
 
 ENLARGE = 1.2
@@ -47,7 +47,6 @@ class StepKind(OfAlternatives):
     key pressed or an answer given.
     """
 
-    low = 0.0
     high = 0.5
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
@@ -78,9 +77,6 @@ def _have_action(rollouts: Rollouts) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class Near(OfPlaces):
     """1.0 where the click is in the enlarged place, or near enough to the point marked in it, else 0.0."""
-
-    low = 0.0
-    high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
         xy, regions = rollouts.predictions.xy, rollouts.targets.regions
@@ -144,11 +140,8 @@ def _placed(alternatives: Alternatives) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Annotation(BaseVerifier):
+class Annotation(Term):
     """Value of the target's ``extra`` for the step: 1.0 for ``HARMFUL``, 0.5 for ``NEUTRAL``, else 0.0."""
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         scores = np.zeros(len(rollouts))
@@ -160,42 +153,40 @@ class Annotation(BaseVerifier):
         return scores
 
 
-class AnnotatedAction(Best):
+class AnnotatedAction(Combination):
     """1.0 for a match, else the kind; of a HARMFUL step 1 minus that, of a NEUTRAL one 0.5, if there is an action.
 
     Its parts are ``kind``, ``step_reward``, which is above 0 where the step is matched, and ``annotation``.
     """
 
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
+    def join(self, columns: Sequence[Floats]) -> Floats:
         """Score n rollouts from the scores of the parts: (n,)."""
-        kind, annotation = scores["kind"], scores["annotation"]
-        action = np.where(scores["step_reward"] > 0, 1.0, kind)
+        kind, matched, annotation = columns
+        action = np.where(matched > 0, 1.0, kind)
         if annotation.any():
             action = np.where(annotation == HARMFUL, 1.0 - action, np.where(annotation == NEUTRAL, 0.5, action))
             action = np.where(kind > 0, action, 0.0)
         return action
 
 
-class StepSuccess(Best):
+class StepSuccess(Combination):
     """1.0 for a match; of a HARMFUL step for any other action in its place.
 
     Its parts are ``kind``, ``step_reward``, which is above 0 where the step is matched, and ``annotation``.
     """
 
-    def join(self, scores: Mapping[str, Floats]) -> Floats:
+    def join(self, columns: Sequence[Floats]) -> Floats:
         """Score n rollouts from the scores of the parts: (n,)."""
-        matched, annotation = scores["step_reward"] > 0, scores["annotation"]
+        kind, step_reward, annotation = columns
+        matched = step_reward > 0
         if annotation.any():
-            matched = np.where(annotation == HARMFUL, (scores["kind"] > 0) & ~matched, matched)
+            matched = np.where(annotation == HARMFUL, (kind > 0) & ~matched, matched)
         return matched.astype(np.float64)
 
 
 @dataclass(frozen=True)
-class StepShare(BaseVerifier):
+class StepShare(Term):
     """1 / num_steps: the share of its trajectory that a step is; 1.0 where the target does not say."""
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         steps = [max(target.num_steps or 1, 1) if target else 1 for target in rollouts.targets.rows]
@@ -203,11 +194,8 @@ class StepShare(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class ThoughtAndAction(BaseVerifier):
+class ThoughtAndAction(Term):
     """1.0 where the first think tags hold more than white space, and the first action tags JSON, else 0.0."""
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         texts, reason = as_texts(rollouts.text), rollouts.predictions.reason

@@ -12,8 +12,8 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import ActionType, options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
-from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
+from grounding_rewards.verifiers.terms import Term
 from grounding_rewards.verifiers.text import text_rule
 
 POINTED = ("click", "long_press", "double_click", "triple_click", "right_click", "middle_click", "hover")
@@ -28,7 +28,7 @@ _TYPE = ActionType()
 
 
 @dataclass(frozen=True)
-class NavigationCoord(BaseVerifier):
+class NavigationCoord(Term):
     """α times a step of the distance where the type is right, or β times a step of what is right of a scroll.
 
     d is the distance to the marked point or the centre, 0 inside a place with an extent. Clicks and long presses: α
@@ -47,8 +47,6 @@ class NavigationCoord(BaseVerifier):
     beta: float
     near: float
     far: float
-
-    low = 0.0
 
     @property
     def high(self) -> float:
@@ -70,7 +68,7 @@ class NavigationCoord(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class NavigationContent(BaseVerifier):
+class NavigationContent(Term):
     """γ where the type is right and the F1 of the words of text and app is at least ``least_f1``, else 0.0.
 
     0.0 where the target has neither.
@@ -82,8 +80,6 @@ class NavigationContent(BaseVerifier):
 
     gamma: float
     least_f1: float
-
-    low = 0.0
 
     def __post_init__(self) -> None:
         options.number(self, "least_f1", high=1.0, above=True)
@@ -100,7 +96,7 @@ class NavigationContent(BaseVerifier):
 
 
 @dataclass(frozen=True)
-class NavigationMatch(BaseVerifier):
+class NavigationMatch(Term):
     """1.0 where every term of one alternative is as high as it can be, else 0.0.
 
     The terms are those of ``NavigationCoord`` and ``NavigationContent``.
@@ -109,9 +105,6 @@ class NavigationMatch(BaseVerifier):
     near: float
     far: float
     least_f1: float
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives = rollouts.targets.alternatives

@@ -25,8 +25,8 @@ from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Rec
 from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
-from grounding_rewards.verifiers.alternatives import OfPlaces
 from grounding_rewards.verifiers.any_of import any_of, same_action
+from grounding_rewards.verifiers.terms import OfPlaces
 from grounding_rewards.verifiers.text import TextAs
 
 _PAPER = "GUI-R1: A Generalist R1-Style Vision-Language Action Model for GUI Agents"
@@ -125,9 +125,6 @@ class _InPlace(OfPlaces):
 
     The border of a box is outside, but that of a box without width or height is all there is of it.
     """
-
-    low = 0.0
-    high = 1.0
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions

@@ -27,9 +27,8 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import any_of, if_placed, same_action
-from grounding_rewards.verifiers.alternatives import OfPlaces
-from grounding_rewards.verifiers.base import BaseVerifier
 from grounding_rewards.verifiers.hit import inside_regions
+from grounding_rewards.verifiers.terms import OfPlaces, Term
 
 _PAPER = "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforcement Learning"
 Form = Literal["main", "dast", "nothink"]
@@ -134,9 +133,6 @@ def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
 class _InPlace(OfPlaces):
     """1.0 where the point, cut to whole pixels, lies in the place, else 0.0."""
 
-    low = 0.0
-    high = 1.0
-
     def places(self, rollouts: Rollouts) -> Floats:
         # Below 0 this cuts away from 0, unlike int(), so that what is outside the image stays outside.
         return inside_regions(np.floor(rollouts.predictions.xy), rollouts.targets.regions).astype(np.float64)
@@ -158,13 +154,10 @@ Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300."
 
 
 @dataclass(frozen=True)
-class _Written(BaseVerifier):
+class _Written(Term):
     """1.0 where the response is the tags of its form and no more, else 0.0: every one of the ``patterns`` occurs."""
 
     patterns: tuple[str, ...]
-
-    low = 0.0
-    high = 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return all_occur(rollouts, self.patterns).astype(np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grounding_rewards.combine import Weighted, weighted
+from grounding_rewards.combine import Combination, weighted
 from grounding_rewards.recipes.published.ui_r1 import of_form
 from grounding_rewards.scoring import Exploit, Recipe
 from grounding_rewards.verifiers import DastLength
@@ -39,10 +39,10 @@ def ui_r1_dast(*, format_weight: float = 1.0) -> Recipe:
     ``src/ui_r1/src/open_r1/trainer/DAST_grpo_trainer.py``.
     """
     plain = of_form("ui-r1-dast", "dast", format_weight)
-    assert isinstance(plain.reward, Weighted)
+    assert isinstance(plain.reward, Combination)
     parts = dict(plain.reward.parts)
     full = weighted(**{name: (1.0, part) for name, part in parts.items()})
-    terms = dict(zip(parts, zip(plain.reward.weights, parts.values(), strict=True), strict=True))
+    terms = dict(zip(parts, zip(plain.reward.numbers["weights"], parts.values(), strict=True), strict=True))
     return replace(
         plain,
         reward=weighted(**terms, length=(1.0, DastLength(full, above=_FULL))),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards.actions import normalised, opposite, towards
-from grounding_rewards.combine import Weighted, product, weighted
+from grounding_rewards.combine import Combination, product, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, RecipeError
 from grounding_rewards.groups.returns import GAMMA
@@ -74,14 +74,14 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         raise RecipeError(f"option returns: got {returns!r}; expected true or false")
     step_reward = product(match=MATCH, share=StepShare())
     judged = (("kind", StepKind()), ("step_reward", step_reward), ("annotation", Annotation()))
-    score = weighted(format=(weight, ThoughtAndAction()), action=(1.0 - weight, AnnotatedAction(judged)))
+    score = weighted(format=(weight, ThoughtAndAction()), action=(1.0 - weight, AnnotatedAction("best", judged)))
     step_return = StepReturn(score, MATCH, gamma)
     total = "format_weight · format + (1 - format_weight) · action"
     return Recipe(
         name="ui-s1",
         dialect=UI_S1,
         reward=_returned(score, step_return) if returns else score,
-        success=StepSuccess(judged),
+        success=StepSuccess("best", judged),
         space=CoordSpace.UNIT,  # the reach around a point is a share of the screen
         response_space=CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
@@ -103,7 +103,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
     )
 
 
-def _returned(score: Weighted, step_return: StepReturn) -> Weighted:
+def _returned(score: Combination, step_return: StepReturn) -> Combination:
     """The return as the total, beside the parts of a single step."""
     parts = {name: (0.0, part) for name, part in score.parts}  # of weight 0: listed, and no part of the total
     return weighted(step_return=(1.0, step_return), **parts)

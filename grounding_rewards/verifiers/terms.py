@@ -1,4 +1,4 @@
-"""The protocol of verifiers, and a lift from a plain function to one."""
+"""Terms: the protocol of verifiers, their base classes, one walk through them, and a lift from a plain function."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.requirements import Check
 from grounding_rewards.verifiers.contract import KNOWN, checked_scores, is_bound, known_names
 
-NEEDS_NOTHING: frozenset[str] = frozenset()
-NO_TARGET: frozenset[str] = frozenset()
+Mask = NDArray[np.bool_] | None
+
+NOTHING: frozenset[str] = frozenset()
 PLACES = frozenset({"bbox", "polygon", "circle"})
 ACTIONS = frozenset({"action"})
 NEEDS_SCREEN = frozenset({"screen"})
@@ -45,16 +49,74 @@ class Verifier(Protocol):
     def __call__(self, rollouts: Rollouts) -> Floats: ...
 
 
-class BaseVerifier:
-    """The base of built-in verifiers: one needs and reads nothing further, where it does not say otherwise."""
+class Term:
+    """The base of built-in verifiers: 0.0 to 1.0, with the needs of the terms that it is made of, if any."""
 
     @property
+    def within(self) -> tuple[Any, ...]:
+        """Terms that its score is made of."""
+        return ()
+
+    @property
+    def low(self) -> float:
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        return 1.0
+
+    @cached_property
     def needs(self) -> frozenset[str]:
-        return NEEDS_NOTHING
+        return frozenset().union(*(term.needs for term in self.within))
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        return frozenset().union(*map(reads_of, self.within))
+
+    @cached_property
+    def judges(self) -> frozenset[str]:
+        return frozenset().union(*map(judges_of, self.within))
+
+
+class OfAlternatives(Term):
+    """A verifier that scores each alternative of a target by itself; a sample's score is that of its best one."""
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset()
+    def judges(self) -> frozenset[str]:
+        return ACTIONS
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Return the score of each alternative: (k,).
+
+        Args:
+            rollouts: n rollouts whose targets have k alternatives.
+            among: (k,) True where the score is of use; elsewhere it may be anything within the bounds. None for all.
+        """
+        raise NotImplementedError
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        return rollouts.targets.alternatives.best(self.each(rollouts), len(rollouts))
+
+
+class OfPlaces(Term):
+    """A verifier that scores each place of a target; an alternative that needs no place scores 0.0."""
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return PLACES
+
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Return the score of each place: (m,)."""
+        raise NotImplementedError
+
+    def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
+        """Return the score of each alternative: (k,)."""
+        return rollouts.targets.alternatives.place_scores(self.places(rollouts))
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        """Score n rollouts: (n,)."""
+        return rollouts.targets.regions.best(self.places(rollouts), len(rollouts))
 
 
 def reads_of(term: Verifier) -> frozenset[str]:
@@ -68,64 +130,26 @@ _READS = frozenset(KNOWN["reads"])
 
 def judges_of(term: Verifier) -> frozenset[str]:
     """Return the kinds of target that a verifier judges; none, where it does not say."""
-    kinds: frozenset[str] = getattr(term, "judges", NO_TARGET)
+    kinds: frozenset[str] = getattr(term, "judges", NOTHING)
     return kinds
 
 
-class Composed(BaseVerifier):
-    """The base of terms made of others: one needs, reads and judges what they do."""
+def walk(term: Verifier, *, arguments: bool = False) -> Iterator[Verifier]:
+    """Yield a term and those that it is made of, with ``arguments`` also the verifiers that any of them takes as one.
 
-    @property
-    def within(self) -> tuple[Any, ...]:
-        """Terms that it is made of."""
-        raise NotImplementedError
-
-    @cached_property
-    def needs(self) -> frozenset[str]:
-        """Needs of the terms within."""
-        return frozenset().union(*(term.needs for term in self.within))
-
-    @cached_property
-    def reads(self) -> frozenset[str]:
-        """Columns that the terms within read."""
-        return frozenset().union(*map(reads_of, self.within))
-
-    @cached_property
-    def judges(self) -> frozenset[str]:
-        """Kinds of target that the terms within judge."""
-        return frozenset().union(*map(judges_of, self.within))
-
-
-def within(term: Verifier) -> tuple[Verifier, ...]:
-    """Return the terms that a term is made of; none, where it is made of none."""
-    return term.within if isinstance(term, Composed) else ()
-
-
-def nested(term: Verifier) -> Iterator[Verifier]:
-    """Yield a term, and all those within it.
-
-    >>> from grounding_rewards.verifiers import ActionType, Hit, any_of, same_action
-    >>> list(nested(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
+    >>> from grounding_rewards.verifiers import ActionType, DastLength, Format, Hit, any_of, same_action
+    >>> list(walk(any_of(same_action(otherwise=None, click=Hit(), type=ActionType("lower")))))[3:]
     [ActionType(names='lower')]
-    """
-    yield term
-    for part in within(term):
-        yield from nested(part)
-
-
-def held(term: Verifier) -> Iterator[Verifier]:
-    """Yield what ``nested`` does, and the verifiers that any of these takes as an argument.
-
-    >>> from grounding_rewards.verifiers import DastLength, Format
-    >>> list(held(DastLength(correct=Format())))[1:]
+    >>> list(walk(DastLength(correct=Format()), arguments=True))[1:]
     [Format(pattern=None)]
     """
-    for each in nested(term):
-        yield each
-        for name in () if within(each) else getattr(each, "__dataclass_fields__", ()):
-            value = getattr(each, name)
-            if callable(value) and hasattr(value, "needs"):
-                yield from held(value)
+    yield term
+    inner = getattr(term, "within", ())
+    if arguments and not inner:
+        values = [getattr(term, name) for name in getattr(term, "__dataclass_fields__", ())]
+        inner = [value for value in values if callable(value) and hasattr(value, "needs")]
+    for each in inner:
+        yield from walk(each, arguments=arguments)
 
 
 @dataclass(frozen=True)
@@ -168,7 +192,7 @@ def checked(term: Verifier, returned: Any, rows: int) -> Floats:
 
 def target_checks(*terms: Verifier) -> tuple[Check, ...]:
     """Return the ``target_error`` of each of the terms, and of those that they hold, that has one."""
-    checks = [getattr(each, "target_error", None) for term in terms for each in held(term)]
+    checks = [getattr(each, "target_error", None) for term in terms for each in walk(term, arguments=True)]
     return tuple([check for check in checks if check])
 
 
