@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import repeat
 from operator import eq
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from msgspec.structs import force_setattr
@@ -23,7 +25,7 @@ from grounding_rewards.targets.regions import Regions, bounding_box, converted, 
 from grounding_rewards.targets.requirements import Requirements, surely_usable, violations
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NONE, NativeForm, Region, RegionKind, Target
-from grounding_rewards.targets.typed import read_typed
+from grounding_rewards.targets.typed import Typed, read_typed
 
 BadTarget = Literal["raise", "abstain"]
 
@@ -181,14 +183,16 @@ class Targets:
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
         items = list(items)
-        rows, box = list[Target | None]([None]) * len(items), None
+        typed = Typed([None] * len(items))
         if written in (None, BoxFormat.XYXY):
-            rows, box = read_typed(items, native)
-        if declared is not None:
-            for row in rows:
-                if row is not None and row.space is None:
-                    force_setattr(row, "space", declared)  # nobody else has these yet
-        own = {index for index, row in enumerate(rows) if row and type(items[index]) is list} if native else set()
+            typed = read_typed(items, native)
+        rows, box = typed.rows, typed.box
+        if declared is not None:  # nobody else has these targets yet
+            bare: Any = rows if box is not None and "space" not in typed.fields else _without_space(rows)
+            deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
+        own: set[int] = set()
+        if native and items and type(items[0]) is list:  # those that are read at once are of one type
+            own = {index for index, row in enumerate(rows) if row}
         errors: dict[int, TargetError] = {}
         known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
         for index in [index for index, row in enumerate(rows) if row is None] if box is None else ():
@@ -206,7 +210,11 @@ class Targets:
                 if bad_target == "raise":
                     raise
                 errors[index] = error
-        targets = _columns(tuple(rows), errors, written, frozenset(own), box)
+        more: dict[str, Any] = {"box_format": written, "own_form": frozenset(own)}
+        if typed.box is not None and items:
+            targets = _boxes_alone(typed.box, typed.fields, cast(tuple[Target, ...], tuple(rows)), **more)
+        else:
+            targets = _columns(tuple(rows), errors, **more)
         return targets.unlabelled() if label_free else targets
 
     def unlabelled(self) -> Targets:
@@ -351,23 +359,29 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
+def _without_space(rows: Iterable[Target | None]) -> list[Target]:
+    return [row for row in rows if row is not None and row.space is None]
+
+
+def _boxes_alone(box: Floats, fields: frozenset[str], rows: tuple[Target, ...], **more: Any) -> Targets:
+    """Columns of lone boxes, as typed reading has them."""
+    low, high = box.min(axis=0).tolist(), box.max(axis=0).tolist()
+    return Targets(
+        rows, {}, Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
+        _sizes([row.image_size for row in rows]) if "image_size" in fields else None,
+        _sizes([row.model_image_size for row in rows]) if "model_image_size" in fields else None,
+        frozenset([row.space for row in (rows if "space" in fields else rows[:1])]),
+        (min(low[:2]), high[2], high[3], float(box[:, 2:].max(axis=1).min())), False,
+        flat=bool((box[:, :2] == box[:, 2:]).any()), **more,
+    )  # fmt: skip
+
+
 def _columns(
     rows: tuple[Target | None, ...],
     errors: dict[int, TargetError],
     box_format: BoxFormat | None = None,
     own_form: frozenset[int] = frozenset(),
-    box: Floats | None = None,
 ) -> Targets:
-    if box is not None and len(box):  # lone boxes alone, as typed reading has them
-        low, high = box.min(axis=0).tolist(), box.max(axis=0).tolist()
-        return Targets(
-            rows, errors, Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
-            _sizes([row.image_size if row else None for row in rows]),
-            _sizes([row.model_image_size if row else None for row in rows]),
-            frozenset([row.space for row in rows if row]),
-            (min(low[:2]), high[2], high[3], float(box[:, 2:].max(axis=1).min())), False,
-            flat=bool((box[:, :2] == box[:, 2:]).any()), box_format=box_format, own_form=own_form,
-        )  # fmt: skip
     owners, places, boxes = [], list[Region | None](), list[tuple[float, ...]]()
     with_ends, irregular, acts = [], False, False
     spaces: set[CoordSpace | None] = set()

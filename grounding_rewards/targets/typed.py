@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from itertools import chain
-from operator import attrgetter
-from typing import Any
+from itertools import chain, count
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,44 +17,62 @@ from grounding_rewards.targets.unique_keys import unique_keys
 
 _decode = msgspec.json.Decoder(Target).decode
 _EXACT = {str, int, float, bool, type(None)}
-_NUMBERS, _NAMES = {int, float}, {str, int, type(None)}
+_NUMBERS, _NAMES = {int, float}, {str, int}
 _SIZES = ("image_size", "model_image_size")
-_NAMED = ("id", "task", "trajectory", "step", "num_steps")
-_FLAT = ("bbox", *_SIZES, "id", "space", "task", "trajectory", "step", "num_steps")
+_FLAT = ("bbox", "id", *_SIZES, "space", "task", "trajectory", "step", "num_steps")  # the commonest first
 
 
-def read_typed(items: Sequence[Any], native: NativeForm | None) -> tuple[list[Target | None], Floats | None]:
-    """Read n targets; None stands for one that needs care. Beside them are the boxes (n, 4) of lone boxes.
+class Typed(NamedTuple):
+    """Targets read at once.
 
-    >>> read_typed([{"bbox": [1, 2, 3, 4], "id": "a"}, {"bbox": ["1", 2, 3, 4]}], None)
-    ([Target(bbox=(1.0, 2.0, 3.0, 4.0), id='a'), None], None)
+    Attributes:
+        rows: n targets; None stands for one that needs care.
+        box: (n, 4) the boxes of n lone boxes; None where there is anything else.
+        fields: the fields that any of n lone boxes has.
+    """
+
+    rows: list[Target | None]
+    box: Floats | None = None
+    fields: frozenset[str] = frozenset()
+
+
+def read_typed(items: Sequence[Any], native: NativeForm | None) -> Typed:
+    """Read n targets of one kind.
+
+    >>> read_typed([{"bbox": [1, 2, 3, 4], "id": "a"}, {"bbox": ["1", 2, 3, 4]}], None).rows
+    [Target(bbox=(1.0, 2.0, 3.0, 4.0), id='a'), None]
     """
     kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
+    fields: frozenset[str] | None = None
     if kind is list and (native is None or native.bare_box):
         boxes = _converted(items, Box)
         rows = [None if box is None else Target(box) for box in boxes]
-        alone = None not in boxes and _are_numbers(items)
+        if None not in boxes and _are_numbers(items):
+            fields = frozenset()
     elif kind is dict and (native is None or native.lists_alone):
         rows = _converted(items, Target)
-        alone = None not in rows and _left(rows, sum(map(len, items)), 0) == 0 and _all_exact(items, rows)
+        if None not in rows:
+            fields = _flat_fields(rows, sum(map(len, items)), items)
     elif kind is str and (native is None or native.lists_alone):
-        distinct = list(dict.fromkeys(items))  # many rollouts of one sample share a text
+        distinct = dict(zip(dict.fromkeys(items), count(), strict=False))  # many rollouts of one sample share a text
         if len(distinct) < len(items):
-            known = dict(zip(distinct, read_typed(distinct, native)[0], strict=True))
-            return [known[text] for text in items], None
+            once, places = read_typed(list(distinct), native), list(map(distinct.__getitem__, items))
+            box = None if once.box is None else once.box[places]
+            return Typed(list(map(once.rows.__getitem__, places)), box, once.fields)
         rows = [_decoded(text) for text in items]
-        # A key that comes twice, of which msgspec keeps the last, leaves quotes over.
-        alone = None not in rows and _left(rows, "".join(items).count('"'), 2) == 0
+        if None not in rows:  # a key that comes twice, of which msgspec keeps the last, leaves quotes over
+            fields = _flat_fields(rows, "".join(items).count('"'), None)
     else:
-        return [None] * len(items), None
-    boxes = list(map(attrgetter("bbox"), rows)) if alone else [None]
-    if None not in boxes:
+        return Typed([None] * len(items))
+    boxes = [None] if fields is None else list(map(attrgetter("bbox"), rows))
+    if fields is not None and None not in boxes:
         box = np.fromiter(chain.from_iterable(boxes), np.float64, 4 * len(boxes)).reshape(-1, 4) + 0.0  # no -0.0
         if (box[:, :2] <= box[:, 2:]).all():
-            return rows, box
+            return Typed(rows, box, fields)
+    alone = fields is not None
     checked = [row if row and (alone or _is_exact(item)) else None for row, item in zip(rows, items, strict=True)]
-    return [row if row and _is_sound(row) else None for row in checked], None
+    return Typed([row if row and _is_sound(row) else None for row in checked])
 
 
 def _converted(items: Sequence[Any], kind: Any) -> list[Any]:
@@ -78,27 +96,30 @@ def _decoded(text: str) -> Target | None:
         return None
 
 
-def _left(rows: Iterable[Any], count: int, quotes: int) -> int:
-    """Return the keys of n targets beside flat fields, or the quotes, of which a key and a text have two."""
+def _flat_fields(rows: Sequence[Any], keys: int, items: Sequence[Any] | None) -> frozenset[str] | None:
+    """Return the fields that n targets have, if they are flat and exact; else None.
+
+    ``keys`` is the number of keys of all ``items``; of JSON texts (None), that of quotes: a key and a text have two.
+    """
+    found = set[str]()
     for name in _FLAT:
-        if not count:
+        if not keys:
             break
         kinds = list(map(type, map(attrgetter(name), rows)))
         there = len(kinds) - kinds.count(type(None))
-        count -= there * (quotes or 1) + quotes * (there if name == "space" else kinds.count(str))
-    return count
-
-
-def _all_exact(items: Sequence[Any], rows: Sequence[Any]) -> bool:
-    """Return True where numbers and names of dicts of flat fields are Python's own: msgspec takes decimals, too."""
-    for name in ("bbox", *_SIZES):
-        if not _are_numbers([item[name] for item in items if item.get(name) is not None]):
-            return False
-    return all(set(map(type, [item.get(name) for item in items])) <= _NAMES for name in _NAMED if _is_there(rows, name))
-
-
-def _is_there(rows: Iterable[Any], name: str) -> bool:
-    return set(map(type, map(attrgetter(name), rows))) != {type(None)}
+        if not there:
+            continue
+        found.add(name)
+        if items is None:
+            keys -= 2 * there + 2 * (there if name == "space" else kinds.count(str))
+            continue
+        keys -= there
+        if name != "space":  # msgspec takes decimals and numbers of numpy, too
+            having = items if there == len(items) else [item for item in items if item.get(name) is not None]
+            values = map(itemgetter(name), having)
+            if not (_are_numbers(values) if name == "bbox" or name in _SIZES else set(map(type, values)) <= _NAMES):
+                return None
+    return None if keys else frozenset(found)
 
 
 def _are_numbers(lists: Iterable[Any]) -> bool:

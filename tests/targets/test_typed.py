@@ -105,9 +105,18 @@ def test_numbers_have_the_bits_that_they_have_with_care(numbers):
 
 def test_lone_boxes_are_one_array_and_an_odd_one_costs_itself_alone():
     for values in ([BOX] * 3, [{"bbox": BOX, "id": 1}] * 3, [GOOD, GOOD.replace("a", "b")]):
-        rows, box = read_typed(values, None)
+        rows, box, _ = read_typed(values, None)
         assert box.tolist() == [BOX] * len(values)
         assert all(row.bbox == tuple(BOX) for row in rows)
-        rows, box = read_typed([*values, type(values[0])()], None)
+        rows, box, _ = read_typed([*values, type(values[0])()], None)
         assert box is None
         assert [row is None for row in rows] == [False] * len(values) + [True]
+
+
+def test_texts_that_rollouts_share_are_read_once_and_stay_boxes():
+    texts = [GOOD, GOOD.replace("a", "b")]
+    once, often = read_typed(texts, None), read_typed([texts[row] for row in (1, 0, 1)], None)
+    assert often.box.tolist() == [BOX] * 3
+    assert often.rows == [once.rows[row] for row in (1, 0, 1)]
+    assert often.rows[0] is often.rows[2]
+    assert often.fields == once.fields == {"bbox", "id"}
