@@ -19,7 +19,7 @@ from grounding_rewards.tables.contents import STDIN, is_stream
 from grounding_rewards.tables.folders import ChainedTable, open_rows
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream
-from grounding_rewards.tables.matched import PREDICTED, MatchedTable, matched
+from grounding_rewards.tables.matched import PREDICTED, MatchedTable
 from grounding_rewards.tables.rollout_source import LoggedTable
 from grounding_rewards.tables.trainer_logs import trainer_log
 
@@ -86,7 +86,7 @@ class Join:
         return table, _named(columns, table)
 
     def join(self, table: Table, columns: Columns, alike: Sequence[str]) -> tuple[Table, Columns]:
-        """Join predictions, if any, to rows that are open, ``alike`` as of ``matched``; return what ``open`` does."""
+        """Join predictions, if any, to rows that are open, as ``MatchedTable`` does; return what ``open`` does."""
         if self.predictions is None:
             return table, columns
         joined = _joined(self, table, open_rows(self.predictions), columns, alike, unanswered=True)
@@ -157,7 +157,7 @@ def _joined(
     own = columns_read([columns.response, columns.model_image_size, columns.token_length])
     predicted = PREDICTED | {*own}
     called = f"{answers}: " if len(join.every) > 1 else ""
-    return matched(
+    return MatchedTable(
         annotations, predictions, join.id, predicted=predicted - {columns.target, columns.image_size},
         alike=alike, unanswered=unanswered, note=lambda text: terminal.note(called + text),
         warn=lambda text: terminal.warn(called + text),

@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.tables.base import BATCH_ROWS, Batch, Note, Table
+from grounding_rewards.coords.image_header import ENOUGH, image_size
+from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.tables.base import BATCH_ROWS, Batch, Note, Table, number, require_column
 from grounding_rewards.tables.columns import GUESSED
-from grounding_rewards.tables.join_ids import IdColumns, examples, id_columns, keys_of
-from grounding_rewards.tables.join_survey import MADE, JoinSurvey, Sample, survey
+from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.sample_ids import from_json, name_of, plain
+
+Key = tuple[str | int, ...]
+"""An id: a value of each of its columns."""
 
 PREDICTED = frozenset((
     *GUESSED["response"], "predictions", "model_image_size", "token_length", "round", "rollout", "recipe", "total",
     "acc", "correct", "reason", "x_unit", "y_unit", "temperature", "policy", "train_step",
 ))  # fmt: skip
 """Columns that say something of a prediction: where both tables have one, it is that of the predictions."""
+
+MADE = "sample_id"
+"""Column that holds an id of several columns as one text, where annotations have none of this name."""
+
+_SHORT = 1 << 12
+"""Bytes that hold the size of most images."""
+
+
+@dataclass(eq=False)
+class _Sample:
+    """An annotation, its place for errors, the number of its predictions, and it with those that repeat it."""
+
+    row: dict[str, Any]
+    place: str
+    predicted: int = 0
+    every: list[_Sample] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -46,129 +68,23 @@ class JoinCounts:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Matched(Batch):
-    """Joined rows, with their annotations, and their places in a batch of predictions; None for no predictions."""
+    """Joined rows with the places of both halves."""
 
-    samples: Sequence[Sample]
-    predictions: tuple[Path, Batch, Sequence[int]] | None
+    places: Sequence[str]
 
     def place(self, index: int) -> str:
         """Return the places of a row's annotation and of its prediction, for errors."""
-        if self.predictions is None:
-            return f"{self.samples[index].place}, without a prediction"
-        path, batch, kept = self.predictions
-        return f"{self.samples[index].place}, with {path}, {batch.place(kept[index])}"
+        return self.places[index]
 
 
-@dataclass(frozen=True, eq=False)
 class MatchedTable:
-    """Annotations and predictions as one table; see ``matched``.
-
-    Attributes:
-        ids: columns of the id.
-        counts: counts of the join.
-        unanswered: whether annotations without a prediction are rows.
-    """
-
-    annotations: Table
-    predictions: Table
-    ids: IdColumns
-    counts: JoinCounts
-    unanswered: bool
-    _survey: JoinSurvey = field(repr=False)
-
-    @property
-    def path(self) -> Path:
-        """The annotations' file, in whose folder relative paths of images start."""
-        return self.annotations.path
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """The files or directories of both."""
-        return self.annotations.path, self.predictions.path
-
-    @cached_property
-    def files(self) -> tuple[Path, ...]:
-        """The files of both, also of those that are directories."""
-        tables = (self.annotations, self.predictions)
-        return tuple(each.path for table in tables for each in getattr(table, "tables", (table,)))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns: those of annotations, then those of predictions."""
-        return self._survey.columns
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Columns that are not written, because they hold bytes, such as images."""
-        return tuple(sorted(self._survey.bytes))
-
-    @property
-    def id(self) -> str:
-        """The column that names the sample; for an id of several columns, it holds all of them as JSON."""
-        return self.ids.annotations[0] if len(self.ids.annotations) == 1 else MADE
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """Yield the rows in order; see ``Table``."""
-        start, names, turns = 0, self._survey.names, Counter[int]()
-        wanted = None if columns is None or whole else [*self.ids.predictions, *_sources(names, columns)]
-        for batch in self.predictions.batches(wanted, whole=False, size=size):
-            keys = keys_of(self.predictions, batch, self.ids.predictions, texts=self._survey.texts)
-            known = [
-                (row, annotation)
-                for row, key in enumerate(keys)
-                if (sample := self._survey.sample(key)) is not None
-                for annotation in self._answered(sample, turns)
-            ]
-            if known:
-                rows = [{**sample.row, **_renamed(batch.rows[row], names)} for row, sample in known]
-                predictions = (self.predictions.path, batch, [row for row, _ in known])
-                yield self._batch(start, rows, [sample for _, sample in known], predictions, batch.done, whole)
-                start += len(rows)
-        samples = self._survey.samples.values()
-        left = (each for sample in samples if self.unanswered and not sample.predicted for each in sample.every)
-        nothing = dict.fromkeys(name for name in names.values() if name)
-        while some := list(islice(left, size or BATCH_ROWS)):
-            yield self._batch(start, [{**sample.row, **nothing} for sample in some], some, None, 1.0, whole)
-            start += len(some)
-
-    def _answered(self, sample: Sample, turns: Counter[int]) -> Sequence[Sample]:
-        """Return the annotations that the next prediction of a sample answers: all, or the one whose turn it is."""
-        if not sample.repeats or sample.predicted != len(sample.every) * self._survey.usual:
-            return sample.every
-        turns[id(sample)] += 1  # as many as if the annotations were asked one by one
-        return (sample.every[(turns[id(sample)] - 1) % len(sample.every)],)
-
-    def _batch(
-        self, start: int, rows: list[dict[str, Any]], samples: Sequence[Sample],
-        predictions: tuple[Path, Batch, Sequence[int]] | None, done: float, whole: bool,
-    ) -> Batch:  # fmt: skip
-        gone, written = self._survey.bytes, rows
-        if whole and gone:
-            written = [{name: value for name, value in row.items() if name not in gone} for row in rows]
-        texts = self._survey.texts
-        return _Matched(start, rows, written, done, texts=texts, samples=samples, predictions=predictions)
-
-
-def matched(
-    annotations: Table,
-    predictions: Table,
-    id: str | None = None,
-    *,
-    predicted: Collection[str] = PREDICTED,
-    alike: Sequence[str] = (),
-    unanswered: bool = True,
-    note: Note = lambda text: None,
-    warn: Note = lambda text: None,
-) -> MatchedTable:
-    """Join predictions to annotations.
+    """Annotations and predictions as one table.
 
     A row for each prediction, in their order, with the columns of both; then one for each annotation without any, whose
     response is null, so that it counts as wrong. Predictions that name no annotation are left out.
 
-    A text and a whole number of the same digits are two ids, unless all ids of one table are numbers and none matches,
-    or one of them is CSV, whose cells are texts.
+    A text and a whole number of the same digits are two ids, unless all ids of one table are numbers, or one of them is
+    CSV, whose cells are texts.
 
     A column of both is one where values are equal. Where they differ, ``predicted`` are the predictions'; of all others
     the annotations' stays, and the predictions' is called ``pred.NAME``. ``response`` is never the annotations'.
@@ -196,29 +112,314 @@ def matched(
     ...     samples, answers = pathlib.Path(folder, "samples.jsonl"), pathlib.Path(folder, "answers.jsonl")
     ...     _ = samples.write_text('{"id": "a", "target": [1, 2, 3, 4]}')
     ...     _ = answers.write_text('{"id": "a", "response": "(1, 2)"}')
-    ...     table = matched(open_table(samples), open_table(answers))
+    ...     table = MatchedTable(open_table(samples), open_table(answers))
     ...     [row for batch in table.batches() for row in batch.rows]
     [{'id': 'a', 'target': [1, 2, 3, 4], 'response': '(1, 2)'}]
     """
-    ids = id_columns(id, annotations, predictions, note)
-    result = survey(annotations, predictions, ids, frozenset(predicted) - {*ids.annotations}, note, alike)
-    missing = [key for key, sample in result.samples.items() if not sample.predicted]
-    if missing:
-        end = "they count as wrong" if unanswered else "they are left out"
-        warn(f"{len(missing)} of {len(result.samples)} samples have no prediction, such as {examples(missing)}: {end}")
-    if result.strays:
-        warn(
-            f"{len(result.strays)} of {result.predictions} predictions belong to no sample of {annotations.path}, such "
-            f"as {examples(result.strays)}: they are left out"
+
+    def __init__(
+        self, annotations: Table, predictions: Table, id: str | None = None, *,
+        predicted: Collection[str] = PREDICTED, alike: Sequence[str] = (), unanswered: bool = True,
+        note: Note = lambda text: None, warn: Note = lambda text: None,
+    ) -> None:  # fmt: skip
+        self.annotations, self.predictions, self.unanswered = annotations, predictions, unanswered
+        self.path, self.inputs = annotations.path, (annotations.path, predictions.path)
+        self.ours, self.theirs = _id_columns(id, annotations, predictions, note)
+        both = (annotations, predictions)
+        self._texts = any(next(iter(table.batches(size=1, whole=False))).texts for table in both)
+        self._bytes = frozenset(name for table in both for name in _columns_of_bytes(table))
+        self._samples = self._read(alike, note)
+        self._folded = _folded(self._samples) if self._texts else {}
+        strays = self._compare(frozenset(predicted) - {*self.ours}, note)
+        missing = [key for key, sample in self._samples.items() if not sample.predicted]
+        if missing:
+            end = "they count as wrong" if unanswered else "they are left out"
+            count = f"{len(missing)} of {len(self._samples)} samples have no prediction"
+            warn(f"{count}, such as {_shown(missing)}: {end}")
+        if strays:
+            count = f"{len(strays)} of {self._rows} predictions belong to no sample of {annotations.path}"
+            warn(f"{count}, such as {_shown(strays)}: they are left out")
+        self.counts = JoinCounts(len(self._samples), self._rows, len(missing), len(strays))
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The files of both, also of those that are directories."""
+        tables = (self.annotations, self.predictions)
+        return tuple(each.path for table in tables for each in getattr(table, "tables", (table,)))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Columns that are not written, because they hold bytes, such as images."""
+        return tuple(sorted(self._bytes))
+
+    @property
+    def id(self) -> str:
+        """The column that names the sample; for an id of several columns, it holds all of them as JSON."""
+        return self.ours[0] if len(self.ours) == 1 else MADE
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """Yield the rows in order; see ``Table``."""
+        start, turns, wanted = 0, Counter[int](), None
+        if columns is not None and not whole:
+            wanted = [*self.theirs, *(key for key, name in self._names.items() if name in {*columns})]
+        for batch in self.predictions.batches(wanted, whole=False, size=size):
+            rows, places = list[dict[str, Any]](), list[str]()
+            for index, key in enumerate(self._keys(self.predictions, batch, self.theirs)):
+                if (sample := self._named(key)) is not None:
+                    pairs = ((self._names.get(name, name), value) for name, value in batch.rows[index].items())
+                    own = {name: value for name, value in pairs if name}
+                    for each in self._answered(sample, turns):
+                        rows.append({**each.row, **own})
+                        places.append(f"{each.place}, with {self.predictions.path}, {batch.place(index)}")
+            if rows:
+                yield self._batch(start, rows, places, batch.done, whole)
+                start += len(rows)
+        samples = self._samples.values()
+        left = (each for one in samples if self.unanswered and not one.predicted for each in one.every)
+        nothing = dict.fromkeys(name for name in self._names.values() if name)
+        while some := list(islice(left, size or BATCH_ROWS)):
+            places = [f"{each.place}, without a prediction" for each in some]
+            yield self._batch(start, [{**each.row, **nothing} for each in some], places, 1.0, whole)
+            start += len(some)
+
+    def _batch(self, start: int, rows: list[dict[str, Any]], places: list[str], done: float, whole: bool) -> Batch:
+        written = rows
+        if whole and self._bytes:
+            written = [{name: value for name, value in row.items() if name not in self._bytes} for row in rows]
+        return _Matched(start, rows, written, done, texts=self._texts, places=places)
+
+    def _answered(self, sample: _Sample, turns: Counter[int]) -> Sequence[_Sample]:
+        """Return the annotations that the next prediction of a sample answers: all, or the one whose turn it is."""
+        several = len(sample.every)
+        if several == 1 or sample.predicted != several * self._usual:
+            return sample.every
+        turns[id(sample)] += 1  # as many as if the annotations were asked one by one
+        return (sample.every[(turns[id(sample)] - 1) % several],)
+
+    def _keys(self, table: Table, batch: Batch, names: Sequence[str]) -> list[Key | None]:
+        """Return the id of each row; None where a part of it is null."""
+        columns = [[_part(value) for value in batch.column(name)] for name in names]
+        keys = list[Key | None]()
+        for row, key in enumerate(zip(*columns, strict=True)):
+            if _NO_ID in key:
+                name = names[key.index(_NO_ID)]
+                raise TableError(
+                    f"{table.path}, {batch.place(row)}: {name}: got {batch.rows[row][name]!r:.60}; expected the id of "
+                    "a sample (--id), a text or a whole number"
+                )
+            keys.append(None if None in key else key)
+        return keys
+
+    def _read(self, alike: Sequence[str], note: Note) -> dict[Key, _Sample]:
+        """Read annotations; of one id, equal ones are one, or all are kept that are equal in the columns ``alike``."""
+        samples, twice, file = dict[Key, _Sample](), 0, self.annotations.path
+        for batch in self.annotations.batches(whole=False):
+            for index, key in enumerate(self._keys(self.annotations, batch, self.ours)):
+                where = f"{file}, {batch.place(index)}: {', '.join(self.ours)}"
+                if key is None:
+                    raise TableError(f"{where}: got null; expected the id of the sample (--id)")
+                row = {
+                    name: _begun(value) if name in self._bytes else value for name, value in batch.rows[index].items()
+                }
+                if len(key) > 1:
+                    row.setdefault(MADE, json.dumps(key, ensure_ascii=False))
+                sample = _Sample(row, batch.place(index))
+                first = samples.setdefault(key, sample)
+                same = bool(alike) and not any(_differ(first.row.get(each), row.get(each)) for each in alike)
+                if first is sample or same:
+                    first.every.append(sample)
+                elif alike or _differ(first.row, row):
+                    raise TableError(
+                        f"{where}: {_shown([key])} is in {first.place}, too, and the rows differ; expected one row a "
+                        "sample: remove one, or tell them apart by several columns: --id COLUMN,COLUMN"
+                    )
+                twice += first is not sample
+        if twice:
+            how = f"{', '.join(alike)}, and count as often" if alike else "every column, and count once"
+            note(f"{file}: {twice} of {len(samples) + twice} rows repeat another one in {how}")
+        return samples
+
+    def _compare(self, predicted: Collection[str], note: Note) -> list[Key | None]:
+        """Read predictions: count them, name their columns, and return the ids of those that name no sample."""
+        every = [each for sample in self._samples.values() for each in sample.every]
+        ours = dict.fromkeys(name for sample in every for name in sample.row)
+        compared = [name for name in ours if name not in {*predicted, *self.theirs, *self._bytes}]
+        theirs, apart, strays, numbers = self._count(compared)
+        if strays and (numbers or all(map(_number, self._samples))):
+            self._folded = _folded(self._samples)
+            theirs, apart, strays, _ = self._count(compared)
+        if len(strays) == self._rows:
+            raise self._no_match(strays)
+        gone = {name for name in ours if name in predicted and (name in theirs or name == "response")}
+        for sample in every:
+            for name in gone & sample.row.keys():
+                del sample.row[name]
+        kept, renamed = [name for name in ours if name not in gone], dict[str, str]()
+        for name in sorted(apart):
+            renamed[name] = f"pred.{name}"
+            while renamed[name] in {*kept, *theirs}:
+                renamed[name] = f"pred.{renamed[name]}"
+        hidden = {name: "" for name in theirs if name in kept or name in self.theirs}
+        self._names = {name: name for name in theirs} | hidden | renamed
+        self.columns = tuple(dict.fromkeys([*kept, *filter(None, self._names.values())]))
+        often = Counter(each.predicted for each in self._samples.values() if each.predicted and len(each.every) == 1)
+        self._usual = often.most_common(1)[0][0] if often else 1
+        paths = [str(path) for path in self.inputs]
+        for name in sorted(gone - theirs.keys()):
+            note(f"column {name} of {paths[0]} is left out: responses are those of {paths[1]}")
+        if renamed:
+            pairs = ", ".join(f"{name} as {other}" for name, other in renamed.items())
+            note(f"columns of {paths[1]} that differ from those of {paths[0]} are renamed: {pairs}")
+        return strays
+
+    def _count(self, compared: Sequence[str]) -> tuple[dict[str, None], set[str], list[Key | None], bool]:
+        """Count the predictions of each sample.
+
+        Returns:
+            Their columns, those of ``compared`` that differ from annotations, the ids that name no sample, and True
+            where all ids are numbers.
+        """
+        theirs, apart, strays = dict.fromkeys(self.predictions.columns), set[str](), list[Key | None]()
+        self._rows, numbers = 0, True
+        for sample in self._samples.values():
+            sample.predicted = 0
+        for batch in self.predictions.batches([*self.theirs, *compared], whole=False):
+            self._rows += len(batch)
+            for row, key in zip(batch.rows, self._keys(self.predictions, batch, self.theirs), strict=True):
+                theirs |= dict.fromkeys(row)  # each row of JSON may bring keys of its own
+                numbers = numbers and (key is None or _number(key))
+                named = self._named(key)
+                if named is None:
+                    strays.append(key)
+                    continue
+                named.predicted += 1
+                for name in compared:
+                    if name not in row or name in apart:
+                        continue
+                    if all(_differ(each.row.get(name), row[name], texts=self._texts) for each in named.every):
+                        apart.add(name)
+        return theirs, apart, strays, numbers
+
+    def _named(self, key: Key | None) -> _Sample | None:
+        """Return the sample that a prediction's id names."""
+        return None if key is None else self._samples.get(key) or self._folded.get(_fold(key))
+
+    def _no_match(self, strays: Sequence[Key | None]) -> TableError:
+        key = next((each for each in strays if each is not None), None)
+        first, second = ({_fold(each) for each in keys if each} for keys in (self._samples, strays))
+        digits = "; digits are texts in one of them and numbers in the other: write both as texts, or name"
+        return TableError(
+            f"{self.predictions.path}: no row names a sample of {self.path}: {', '.join(self.theirs)} is "
+            f"{_shown([key])} here, {', '.join(self.ours)} is {_shown(islice(self._samples, 1))} there"
+            f"{'; name' if first.isdisjoint(second) else digits} the columns that hold the same in both by --id"
         )
-    counts = JoinCounts(len(result.samples), result.predictions, len(missing), len(result.strays))
-    return MatchedTable(annotations, predictions, ids, counts, unanswered, result)
 
 
-def _renamed(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a prediction adds to its annotation."""
-    return {name: value for key, value in row.items() if (name := names.get(key, key))}
+def _id_columns(named: str | None, annotations: Table, predictions: Table, note: Note) -> tuple[Any, Any]:
+    """Return the columns of the id in both: those that ``named`` names, else the first usual ones that are there."""
+    both = [name for name in annotations.columns if name in predictions.columns]
+    if named is None:
+        content = (f"{image},{words}" for image in GUESSED["image"] for words in GUESSED["instruction"])
+        usual = ("sample_id", "id", *content)  # benchmarks without ids name an image and an instruction
+        named = next((name for name in usual if {*name.split(",")} <= {*both}), None)
+        if named is None:
+            raise TableError(f"{annotations.path} and {predictions.path}: {_question(annotations, predictions, both)}")
+        if named != "sample_id":
+            note(f"predictions are joined by {named.replace(',', ' and ')}; --id names others")
+    pairs = list[tuple[str, str]]()
+    for part in [named] if named in both else named.split(","):
+        ours, equals, theirs = (part, "", "") if part in both else part.partition("=")
+        if not ours or (equals and not theirs):
+            raise TableError(
+                f"--id: got {named!r:.80}; expected COLUMN, COLUMN,COLUMN or ANNOTATIONS=PREDICTIONS, names of columns"
+            )
+        pairs.append((ours, theirs or ours))
+    for ours, theirs in pairs:
+        require_column(annotations, ours, "--id")
+        require_column(predictions, theirs, "--id")
+    first, second = zip(*pairs, strict=True)
+    return first, second
 
 
-def _sources(names: Mapping[str, str], columns: Collection[str]) -> list[str]:
-    return [key for key, name in names.items() if name in {*columns}]
+def _question(annotations: Table, predictions: Table, both: Sequence[str]) -> str:
+    if not both:
+        first, second = (", ".join(map(str, table.columns)) for table in (annotations, predictions))
+        return f"have no column in common ({first}; {second}); name the id of samples by --id ANNOTATIONS=PREDICTIONS"
+    several = f" or --id {','.join(both[:2])}" if len(both) > 1 else ""
+    return (
+        f"both have neither sample_id nor id nor an image with an instruction, but {', '.join(both)}; name what holds "
+        f"the id of samples, such as --id {both[0]}{several}"
+    )
+
+
+_NO_ID = object()
+
+
+def _part(value: Any) -> Any:
+    """Return a value as a part of an id: None for nothing, ``_NO_ID`` for what is none."""
+    if value is None or value != value:
+        return None
+    name = name_of(value)
+    return _NO_ID if name is None else name if isinstance(value, str) else int(value)
+
+
+def _number(key: Key) -> bool:
+    return all(isinstance(part, int) for part in key)
+
+
+def _fold(key: Key) -> Key:
+    """Return the form in which ids are equal that differ in it alone: a number and its digits.
+
+    >>> _fold(("a", 7))
+    ('a', '7')
+    """
+    return tuple(map(str, key))
+
+
+def _folded(samples: Mapping[Key, _Sample]) -> dict[Key, _Sample]:
+    """Return samples by the form of their ids, but for those that have one form."""
+    forms = Counter(map(_fold, samples))
+    return {form: sample for key, sample in samples.items() if forms[form := _fold(key)] == 1}
+
+
+def _shown(keys: Iterable[Key | None]) -> str:
+    """Return the first ids as errors show them.
+
+    >>> _shown([("a",), ("a.png", 7), None, ("d",)])
+    "'a', ('a.png', 7), null"
+    """
+    first = [key and (key[0] if len(key) == 1 else key) for key in islice(keys, 3)]
+    return ", ".join("null" if key is None else f"{key!r:.80}" for key in first)
+
+
+def _differ(ours: Any, theirs: Any, *, texts: bool = False) -> bool:
+    """Return True where a value contradicts an annotation's; nothing contradicts nothing."""
+    if ours == theirs or theirs is None or theirs != theirs:
+        return False
+    if texts:
+        ours, theirs = (number(from_json(each)) if isinstance(each, str) else each for each in (ours, theirs))
+    try:
+        return bool(plain(ours) != plain(theirs))
+    except (PoolError, RecursionError):  # dates and the like, which are equal only if they are
+        return True
+
+
+def _columns_of_bytes(table: Table) -> set[str]:
+    schema = schema_of(table)
+    if schema is None:
+        return set()
+    from grounding_rewards.tables.parquet import holds_bytes  # pyarrow, which JSON does without
+
+    return {field.name for field in schema if holds_bytes(field.type)}
+
+
+def _begun(value: Any) -> Any:
+    """Return a value with the beginning of what bytes it holds: the header of an image, which has its size."""
+    if isinstance(value, bytes):
+        short = value[:_SHORT]
+        return short if image_size(short) else value[:ENOUGH]
+    if isinstance(value, dict):
+        return {key: _begun(item) for key, item in value.items()}
+    return [_begun(item) for item in value] if isinstance(value, list) else value

@@ -14,5 +14,5 @@ class MatchedRollouts(RolloutTable):
 
     def __init__(self, table: MatchedTable) -> None:
         super().__init__(table.inputs, table.files, [], [JsonRollouts(table)])
-        ids = {name: list(columns) for name, columns in table.ids._asdict().items()}
+        ids = {"annotations": list(table.ours), "predictions": list(table.theirs)}
         self.identity = {"id": ids, "joined": asdict(table.counts)}

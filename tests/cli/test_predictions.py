@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.tables import open_table
-from grounding_rewards.tables.matched import matched
+from grounding_rewards.tables.matched import MatchedTable
 from tests.cli import test_published_verdicts as published
 from tests.cli.command import read_rows, write_rows
 from tests.cli.test_explain import as_json
@@ -308,7 +308,7 @@ def test_joined_rows_score_as_those_of_one_file(tmp_path, rows):
             for scored in [scorer.score(table, batch)]
             for n, row in enumerate(batch.rows)
         ]
-        for table in (matched(first, second), whole)
+        for table in (MatchedTable(first, second), whole)
     )
     assert joined == expected
 

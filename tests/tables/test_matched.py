@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from grounding_rewards.coords.image_header import ENOUGH
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
-from grounding_rewards.tables.matched import JoinCounts, matched
+from grounding_rewards.tables.matched import JoinCounts, MatchedTable
 from tests.tables.written import FORMATS
 
 SAMPLES = [{"sample_id": name, "kind": kind} for name, kind in (("a", "icon"), ("b", "text"), ("c", "icon"))]
@@ -30,7 +30,7 @@ def join(tmp_path):
         for name, rows, suffix in zip(("samples", "answers"), (samples, answers), formats, strict=True):
             files.append(tmp_path / f"{name}.{suffix}")
             files[-1].write_bytes(FORMATS[suffix](rows))
-        return matched(*map(open_table, files), id, **options)
+        return MatchedTable(*map(open_table, files), id, **options)
 
     return joining
 
@@ -343,7 +343,7 @@ def test_dates_and_decimals_of_parquet(tmp_path):
     files = [tmp_path / "samples.parquet", tmp_path / "answers.parquet"]
     for file, day in zip(files, (date(2026, 1, 1), date(2026, 1, 2)), strict=True):
         pq.write_table(pa.table({"id": [1], "day": [day], "same": [date(2026, 1, 1)]}), file)
-    (row,) = rows_of(matched(*map(open_table, files)))
+    (row,) = rows_of(MatchedTable(*map(open_table, files)))
     assert row == {"id": 1, "day": date(2026, 1, 1), "pred.day": date(2026, 1, 2), "same": date(2026, 1, 1)}
 
 
@@ -362,9 +362,9 @@ def test_joined_rows_are_those_of_a_nested_loop(tmp_path_factory, samples, answe
     tables = [open_table(folder / f"{name}.jsonl") for name in lines]
     if not {*samples} & {*answers}:
         with pytest.raises(TableError, match="no row names a sample"):
-            matched(*tables)
+            MatchedTable(*tables)
         return
-    table = matched(*tables)
+    table = MatchedTable(*tables)
     both = [{**one, **other} for other in lines["answers"] for one in lines["samples"] if one["id"] == other["id"]]
     left = [{**one, "r": None} for one in lines["samples"] if one["id"] not in answers]
     assert rows_of(table) == rows_of(table, size=size) == both + left
@@ -374,5 +374,5 @@ def test_joined_rows_are_those_of_a_nested_loop(tmp_path_factory, samples, answe
 def test_a_table_can_be_a_stream(tmp_path, monkeypatch):
     (tmp_path / "samples.jsonl").write_text('{"id": 1, "kind": "icon"}')
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"id": 1, "response": "r"}')))
-    table = matched(open_table(tmp_path / "samples.jsonl"), open_table("-"))
+    table = MatchedTable(open_table(tmp_path / "samples.jsonl"), open_table("-"))
     assert rows_of(table) == rows_of(table) == [{"id": 1, "kind": "icon", "response": "r"}]
