@@ -190,8 +190,9 @@ def _join(
         typer.Option(
             "--id",
             metavar="COLUMN",
-            help="The column of both that names the sample; A,B for several, A=B where the answers call A B. "
-            "Default: sample_id, else id, else an image and an instruction. 7 and '7' differ, but for CSV files.",
+            help="The column of both that names the sample; A,B for several, A=B where the answers call A B, "
+            "ROW where they name numbers of rows. Default: sample_id, else id, else an image and an instruction, else "
+            "ROW where the answers' ids count all rows.",
             rich_help_panel=_PANEL,
         ),
     ] = None,

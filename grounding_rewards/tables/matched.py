@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from grounding_rewards.coords.image_header import ENOUGH, image_size
 from grounding_rewards.errors import PoolError, TableError
@@ -27,8 +28,14 @@ PREDICTED = frozenset((
 ))  # fmt: skip
 """Columns that say something of a prediction: where both tables have one, it is that of the predictions."""
 
+ROW = "ROW"
+"""Stands for a column of row numbers, counted from 0; the ids of predictions may count them from 1."""
+
 MADE = "sample_id"
-"""Column that holds an id of several columns as one text, where annotations have none of this name."""
+"""Column that holds an id of several columns as one text, or a row number, where annotations have none of this name."""
+
+_COUNTING = ("sample_id", "id", "index", "idx", "doc_id", "question_id")
+"""Columns in which predictions have the row numbers of annotations."""
 
 _SHORT = 1 << 12
 """Bytes that hold the size of most images."""
@@ -84,7 +91,7 @@ class MatchedTable:
     response is null, so that it counts as wrong. Predictions that name no annotation are left out.
 
     A text and a whole number of the same digits are two ids, unless all ids of one table are numbers, or one of them is
-    CSV, whose cells are texts.
+    CSV, whose cells are texts. Two Unicode forms of one text (NFC, NFD) are one id where a table has but one of them.
 
     A column of both is one where values are equal. Where they differ, ``predicted`` are the predictions'; of all others
     the annotations' stays, and the predictions' is called ``pred.NAME``. ``response`` is never the annotations'.
@@ -93,7 +100,8 @@ class MatchedTable:
         annotations: rows with targets, one a sample. They are held in memory, of images the first bytes alone.
         predictions: rows with responses, any number a sample.
         id: the column that names the sample; several with commas; ``A=B`` where predictions call A B. Without it
-            ``sample_id``, else ``id``, else an image and an instruction.
+            ``sample_id``, else ``id``, else an image and an instruction, else the row numbers of annotations, where
+            ids of predictions count them. ``ROW`` says that they do, ``ROW=ROW`` that both are in one order.
         predicted: names of columns that say something of a prediction.
         alike: columns by which annotations of one id are known as repeats, all of which count: each has a row for each
             prediction of their id, or for its share of them where these are as many as for so many samples. Without
@@ -124,13 +132,19 @@ class MatchedTable:
     ) -> None:  # fmt: skip
         self.annotations, self.predictions, self.unanswered = annotations, predictions, unanswered
         self.path, self.inputs = annotations.path, (annotations.path, predictions.path)
-        self.ours, self.theirs = _id_columns(id, annotations, predictions, note)
+        self.ours, self.theirs, self._guessed = _id_columns(id, annotations, predictions, note)
+        numbered = [len(self.ours) == 1 and _is_row(self.ours[0], annotations), _is_row(self.theirs[0], predictions)]
+        self._counted, in_order = numbered == [True, False], numbered == [True, True]
         both = (annotations, predictions)
         self._texts = any(next(iter(table.batches(size=1, whole=False))).texts for table in both)
         self._bytes = frozenset(name for table in both for name in _columns_of_bytes(table))
-        self._samples = self._read(alike, note)
-        self._folded = _folded(self._samples) if self._texts else {}
+        self._samples, self._folded, self._digits = self._read(alike, note), dict[Key, _Sample](), False
         strays = self._compare(frozenset(predicted) - {*self.ours}, note)
+        if in_order and self._rows != len(self._samples):
+            raise TableError(
+                f"{predictions.path}: got {self._rows} rows for the {len(self._samples)} of {self.path}; expected one "
+                "a row, in one order (--id ROW): name columns of ids by --id"
+            )
         missing = [key for key, sample in self._samples.items() if not sample.predicted]
         if missing:
             end = "they count as wrong" if unanswered else "they are left out"
@@ -155,7 +169,8 @@ class MatchedTable:
     @property
     def id(self) -> str:
         """The column that names the sample; for an id of several columns, it holds all of them as JSON."""
-        return self.ours[0] if len(self.ours) == 1 else MADE
+        several = len(self.ours) > 1 or _is_row(self.ours[0], self.annotations)
+        return MADE if several else self.ours[0]
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
@@ -200,7 +215,7 @@ class MatchedTable:
 
     def _keys(self, table: Table, batch: Batch, names: Sequence[str]) -> list[Key | None]:
         """Return the id of each row; None where a part of it is null."""
-        columns = [[_part(value) for value in batch.column(name)] for name in names]
+        columns = [[*map(_part, self._values(table, batch, name))] for name in names]
         keys = list[Key | None]()
         for row, key in enumerate(zip(*columns, strict=True)):
             if _NO_ID in key:
@@ -211,6 +226,9 @@ class MatchedTable:
                 )
             keys.append(None if None in key else key)
         return keys
+
+    def _values(self, table: Table, batch: Batch, name: str) -> Sequence[Any]:
+        return [*map(batch.number, range(len(batch)))] if _is_row(name, table) else batch.column(name)
 
     def _read(self, alike: Sequence[str], note: Note) -> dict[Key, _Sample]:
         """Read annotations; of one id, equal ones are one, or all are kept that are equal in the columns ``alike``."""
@@ -223,8 +241,8 @@ class MatchedTable:
                 row = {
                     name: _begun(value) if name in self._bytes else value for name, value in batch.rows[index].items()
                 }
-                if len(key) > 1:
-                    row.setdefault(MADE, json.dumps(key, ensure_ascii=False))
+                if len(key) > 1 or _is_row(self.ours[0], self.annotations):
+                    row.setdefault(MADE, json.dumps(key, ensure_ascii=False) if len(key) > 1 else key[0])
                 sample = _Sample(row, batch.place(index))
                 first = samples.setdefault(key, sample)
                 same = bool(alike) and not any(_differ(first.row.get(each), row.get(each)) for each in alike)
@@ -247,11 +265,20 @@ class MatchedTable:
         ours = dict.fromkeys(name for sample in every for name in sample.row)
         compared = [name for name in ours if name not in {*predicted, *self.theirs, *self._bytes}]
         theirs, apart, strays, numbers = self._count(compared)
-        if strays and (numbers or all(map(_number, self._samples))):
-            self._folded = _folded(self._samples)
+        if strays and self._found(strays, numbers=numbers, note=note):
             theirs, apart, strays, _ = self._count(compared)
+        if self._guessed and (strays or not all(sample.predicted for sample in every)):
+            raise self._guessed
+        if self._guessed:
+            note(f"predictions are joined by row number: {self.theirs[0]} counts the rows of {self.path}; --id ROW")
         if len(strays) == self._rows:
             raise self._no_match(strays)
+        if self._counted and (0,) in self._samples and not self._first.predicted:
+            raise TableError(
+                f"{self.predictions.path}: {self.theirs[0]} names neither row 0 nor row {len(self._samples)} of "
+                f"{self.path}; expected one of them, which says if rows are counted from 0 or from 1: give annotations "
+                "a column of ids, and name it by --id"
+            )
         gone = {name for name in ours if name in predicted and (name in theirs or name == "response")}
         for sample in every:
             for name in gone & sample.row.keys():
@@ -304,28 +331,60 @@ class MatchedTable:
 
     def _named(self, key: Key | None) -> _Sample | None:
         """Return the sample that a prediction's id names."""
-        return None if key is None else self._samples.get(key) or self._folded.get(_fold(key))
+        return None if key is None else self._samples.get(key) or self._folded.get(_fold(key, digits=self._digits))
+
+    def _found(self, strays: Sequence[Key | None], *, numbers: bool, note: Note) -> bool:
+        """Return True where ids that name no sample do so in another form, or as numbers that count from 1."""
+        self._digits = self._texts or numbers or all(map(_number, self._samples))
+        forms = {_fold(key, digits=True) for key in strays if key}
+        if self._counted and (str(len(self._samples)),) in forms and not (self._first.predicted or ("0",) in forms):
+            self._samples = {(number + 1,): sample for number, sample in enumerate(self._samples.values())}
+        folded = [(_fold(key, digits=self._digits), sample) for key, sample in self._samples.items()]
+        often = Counter(form for form, _ in folded)
+        self._folded = {form: sample for form, sample in folded if often[form] == 1}
+        found = [key for key in strays if key and self._named(key)]
+        if not {tuple(map(str, key)) for key in found} <= {tuple(map(str, key)) for key in self._samples}:
+            note("ids of one text in two Unicode forms (NFC, NFD) are one id")
+        return bool(found)
+
+    @property
+    def _first(self) -> _Sample:
+        return next(iter(self._samples.values()))
 
     def _no_match(self, strays: Sequence[Key | None]) -> TableError:
-        key = next((each for each in strays if each is not None), None)
-        first, second = ({_fold(each) for each in keys if each} for keys in (self._samples, strays))
-        digits = "; digits are texts in one of them and numbers in the other: write both as texts, or name"
+        key, other = next((each for each in strays if each is not None), None), next(iter(self._samples))
+        ours, theirs = ({_fold(each, digits=True) for each in keys if each} for keys in (self._samples, strays))
+        advice = "name the columns that hold the same in both by --id"
+        if not ours.isdisjoint(theirs):
+            advice = f"digits are texts in one of them and numbers in the other: write both as texts, or {advice}"
+        elif len(self.theirs) == 1 and all(str(part).isdecimal() for form in theirs for part in form):
+            advice += f", or --id ROW={self.theirs[0]} where these are the numbers of rows"
         return TableError(
             f"{self.predictions.path}: no row names a sample of {self.path}: {', '.join(self.theirs)} is "
-            f"{_shown([key])} here, {', '.join(self.ours)} is {_shown(islice(self._samples, 1))} there"
-            f"{'; name' if first.isdisjoint(second) else digits} the columns that hold the same in both by --id"
+            f"{_unlike(key, other)} here, {', '.join(self.ours)} is {_unlike(other, key)} there; {advice}"
         )
 
 
-def _id_columns(named: str | None, annotations: Table, predictions: Table, note: Note) -> tuple[Any, Any]:
-    """Return the columns of the id in both: those that ``named`` names, else the first usual ones that are there."""
+def _id_columns(named: str | None, annotations: Table, predictions: Table, note: Note) -> tuple[Any, Any, Any]:
+    """Return the columns of the id in both: those that ``named`` names, else the first usual ones that are there.
+
+    Third is None, or the error if ids of predictions, though nobody says so, do not count the rows of annotations.
+    """
     both = [name for name in annotations.columns if name in predictions.columns]
+    counting = next((name for name in _COUNTING if name in predictions.columns), ROW)
     if named is None:
         content = (f"{image},{words}" for image in GUESSED["image"] for words in GUESSED["instruction"])
         usual = ("sample_id", "id", *content)  # benchmarks without ids name an image and an instruction
         named = next((name for name in usual if {*name.split(",")} <= {*both}), None)
         if named is None:
-            raise TableError(f"{annotations.path} and {predictions.path}: {_question(annotations, predictions, both)}")
+            question = _question(annotations, predictions, both)
+            error = TableError(
+                f"{annotations.path} and {predictions.path}: {question}; --id ROW=ROW says that both have the same "
+                "rows in one order"
+            )
+            if counting == ROW or not {*_COUNTING}.isdisjoint(annotations.columns):
+                raise error
+            return (ROW,), (counting,), error
         if named != "sample_id":
             note(f"predictions are joined by {named.replace(',', ' and ')}; --id names others")
     pairs = list[tuple[str, str]]()
@@ -335,12 +394,17 @@ def _id_columns(named: str | None, annotations: Table, predictions: Table, note:
             raise TableError(
                 f"--id: got {named!r:.80}; expected COLUMN, COLUMN,COLUMN or ANNOTATIONS=PREDICTIONS, names of columns"
             )
-        pairs.append((ours, theirs or ours))
-    for ours, theirs in pairs:
-        require_column(annotations, ours, "--id")
-        require_column(predictions, theirs, "--id")
+        pairs.append((ours, theirs or (counting if _is_row(ours, annotations) else ours)))
     first, second = zip(*pairs, strict=True)
-    return first, second
+    for table, names in ((annotations, first), (predictions, second)):
+        for name in names:
+            if not _is_row(name, table):
+                require_column(table, name, "--id")
+    return first, second, None
+
+
+def _is_row(name: str, table: Table) -> bool:
+    return name == ROW and ROW not in table.columns
 
 
 def _question(annotations: Table, predictions: Table, both: Sequence[str]) -> str:
@@ -369,19 +433,13 @@ def _number(key: Key) -> bool:
     return all(isinstance(part, int) for part in key)
 
 
-def _fold(key: Key) -> Key:
-    """Return the form in which ids are equal that differ in it alone: a number and its digits.
+def _fold(key: Key, *, digits: bool) -> Key:
+    r"""Return the form in which ids are equal that differ in their Unicode form alone, or as a number and its digits.
 
-    >>> _fold(("a", 7))
-    ('a', '7')
+    >>> _fold(("e\u0301", 7), digits=True)
+    ('é', '7')
     """
-    return tuple(map(str, key))
-
-
-def _folded(samples: Mapping[Key, _Sample]) -> dict[Key, _Sample]:
-    """Return samples by the form of their ids, but for those that have one form."""
-    forms = Counter(map(_fold, samples))
-    return {form: sample for key, sample in samples.items() if forms[form := _fold(key)] == 1}
+    return tuple(normalize("NFC", str(part)) if digits or isinstance(part, str) else part for part in key)
 
 
 def _shown(keys: Iterable[Key | None]) -> str:
@@ -390,8 +448,24 @@ def _shown(keys: Iterable[Key | None]) -> str:
     >>> _shown([("a",), ("a.png", 7), None, ("d",)])
     "'a', ('a.png', 7), null"
     """
-    first = [key and (key[0] if len(key) == 1 else key) for key in islice(keys, 3)]
-    return ", ".join("null" if key is None else f"{key!r:.80}" for key in first)
+    return ", ".join(f"{_plain(key):.80}" for key in islice(keys, 3))
+
+
+def _plain(key: Key | None) -> str:
+    return "null" if key is None else repr(key[0] if len(key) == 1 else key)
+
+
+def _unlike(key: Key | None, other: Key | None) -> str:
+    r"""Return an id as errors show it beside another one: where they look alike, in ASCII from where they differ.
+
+    >>> _unlike(("a" * 99 + "b",), ("a" * 99 + "c",)), _unlike(("\u00e9",), ("e\u0301",))
+    ("...b'", "...\\xe9'")
+    """
+    one, two = _plain(key), _plain(other)
+    if f"{one:.80}" != f"{two:.80}" and normalize("NFC", one) != normalize("NFC", two):
+        return f"{one:.80}"
+    place = next((place for place, (mine, its) in enumerate(zip(one, two, strict=False)) if mine != its), 0)
+    return f"...{one[place:].encode('ascii', 'backslashreplace').decode():.80}"
 
 
 def _differ(ours: Any, theirs: Any, *, texts: bool = False) -> bool:

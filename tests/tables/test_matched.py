@@ -188,11 +188,92 @@ class TestIds:
         assert rows_of(table) == [{"id": 1, "sample_id": "a", "pred.id": 2}]
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [((7, 8), ("8", "7")), (("7", "8"), (8, 7))])
-def test_numbers_of_one_table_are_the_digits_of_the_other(join, ours, theirs):
-    answers = [{"id": each, "response": str(each)} for each in theirs]
-    table = join([{"id": each} for each in ours], answers)
-    assert [(str(row["id"]), row["response"]) for row in rows_of(table)] == [("8", "8"), ("7", "7")]
+FORMS = "ids of one text in two Unicode forms (NFC, NFD) are one id"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected", "notes"),
+    [
+        ((7, 8), ("8", "7"), (1, 0), []),
+        (("7", "8"), (8, 7), (1, 0), []),
+        ((7, 8), (8, "7"), (1, 0), []),
+        (("7", 8), (8, 7), (1, 0), []),
+        ((7, "a", "8"), ("a", 8), (1, None), []),  # neither side is all numbers
+        ((7, "7"), (7, 9), (0, None), []),
+        (("caf\u00e9", "b"), ("b", "cafe\u0301"), (1, 0), [FORMS]),
+        (("cafe\u0301", "b"), ("caf\u00e9", "b"), (0, 1), [FORMS]),
+        (("caf\u00e9", "cafe\u0301"), ("cafe\u0301", "caf\u00e9"), (1, 0), []),
+        (("\ud800", "\ud801"), ("\ud801", "\ud800"), (1, 0), []),
+    ],
+)
+def test_forms_of_one_id(join, ours, theirs, expected, notes):
+    samples, said = [{"id": each, "n": n} for n, each in enumerate(ours)], []
+    answers = [{"id": each, "response": str(n)} for n, each in enumerate(theirs)]
+    answered = {row["response"]: row["n"] for row in rows_of(join(samples, answers, "id", note=said.append))}
+    assert (tuple(answered.get(str(n)) for n in range(len(theirs))), said) == (expected, notes)
+
+
+class TestRowNumbers:
+    @pytest.mark.parametrize("first", [0, 1])
+    @pytest.mark.parametrize("kind", [int, str])
+    @pytest.mark.parametrize("name", ["id", "sample_id", "doc_id"])
+    def test_are_the_ids_of_annotations_that_have_none(self, join, first, kind, name, tmp_path):
+        answers = [{name: kind(n + first), "response": str(n)} for n in (2, 0, 1, 2)]
+        samples = [{"target": n} for n in range(3)]
+        table = join(samples, answers)
+        expected = [{"target": n, "sample_id": n, "response": str(n)} for n in (2, 0, 1, 2)]
+        assert (rows_of(table), table.id) == (expected, "sample_id")
+        assert messages(join, samples, answers) == (
+            [f"predictions are joined by row number: {name} counts the rows of {tmp_path / 'samples.jsonl'}; --id ROW"],
+            [],
+        )
+
+    @pytest.mark.parametrize("ids", [(0, 1), (1, 2), (0, 1, 2, 3), (1, 2, 3, 4), (0, 1, "a"), (0, 2, 4)])
+    def test_are_no_ids_where_any_is_without_another_half(self, join, ids):
+        answers = [{"id": n, "response": ""} for n in ids]
+        with pytest.raises(TableError, match="have no column in common"):
+            join([{"target": n} for n in range(3)], answers)
+
+    @pytest.mark.parametrize(
+        ("id", "ids", "joined"),
+        [
+            ("ROW", (2, 0), [(2, "0"), (0, "1"), (1, None)]),
+            ("ROW", (3, 1), [(2, "0"), (0, "1"), (1, None)]),
+            ("ROW=n", (1, 0), [(1, "0"), (0, "1"), (2, None)]),
+            ("kind=ROW", (1, 0), [(2, "0"), (0, "1"), (1, None)]),
+            ("ROW=ROW", (9, 9, 9), [(0, "0"), (1, "1"), (2, "2")]),
+        ],
+    )
+    def test_that_are_named(self, join, id, ids, joined):
+        samples = [{"target": n, "kind": kind} for n, kind in enumerate((1, 2, 0))]
+        answers = [{"id": n, "n": n, "response": str(place)} for place, n in enumerate(ids)]
+        assert [(row["target"], row["response"]) for row in rows_of(join(samples, answers, id))] == joined
+
+    def test_that_may_count_from_0_or_from_1(self, join, tmp_path):
+        with pytest.raises(TableError, match=r"names neither row 0 nor row 3 of .*samples.jsonl; expected one of them"):
+            join([{"target": n} for n in range(3)], [{"id": n, "response": ""} for n in (1, 2)], "ROW")
+
+    def test_of_both_need_as_many_rows(self, join):
+        with pytest.raises(TableError, match=r"got 2 rows for the 3 of .*samples.jsonl; expected one a row, in one"):
+            join([{"target": n} for n in range(3)], [{"response": ""}] * 2, "ROW")
+
+    def test_are_a_way_out_where_ids_are_of_another_kind(self, join):
+        with pytest.raises(TableError, match=r"by --id, or --id ROW=id where these are the numbers of rows$"):
+            join([{"id": name} for name in "ab"], [{"id": n, "response": ""} for n in (0, 1)])
+
+    def test_do_not_go_before_a_column_of_that_name(self, join):
+        table = join([{"ROW": "a"}, {"ROW": "b"}], [{"ROW": "b", "response": "r"}], "ROW")
+        assert [(row["ROW"], row["response"]) for row in rows_of(table)] == [("b", "r"), ("a", None)]
+
+
+def test_an_error_never_shows_two_equal_ids(join):
+    for ours, theirs, here, there in (
+        (["e\u0323\u0301", "e\u0301\u0323"], ["\u1eb9\u0301"], r"...\u1eb9\u0301'", r"...e\u0323\u0301'"),
+        (["a" * 90 + "b"], ["a" * 90 + "c"], "...c'", "...b'"),
+    ):
+        with pytest.raises(TableError) as caught:
+            join([{"id": each} for each in ours], [{"id": each, "response": ""} for each in theirs])
+        assert f"id is {here} here, id is {there} there" in str(caught.value)
 
 
 class TestErrors:
@@ -247,13 +328,15 @@ class TestErrors:
         text = self.error(join, [{"file": 1, "text": "", "n": 1}], [{"file": 1, "text": "", "response": ""}])
         assert text.endswith(
             "both have neither sample_id nor id nor an image with an instruction, but file, text; name what holds the "
-            "id of samples, such as --id file or --id file,text"
+            "id of samples, such as --id file or --id file,text; --id ROW=ROW says that both have the same rows in one "
+            "order"
         )
 
     def test_nothing_in_common(self, join):
         text = self.error(join, [{"key": 1}], [{"question": 1, "response": ""}])
         assert text.endswith(
             "have no column in common (key; question, response); name the id of samples by --id ANNOTATIONS=PREDICTIONS"
+            "; --id ROW=ROW says that both have the same rows in one order"
         )
 
     @pytest.mark.parametrize("id", ["", "a,", "a=", "=a", ",", "="])
