@@ -11,7 +11,8 @@ from pathlib import Path
 ORDER = (
     "_version errors", "arrays geometry literals", "actions", "coords", "targets", "rollouts", "groups parsing",
     "advantages verifiers", "combine", "hookspecs", "plugins", "scoring", "recipes", "catalogue", "stats", "tables",
-    "checks", "batch explain", "converting", "pool", "engines", "testing", "cli", "__init__ __main__", "adapters",
+    "viewer", "checks", "batch explain", "converting", "pool", "engines", "testing", "cli",
+    "__init__ __main__", "adapters",
 )  # fmt: skip
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}
 PACKAGES = {"grounding_rewards": (), "grounding_rewards_adapters": ("adapters",)}

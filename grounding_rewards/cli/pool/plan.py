@@ -24,7 +24,7 @@ def plan(
         ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw it (.png, .svg, .pdf); needs the extra report.")
+        Path | None, typer.Option(metavar="FILE", help="Also draw it, as a page that opens without a network (.html).")
     ] = None,
     weights: Annotated[
         Path | None,
@@ -52,7 +52,7 @@ def plan(
     `--weights` is for trainers that draw by weight. ROLLOUTS can also be one file of statistics, the output of
     `pool stats --out`.
 
-    Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.png`
+    Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.html`
     """
     from grounding_rewards.cli.render.plan import show
     from grounding_rewards.pool.plan.files import plan_rollouts

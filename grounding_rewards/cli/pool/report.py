@@ -1,4 +1,4 @@
-"""``grounding-rewards pool report``: rounds, transitions and pools as one page with pictures."""
+"""``grounding-rewards pool report``: rounds, transitions and pools as one page."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ def make_report(
             help="Rollouts or statistics of samples (PATH, PATH@ROUND, TEMPERATURE=PATH) and .manifest.json files.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where to write report.html and the pictures; made if need be.")
-    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where to write report.html; made if need be.")],
     title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the page.")] = "Pools by round",
     by: options.By = "source",
     target_space: options.TargetSpace = None,
@@ -47,14 +45,14 @@ def make_report(
     split: options.Split = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of the page as JSON on stdout.")] = False,
 ) -> None:
-    """Write a report on rounds of rollouts: one HTML page that opens without a network, and its pictures.
+    """Write a report on rounds of rollouts: one HTML page that opens without a network.
 
     A file whose every rollout has a `round` is split by it; any other file is a round, in the order of INPUTS. Files
     of one temperature each without rounds, or named as TEMPERATURE=PATH, are the temperatures of one round. The page
     shows a table of rounds, right rollouts by sample, transitions beside those expected by chance, correctness by
     source and by target size, samples without signal, temperatures, the samples that each step of `pool next` removed,
-    and the hardest and the suspect samples with their clicks, over their screenshots with `--data`. A section without
-    data names the missing input. The same command writes the same files; pictures of an older report are removed.
+    and the hardest and the suspect samples with their clicks, over their screenshots with `--data`. It names the
+    missing input of what it cannot show. The same command writes the same page.
 
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """
@@ -71,5 +69,5 @@ def make_report(
     if as_json:
         terminal.print_json(summary)
         return
-    rounds, pools, pictures = (plural(len(summary[name]), name[:-1]) for name in ("rounds", "pools", "pictures"))
-    sys.stderr.write(terminal.printable(f"{rounds} and {pools} written to {summary['page']}, {pictures}") + "\n")
+    rounds, pools = (plural(len(summary[name]), name[:-1]) for name in ("rounds", "pools"))
+    sys.stderr.write(terminal.printable(f"{rounds} and {pools} written to {summary['page']}") + "\n")

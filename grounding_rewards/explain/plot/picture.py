@@ -79,20 +79,29 @@ def closer(shown: Scene) -> tuple[Window, ...]:
     Without a target it is around the group's answers and the place they agree on, or those of them near the answer.
     """
     screen, times = np.array([shown.width, shown.height]), AROUND if len(shown.boxes) else AROUND_ANSWERS
-    for focus in _foci(shown):
-        longest = (focus[2:] - focus[:2]).max()
-        side = np.minimum(times * longest if longest > 0 else SMALL * screen.min(), screen)
-        if side.prod() <= CLOSER * screen.prod():
-            start = np.clip((focus[:2] + focus[2:]) / 2 - side / 2, 0.0, screen - side)
-            x1, y1, x2, y2 = np.hstack((start, start + side)).tolist()
-            return ((x1, y1, x2, y2),)
-    return ()
+    windows = (window_around(focus, screen, times) for focus in _foci(shown))
+    return next(((window,) for window in windows if window), ())
+
+
+def window_around(focus: Floats, screen: Floats, times: float = AROUND, least: float = 0.0) -> Window | None:
+    """Return a square so many times as wide as a box (4,), within the screen (2,); None where it is most of the screen.
+
+    Its sides are ``least`` of the screen's shorter side or more.
+    """
+    longest = (focus[2:] - focus[:2]).max()
+    side = np.minimum(times * longest if longest > 0 else SMALL * screen.min(), screen)
+    if side.prod() > CLOSER * screen.prod():
+        return None
+    side = np.minimum(np.maximum(side, least * screen.min()), screen)
+    start = np.clip((focus[:2] + focus[2:]) / 2 - side / 2, 0.0, screen - side)
+    x1, y1, x2, y2 = np.hstack((start, start + side)).tolist()
+    return x1, y1, x2, y2
 
 
 def _foci(shown: Scene) -> Iterator[Floats]:
     """Yield boxes (4,) to look at closely, the best one first."""
     if len(shown.boxes):
-        yield _around(*shown.boxes)
+        yield box_around(*shown.boxes)
         yield shown.boxes[np.argmin(_distances(shown.boxes, shown.answer))]
         return
     answer = [] if shown.answer is None else [shown.answer]
@@ -101,11 +110,11 @@ def _foci(shown: Scene) -> Iterator[Floats]:
         # The first that is small enough is shown.
         for places in ([*answer, *agreed, *shown.others], [*answer, *agreed], answer):
             if places:
-                yield _around(*places)
+                yield box_around(*places)
 
 
-def _around(*places: Floats) -> Floats:
-    """Return the box (4,) about points and boxes."""
+def box_around(*places: Floats) -> Floats:
+    """Return the box (4,) about points, boxes and corners."""
     corners = np.vstack([place.reshape(-1, 2) for place in places])
     return np.hstack((corners.min(axis=0), corners.max(axis=0)))
 

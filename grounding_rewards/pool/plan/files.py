@@ -13,9 +13,9 @@ import pyarrow as pa
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.plan import figure
 from grounding_rewards.pool.plan.candidates import CHOICE, REFERENCE, Candidate, candidates
 from grounding_rewards.pool.plan.comparison import Plan, compare
+from grounding_rewards.pool.plan.page import page_of
 from grounding_rewards.pool.rollout_choice import RolloutColumns, read_columns
 from grounding_rewards.pool.run import open_measured
 from grounding_rewards.pool.stats_table import read_stats
@@ -25,6 +25,7 @@ from grounding_rewards.tables.files import check_output
 from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable
+from grounding_rewards.viewer import check_page, write_page
 
 
 def plan_rollouts(
@@ -50,7 +51,7 @@ def plan_rollouts(
         by: see ``stats_of``, as for ``target_space`` and ``recipe``.
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have.
-        picture: where to draw the comparison, .png, .svg or .pdf; None draws none.
+        picture: where to draw the comparison, .html; None draws none.
         weights: where to write the weights of the samples, .parquet or .jsonl, a row for each sample and method that
             ran, with ``sample_id``, ``method`` and ``weight``; None writes none.
         reporting: takes warnings and progress.
@@ -60,7 +61,7 @@ def plan_rollouts(
 
     Raises:
         PoolError: as of ``candidates``, ``stats_of`` and ``compare``.
-        PictureError: the picture cannot be drawn, or matplotlib is not installed.
+        PictureError: the picture has another suffix.
         TableError: a file cannot be read or written.
 
     >>> import tempfile
@@ -76,7 +77,7 @@ def plan_rollouts(
     table = open_measured(rollouts, [option for option, value in asked.items() if value])
     inputs = [*rollouts, *(() if table is None else table.files)]
     if picture is not None:
-        figure.check_picture(picture, inputs)
+        check_page(picture, inputs)
     if weights is not None:
         check_output(weights, inputs)
     columns, counted = None, list[int | None]()
@@ -96,7 +97,7 @@ def plan_rollouts(
         advance(0.6)
         plan = compare(stats, chosen, columns, advance=lambda done: advance(0.6 + 0.4 * done))
         if picture is not None:
-            figure.write_picture(plan, picture)
+            write_page(picture, page_of(plan))
         if weights is not None:
             write_file(weights, _weights(plan))
     return plan, counted

@@ -50,6 +50,7 @@ class Report:
         pools: ``inputs.funnel`` of each pool.
         hardest: samples never solved in the last round.
         suspects: those of them whose clicks agree on another place.
+        counted: how many there are of each, of which some are shown.
         missing: missing input of the sections that have nothing to show.
         remarks: sentences above all sections.
     """
@@ -65,6 +66,7 @@ class Report:
     pools: tuple[Numbers, ...]
     hardest: tuple[ShownSample, ...] = ()
     suspects: tuple[ShownSample, ...] = ()
+    counted: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -76,7 +78,7 @@ class Report:
         }
         one_by_one = {name: [sample.to_json() for sample in getattr(self, name)] for name in ("hardest", "suspects")}
         whole = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
-        return {**whole, **by_round, **one_by_one, "missing": dict(self.missing)}
+        return {**whole, **by_round, **one_by_one, "counted": dict(self.counted), "missing": dict(self.missing)}
 
 
 def report(
@@ -88,6 +90,7 @@ def report(
     pools: Sequence[Numbers] = (),
     hardest: Sequence[ShownSample] = (),
     suspects: Sequence[ShownSample] = (),
+    counted: Mapping[str, int] | None = None,
     remarks: Sequence[str] = (),
 ) -> Report:
     """Compute all numbers of a page.
@@ -123,6 +126,7 @@ def report(
         pools=tuple(pools),
         hardest=tuple(hardest),
         suspects=tuple(suspects),
+        counted=counted or {},
         remarks=(*remarks, *(apart if moved else ())),
     )
     missing = {name: why for name, why in NEEDS.items() if not getattr(draft, name)}

@@ -15,6 +15,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
+from grounding_rewards.explain.plot.picture import AROUND_ANSWERS, box_around, window_around
 from grounding_rewards.pool.report.inputs import Options
 from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.report.wording import plural
@@ -26,9 +27,13 @@ from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.sample_ids import sample_names
+from grounding_rewards.viewer.blocks import Block, view
 
 COMMONEST = 3
 """Number of different responses to quote."""
+
+UNKNOWN_SIZE = 16.0, 9.0
+"""Sides of a screen of unknown size."""
 
 LONGEST = 300
 """Number of characters of a response or instruction to quote."""
@@ -49,7 +54,7 @@ class ShownSample:
         instruction: its instruction.
         responses: the commonest responses, with the numbers of their rollouts.
         unscored: number of unscored rollouts.
-        image: (h, w) the screenshot in shades of grey, 0 to 255; None without one.
+        image: (h, w, 3) the screenshot, 0 to 255; None without one.
     """
 
     sample_id: str
@@ -126,7 +131,7 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 _READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
 _INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
-_SHRUNK = 3840  # largest side of a screenshot in pixels
+_SHRUNK = 2560  # largest side of a screenshot in pixels
 _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
 
 
@@ -149,14 +154,17 @@ class Screenshots:
     split: str | None = None
 
 
-def shown_samples(part: Round, most: int, options: Options) -> tuple[list[ShownSample], list[ShownSample]]:
-    """Return the hardest samples of a round, and its suspects, ``most`` of each, without screenshots."""
+def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[int, list[ShownSample]]]:
+    """Return the numbers of the ``hardest`` samples of a round and of its ``suspects``, and ``most`` of each."""
     stats = part.stats
     doubtful = suspects(stats)
-    rows = [first_of(stats, chosen, most) for chosen in (stats.none_correct & ~doubtful, doubtful)]  # none comes twice
-    ids = [stats.sample_id[row] for chosen in rows for row in chosen.tolist()]
-    read = _rollouts(part, ids)
-    return tuple([_shown(part, row, read, options) for row in chosen.tolist()] for chosen in rows)  # type: ignore[return-value]
+    found = {"hardest": stats.none_correct & ~doubtful, "suspects": doubtful}  # none comes twice
+    rows = {name: first_of(stats, chosen, most).tolist() for name, chosen in found.items()}
+    read = _rollouts(part, [stats.sample_id[row] for chosen in rows.values() for row in chosen])
+    return {
+        name: (int(found[name].sum()), [_shown(part, row, read, options) for row in chosen])
+        for name, chosen in rows.items()
+    }
 
 
 def _rollouts(part: Round, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
@@ -266,10 +274,37 @@ def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[
 
 
 def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
-    """Return an image in shades of grey, turned as EXIF says, no larger than a picture can show, and its full size."""
+    """Return an image, turned as EXIF says, no larger than a page can show, and its full size."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do
-    grey = upright.convert("L")
-    grey.thumbnail((_SHRUNK, _SHRUNK))
-    return np.asarray(grey), (float(upright.width), float(upright.height))
+    size = float(upright.width), float(upright.height)
+    shown = upright.convert("RGB")
+    shown.thumbnail((_SHRUNK, _SHRUNK))
+    return np.asarray(shown), size
+
+
+_LEAST, _TIGHT = 0.15, 0.25
+"""Sides of a closer view, of the shorter side of the screen at least; and of clicks that agree, at most."""
+
+
+def views(shown: ShownSample) -> list[Block]:
+    """Return the whole screen and closer views: of a small target, and of clicks that agree outside of that view."""
+    size, whole = np.array(shown.image_size or UNKNOWN_SIZE), np.array([0.0, 0.0, 1.0, 1.0])
+    scale, found = np.tile(size, 2), list[tuple[str, Floats]]()
+    boxes = [box_around(corners) for corners in shown.outlines]
+    for focus in [box_around(*boxes), boxes[0]] if boxes else []:  # all of its places, or else one of them
+        if (window := window_around(focus * scale, size, least=_LEAST)) and not found:
+            found.append(("around the target", np.array(window) / scale))
+    clicks = shown.clicks[shown.inside]
+    if len(clicks) > 1:
+        focus = box_around(*clicks)
+        taken = any((focus[:2] >= each[:2]).all() and (focus[2:] <= each[2:]).all() for _, each in found)
+        agree = (focus[2:] - focus[:2] <= _TIGHT).all()
+        window = window_around(focus * scale, size, AROUND_ANSWERS, _LEAST) if agree and not taken else None
+        found += [("around the clicks", np.array(window) / scale)] if window else []
+    views = [view("", whole)]
+    for number, (name, each) in enumerate(found, 1):
+        wide = f", {(each[2] - each[0]) * size[0]:,.0f} px wide" if shown.image_size else ""
+        views.append(view(f"{number}: {name}{wide}", each))
+    return views

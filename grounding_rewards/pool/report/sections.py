@@ -1,82 +1,81 @@
-"""Sections of a report in words and tables."""
+"""Sections of a report: what its numbers mean, and the blocks that show them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import numpy as np
 
 from grounding_rewards.pool.report.data import Report
-from grounding_rewards.pool.report.figures.curves import MOST
-from grounding_rewards.pool.report.rounds import COUNTED, Numbers
-from grounding_rewards.pool.report.samples import ShownSample, shortened
+from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
+from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, shortened, views
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
 from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
 from grounding_rewards.pool.transitions.priors import describe_prior
 from grounding_rewards.pool.transitions.warnings import mixed
+from grounding_rewards.viewer import picture
+from grounding_rewards.viewer.blocks import (
+    VIRIDIS,
+    Block,
+    Point,
+    bar,
+    bars,
+    facts,
+    heat,
+    lines,
+    mark,
+    matrix,
+    screen,
+    section,
+    shape,
+    table,
+    text,
+)
+
+DARK, MIDDLE, LIGHT = VIRIDIS[0], VIRIDIS[2], VIRIDIS[4]
+_OUTCOMES = [("none correct", DARK), ("some correct", MIDDLE), ("all correct", LIGHT)]
+_ROUNDS = ("#8058c0", "#21918c", "#d97706", "#3b82c4", "#5ea83a", "#b4459a")
+_SHARES = [(0.0, "0 %"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1.0, "100 %")]
+
+MOST_ROUNDS, MOST_SOURCES = len(_ROUNDS), 30
+"""Largest number of lines, and of bars of sources."""
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """Table of texts; the first cell of a row names it."""
-
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True)
-class SectionPart:
-    """Part of a section: a picture by its number, facts, sentences and a table, all optional."""
-
-    title: str = ""
-    picture: int | None = None
-    facts: Sequence[tuple[str, str]] = ()
-    said: Sequence[str] = ()
-    table: TextTable | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """Section; ``missing`` names the missing input of an empty one."""
-
-    key: str
-    title: str
-    lead: str = ""
-    parts: Sequence[SectionPart] = ()
-    missing: str = ""
-
-
-def sections(report: Report) -> Iterator[Section]:
+def sections(report: Report) -> Iterator[Block]:
     """Yield all sections of a report, in order."""
     last = report.rounds[-1]["round"] if report.rounds else "the last round"
-    together = [f" {line['round']}: {text}." for line in report.rounds if (text := mixed(line["temperatures"]))]
-    by_key = {
-        "rounds": ("Rounds", f"{_ROUNDS}{''.join(together)}", [SectionPart(table=_rounds(report.rounds))]),
-        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, [SectionPart(picture=0)]),
+    together = [f" {line['round']}: {said}." for line in report.rounds if (said := mixed(line["temperatures"]))]
+    found: dict[str, tuple[str, str, Iterator[Block]]] = {
+        "rounds": ("Rounds", f"{_ROUNDS_LEAD}{''.join(together)}", _rounds(report.rounds)),
+        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, map(_histogram, report.num_correct)),
         "transitions": (
-            "From round to round", _TRANSITIONS, [_moved(place, each) for place, each in enumerate(report.transitions)]
+            "From round to round", _TRANSITIONS, (block for each in report.transitions for block in _moved(each))
         ),
-        "sources": ("By source", _SOURCES, _with_picture(_sources(report))),
-        "sizes": ("By size of the target", _SIZES, _with_picture(_sizes(report))),
-        "signal": ("Samples without signal", _SIGNAL, [SectionPart(picture=0, table=_signal(report.signal))]),
-        "temperature": ("Temperature", _TEMPERATURE, [_temperature(report.temperature)] if report.temperature else []),
-        "pools": ("From pool to pool", _POOLS, [SectionPart(picture=0, table=_pools(report.pools))]),
-        "hardest": ("The hardest samples", f"Never solved in {last}{_HARDEST}", _samples(report.hardest)),
-        "suspects": ("Suspects", f"Never solved in {last}{_SUSPECTS}", _samples(report.suspects)),
+        "sources": ("By source", _SOURCES, _sources(report)),
+        "sizes": ("By size of the target", _SIZES, _sizes(report)),
+        "signal": ("Samples without signal", _SIGNAL, _signal(report.signal)),
+        "temperature": ("Temperature", _TEMPERATURE, _temperature(report.temperature or {})),
+        "pools": ("From pool to pool", _POOLS, _pools(report.pools)),
+        "hardest": (
+            "The hardest samples", f"Never solved in {last}{_HARDEST}{_of(report, 'hardest')}", _samples(report.hardest)
+        ),
+        "suspects": (
+            "Suspects", f"Never solved in {last}{_SUSPECTS}{_of(report, 'suspects')}", _samples(report.suspects)
+        ),
     }  # fmt: skip
-    for key, (title, lead, parts) in by_key.items():
+    for key, (title, lead, blocks) in found.items():
         missing = report.missing.get(key, "")
-        yield Section(key, title, lead, () if missing else parts, missing)
+        yield section(key, title, lead, () if missing else blocks, missing)
 
 
-_ROUNDS = (
+_ROUNDS_LEAD = (
     "A sample is never solved where none of its scored rollouts is right, and all correct where each is. Accuracy is "
     "the mean pass rate of the samples. Its 95 % interval, here and below, is Wilson's, clustered by sample: rollouts "
     "of one sample are alike, and count for fewer trials than their number."
 )
 _NUM_CORRECT = (
-    "Shares of a round's samples by how many of their rollouts are right, with counts on top where there is room. Only "
-    "samples with some right give a signal to learn from."
+    "Samples of each round by how many of their rollouts are right. Only samples with some right give a signal to "
+    "learn from."
 )
 _TRANSITIONS = (
     "Rows are right rollouts before, columns after. A second measurement of the same policy moves samples as well: "
@@ -90,7 +89,7 @@ _SOURCES = (
 )
 _SIZES = (
     "Mean pass rate by the target's share of the screen, with its 95 % interval, Wilson's, clustered by sample. "
-    f"Of more than {MOST} rounds the picture shows the first and the last ones."
+    f"Of more than {MOST_ROUNDS} rounds the picture shows the first and the last ones."
 )
 _SIGNAL = (
     "Groups whose totals lie within 0.000001 of each other give no signal: with totals of 0 and 1 these are the "
@@ -99,27 +98,25 @@ _SIGNAL = (
 _TEMPERATURE = (
     "The highest temperature up to which accuracy has not collapsed, over the samples that all temperatures have. The "
     "rule uses the paired difference on the same samples, whose bootstrap interval is narrower than those of both "
-    "accuracies. "
-    "Shares of parsed answers, of samples with some right and of different responses are below."
+    "accuracies."
 )
 _POOLS = "Samples that each step of drawing a pool kept and removed, from the manifests."
-_GREYED = "Screenshots are shown in pale shades of grey, dark ones inverted."
 _HARDEST = (
-    ": those with most rollouts first, and of these the ones with the smallest targets. "
-    f"Suspects are not among them. {_GREYED}"
+    ": those with most rollouts first, and of these the ones with the smallest targets. Suspects are not among them."
 )
 _SUSPECTS = (
     ", yet their clicks agree tightly on another place: the label may be wrong, the instruction may fit two things, or "
-    f"the policy is sure and wrong. Look before you train on them. {_GREYED}"
+    "the policy is sure and wrong. Look before you train on them."
 )
 
 
-def _with_picture(tables: Iterator[TextTable]) -> list[SectionPart]:
-    """Return a part for each table; the picture goes with the first."""
-    return [SectionPart(picture=None if place else 0, table=table) for place, table in enumerate(tables)]
+def _of(report: Report, key: str) -> str:
+    """Say how many samples there are, where not all are shown."""
+    every, held = report.counted.get(key, 0), len(getattr(report, key))
+    return f" There are {count(every)}; the first {count(held)} are shown." if every > held else ""
 
 
-def _rounds(rounds: Sequence[Numbers]) -> TextTable:
+def _rounds(rounds: Sequence[Numbers]) -> Iterator[Block]:
     heads = [
         "round", "samples", "rollouts", "not scored", "scored, each", "none correct", "mixed", "all correct", "right",
         "accuracy", "95 % interval", "answers read", "temperature",
@@ -134,18 +131,90 @@ def _rounds(rounds: Sequence[Numbers]) -> TextTable:
         ]
         for line in rounds
     ]  # fmt: skip
-    return TextTable("Samples and rollouts of each round", heads, rows)
+    yield table("Samples and rollouts of each round", heads, rows)
 
 
-def _moved(place: int, moved: Numbers) -> SectionPart:
-    null, gap = moved["null"], moved["difference"]
-    texts = [
-        f"{plural(moved['both'], 'sample')} in both: {count(moved['up'])} up, {count(moved['same'])} the same, "
-        f"{count(moved['down'])} down; {moved['net']:+,} right rollouts",
-        f"mean pass rate {points(gap['mean'])} percentage points ({points(gap['low'])} to {points(gap['high'])})",
+def _histogram(line: Numbers) -> Block:
+    """Return a bar for each number of right rollouts: its length is a share of the largest bar's."""
+    counts = np.array([line[outcome] for outcome in OUTCOMES])
+    samples, longest = max(int(counts.sum()), 1), max(int(counts.sum(axis=0).max()), 1)
+    rows = [
+        bar(str(right), held / longest, map(count, held), f"{count(held.sum())} · {percent(held.sum() / samples)}")
+        for right, held in enumerate(counts.T)
     ]
+    none, some, every = map(count, counts.sum(axis=1))
+    alt = f"{line['round']}: {none} samples with none, {some} with some and {every} with all rollouts right"
+    return bars(alt, _OUTCOMES, rows, title=f"{line['round']}: {plural(int(counts.sum()), 'sample')}", beside=True)
+
+
+def _moved(moved: Numbers) -> Iterator[Block]:
+    warm = [listed(moved[name]) for name in ("temperatures_before", "temperatures_after")]
+    known = "" if warm == ["-", "-"] else f", at temperature {warm[0]} before and {warm[1]} after"
+    alt = (
+        f"Right rollouts in {moved['from']} against {moved['to']}, observed and by chance alone: of "
+        f"{plural(moved['both'], 'sample')} {count(moved['up'])} went up, {count(moved['same'])} stayed and "
+        f"{count(moved['down'])} went down"
+    )
+    yield heat(f"{moved['from']} to {moved['to']}", alt, list(_matrices(moved)))
+    yield text([*_said(moved, known), *moved["warnings"]])
+    if any(line["source"] is not None for line in moved["by_source"]):
+        heads = [
+            "source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points",
+        ]  # fmt: skip
+        rows = [
+            [
+                line["source"] or "unknown", count(line["both"]), count(line["up"]), count(line["same"]),
+                count(line["down"]), count(line["never_solved"]), count(line["escaped"]),
+                points(line["difference"]["mean"]),
+            ]
+            for line in moved["by_source"]
+        ]  # fmt: skip
+        yield table(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
+
+
+def _matrices(moved: Numbers) -> Iterator[Block]:
+    """Yield what was observed and what chance makes of it, without empty rows and columns at the ends."""
+    observed = np.array(moved["counts"], dtype=np.float64)
+    expected = np.array(moved["null"]["expected"], dtype=np.float64)
+    high = int(np.flatnonzero(observed.sum(axis=1))[-1]) + 1
+    # Chance leaves a trace everywhere: half a sample counts.
+    wide = int(np.flatnonzero(observed.sum(axis=0) + np.nansum(expected, axis=0) >= 0.5)[-1]) + 1
+    sides = f"rows: right before, of {listed(moved['n_before'])}; columns: after, of {listed(moved['n_after'])}"
+    for title, cells in (("observed", observed), (f"by chance ({moved['null']['kind']})", expected)):
+        sums = np.nansum(cells, axis=1)
+        rows = [
+            (f"{row} ({count(observed[row].sum())})", [_cell(cell, sums[row]) for cell in cells[row, :wide].tolist()])
+            for row in range(high)
+        ]
+        yield matrix(f"{title}; {sides}", [str(column) for column in range(wide)], rows)
+
+
+def _cell(samples: float, row: float) -> list[object] | None:
+    if not row > 0 or np.isnan(samples) or samples < 0.0005 * row:  # a row without a sample, or an empty cell
+        return None
+    share = samples / row
+    # 0.04 would be written as 0.0.
+    return [_few(samples) if samples >= 0.05 else "", f"{100 * share:.0f} %" if share >= 0.005 else "", share]
+
+
+def _few(value: float) -> str:
+    """Format a count, one of few samples with a decimal.
+
+    >>> _few(12.0), _few(0.26), _few(3.44), _few(1234.0)
+    ('12', '0.3', '3.4', '1,234')
+    """
+    return count(value) if value >= 9.95 or value == round(value) else f"{value:.1f}"  # 10, not 10.0
+
+
+def _said(moved: Numbers, known: str) -> Iterator[str]:
+    null, gap = moved["null"], moved["difference"]
+    yield (
+        f"{plural(moved['both'], 'sample')} in both{known}: {count(moved['up'])} up, {count(moved['same'])} the same, "
+        f"{count(moved['down'])} down; {moved['net']:+,} right rollouts"
+    )
+    yield f"mean pass rate {points(gap['mean'])} percentage points ({points(gap['low'])} to {points(gap['high'])})"
     if moved["never_solved"]:
-        texts.append(
+        yield (
             f"of {plural(moved['never_solved'], 'never-solved sample')} {count(moved['escaped'])} "
             f"{'was' if moved['escaped'] == 1 else 'were'} solved at least once, {percent(moved['escape_share'])} "
             f"({between(moved['low'], moved['high'])}); by chance alone "
@@ -153,7 +222,7 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
         )
     if null["kind"] == BETA_BINOMIAL:
         prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
-        texts.append(
+        yield (
             "with one rollout a sample a lucky hit looks like a sure one: the expected counts are those of "
             f"the prior, {prior}, alone"
             if max(moved["n_before"]) == 1
@@ -161,126 +230,231 @@ def _moved(place: int, moved: Numbers) -> SectionPart:
         )
     if moved["discordant"]:
         pair = moved["discordant"]
-        texts.append(
+        yield (
             f"one rollout each: {count(pair['only_before'])} right only before, {count(pair['only_after'])} only "
             f"after, p = {pair['p_value']:.2g} (McNemar, exact)"
         )
     if moved["dropped"] or moved["new"] or moved["unscored"]:
-        texts.append(
+        yield (
             f"{plural(moved['dropped'], 'sample')} before alone, {count(moved['new'])} after alone, "
             f"{count(moved['unscored'])} not scored in one of the two"
         )
-    return SectionPart(f"{moved['from']} to {moved['to']}", place, (), [*texts, *moved["warnings"]], _by_source(moved))
 
 
-def _by_source(moved: Numbers) -> TextTable | None:
-    lines = moved["by_source"]
-    if all(line["source"] is None for line in lines):
-        return None
-    heads = ["source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points"]
-    rows = [
-        [
-            line["source"] or "unknown", count(line["both"]), count(line["up"]), count(line["same"]),
-            count(line["down"]), count(line["never_solved"]), count(line["escaped"]),
-            points(line["difference"]["mean"]),
-        ]
-        for line in lines
-    ]  # fmt: skip
-    return TextTable(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
-
-
-def _sources(report: Report) -> Iterator[TextTable]:
+def _sources(report: Report) -> Iterator[Block]:
     heads = [
         "source", "samples", "rollouts", "not scored", "right", "none correct", "mixed", "all correct", "never solved",
         "accuracy",
     ]  # fmt: skip
-    for name, lines in reversed(report.sources):  # the last round first, as its picture is
-        rows = [
+    for place, (name, found) in enumerate(reversed(report.sources)):  # the last round first
+        if not place:
+            rows = [
+                bar(line["source"], *_split([line[each] / line["samples"] for each in OUTCOMES], 0),
+                    f"n = {count(line['samples'])}")
+                for line in _fewer_sources(found)
+            ]  # fmt: skip
+            alt = (
+                f"Samples by source in {name}. The largest never-solved share is {percent(found[0]['zero_share'])}, of "
+                f"{found[0]['source']}"
+            )
+            yield bars(alt, _OUTCOMES, rows, title=name)
+        cells = [
             [
-                line["source"], *(count(line[key]) for key in COUNTED), percent(line["zero_share"]),
+                line["source"],
+                *(count(line[key]) for key in COUNTED),
+                percent(line["zero_share"]),
                 percent(line["accuracy"]),
             ]
-            for line in lines
-        ]  # fmt: skip
-        yield TextTable(name, heads, rows)
+            for line in found
+        ]
+        yield table(name, heads, cells)
 
 
-def _sizes(report: Report) -> Iterator[TextTable]:
+def _split(shares: Sequence[float], digits: int) -> tuple[Sequence[float], list[str]]:
+    return shares, [f"{100 * share:.{digits}f} %" for share in shares]
+
+
+def _fewer_sources(found: Sequence[Numbers]) -> list[Numbers]:
+    """Return lines of sources; those with the fewest samples share the last one."""
+    if len(found) <= MOST_SOURCES:
+        return list(found)
+    largest = sorted(found, key=lambda line: (-line["samples"], line["source"]))
+    kept = {line["source"] for line in largest[: MOST_SOURCES - 1]}
+    rest = [line for line in found if line["source"] not in kept]
+    own = [line for line in found if line["source"] in kept]
+    return [*own, merged_sources(f"{len(rest)} other sources", rest)]
+
+
+def _sizes(report: Report) -> Iterator[Block]:
+    shown = report.sizes
+    if len(shown) > MOST_ROUNDS:
+        shown = (*shown[: MOST_ROUNDS // 3], *shown[MOST_ROUNDS // 3 - MOST_ROUNDS :])
+    every = sorted({(line["area_from"], line["area_to"]) for _, found in shown for line in found})
+    series, most = [], dict.fromkeys(every, 0)
+    for colour, (name, found) in zip(_ROUNDS, shown, strict=False):
+        known = {(line["area_from"], line["area_to"]): line for line in found}
+        series.append((name, colour, [_rate(known.get(edges)) for edges in every]))
+        most |= {edges: max(most[edges], line["samples"]) for edges, line in known.items()}
+    labels = [(area(*edges), f"n = {count(most[edges])}") for edges in every]
+    yield lines("Mean pass rate by the size of the target, a line a round", labels, series, _SHARES)
     heads = [
         "target's share of the screen", "samples", "rollouts", "not scored", "right", "mean pass rate", "95 % interval",
     ]  # fmt: skip
-    for name, lines in reversed(report.sizes):
+    for name, found in reversed(report.sizes):
         rows = [
             [
                 area(line["area_from"], line["area_to"]), count(line["samples"]),
                 count(line["rollouts"]), count(line["unscored"]), count(line["correct"]), percent(line["accuracy"]),
                 between(line["accuracy_low"], line["accuracy_high"]),
             ]
-            for line in lines
+            for line in found
         ]  # fmt: skip
-        yield TextTable(name, heads, rows)
+        yield table(name, heads, rows)
 
 
-def _signal(rounds: Sequence[Numbers]) -> TextTable:
+def _rate(line: Numbers | None) -> Point:
+    if line is None or not line["samples"]:
+        return None, None, None, ""
+    low, high = line["accuracy_low"], line["accuracy_high"]
+    return line["accuracy"], low, high, f"{percent(line['accuracy'])} ({between(low, high)})"
+
+
+def _signal(rounds: Sequence[Numbers]) -> Iterator[Block]:
+    keys, order = ("none_correct", "all_correct", "mixed"), (_OUTCOMES[0], _OUTCOMES[2], _OUTCOMES[1])
+    rows = [
+        bar(line["round"], *_split([line[key] for key in keys], 1), mark=line["no_spread"])
+        for line in rounds if line["mixed"] is not None
+    ]  # fmt: skip
+    marked = "totals do not differ" if any(row["mark"] is not None for row in rows) else ""
+    yield bars("Shares of samples without signal, as in the table below", order, rows, mark=marked)
     heads = ["round", "none correct", "all correct", "mixed", "totals do not differ"]
-    keys = ("none_correct", "all_correct", "mixed", "no_spread")
-    rows = [[line["round"], *(percent(line[key]) for key in keys)] for line in rounds]
-    return TextTable("Shares of the scored samples of each round", heads, rows)
+    cells = [[line["round"], *(percent(line[key]) for key in (*keys, "no_spread"))] for line in rounds]
+    yield table("Shares of the scored samples of each round", heads, cells)
 
 
-def _temperature(swept: Numbers) -> SectionPart:
+def _temperature(swept: Numbers) -> Iterator[Block]:
+    rows = swept["rows"]
+    labels = [
+        (f"{row['temperature']:g}", "chosen" if row["temperature"] == swept["chosen"] else "") for row in rows
+    ]  # fmt: skip
+    rates: list[Point] = [
+        (row["accuracy"], row["low"], row["high"], f"{percent(row['accuracy'])}, {row['verdict']}") for row in rows
+    ]
+    yield lines("Accuracy by temperature", labels, [("accuracy", MIDDLE, rates)], _SHARES, "Accuracy")
+    gaps: list[Point] = [
+        (row["difference"], row["difference_low"], row["difference_high"], f"{points(row['difference'])} points")
+        for row in rows
+    ]
+    far = max([0.01, *(abs(each) for point in gaps for each in point[:3] if each is not None)])
+    ends = [(far * step, points(far * step) if step else "0") for step in (-1, 0, 1)]
+    yield lines(
+        "Paired difference of accuracy by temperature", labels, [("difference", MIDDLE, gaps)], ends,
+        f"Points from {swept['compared_with']:g}, on the same samples",
+    )  # fmt: skip
+    series = [
+        (name, colour, [(row[key], None, None, percent(row[key])) for row in rows])
+        for (key, name), colour in zip(_BESIDE.items(), _ROUNDS, strict=False)
+    ]
+    yield lines("Other shares by temperature", labels, series, _SHARES, "Other shares")
+    yield text([
+        f"{swept['chosen']:g} is chosen by the rule {swept['rule']}, over {plural(swept['samples'], 'sample')}",
+        *([f"{plural(swept['left_out'], 'sample')} not at every temperature"] if swept["left_out"] else []),
+        *swept["warnings"],
+    ])  # fmt: skip
     heads = [
         "temperature", "accuracy", "95 % interval", "answers read", "mixed", "never solved", "different", "verdict",
         "why",
     ]  # fmt: skip
-    rows = [
+    cells = [
         [
             f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",
             percent(row["accuracy"]), between(row["low"], row["high"]), percent(row["parse_rate"]),
             percent(row["mixed_share"]), percent(row["zero_share"]), percent(row["distinct_share"]),
             row["verdict"], row["why"],
         ]
-        for row in swept["rows"]
+        for row in rows
     ]  # fmt: skip
-    texts = [
-        f"{swept['chosen']:g} is chosen by the rule {swept['rule']}, over {plural(swept['samples'], 'sample')}",
-        *([f"{plural(swept['left_out'], 'sample')} not at every temperature"] if swept["left_out"] else []),
-        *swept["warnings"],
-    ]
-    return SectionPart(picture=0, said=texts, table=TextTable("Rollouts at each temperature", heads, rows))
+    yield table("Rollouts at each temperature", heads, cells)
 
 
-def _pools(pools: Sequence[Numbers]) -> TextTable:
+_BESIDE = {
+    "parse_rate": "answers read", "mixed_share": "samples with some correct", "zero_share": "never-solved samples",
+    "distinct_share": "different responses",
+}  # fmt: skip
+_FUNNEL = [("left after the step", "#a6d3d0"), ("removed by it", "#cfcfcf"), ("in the pool: never solved", DARK),
+           ("in the pool: partly solved", MIDDLE)]  # fmt: skip
+
+
+def _pools(pools: Sequence[Numbers]) -> Iterator[Block]:
+    for pool in pools:
+        steps = [(step["step"], step["kept"], step["removed"]) for step in pool["steps"] if step["removed"]]
+        steps = [("measured", pool["samples"], 0), *steps]
+        most = max(*(left + removed for _, left, removed in steps), pool["kept"], 1)
+        funnel = [(name, (left, removed, 0, 0), f"{count(left)}{f' (-{count(removed)})' if removed else ''}")
+                  for name, left, removed in steps]  # fmt: skip
+        funnel.append(("the pool", (0, 0, pool["zero"], pool["positive"]), count(pool["kept"])))
+        rows = [
+            bar(name, [part / most for part in parts], map(count, parts), end) for name, parts, end in funnel
+        ]  # fmt: skip
+        share = "" if pool["zero_share"] is None else f", {percent(pool['zero_share'])} of them never solved"
+        short = f"; {count(pool['shortfall'])} never-solved too few" if pool.get("shortfall") else ""
+        kept = f"{count(pool['kept'])} of {plural(pool['samples'], 'sample')} kept{share}{short}"
+        yield bars(f"{pool['pool']}: {kept}", _FUNNEL, rows, title=f"{pool['pool']}: {kept}")
     heads = ["pool", "measured", "removed", "kept", "never solved", "others", "share", "asked for", "too few"]
-    rows = []
+    cells = []
     for pool in pools:
         removed = "; ".join(f"{step['step']} {count(step['removed'])}" for step in pool["steps"] if step["removed"])
-        rows.append(
-            [
-                pool["pool"], count(pool["samples"]), removed or "-", count(pool["kept"]), count(pool["zero"]),
-                count(pool["positive"]), percent(pool["zero_share"]), percent(pool["zero_share_asked"]),
-                count(pool.get("shortfall")),
-            ]
-        )  # fmt: skip
-    return TextTable("Pools in the order given", heads, rows)
+        cells.append([
+            pool["pool"], count(pool["samples"]), removed or "-", count(pool["kept"]), count(pool["zero"]),
+            count(pool["positive"]), percent(pool["zero_share"]), percent(pool["zero_share_asked"]),
+            count(pool.get("shortfall")),
+        ])  # fmt: skip
+    yield table("Pools in the order given", heads, cells)
 
 
-def _samples(several: Sequence[ShownSample]) -> list[SectionPart]:
-    return [_sample(place, each) for place, each in enumerate(several)]
+def _samples(several: Sequence[ShownSample]) -> Iterator[Block]:
+    for shown in several:
+        yield _screen(shown) if shown.drawable else text([], shown.sample_id)
+        answers = "\n".join(f"{count(times)} x {said}" for said, times in shown.responses)
+        unscored = f"{count(shown.unscored)} of them not scored, " if shown.unscored else ""
+        yield facts([
+            ("instruction", "" if shown.instruction is None else shortened(shown.instruction)),
+            ("source", shown.source or ""),
+            ("rollouts", f"{count(shown.n + shown.unscored)}, {unscored}none of them right"),
+            ("clicks", _clicks(shown)),
+            ("target", "" if shown.outlines else "its place is not known"),
+            ("answers", answers),
+        ])  # fmt: skip
 
 
-def _sample(place: int, shown: ShownSample) -> SectionPart:
-    answers = "\n".join(f"{count(times)} x {text}" for text, times in shown.responses)
-    unscored = f"{count(shown.unscored)} of them not scored, " if shown.unscored else ""
-    facts = [
-        ("instruction", "" if shown.instruction is None else shortened(shown.instruction)),
-        ("source", shown.source or ""),
-        ("rollouts", f"{count(shown.n + shown.unscored)}, {unscored}none of them right"),
-        ("clicks", _clicks(shown)),
-        ("target", "" if shown.outlines else "its place is not known"),
-        ("answers", answers),
+def _screen(shown: ShownSample) -> Block:
+    right = [shown.right & shown.inside, ~shown.right & shown.inside]
+    named = [f"{plural(int(which.sum()), f'{look} click')}" for which, look in zip(right, _LOOKS, strict=True)]
+    said = [
+        "its target" if shown.outlines else "",
+        *(name for name, which in zip(named, right, strict=True) if which.any()),
     ]
-    return SectionPart(shown.sample_id, place, [(name, fact) for name, fact in facts if fact])
+    seen = "its screenshot" if shown.image is not None else "an empty screen"
+    marks = [mark(_LOOKS[0] if hit else _LOOKS[1], at, f"{'right' if hit else 'wrong'}: {_place(at, shown)}")
+             for at, hit in zip(shown.clicks[shown.inside], shown.right[shown.inside], strict=True)]  # fmt: skip
+    points_of = [mark("point", each[0], "target") for each in shown.outlines if len(each) == 1]
+    return screen(
+        shown.sample_id, f"Sample {shown.sample_id}: {'; '.join([*filter(None, said), seen])}",
+        shown.image_size or UNKNOWN_SIZE, views(shown),
+        [shape("target", each) for each in shown.outlines if len(each) > 1], [*points_of, *marks],
+        {"target": "target", "point": "target", **dict(zip(_LOOKS, named, strict=True))},
+        image=None if shown.image is None else picture(shown.image),
+    )  # fmt: skip
+
+
+_LOOKS = ("right", "wrong")
+
+
+def _place(at: np.ndarray, shown: ShownSample) -> str:
+    if shown.image_size is None:
+        return f"{at[0]:.3f}, {at[1]:.3f} of the screen"
+    x, y = at * np.array(shown.image_size)
+    return f"{x:.0f}, {y:.0f} px"
 
 
 def _clicks(shown: ShownSample) -> str:

@@ -79,20 +79,20 @@ def test_mistakes_are_one_line(run, made_up, file, tmp_path):
     )
     assert "low: expected a finite number" in run.error("pool", "plan", file, "--method", '{"name": "x", "low": NaN}')
     assert "unknown argument 'low'" in run.error("pool", "plan", file, "--method", '{"name": "band", "low": 0.1}')
-    assert "a picture ends in .png, .svg, .pdf" in run.error("pool", "plan", file, "--picture", tmp_path / "p.jpg")
-    assert "there is no directory" in run.error("pool", "plan", file, "--picture", tmp_path / "no" / "p.png")
-    assert "lies in the input" in run.error("pool", "plan", tmp_path, "--picture", tmp_path / "p.png")
+    assert "a page ends in .html" in run.error("pool", "plan", file, "--picture", tmp_path / "p.jpg")
+    assert "there is no directory" in run.error("pool", "plan", file, "--picture", tmp_path / "no" / "p.html")
+    assert "lies in the input" in run.error("pool", "plan", tmp_path, "--picture", tmp_path / "p.html")
     assert "no such file" in run.error("pool", "plan", tmp_path / "no.jsonl")
     assert [each.name for each in tmp_path.iterdir()] == ["r.jsonl"]
 
 
 def test_a_picture_is_written_beside(run, file, tmp_path):
-    out = tmp_path / "plan.png"
+    out = tmp_path / "page.html"
     result = run("pool", "plan", file, "--picture", out)
     assert result.err == f"picture written to {out}\n"
-    assert out.read_bytes().startswith(b"\x89PNG")
-    found = json.loads(run("pool", "plan", file, "--picture", tmp_path / "plan.svg", "--json").out)
-    assert found["picture"] == str(tmp_path / "plan.svg")
+    assert "Methods on the same rollouts" in out.read_text("utf-8")
+    found = json.loads(run("pool", "plan", file, "--picture", tmp_path / "plan.html", "--json").out)
+    assert found["picture"] == str(tmp_path / "plan.html")
 
 
 def test_rounds_and_temperatures_that_count_together_are_named(run, tmp_path):

@@ -1,22 +1,19 @@
-"""``grounding-rewards pool report``: one page and its pictures, the same for the same command."""
+"""``grounding-rewards pool report``: one page, the same for the same command."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from grounding_rewards.pool.report import files
-from grounding_rewards.pool.report.pictures import drawings
 from tests.cli.command import names, write_rows
 from tests.cli.test_published_verdicts import FOLDER, space
-from tests.pool.report.made import HOSTILE, blank_drawings, manifest
+from tests.pool.report.made import HOSTILE, manifest
 
 BOX = '{"bbox": [10, 10, 30, 20]}'
 PIXEL = ("--target-space", "pixel")
@@ -41,64 +38,29 @@ def two(tmp_path):
     return write_rows(tmp_path / "two.jsonl", *after, *before)
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Pictures that show nothing, which are quick."""
-    monkeypatch.setattr(files, "drawings", blank_drawings)
-
-
 def reported(run, *words):
     result = run("pool", "report", *words, "--json")
     assert result.code == 0, result.err
     return json.loads(result.out)
 
 
-@pytest.fixture
-def few(monkeypatch):
-    """Only the pictures of samples without signal and of pools, which are drawn, and small."""
-    kept = ("no-signal.png", "pools.png")
-    monkeypatch.setattr("grounding_rewards.pool.report.files.DOTS", 40)
-    monkeypatch.setattr(
-        "grounding_rewards.pool.report.files.drawings",
-        lambda found: [drawing for drawing in drawings(found) if drawing.file in kept],
-    )
-
-
-@pytest.mark.usefixtures("few")
-def test_a_page_and_pictures_the_same_whatever_the_order_of_rows(run, two, tmp_path):
+def test_one_page_the_same_whatever_the_order_of_rows(run, two, tmp_path):
     pool = tmp_path / "pool.parquet.manifest.json"
     pool.write_text(json.dumps(manifest()))
     out = tmp_path / "new" / "report"
     result = run("pool", "report", two, pool, "--out", out, *PIXEL)
     assert (result.code, result.out) == (0, "")
-    assert result.err == f"2 rounds and 1 pool written to {out}/report.html, 2 pictures\n"
-    assert names(out) == ["no-signal.png", "pools.png", "report.html"]
-    first = {path.name: path.read_bytes() for path in out.iterdir()}
-    with Image.open(out / "no-signal.png") as picture:
-        assert picture.size[0] == 360
-        assert "Software" not in picture.info
+    assert result.err == f"2 rounds and 1 pool written to {out}/report.html\n"
+    assert names(out) == ["report.html"]
+    first = (out / "report.html").read_bytes()
     lines = two.read_text().splitlines()
     two.write_text("\n".join(reversed(lines)) + "\n")
+    (out / "mine.png").write_text("stays")
     run("pool", "report", two, pool, "--out", out, *PIXEL)
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+    assert (out / "report.html").read_bytes() == first
+    assert names(out) == ["mine.png", "report.html"]
 
 
-@pytest.mark.usefixtures("quick")
-def test_pictures_of_an_older_report_go_and_other_files_stay(run, two, tmp_path):
-    out = tmp_path / "report"
-    out.mkdir()
-    (out / "pools.png").write_text("not of a report")
-    reported(run, two, "--out", out, *PIXEL)
-    assert {"pools.png", "suspect-1.png", "transition-1.png"} < set(names(out))
-    for name in ("mine.txt", "hardest-0.png", "my-sources.png"):
-        (out / name).write_text("stays")
-    reported(run, f"{two}@1", "--out", out, "--samples", 0)
-    assert names(out) == [
-        "hardest-0.png", "mine.txt", "my-sources.png", "no-signal.png", "num-correct.png", "report.html", "sources.png",
-    ]  # fmt: skip
-
-
-@pytest.mark.usefixtures("quick")
 def test_json_holds_the_numbers_that_are_shown(run, two, tmp_path):
     found = reported(run, two, "--out", tmp_path / "report", "--title", HOSTILE, *PIXEL)
     assert found["page"] == str(tmp_path / "report" / "report.html")
@@ -113,8 +75,8 @@ def test_json_holds_the_numbers_that_are_shown(run, two, tmp_path):
     assert suspect["targets_unit"] == [[[0.05, 0.1], [0.15, 0.1], [0.15, 0.2], [0.05, 0.2]]]
     assert set(found["missing"]) == {"temperature", "pools", "hardest"}
     page = (tmp_path / "report" / "report.html").read_text("utf-8")
-    assert "<script>" not in page
-    assert "&lt;script&gt;" in page
+    assert "<script>alert" not in page
+    assert "\\u003cscript>alert" in page
 
 
 def png(size=(200, 100)):
@@ -123,7 +85,6 @@ def png(size=(200, 100)):
     return file.getvalue()
 
 
-@pytest.mark.usefixtures("quick")
 def test_screenshots_and_instructions_come_from_data(run, two, tmp_path):
     (tmp_path / "b.png").write_bytes(png())
     images = [[{"bytes": png(), "path": None}], [{"bytes": None, "path": "b.png"}], [{"bytes": b"no", "path": None}]]
@@ -152,7 +113,6 @@ def test_screenshots_and_instructions_come_from_data(run, two, tmp_path):
     )  # fmt: skip
 
 
-@pytest.mark.usefixtures("quick")
 def test_only_samples_and_verdicts_or_only_manifests_are_enough(run, tmp_path):
     bare = write_rows(tmp_path / "bare.jsonl", {"sample_id": "a", "acc": 0}, {"sample_id": "b", "acc": None})
     found = reported(run, bare, "--out", tmp_path / "report")
@@ -164,7 +124,7 @@ def test_only_samples_and_verdicts_or_only_manifests_are_enough(run, tmp_path):
     assert ([each["pool"] for each in found["pools"]], found["rounds"]) == (["p"], [])
 
 
-def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path, monkeypatch):
+def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path):
     out, bad = tmp_path / "report", tmp_path / "bad.manifest.json"
     bad.write_text("{")
     assert "cannot be read as a manifest" in run.error("pool", "report", two, bad, "--out", out)
@@ -181,37 +141,23 @@ def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path, monkey
     assert not out.exists()
     out.write_text("")
     assert "is not a directory" in run.error("pool", "report", two, "--out", out)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "pictures need matplotlib" in run.error("pool", "report", two, "--out", tmp_path / "other")
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, monkeypatch):
     out = tmp_path / "report"
     reported(run, two, "--out", out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    replace, left = os.replace, [1]
 
     def failing(partial, target):
-        if not left:
-            raise OSError(28, "No space left on device", str(target))
-        left.pop()
-        return replace(partial, target)
+        raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr(os, "replace", failing)
-    assert "no space is left" in run.error("pool", "report", two, "--out", out, "--title", "new")
-    after = {path.name: path.read_bytes() for path in out.iterdir()}
-    (partial,) = set(after) - set(before)  # the page of which a picture took its name already; see ``leftovers``
-    assert partial.startswith(".report.html.tmp-")
-    assert b"<title>new</title>" in after.pop(partial)
-    assert after == before
-    monkeypatch.setattr(os, "replace", replace)
-    reported(run, two, "--out", out)
-    assert set(names(out)) == set(before)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", failing)
+        assert "no space is left" in run.error("pool", "report", two, "--out", out, "--title", "new")
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="published responses are not here: ../shared/data/model_responses")
-@pytest.mark.usefixtures("quick")
 def test_three_published_models_as_three_rounds(run, tmp_path):
     files = ["osworld-g-uitars-7b-gelato-baseline", "osworld-g-gta1-7b-2507", "osworld-g-gelato-30b"]
     for name in files:
@@ -229,7 +175,7 @@ def test_three_published_models_as_three_rounds(run, tmp_path):
     assert all(each["responses"] for each in found["hardest"])
 
 
-def test_targets_of_an_own_recipe_are_read_by_it_and_never_by_its_name_in_the_rollouts(run, tmp_path, quick):
+def test_targets_of_an_own_recipe_are_read_by_it_and_never_by_its_name_in_the_rollouts(run, tmp_path):
     own = tmp_path / "lab.py"
     own.write_text("import grounding_rewards as gr\n\n\ndef make():\n    return gr.recipe('gelato')\n")
     rows = [{**row, "recipe": f"{own}:make", "target": "[0.1, 0.1, 0.2, 0.3]"} for row in rollouts("a", 0)]
@@ -258,13 +204,13 @@ def test_a_pool_of_an_own_recipe_records_whose_form_targets_have(run, tmp_path):
     assert "not read" not in result.err
 
 
-def test_targets_that_are_not_drawn_are_a_note_that_names_the_options(run, tmp_path, quick):
+def test_targets_that_are_not_drawn_are_a_note_that_names_the_options(run, tmp_path):
     target = {"bbox": [10, 10, 50, 20], "image_size": [100, 100]}
     source = write_rows(tmp_path / "in.jsonl", *({**row, "target": target} for row in rollouts("a", 0)))
     shown = run("pool", "report", source, "--out", tmp_path / "page")
     assert (shown.code, shown.err.splitlines()[0]) == (
         0,
-        "note: the page has fewer pictures, for the targets of 1 of 1 samples shown name no space, and rollouts no "
-        "installed recipe; give --recipe NAME or --target-space SPACE",
+        "note: the page shows no target of 1 of 1 samples, which name no space, and rollouts no installed recipe; give "
+        "--recipe NAME or --target-space SPACE",
     )
     assert "note" not in run("pool", "report", source, "--out", tmp_path / "page", "--target-space", "pixel").err

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.pool.report.pictures import drawings
 from grounding_rewards.pool.report.rounds import Round
 from grounding_rewards.pool.report.samples import ShownSample
 
@@ -53,9 +51,3 @@ def manifest(**changes):
     ]
     counts = {"samples": 50, "kept": 15, "zero": 3, "positive": 12, "dropped_all_correct": 6, "shortfall": 0}
     return {**counts, "seed": 7, "zero_share": 0.2, "zero_share_actual": 0.2, "steps": steps, **changes}
-
-
-def blank_drawings(found):
-    """The drawings of a report, whose pictures show nothing and are quick."""
-    figure = SimpleNamespace(savefig=lambda file, **how: file.write(b"PNG"))
-    return [replace(drawing, draw=lambda: figure) for drawing in drawings(found)]

@@ -1,120 +1,164 @@
-"""The page stands alone, escapes what it shows, and can be read without seeing."""
+"""The page of a report has all of its sections, and pictures that say what the numbers say."""
 
 from __future__ import annotations
 
-import base64
-import re
-import sys
-from html.parser import HTMLParser
-from itertools import pairwise
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from grounding_rewards.errors import PictureError
 from grounding_rewards.pool.report.data import NEEDS, report
-from grounding_rewards.pool.report.files import page
-from grounding_rewards.pool.report.pictures import drawings
-from tests.pool.report.made import HOSTILE
+from grounding_rewards.pool.report.files import page_of
+from grounding_rewards.pool.report.rounds import Round, by_source
+from grounding_rewards.pool.report.samples import views
+from grounding_rewards.pool.report.sections import sections
+from grounding_rewards.viewer import page
+from tests.pool.report.made import HOSTILE, rounds, shown, stats
 from tests.pool.report.test_data import whole
-
-PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x05\x46\x00\x00\x02\x58\x08\x02\x00\x00\x00"
-VOID = {"meta", "img"}
+from tests.viewer.reading import built, needs_node
 
 
-class Read(HTMLParser):
-    """Tags, texts and images; complains about tags that are not closed in order."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.opened, self.tags, self.texts, self.images = [], [], [], []
-        self.feed(text)
-        assert self.opened == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        if tag == "img":
-            self.images.append(dict(attributes))
-        if tag not in VOID:
-            self.opened.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.opened.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
+def blocks(found, key, *kinds):
+    """Return the blocks of a section, of these kinds."""
+    (held,) = [each["blocks"] for each in sections(found) if each["key"] == key]
+    return [block for block in held if block["kind"] in kinds or not kinds]
 
 
-@pytest.fixture(scope="module")
-def found():
-    return whole()
+@needs_node
+def test_a_page_shows_every_section_and_texts_as_texts(tmp_path):
+    found = built(page(page_of(whole())), tmp_path)
+    assert [each["id"] for each in found.of("h2")] == list(dict.fromkeys(each["id"] for each in found.of("h2")))
+    assert {each["id"] for each in found.of("h2")} == set(NEEDS)
+    assert any(HOSTILE.replace("\x1b", r"\x1b") in each for each in found.said("dd"))
+    pictures = [each for each in found.tags if each[1].get("role") in ("img", "group")]
+    assert len(pictures) == 16
+    assert all(len(given["aria-label"]) > 10 for _, given in pictures)
 
 
-@pytest.fixture(scope="module")
-def text(found):
-    return page(found, {drawing.file: (drawing, PNG) for drawing in drawings(found)})
+@needs_node
+def test_a_page_with_nothing_says_what_each_section_needs(tmp_path):
+    found = built(page(page_of(report("nothing", []))), tmp_path)
+    assert found.said("dd") == [NEEDS[each["key"]] for each in sections(report("nothing", []))]
 
 
-def test_nothing_is_asked_for_on_a_network(text):
-    read = Read(text)
-    links = [value for _, given in read.tags for name, value in given.items() if name in ("href", "src", "srcset")]
-    assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)
-    assert not {tag for tag, _ in read.tags} & {"script", "link", "iframe", "object", "base", "form"}
-    assert "default-src 'none'" in text
-    assert "@import" not in text
-    assert "url(" not in text
+def test_bars_of_right_rollouts_have_counts_and_shares():
+    first, _ = blocks(whole(), "num_correct")
+    assert first["title"] == "round 1: 5 samples"
+    assert [(row["label"], row["parts"], row["end"]) for row in first["rows"]] == [
+        ("0", [[0, 1.0, "2"]], "2 · 40.0 %"),
+        ("1", [[1, 0.5, "1"]], "1 · 20.0 %"),
+        ("2", [[1, 0.5, "1"]], "1 · 20.0 %"),
+        ("3", [], "0 · 0.0 %"), ("4", [[2, 0.5, "1"]], "1 · 20.0 %"),
+    ]  # fmt: skip
 
 
-def test_every_picture_is_inside_with_its_size_and_in_words(found, text):
-    read = Read(text)
-    assert len(read.images) == len(list(drawings(found))) == 9
-    for image in read.images:
-        assert base64.b64decode(image["src"].partition(",")[2]) == PNG
-        assert (image["width"], image["height"]) == ("900", "400")
-        assert len(image["alt"]) > 30
+def test_the_matrix_has_counts_and_shares_of_its_rows():
+    (map_,) = blocks(whole(), "transitions", "heat")
+    seen, chance = map_["matrices"]
+    assert [row["label"] for row in seen["rows"]] == ["0 (2)", "1 (1)", "2 (1)", "3 (0)", "4 (1)"]
+    assert seen["rows"][0]["cells"] == [["1", "50 %", 0.5], ["1", "50 %", 0.5], None, None, None]
+    assert seen["rows"][3]["cells"] == [None] * 5
+    assert [cell and cell[:2] for cell in chance["rows"][0]["cells"]] == [
+        ["1.6", "79 %"], ["0.3", "15 %"], ["0.1", "5 %"], ["", "1 %"], ["", ""],
+    ]  # fmt: skip
+    (said, _) = blocks(whole(), "transitions", "text", "table")
+    assert said["lines"][0].startswith("5 samples in both, at temperature 1.1 before and 1.7 after: 2 up, 3 the same")
 
 
-def test_texts_from_anywhere_are_shown_and_never_read(text):
-    read = Read(text)
-    assert "<script>alert" not in text
-    assert text.count("&lt;script&gt;alert(&#39;$x$&#39;)&lt;/script&gt;") > 4
-    assert "mind <this>" in read.texts
-    assert any(HOSTILE in each for each in read.texts)
+def test_a_large_matrix_has_no_empty_ends():
+    rng = np.random.default_rng(0)
+    large = [Round(name, stats([40] * 20, [*rng.integers(0, 30, 19), 32])) for name in "ab"]
+    (map_,) = blocks(report("", large), "transitions", "heat")
+    assert [len(each["rows"]) for each in map_["matrices"]] == [33, 33]
+    assert len(map_["matrices"][0]["columns"]) < 41
 
 
-def test_headings_are_in_order_and_the_list_of_sections_leads_to_them(text):
-    read = Read(text)
-    levels = [int(tag[1]) for tag, _ in read.tags if re.fullmatch("h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-    named = [given["id"] for tag, given in read.tags if tag == "h2"]
-    assert [given["href"] for tag, given in read.tags if tag == "a"] == [f"#{name}" for name in named]
-    assert named == list(dict.fromkeys(named))
-    assert set(named) == set(NEEDS)
+def test_pools_show_what_each_step_left_and_removed():
+    (funnel,) = blocks(whole(), "pools", "bars")
+    assert funnel["title"] == "pool 2: 15 of 50 samples kept, 20.0 % of them never solved"
+    assert [row["end"] for row in funnel["rows"]] == ["50", "48 (-2)", "42 (-6)", "15 (-27)", "15"]
+    assert [row["parts"] for row in funnel["rows"]][2:] == [
+        [[0, 0.84, "42"], [1, 0.12, "6"]], [[0, 0.3, "15"], [1, 0.54, "27"]], [[2, 0.06, "3"], [3, 0.24, "12"]],
+    ]  # fmt: skip
 
 
-def test_tables_have_as_many_cells_in_each_row_and_heads_that_say_so(text):
-    for table in re.findall("<table>.*?</table>", text, re.DOTALL):
-        rows = [len(re.findall(r"<t[hd][ >]", row)) for row in re.findall("<tr>.*?</tr>", table, re.DOTALL)]
-        assert len(set(rows)) == 1
-        assert rows[0] > 3
-        assert "<caption>" in table
+def test_the_smallest_sources_share_a_bar():
+    many = Round("round", stats([1] * 70, [1] * 69 + [0], source=[f"s{min(place, 40)}" for place in range(70)]))
+    (bars_,) = blocks(report("", [many]), "sources", "bars")
+    named = {row["label"]: row for row in bars_["rows"]}
+    assert len(named) == 30
+    assert (named["12 other sources"]["end"], named["s40"]["end"]) == ("n = 12", "n = 30")
+    assert all(sum(share for _, share, _ in row["parts"]) == pytest.approx(1.0) for row in bars_["rows"])
+    assert len(by_source(many.stats)) == 41
 
 
-def test_a_page_with_nothing_says_what_each_section_needs():
-    text = page(report("nothing", []), {})
-    read = Read(text)
-    assert read.images == []
-    assert [each for each in read.texts if each.startswith("Nothing to show: ")] == [
-        f"Nothing to show: {why}." for why in (NEEDS[name] for name in re.findall('<h2 id="(.*?)"', text))
-    ]
+def test_sizes_have_intervals_and_signals_a_mark():
+    (drawn,) = blocks(whole(), "sizes", "lines")
+    first, second = (series["points"] for series in drawn["series"])
+    assert [point[0] for point in first] == [0.0, None, 0.0, 0.375, None, None, 1.0]
+    assert [point[0] for point in second] == [0.0, None, 0.25, 0.5, None, None, 1.0]
+    assert (first[3][3], drawn["labels"][3]) == ("37.5 % (13.7 to 69.4 %)", ["0.1 to 0.3 %", "n = 2"])
+    (bars_,) = blocks(whole(), "signal", "bars")
+    assert [row["mark"] for row in bars_["rows"]] == [0.4, None]
+    many = [replace(rounds()[0], name=str(number)) for number in range(9)]
+    (drawn,) = blocks(report("", many), "sizes", "lines")
+    assert [series["name"] for series in drawn["series"]] == ["0", "1", "5", "6", "7", "8"]
 
 
-def test_lone_surrogates_do_not_end_it():
-    assert "?" in page(report("a\ud800", []), {})
+def test_temperatures_show_accuracies_and_paired_differences():
+    accuracy, gaps, others = blocks(whole(), "temperature", "lines")
+    assert [point[:3] for point in accuracy["series"][0]["points"]] == [
+        [0.35, 0.123652, 0.672653], [0.45, 0.194011, 0.73552],
+    ]  # fmt: skip
+    assert (gaps["ticks"], gaps["series"][0]["points"][0][0]) == ([[0.0, "-20.0"], [0.5, "0"], [1.0, "+20.0"]], 0.25)
+    assert [series["name"] for series in others["series"]] == ["samples with some correct", "never-solved samples"]
+    assert accuracy["labels"] == [["1.1", ""], ["1.7", "chosen"]]
 
 
-def test_without_jinja2_it_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(PictureError, match=r"a report needs jinja2: pip install 'grounding-rewards\[report\]'"):
-        page(report("nothing", []), {})
+def test_clicks_that_agree_are_seen_closely():
+    (seen,) = blocks(whole(), "suspects", "screen")
+    assert [each["title"] for each in seen["views"]] == [
+        "", "1: around the target, 100 px wide", "2: around the clicks, 15 px wide",
+    ]  # fmt: skip
+    x1, _, x2, _ = seen["views"][2]["window"]
+    assert x1 < 0.8 < 0.81 < x2
+    assert [(each["look"], each["at"], each["text"]) for each in seen["marks"]] == [
+        ("wrong", [0.8, 0.8], "wrong: 160, 80 px"), ("wrong", [0.81, 0.8], "wrong: 162, 80 px"),
+    ]  # fmt: skip
+    assert (seen["names"]["wrong"], seen["alt"]) == (
+        "2 wrong clicks", "Sample b: its target; 2 wrong clicks; an empty screen",
+    )  # fmt: skip
+
+
+def test_a_view_of_the_target_that_shows_the_clicks_is_enough():
+    near = shown(clicks=np.array([[0.2, 0.4], [0.21, 0.4]]))
+    assert [each["title"] for each in views(near)] == ["", "1: around the target, 100 px wide"]
+    apart = shown(clicks=np.array([[0.5, 0.4], [0.9, 0.4]]))
+    assert len(views(apart)) == 2
+    assert [each["title"] for each in views(replace(apart, outlines=(), image_size=None))] == [""]
+
+
+def test_what_cannot_be_drawn_is_said_and_what_can_is_drawn():
+    bare = shown(clicks=np.zeros((0, 2)), right=np.zeros(0, bool), outlines=(), image_size=None)
+    assert blocks(report("", [], hardest=[bare]), "hardest", "screen") == []
+    seen = replace(bare, image=np.full((2, 2, 3), 9, np.uint8))
+    (drawn,) = blocks(report("", [], hardest=[seen]), "hardest", "screen")
+    assert (drawn["alt"], drawn["size"]) == ("Sample b: its screenshot", [16.0, 9.0])
+    assert drawn["image"].startswith("data:image/webp;base64,")
+    point = shown(outlines=(np.array([[0.5, 0.5]]),), right=np.array([True, False]))
+    (drawn,) = blocks(report("", [], hardest=[point]), "hardest", "screen")
+    assert [each["look"] for each in drawn["marks"]] == ["point", "right", "wrong"]
+
+
+def test_samples_that_are_not_shown_are_counted():
+    (lead,) = [each["lead"] for each in sections(report("", [], suspects=[shown()], counted={"suspects": 1200}))
+               if each["key"] == "suspects"]  # fmt: skip
+    assert lead.endswith(" There are 1,200; the first 1 are shown.")
+
+
+def test_of_a_round_without_scores_nothing_is_drawn():
+    empty, other = Round("none", stats([0, 0], [0, 0])), Round("some", stats([2], [1]))
+    found = report("none", [empty])
+    assert [block for each in sections(found) for block in each["blocks"] if block["kind"] != "table"] == []
+    assert found.missing["num_correct"].endswith("of which some are scored (column acc)")
+    assert [each["round"] for each in report("one", [empty, other]).num_correct] == ["some"]

@@ -1,0 +1,162 @@
+"""Blocks of a page: plain values that its script draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats
+
+Block = dict[str, Any]
+"""A block, or a section of blocks, as JSON."""
+
+VIRIDIS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
+"""Colours that are evenly spaced to the eye, and lighter all the way."""
+
+
+def section(key: str, title: str, lead: str, blocks: Iterable[Block], missing: str = "") -> Block:
+    """Return a section, or of an empty one the input that is ``missing``."""
+    return {"key": key, "title": title, "lead": lead, "missing": missing, "blocks": [] if missing else list(blocks)}
+
+
+def text(lines: Sequence[str], title: str = "") -> Block:
+    """Return sentences."""
+    return {"kind": "text", "title": title, "lines": list(lines)}
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> Block:
+    """Return names with their texts, without those that have none."""
+    return {"kind": "facts", "facts": [[name, fact] for name, fact in pairs if fact]}
+
+
+def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Block:
+    """Return a table of texts; the first cell of a row names it."""
+    return {"kind": "table", "caption": caption, "heads": list(heads), "rows": [list(row) for row in rows]}
+
+
+def bars(
+    alt: str,
+    key: Sequence[tuple[str, str]],
+    rows: Iterable[Block],
+    *,
+    title: str = "",
+    mark: str = "",
+    beside: bool = False,
+) -> Block:
+    """Return bars, each split into parts.
+
+    Args:
+        alt: what they say, in words.
+        key: names and colours of the parts.
+        rows: ``bar`` of each.
+        title: their heading.
+        mark: name of the mark on each bar.
+        beside: True stands them beside the block before and the one after.
+    """
+    return {
+        "kind": "bars", "title": title, "alt": alt, "key": [list(each) for each in key], "rows": list(rows),
+        "mark": mark, "beside": beside,
+    }  # fmt: skip
+
+
+def bar(label: str, shares: Iterable[float], texts: Iterable[str], end: str = "", mark: float | None = None) -> Block:
+    """Return a bar: its parts as shares of the whole width with their texts, the text behind it, and a marked share."""
+    parts = [
+        [part, round(share, 6), said] for part, (share, said) in enumerate(zip(shares, texts, strict=True)) if share
+    ]
+    return {"label": label, "parts": parts, "end": end, "mark": mark}
+
+
+Point = tuple[float | None, float | None, float | None, str]
+"""A value with the ends of its interval and a text; None where it is unknown."""
+
+
+def lines(
+    alt: str,
+    labels: Sequence[tuple[str, str]],
+    series: Sequence[tuple[str, str, Sequence[Point]]],
+    ticks: Sequence[tuple[float, str]],
+    title: str = "",
+) -> Block:
+    """Return lines over labelled places.
+
+    Args:
+        alt: what they say, in words.
+        labels: the places from left to right, each with a smaller text.
+        series: name, colour and a point at each place.
+        ticks: numbers at the axis with their texts; the first and the last are its ends.
+        title: their heading.
+    """
+    low, high = ticks[0][0], ticks[-1][0]
+
+    def at(value: float | None) -> float | None:
+        return None if value is None else round(min(max((value - low) / (high - low), 0.0), 1.0), 6)
+
+    return {
+        "kind": "lines", "title": title, "alt": alt, "labels": [list(each) for each in labels],
+        "ticks": [[at(value), name] for value, name in ticks],
+        "series": [
+            {"name": name, "colour": colour, "points": [[*map(at, point[:3]), point[3]] for point in points]}
+            for name, colour, points in series if any(point[0] is not None for point in points)
+        ],
+    }  # fmt: skip
+
+
+def matrix(title: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> Block:
+    """Return a table whose cells are shaded: of each row its label, and cells of two texts and a share, or None."""
+    return {"title": title, "columns": list(columns),
+            "rows": [{"label": label, "cells": list(cells)} for label, cells in rows]}  # fmt: skip
+
+
+def heat(title: str, alt: str, matrices: Sequence[Block]) -> Block:
+    """Return matrices side by side."""
+    return {"kind": "heat", "title": title, "alt": alt, "matrices": list(matrices)}
+
+
+def view(title: str, window: Floats, cells: Floats | None = None) -> Block:
+    """Return a view x1 y1 x2 y2 (4,) of a screen, in shares of it, with a map of totals (h, w) over it."""
+    found = {} if cells is None else {"cells": [[float(f"{cell:.5g}") for cell in row] for row in cells.tolist()]}
+    return {"title": title, "window": np.round(window, 9).tolist(), **found}
+
+
+def shape(look: str, corners: Floats) -> Block:
+    """Return an outline (k, 2) in shares of the screen, such as a ``target``."""
+    return {"look": look, "corners": np.round(corners, 9).tolist()}
+
+
+def mark(look: str, point: Floats, said: str = "") -> Block:
+    """Return a point (2,) in shares of the screen, such as a ``right`` click, with its text."""
+    return {"look": look, "at": np.round(point, 9).tolist(), "text": said}
+
+
+def screen(
+    title: str,
+    alt: str,
+    size: tuple[float, float],
+    views: Sequence[Block],
+    shapes: Sequence[Block],
+    marks: Sequence[Block],
+    names: Mapping[str, str],
+    *,
+    image: str | None = None,
+    scale: tuple[float, float, str] | None = None,
+) -> Block:
+    """Return a screen.
+
+    Args:
+        title: its heading.
+        alt: what it shows, in words.
+        size: its width and height, in any unit.
+        views: the whole screen, and closer ones, which are numbered.
+        shapes: outlines on it.
+        marks: points on it.
+        names: the names of the looks of both.
+        image: URL of its screenshot, as of ``page.picture``.
+        scale: lowest and highest total of the maps, and their meaning.
+    """
+    return {
+        "kind": "screen", "title": title, "alt": alt, "size": list(size), "views": list(views), "shapes": list(shapes),
+        "marks": list(marks), "names": dict(names), "image": image, "scale": scale and list(scale),
+    }  # fmt: skip

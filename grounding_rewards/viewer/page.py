@@ -1,0 +1,92 @@
+"""A self-contained page: one template, one style, one script and one JSON of plain values."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import io
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grounding_rewards._version import __version__
+from grounding_rewards.errors import PictureError, printable
+from grounding_rewards.tables.atomic import atomic_file
+from grounding_rewards.tables.files import check_place
+
+QUALITY = 82
+"""Quality of screenshots, in WebP's scale from 0 to 100: small print stays readable."""
+
+
+def page(data: Mapping[str, Any]) -> str:
+    """Return a page as HTML that loads nothing and runs its one script alone.
+
+    Texts of the data are shown as the terminal shows them: control characters, marks of direction and lone surrogates
+    are escaped.
+
+    Args:
+        data: ``title``, ``remarks`` (sentences), ``sections`` (``blocks.section``) and ``made_by``, a command.
+    """
+    shown = _shown({"remarks": [], **data, "version": __version__})
+    style, script, template = (
+        files(__package__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html")
+    )
+    return Template(template).substitute(
+        policy=f"default-src 'none'; img-src data:; style-src {_pinned(style)}; script-src {_pinned(script)}",
+        title=html.escape(shown["title"]),
+        style=style,
+        script=script,
+        # In a script element only </script and <!-- mean anything, and an escaped < is the same text in JSON.
+        data=json.dumps(shown, allow_nan=False).replace("<", "\\u003c"),
+    )
+
+
+def check_page(path: Path, inputs: Sequence[Path] = ()) -> None:
+    """Check that a page can be written, before the long work.
+
+    Raises:
+        PictureError: the path has another suffix.
+        TableError: the path is no file, lies in no directory, or is or lies in one of the inputs.
+    """
+    if path.suffix.lower() != ".html":
+        raise PictureError(f"{path}: a page ends in .html")
+    check_place(path, inputs)
+
+
+def write_page(out: Path, data: Mapping[str, Any]) -> None:
+    """Write a page atomically; the same data give the same bytes."""
+    text = page(data).encode("utf-8")
+    with atomic_file(out) as file:
+        file.write(text)
+
+
+def picture(image: NDArray[Any]) -> str:
+    """Return a screenshot, (h, w) or (h, w, 3) from 0 to 255, as a URL that holds it."""
+    from PIL import Image
+
+    held = io.BytesIO()
+    Image.fromarray(image).save(held, "WEBP", quality=QUALITY)
+    return f"data:image/webp;base64,{base64.b64encode(held.getvalue()).decode()}"
+
+
+def _pinned(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _shown(value: Any) -> Any:
+    """Escape what no page should show in all texts, and keep lines and tabs."""
+    if isinstance(value, str):
+        return value if value.isprintable() else "\n".join(map(_line, value.split("\n")))
+    if isinstance(value, Mapping):
+        return {name: _shown(each) for name, each in value.items()}
+    return [_shown(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _line(text: str) -> str:
+    return "\t".join(map(printable, text.split("\t")))
