@@ -20,7 +20,7 @@ from grounding_rewards.tables.base import Batch
 from grounding_rewards.tables.manifests import manifest_bytes, manifest_or_none
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.rollout_source import RolloutFile
-from grounding_rewards.tables.shards import described, is_whole
+from grounding_rewards.tables.runs import described, is_whole
 
 SHARD_ROWS = 1 << 16
 """About so many rows are brought together in a file."""

@@ -28,12 +28,12 @@ from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
-from grounding_rewards.tables.manifests import digest, read_manifest
+from grounding_rewards.tables.manifests import OUTPUTS, digest, read_manifest
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
-from grounding_rewards.tables.shards import OUTPUTS, Run, open_run
+from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.targets.box_format import as_box_format
 
 MANIFEST = "_score.manifest.json"

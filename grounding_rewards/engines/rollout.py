@@ -27,14 +27,13 @@ from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts, rai
 from grounding_rewards.engines.stretches import Plan, stretches
 from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.atomic import renaming
 from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.files import open_table, overlap
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.interrupting import thread_of
-from grounding_rewards.tables.manifests import COMPLETE, manifest_or_none, read_manifest
+from grounding_rewards.tables.manifests import read_manifest
+from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.tables.sample_ids import name_of
-from grounding_rewards.tables.shards import Run, differing, open_run
 from grounding_rewards.targets.box_format import as_box_format
 
 MANIFEST = "_rollout.manifest.json"
@@ -253,7 +252,7 @@ class _Rollout:
                 f"{error}; {there} of {len(mine)} shards are there, and the same command goes on with the others"
             ) from error
         except FileNotFoundError:  # another process has made the same shards, and finished the run meanwhile
-            if not self._is_finished():
+            if not self.shards.is_finished():
                 raise
             return _complete(self.shards.out, made)
 
@@ -319,17 +318,11 @@ class _Rollout:
         """Finish the run if all shards are there."""
         missing = sum(name not in self.shards for name in names)
         if missing:
-            if self._is_finished():
+            if self.shards.is_finished():
                 return _complete(self.shards.out, made)
             return RolledOut(None, made, len(names) - missing - made, missing)
         manifest = self.shards.finish(names, facts_of(self.shards.folder, names, self.maker, self.plan.samples, warned))
         return RolledOut(manifest, made, len(names) - made)
-
-    def _is_finished(self) -> bool:
-        """Return True where another process has finished the run."""
-        with renaming(self.shards.out, alone=True):  # not while shards take their places
-            whole = manifest_or_none(self.shards.out / MANIFEST) or {}
-        return bool(whole.get(COMPLETE)) and not differing(whole, self.shards.identity)
 
 
 def _has_problem(shard: Path) -> bool:

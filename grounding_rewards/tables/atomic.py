@@ -231,12 +231,6 @@ def write_json(out: Path, path: Path, value: Mapping[str, Any]) -> None:
         file.write((json.dumps(value, indent=2) + "\n").encode())
 
 
-def empty_folder(folder: Path) -> None:
-    """Remove all that is in a folder, which may be missing."""
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        remove(path)
-
-
 def remove(path: Path) -> None:
     """Remove a file or a link, which may be missing, or a folder with all that is in it."""
     if path.is_dir() and not path.is_symlink():

@@ -46,6 +46,7 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
     """
     path = Path(path)
     if not path.is_dir():
+        check_finished(path)
         if split is not None and (is_stream(path) or path.exists()):
             raise TableError(f"{path}: is one file, which has no splits; leave --split {split} out")
         return open_table(path, tolerant=tolerant)

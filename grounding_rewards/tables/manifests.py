@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,11 +16,13 @@ from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, suffix_of
 
-UNFINISHED = ".unfinished"
-"""Folder of a run's shards until all are there, in the directory that they will make; see ``shards``."""
-
 COMPLETE = "complete"
 """The manifest's mark that all shards are there."""
+
+OUTPUTS = "outputs"
+"""The shards in a complete manifest."""
+
+_UNFINISHED = re.compile(r"\.(.+)\.unfinished")
 
 
 def read_manifest(path: Path, *, by_caller: bool = False) -> dict[str, Any]:
@@ -63,21 +67,29 @@ def manifest_or_none(path: Path) -> dict[str, Any] | None:
     return None
 
 
-def check_finished(folder: Path) -> None:
-    """Check that no run has yet to finish a directory or one in it, and that a finished one has its shards.
+def unfinished(out: Path) -> Path:
+    """Return the folder that holds a run's shards until all are there; see ``runs``."""
+    return out.parent / f".{out.name}.unfinished"
+
+
+def check_finished(path: Path) -> None:
+    """Check that no run has yet to make a directory or one in it, and that a finished one has its shards.
 
     An old directory beside unfinished shards is finished. Of shards the sizes count: hashes take as long as reading.
 
     Raises:
         TableError: one is unfinished, or a shard is missing or of another size; says how to make it.
     """
-    manifests = sorted(folder.glob("**/[!.]*.manifest.json"))  # temporary files of manifests begin with a point
-    read = {each: manifest_or_none(each) or {} for each in manifests if each.name.startswith("_")}
+    own, found = path, sorted(path.glob("**/[!.]*.manifest.json"))  # temporary files begin with a point
+    with suppress(ValueError):  # a name that no file can have
+        own = unfinished(Path(os.path.realpath(path)))
+        found += own.glob("[!.]*.manifest.json")
+    read = {each: manifest_or_none(each) or {} for each in found if each.name.startswith("_")}
     damaged = {each: text for each, run in read.items() if run.get(COMPLETE) and (text := _damaged(each.parent, run))}
     for each, run in read.items():
-        place = each.parent.parent
-        # Complete, shards are taking their places now; without a manifest in place, it never was finished.
-        if each.parent.name == UNFINISHED and run and (run.get(COMPLETE) or not (place / each.name).exists()):
+        match = _UNFINISHED.fullmatch(each.parent.name)
+        place = path if each.parent == own else each.parent.with_name(match[1]) if match else each.parent
+        if match and run and not (place / each.name).exists():
             raise TableError(
                 f"{place}: is unfinished: a run of {run.get('command', 'a command')} was killed, or is at work; the "
                 "same command again goes on where it was, and finishes it"
@@ -90,7 +102,7 @@ def check_finished(folder: Path) -> None:
 def _damaged(folder: Path, manifest: Mapping[str, Any]) -> str:
     """Return which shard of a finished run is missing or of another size; "" where none is."""
     sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
-    listed = manifest.get("outputs")
+    listed = manifest.get(OUTPUTS)
     for each in listed if isinstance(listed, list) else ():
         if isinstance(each, dict) and (size := sizes.get(str(each.get("path")))) != each.get("bytes"):
             state = "is missing" if size is None else f"has {size:,} bytes"
@@ -143,9 +155,9 @@ def files_of_rows(path: Path) -> list[Path]:
     Raises:
         TableError: one in the directory is no regular file, or the directory is unfinished.
     """
+    check_finished(path)
     if not path.is_dir():
         return [path]
-    check_finished(path)
     files = sorted(file for file in path.rglob("*") if suffix_of(file) in (*PARQUET, *JSON_LINES))
     parts = {file: file.relative_to(path).parts for file in files}
     return regular_files(file for file in files if not any(part.startswith((".", "_")) for part in parts[file]))

@@ -29,7 +29,7 @@ from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
-from grounding_rewards.tables.manifests import files_of_rows, fingerprint, refuse_stream
+from grounding_rewards.tables.manifests import check_finished, files_of_rows, fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, PLACES
 from grounding_rewards.tables.rollout_parquet import GrowingRollouts, ParquetRollouts, last_parts, quoted
@@ -286,6 +286,7 @@ def _check_once(files: Sequence[Path]) -> None:
 def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: list[Rows]) -> None:
     refuse_stream(path)
     if not path.exists():
+        check_finished(path)
         name, _, number = str(path).rpartition("@")  # other commands take PATH@ROUND
         hint = (
             f"; for one round of {name} name it by --round {number}"

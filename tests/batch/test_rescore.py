@@ -11,8 +11,9 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.tables.json_lines import JsonLinesTable
+from grounding_rewards.tables.manifests import unfinished
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
-from grounding_rewards.tables.shards import Run
+from grounding_rewards.tables.runs import Run
 from tests.batch.made import BOX, HIT, contents, gelato, rollouts, small_shards, table, votes
 from tests.cli.command import names, write_rows
 
@@ -156,13 +157,13 @@ def test_a_damaged_shard_is_made_again_with_a_warning(tmp_path, small, monkeypat
     with pytest.raises(ZeroDivisionError):
         score(out, source)
     monkeypatch.setattr(Run, "finish", finish)
-    shards = sorted((out / ".unfinished").glob("*.parquet"))
+    shards = sorted(unfinished(out).glob("*.parquet"))
     shards[0].write_bytes(b"")
     pq.write_table(pa.table({"x": [1]}), shards[1])
-    for group in (out / ".unfinished").glob("groups/*.parquet"):
+    for group in unfinished(out).glob("groups/*.parquet"):
         group.write_bytes(b"")
     assert score(out, source, overwrite=overwrite, warn=warnings.append).made == 2
-    groups = f"{out / '.unfinished'}: groups of rows are not what was written; they are made again"
+    groups = f"{unfinished(out)}: groups of rows are not what was written; they are made again"
     assert (groups in warnings) == (score is votes)
     assert warnings[:2] == [f"{out}: {each.name} is not what was written; it is made again" for each in shards[:2]]
     assert contents(out) == contents(tmp_path / "whole")

@@ -130,5 +130,5 @@ def test_of_shards_that_end_at_once_those_that_are_made_are_kept(tmp_path: Path,
     monkeypatch.setattr(rollout, "wait", lambda flying, return_when: wait(flying))
     with pytest.raises(EngineError, match="the server is down; 1 of 2 shards are there"):
         roll_out(source, OneFails("m"), tmp_path / "out", settings=settings)
-    kept = contents(tmp_path / "out" / ".unfinished")
+    kept = contents(tmp_path / ".out.unfinished")
     assert [name for name in kept if name.endswith(".parquet")] == ["rollouts-000001.parquet"]

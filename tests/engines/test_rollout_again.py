@@ -32,7 +32,7 @@ def test_a_server_that_goes_down_ends_the_run_and_the_same_call_goes_on(tmp_path
     engine = Scripted("m", log=str(log), down_after=4)
     with pytest.raises(EngineError) as caught:
         roll_out(source, engine, tmp_path / "out", settings=SETTINGS, recipe=CLICK)
-    made = len(list((tmp_path / "out" / ".unfinished").glob("*.parquet")))
+    made = len(list((tmp_path / ".out.unfinished").glob("*.parquet")))
     assert 0 < made < 4
     assert str(caught.value) == (
         f"the server is down; {made} of 4 shards are there, and the same command goes on with the others"
@@ -156,7 +156,7 @@ def test_a_damaged_shard_is_made_again_with_a_warning(tmp_path, damaged):
     known = {"out": out, "settings": RolloutSettings(n=2, shard_rows=2), "recipe": CLICK, "warn": warnings.append}
     with pytest.raises(EngineError):
         roll_out(source, Scripted("m", down_after=3), **known)
-    shards = sorted((out / ".unfinished").glob("*.parquet"))
+    shards = sorted(out.with_name(".out.unfinished").glob("*.parquet"))
     shards[0].write_bytes(damaged)
     shutil.copy(shards[2], shards[1])  # its samples would be there twice, and others not at all
     done = roll_out(source, Scripted("m"), again=True, **known)

@@ -17,7 +17,6 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import recorder as module
-from grounding_rewards.tables import shards
 from grounding_rewards.tables.launches import MARK
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards.tables.rollout_columns import COLUMNS
@@ -157,7 +156,6 @@ def test_a_part_bears_no_name_that_is_taken(tmp_path, parts):
 @pytest.fixture
 def _patient(monkeypatch):
     """Rows wait for others as long as these tests take."""
-    monkeypatch.setattr(module, "PAUSE", 600.0)
     monkeypatch.setattr(module, "SECONDS", 600.0)
 
 
@@ -169,7 +167,7 @@ def sizes(directory):
 
 @pytest.mark.usefixtures("_patient")
 def test_single_rows_are_written_when_enough_are_there(recorder, monkeypatch):
-    monkeypatch.setattr(shards, "PART_ROWS", 6)
+    monkeypatch.setattr(module, "PART_ROWS", 6)
     for _ in range(14):
         recorder.append({"response": ["x"]})
     assert sizes(recorder.directory) == [6, 6]
@@ -180,35 +178,14 @@ def test_single_rows_are_written_when_enough_are_there(recorder, monkeypatch):
 
 
 @pytest.mark.usefixtures("_patient")
-def test_single_rows_are_written_when_texts_are_long(recorder, monkeypatch):
-    monkeypatch.setattr(shards, "PART_BYTES", 10)
-    recorder.append({"response": ["12345"], "target": ["1234"]})
-    assert not list(recorder.directory.glob("*.parquet"))
-    recorder.append({"response": ["1"]})
-    assert responses(recorder.directory) == ["12345", "1"]
-    recorder.append({"response": ["1"] * 10})
-    assert sizes(recorder.directory) == [2, 10]
-
-
-@pytest.mark.timeout(30)
-@pytest.mark.usefixtures("_patient")
-def test_a_batch_is_there_at_once_with_all_before_it(recorder, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 600.0)
+def test_a_batch_is_there_at_once_with_all_before_it(recorder):
     recorder.append({"response": ["first"]})
     recorder.append({"response": ["second", "third"]})
     assert responses(recorder.directory) == ["first", "second", "third"]
 
 
-@pytest.mark.usefixtures("_patient")
-def test_batches_that_come_faster_than_files_should_wait_for_each_other(recorder, monkeypatch):
-    monkeypatch.setattr(module, "SHARE", 1e-9)
-    for text in ("first", "second", "third"):
-        recorder.append({"response": [text] * 2})
-    assert responses(recorder.directory) == ["first"] * 2
-
-
 def test_the_last_file_grows_until_it_is_full(recorder, monkeypatch):
-    monkeypatch.setattr(shards, "PART_ROWS", 6)
+    monkeypatch.setattr(module, "PART_ROWS", 6)
     seen = []
     for rows in (1, 2, 2, 3, 1, 6, 7, 1):
         for _ in range(rows):
@@ -222,6 +199,13 @@ def test_the_last_file_grows_until_it_is_full(recorder, monkeypatch):
     assert (np.diff(rollouts) == 1).all()
 
 
+def test_a_file_with_long_texts_is_full_before(recorder, monkeypatch):
+    monkeypatch.setattr(module, "PART_BYTES", 10_000)
+    for length in (10, 10, 10_000, 10):
+        recorder.append({"response": ["x" * length] * 2})
+    assert sizes(recorder.directory) == [6, 2]
+
+
 def test_rows_of_a_file_that_was_moved_away_are_not_written_again(recorder, tmp_path):
     recorder.append({"response": ["first"] * 2})
     (file,) = recorder.directory.glob("*.parquet")
@@ -232,10 +216,8 @@ def test_rows_of_a_file_that_was_moved_away_are_not_written_again(recorder, tmp_
     assert responses(tmp_path) == ["first"] * 2
 
 
-@pytest.mark.parametrize("name", ["PAUSE", "SECONDS"])
-@pytest.mark.usefixtures("_patient")
-def test_single_rows_are_written_when_they_have_waited(recorder, monkeypatch, name):
-    monkeypatch.setattr(module, name, 0.01)
+def test_single_rows_are_written_when_they_have_waited(recorder, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", 0.01)
     before = threading.active_count()
     for text in ("first", "second"):
         recorder.append({"response": [text]})
@@ -303,7 +285,7 @@ def test_a_relative_directory_stays_where_it_was(tmp_path, monkeypatch):
 
 
 def test_nothing_recorded_leaves_no_file_and_is_no_table(recorder):
-    assert [name[-6:] for name in names(recorder.directory)] == [".claim"]
+    assert names(recorder.directory) == []
     recorder.close()
     assert names(recorder.directory) == []
     with pytest.raises(TableError, match=r"run: no rollouts \(rollouts-\*\.parquet\) are there"):
@@ -315,7 +297,7 @@ def test_nothing_recorded_leaves_no_file_and_is_no_table(recorder):
 
 def test_a_number_that_another_process_has_is_not_taken(tmp_path, monkeypatch):
     for drawn in ([7], [7, 7, 8]):
-        monkeypatch.setattr(shards.secrets, "randbits", lambda bits, drawn=drawn: drawn.pop(0))
+        monkeypatch.setattr(module.secrets, "randbits", lambda bits, drawn=drawn: drawn.pop(0))
         recorder = RolloutRecorder(tmp_path)
         recorder.append({"response": ["?"]})
         recorder.close()
@@ -336,13 +318,3 @@ def test_reading_opens_each_file_once(tmp_path, monkeypatch):
     assert set(read_rollouts(tmp_path).column_names) == {*COLUMNS, "hit", "distance"}
     with pytest.raises(TableError, match="no rollouts have a column 'score'"):
         read_rollouts(tmp_path, ["acc", "score"])
-
-
-def test_rows_that_keep_coming_wait_no_longer_than_the_first_may(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(module, "monotonic", lambda: now[0])
-    waiting, due = module.Waiting(["response"]), []
-    for now[0] in (100.0, 100.5, 109.5):
-        waiting.extend({"response": ["a"]}, 1, 1)
-        due.append(waiting.due)
-    assert due == [101.0, 101.5, 110.0]

@@ -12,7 +12,6 @@ import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import recorder as module
-from grounding_rewards.tables import shards
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from tests.disks import full_disk
 
@@ -56,7 +55,7 @@ def test_what_is_no_directory_is_an_error(directory):
 
 
 def test_rows_of_a_full_disk_are_kept_and_written_later(recorder, logged, monkeypatch):
-    monkeypatch.setattr(shards, "PART_ROWS", 2)
+    monkeypatch.setattr(module, "PART_ROWS", 2)
     recorder.append({"response": ["a", "b"]})
     with full_disk():
         for text in "cdefg":
@@ -78,9 +77,9 @@ def test_rows_of_a_full_disk_are_kept_and_written_later(recorder, logged, monkey
 
 
 def test_while_files_fail_appending_does_not_try_each_time(recorder, monkeypatch):
-    monkeypatch.setattr(shards, "PART_ROWS", 1)
+    monkeypatch.setattr(module, "PART_ROWS", 1)
     tries = []
-    monkeypatch.setattr(recorder._shard, "append", lambda *given: tries.append(given) or 1 / 0)
+    monkeypatch.setattr(module.pq, "write_table", lambda *given, **how: tries.append(given) or 1 / 0)
     for _ in range(5):
         recorder.append({"response": ["?"]})
     assert len(tries) == 1
@@ -105,19 +104,8 @@ def test_rows_beyond_the_most_are_counted_and_not_kept(recorder, logged, monkeyp
     assert responses(recorder.directory) == ["a", "b", "c", "h"]
 
 
-def test_long_texts_beyond_the_most_are_not_kept(recorder, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CHARACTERS", 10)
-    with full_disk():
-        recorder.append({"response": ["12345"]})
-        recorder.flush()
-        for text in ("12345", "6", "7"):
-            recorder.append({"response": [text]})
-    recorder.close()
-    assert responses(recorder.directory) == ["12345", "12345"]
-
-
 def test_they_are_tried_again_when_time_has_passed(recorder, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(module, "PAUSE", 0.01)
     with full_disk():
         recorder.append({"response": ["a"]})
         recorder.flush()
@@ -144,55 +132,14 @@ def test_while_the_interpreter_ends_and_no_thread_starts_rows_are_written_at_onc
     def refused(self) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(module.Thread, "start", refused)
+    monkeypatch.setattr(module.Timer, "start", refused)
     recorder.append({"response": ["a"]})
     assert responses(recorder.directory) == ["a"]
 
 
-def test_rows_that_come_during_a_write_that_fails_are_counted_with_the_others(recorder, monkeypatch):
-    monkeypatch.setattr(module, "MOST_ROWS", 4)
-
-    def fails(*given) -> None:
-        for text in "cd":
-            recorder.append({"response": [text]})
-        raise OSError("no space left")
-
-    for text in "ab":
-        recorder.append({"response": [text]})
-    monkeypatch.setattr(recorder._shard, "append", fails)
-    recorder.flush()
-    monkeypatch.undo()
-    monkeypatch.setattr(module, "MOST_ROWS", 4)
-    recorder.append({"response": ["e"]})
-    recorder.close()
-    assert responses(recorder.directory) == [*"abcd"]
-
-
-def test_characters_that_come_during_a_write_that_fails_are_counted_too(recorder, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CHARACTERS", 6)
-
-    def fails(*given) -> None:
-        recorder.append({"response": ["bbb"]})
-        raise OSError("no space left")
-
-    recorder.append({"response": ["aaa"]})
-    with monkeypatch.context() as failing:
-        failing.setattr(recorder._shard, "append", fails)
-        recorder.flush()
-    recorder.append({"response": ["c"]})
-    recorder.close()
-    assert responses(recorder.directory) == ["aaa", "bbb"]
-
-
-def test_after_a_slow_write_the_next_waits_no_longer_than_for_others(recorder, monkeypatch):
-    monkeypatch.setattr(module, "monotonic", lambda: 1000.0)
-    recorder._went_well(1, 60.0)
-    assert recorder._rests_until == 1010.0
-
-
 def test_a_recorder_that_was_closed_without_rows_takes_no_other_ones_number(tmp_path, monkeypatch):
-    numbers = [7, 7, 7, 8]
-    monkeypatch.setattr(shards.secrets, "randbits", lambda bits: numbers.pop(0))
+    numbers = [7, 7, 8]
+    monkeypatch.setattr(module.secrets, "randbits", lambda bits: numbers.pop(0))
     first = RolloutRecorder(tmp_path)
     first.close()
     second = RolloutRecorder(tmp_path)
@@ -200,27 +147,6 @@ def test_a_recorder_that_was_closed_without_rows_takes_no_other_ones_number(tmp_
         recorder.append({"response": [text]})
         recorder.close()
     assert responses(tmp_path) == ["b", "a"]
-
-
-def test_a_disk_that_does_not_answer_is_waited_for_once(recorder, logged, monkeypatch):
-    monkeypatch.setattr(module, "MOST_ROWS", 4)
-    answers, usual = Event(), recorder._shard.append
-    monkeypatch.setattr(recorder._shard, "append", lambda *given: answers.wait(60) and usual(*given))
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
-    recorder.append({"response": ["a"] * 2})
-    monkeypatch.setattr(module, "PATIENCE", 600.0)
-    for text in "bcd":
-        recorder.append({"response": [text] * 2})
-    assert logged() == [("ERROR", f"rollouts are not recorded until files can be written to {recorder.directory}")]
-    answers.set()
-    recorder.close()
-    assert responses(recorder.directory) == [*"aabbcc"]
-    assert logged()[1:] == [
-        ("WARNING", f"rollouts are written to {recorder.directory} again; 2 rows were not recorded")
-    ]
-    recorder._rests_until = 0.0
-    recorder.append({"response": ["e"] * 2})
-    assert responses(recorder.directory) == [*"aabbccee"]
 
 
 GONE = """

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from multiprocessing import get_context
-from threading import Event, Thread
+from threading import Thread
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.tables import recorder as module
-from grounding_rewards.tables import shards
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.launches import MARK
-from grounding_rewards.tables.recorder import RolloutRecorder, Waiting, read_rollouts
+from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 
 
 def responses(directory):
@@ -33,7 +32,7 @@ def run(code, directory):
 
 
 def test_threads_share_a_recorder_and_none_of_their_rows_is_lost_or_parted(tmp_path, monkeypatch, request):
-    monkeypatch.setattr(shards, "PART_ROWS", 64)
+    monkeypatch.setattr(module, "PART_ROWS", 64)
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # threads interrupt each other as often as they can
     request.addfinalizer(lambda: sys.setswitchinterval(usual))
@@ -58,33 +57,8 @@ def test_threads_share_a_recorder_and_none_of_their_rows_is_lost_or_parted(tmp_p
     assert {size % 7 for size in sizes} == {0}
 
 
-def test_threads_touch_what_waits_one_at_a_time(tmp_path, monkeypatch):
-    usual, inside, wrong = Waiting.extend, [], []
-
-    def extend(waiting, *given):
-        inside.append(waiting)
-        Event().wait(0.002)  # long enough for all others to come
-        wrong.extend(inside[1:] if recorder._waiting is waiting else [waiting])
-        usual(waiting, *given)
-        inside.remove(waiting)
-
-    recorder = RolloutRecorder(tmp_path)
-    monkeypatch.setattr(Waiting, "extend", extend)
-    threads = [
-        *[Thread(target=lambda: [recorder.append({"response": ["x"]}) for _ in range(4)]) for _ in range(4)],
-        Thread(target=lambda: [recorder.flush() for _ in range(8)]),
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    recorder.close()
-    assert wrong == []
-    assert responses(tmp_path) == ["x"] * 16
-
-
 def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "PART_ROWS", 10)
+    monkeypatch.setattr(module, "PART_ROWS", 10)
     recorder = RolloutRecorder(tmp_path)
     recorder.append({"response": ["x"] * 10})
     writer = Thread(target=lambda: [recorder.append({"response": ["x"] * 5}) for _ in range(60)])
@@ -101,7 +75,6 @@ def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PAUSE", 600.0)
     monkeypatch.setattr(module, "SECONDS", 600.0)
     recorder = RolloutRecorder(tmp_path)
     recorder.append({"response": ["parent"]})
@@ -117,9 +90,9 @@ def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path, monkeypatch):
 FORKS = """
 import os, sys, threading
 from multiprocessing import get_context
-from grounding_rewards.tables import recorder as module, shards
+from grounding_rewards.tables import recorder as module
 
-shards.PART_ROWS = 5
+module.PART_ROWS = 5
 recorder = module.RolloutRecorder(sys.argv[1])
 recorder.append({"response": ["before"]})
 stop = threading.Event()
@@ -167,10 +140,10 @@ import os, random, signal, sys, time
 from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
-from grounding_rewards.tables import recorder as module, shards
+from grounding_rewards.tables import recorder as module
 
 folder, rows, died = Path(sys.argv[1]), 0, 0
-shards.PART_ROWS = 21
+module.PART_ROWS = 21
 pa.array([])  # looks for pandas, which every process would do for itself
 for turn in range(10):
     before = len(list(folder.glob("*.parquet")))

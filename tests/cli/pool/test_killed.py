@@ -124,7 +124,7 @@ def test_score_keeps_shards_and_scores_none_twice(run, place):
     for step in range(2, run(*words).steps + 1, 3):
         restored(work, {})
         assert run(*words, at=step).killed
-        found = list((work / "out" / ".unfinished").glob("rollouts-*.parquet"))
+        found = list((work / ".out.unfinished").glob("rollouts-*.parquet"))
         kept.append(len(found))
         stamps = {path.name: path.stat().st_mtime_ns for path in found}
         assert run(*words).code == 0

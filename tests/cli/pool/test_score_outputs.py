@@ -131,7 +131,8 @@ def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out"
     assert "row 8 (line 9): target" in run.error(*SCORE, source, *GELATO, "--out", out)
     shards = [f"rollouts-00000{n}.parquet" for n in (0, 1)]
-    assert names(out / ".unfinished") == [*(f".{name}.json" for name in shards), "_score.manifest.json", *shards]
+    hidden = [f".{name}.json" for name in shards]
+    assert names(out.with_name(".out.unfinished")) == [*hidden, "_score.manifest.json", *shards]
     words = (*SCORE, source, *GELATO, "--bad-target", "abstain", "--out", out, "--json")
     assert run.error(*words) == (
         f'{out}: an unfinished run was made with bad_target "raise", and not "abstain"; have it give way by '
