@@ -1,4 +1,4 @@
-"""Cost of the engine `openai` per request beside a bare loop with the same client over the same server, timed in turns.
+"""Cost of the engine `openai` per request beside a bare loop of the official client, timed in turns.
 
     python benchmarks/engines.py [--requests 128] [--concurrency 64] [--turns 40] [--json]
 

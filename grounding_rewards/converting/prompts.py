@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -125,3 +125,31 @@ def _with_images(messages: Sequence[Message], images: int) -> tuple[Message, ...
     first = next(index for index, message in enumerate(messages) if message.role == "user")
     asked = replace(messages[first], text=IMAGE * images + messages[first].text)
     return (*messages[:first], asked, *messages[first + 1 :])
+
+
+def messages_with_images(messages: Sequence[Message], images: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return messages with the parts of images in place of each ``<image>``, in order.
+
+    The content of a message is its text where it has no image, else a list of parts.
+
+    Raises:
+        ConvertError: the prompt names more or fewer images than there are.
+
+    >>> messages_with_images([Message("system", "Click."), Message("user", "<image>Save")], [{"type": "image"}])
+    [{'role': 'system', 'content': 'Click.'},
+     {'role': 'user', 'content': [{'type': 'image'}, {'type': 'text', 'text': 'Save'}]}]
+    """
+    named = sum(message.text.count(IMAGE) for message in messages)
+    if named != len(images):
+        raise ConvertError(f"the prompt names {named} images by {IMAGE}; there are {len(images)}")
+    left = iter(images)
+    return [{**message.as_field(), "content": _parts(message.text, left)} for message in messages]
+
+
+def _parts(text: str, images: Iterator[Any]) -> Any:
+    first, *rest = ({"type": "text", "text": piece} for piece in text.split(IMAGE))
+    if not rest:
+        return text
+    return [
+        part for part in (first, *(each for piece in rest for each in (next(images), piece))) if part.get("text") != ""
+    ]

@@ -1,21 +1,45 @@
-"""Engine of servers that speak OpenAI's chat protocol, through the official client."""
+"""Engine of servers that speak OpenAI's chat protocol."""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import socket
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from ssl import create_default_context
+from threading import Event, Semaphore, Timer
+from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from grounding_rewards.engines.bounded_client import bounded_client
-from grounding_rewards.engines.openai_server import Server
-from grounding_rewards.engines.protocol import Running
-from grounding_rewards.errors import EngineError, short_repr
+from grounding_rewards.converting.prompts import Message, messages_with_images
+from grounding_rewards.coords.image_header import image_format
+from grounding_rewards.engines.protocol import Answer, Reply, Request, Running, Sampling
+from grounding_rewards.errors import ConvertError, EngineError, printable, short_repr
+from grounding_rewards.tables.interrupting import thread_of
 
+LOG = logging.getLogger("grounding_rewards")
 _HOSTED = "api.openai.com"
 _CONNECT_S = 10.0
+_LIST_S = 60.0  # for the list of models
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds before a busy server is asked again, doubled each time
+_LONGEST_WISH = 60.0  # seconds that a server's Retry-After may ask for
+_REDIRECTS = 20
+_CHUNK = 1 << 16
+_REFUSED = (400, 413, 415, 422)  # for what the request holds; others may do
+_KEY = (401, 403)
+_ABSENT = -1  # in place of a status, where no server takes a connection
+_BROKEN = 0  # where no whole reply came
+_STRANGE = 1  # where one came that is no chat completion
+_HELLO = Request((Message("user", "Hello"),), (), (0,), Sampling(0.0, 1.0, 1))
 
 
 @dataclass(frozen=True)
@@ -95,35 +119,493 @@ class OpenAI:
         A server that does not list the model, as not all do, is asked for one token.
 
         Raises:
-            EngineError: no server answers, it speaks another protocol, wants another key or has no such model; or the
-                package ``openai`` is missing.
+            EngineError: no server answers, it speaks another protocol, wants another key or has no such model.
         """
+        server = _Server(self, self._key())
         try:
-            from anyio.from_thread import start_blocking_portal
-            from openai import AsyncOpenAI, Timeout
-        except ImportError as error:
-            raise EngineError("the engine openai needs: pip install 'grounding-rewards[openai]'") from error
-        timeout = Timeout(self.timeout, connect=min(self.timeout, _CONNECT_S))
-        key = self._key()
-        # One event loop in a thread of its own: batches from several threads share its connections.
-        with start_blocking_portal(name="openai") as portal:
-            client = AsyncOpenAI(
-                api_key=key or "EMPTY", base_url=self.base_url, timeout=timeout, max_retries=self.retries,
-                http_client=bounded_client(self.max_reply_bytes),
-            )  # fmt: skip
-            server = Server(self, key, client, portal)
-            try:
-                portal.call(server.check)
-                yield server
-            finally:
-                portal.call(server.close)
+            server.check()
+            yield server
+        finally:
+            server.close()
 
     def _key(self) -> str:
-        key = os.environ.get(self.api_key_env, "")
+        key = os.environ.get(self.api_key_env, "").strip()
         if not key and urlsplit(self.base_url).hostname == _HOSTED:
             raise EngineError(f"{self.base_url} needs a key; set the environment variable {self.api_key_env}")
+        if not (key.isascii() and key.isprintable()):
+            raise EngineError(f"the environment variable {self.api_key_env} holds characters that no key has")
         return key
 
 
 def _is_whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+class _Failure(Exception):
+    """Request without an answer.
+
+    Attributes:
+        status: of HTTP; ``_ABSENT``, ``_BROKEN`` or ``_STRANGE`` where none tells.
+        why: the reason, on one line.
+        pause: seconds after which the server wants to be asked again; 0 where it does not say.
+    """
+
+    def __init__(self, status: int, why: str, pause: float = 0.0) -> None:
+        super().__init__(why)
+        self.status, self.why, self.pause = status, why, pause
+
+    @property
+    def passes(self) -> bool:
+        """True where the same request may be answered another time."""
+        return self.status in (_ABSENT, _BROKEN, 408, 409, 429) or self.status >= 500
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.why}" if self.status > _STRANGE else self.why
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One answer, with the tokens of its prompt, or the failure in its place."""
+
+    answer: Answer
+    prompt_tokens: int | None = None
+    failure: _Failure | None = None
+
+    @property
+    def passes(self) -> bool:
+        """True where the same request may be answered another time."""
+        return self.failure is not None and self.failure.passes
+
+
+class _Server:
+    """Server that is reached. Batches may be asked for from several threads."""
+
+    at_once = 2  # the next batch fills the server while the last requests of this one are answered
+    resizing = None  # a server has bounds of its own, and does not say them
+
+    def __init__(self, engine: OpenAI, key: str) -> None:
+        self._engine, self._key = engine, key
+        self.control_tokens = engine.control_tokens
+        self._free, self._stopped, self._calls = Semaphore(engine.concurrency), Event(), set[_Call]()
+        self._n_in_one, self._limit = engine.n_in_one, "max_tokens"
+        secure = urlsplit(engine.base_url).scheme == "https"
+        self._tls = create_default_context() if secure else None  # reading the certificates takes a while
+
+    def __call__(self, requests: Sequence[Request]) -> list[Reply]:
+        """Answer a batch of requests."""
+        made, in_one = [list[_Part]() for _ in requests], list[int]()
+        if self._n_in_one:
+            in_one = [i for i, each in enumerate(requests) if len(each.seeds) > 1 and each.sampling.temperature > 0]
+            asks = [(requests[i], requests[i].seeds[0], len(requests[i].seeds)) for i in in_one]
+            for i, (_, _, n), came in zip(in_one, asks, self._all(asks), strict=True):
+                made[i] = came if came[0].failure is None else came * n if came[0].passes else []
+        lacking = [i for i in in_one if len(made[i]) < len(requests[i].seeds)]
+        alone = [(i, seed) for i, request in enumerate(requests) for seed in request.seeds[len(made[i]) :]]
+        for (i, _), came in zip(alone, self._all((requests[i], seed, 1) for i, seed in alone), strict=True):
+            made[i] += came
+        if self._n_in_one and any(made[i][0].failure is None for i in lacking):
+            LOG.warning("%s does not take n; responses are asked for one by one", self._engine.base_url)
+            self._n_in_one = False
+        if busy := [(i, j) for i, parts in enumerate(made) for j, part in enumerate(parts) if part.passes]:
+            self._greet(patience=self._engine.patience)
+            again = self._all((requests[i], requests[i].seeds[j], 1) for i, j in busy)
+            for (i, j), (part,) in zip(busy, again, strict=True):
+                made[i][j] = part
+        failures = [part.failure for parts in made for part in parts]
+        failed = [failure for failure in failures if failure is not None and failure.status not in _REFUSED]
+        if failed and (None not in failures or any(failure.passes for failure in failed)):
+            self._greet()  # is it the server, or these requests alone?
+        return [_reply(parts) for parts in made]
+
+    def check(self) -> None:
+        """Raise an EngineError where the server cannot answer for the model."""
+        if self._engine.model not in self._names():
+            self._greet()
+
+    def close(self) -> None:
+        """End the requests in flight."""
+        self._stopped.set()
+        for call in list(self._calls):
+            call.end()
+
+    def _greet(self, patience: float = 0.0) -> None:
+        """Ask for one token, of a busy server again and again, and raise an EngineError where none comes."""
+        end, pause = monotonic() + patience, _FIRST_PAUSE
+        while (failure := self._ask(_HELLO, 0)[0].failure) is not None:
+            if not failure.passes or monotonic() + pause > end:
+                names = failure.passes or failure.status in (404, *_REFUSED)
+                raise self._error(failure, self._listed(self._names()) if names else "")
+            self._wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _all(self, asks: Iterable[tuple[Request, int, int]]) -> list[list[_Part]]:
+        """Send requests, each by a thread, and return the answers to each; an error of one ends them all."""
+        futures, errors = list[Future[list[_Part]]](), list[BaseException]()
+
+        def asked(request: Request, seed: int, n: int) -> list[_Part]:
+            try:
+                return self._ask(request, seed, n)
+            except BaseException as error:
+                errors.append(error)
+                raise
+            finally:
+                self._free.release()
+
+        for ask in asks:
+            self._free.acquire()
+            if errors:
+                self._free.release()
+                break
+            futures.append(Future())
+            thread_of(futures[-1], asked, *ask).start()  # which Ctrl-C need not wait for
+        wait(futures, return_when=FIRST_EXCEPTION)
+        if errors:
+            raise errors[0]
+        return [future.result() for future in futures]
+
+    def _ask(self, request: Request, seed: int, n: int = 1) -> list[_Part]:
+        """Send one request, and read n answers or fewer; where it fails, one part that says so."""
+        limit, sampling = self._limit, request.sampling
+        try:
+            fields = {
+                "model": self._engine.model,
+                "messages": chat_messages(request.messages, request.images),
+                "temperature": sampling.temperature,
+                "top_p": sampling.top_p,
+                "seed": seed,
+                limit: sampling.max_tokens,
+                **({"n": n} if n > 1 else {}),
+                **self._engine.extra_body,
+            }
+            body = self._fetch("chat/completions", fields, self._engine.timeout, self._engine.retries)
+        except ConvertError as error:
+            return [_Part(Answer(None, problem=str(error)), failure=_Failure(_REFUSED[0], str(error)))]
+        except _Failure as failure:
+            if failure.status == 400 and limit == "max_tokens" and "max_completion_tokens" in failure.why:
+                self._limit = "max_completion_tokens"  # newer hosted models take this name alone
+                return self._ask(request, seed, n)
+            return [_failed(failure)]
+        completion = read_completion(_json(body))
+        if completion is None:
+            return [_failed(_Failure(_STRANGE, f"got {self._shown(_text(body))!r}"))]
+        answers, prompt_tokens = completion
+        return [_Part(answer, prompt_tokens) for answer in answers[:n]]
+
+    def _fetch(self, path: str, fields: Mapping[str, Any] | None, seconds: float, retries: int) -> bytes:
+        """Return the body of a reply.
+
+        Raises:
+            _Failure: there is none, after all retries.
+            EngineError: there is no server, or the engine was stopped.
+        """
+        url, tries = f"{self._engine.base_url.rstrip('/')}/{path}", 0
+        data = None if fields is None else json.dumps(fields).encode()
+        while True:
+            try:
+                return self._exchange(url, data, seconds)
+            except _Failure as failure:
+                if failure.passes and tries < retries:
+                    self._wait(failure.pause or min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE))
+                    tries += 1
+                    continue
+                if failure.status != _ABSENT:
+                    raise
+                raise EngineError(
+                    f"no server answers at {self._engine.base_url} ({failure.why}); start one, such as by `vllm serve "
+                    "MODEL`, or name another base_url"
+                ) from None
+
+    def _exchange(self, url: str, data: bytes | None, seconds: float) -> bytes:
+        """Send one request, and return the body of its reply, which is whole within the seconds."""
+        most, call = self._engine.max_reply_bytes, _Call()
+        self._calls.add(call)
+        timer = Timer(seconds, call.end)
+        timer.daemon = True
+        timer.start()
+        try:
+            self._wait(0)
+            for _ in range(_REDIRECTS):
+                response = call.send(urlsplit(url), data, self._headers(data), min(seconds, _CONNECT_S), self._tls)
+                body, to = _body(response, most), urljoin(url, response.headers.get("Location", ""))
+                if response.status not in (301, 302, 307, 308) or _origin(to) != _origin(url):
+                    break
+                url = to
+            else:
+                raise HTTPException(f"more than {_REDIRECTS} redirects")
+            if call.ended:  # which cuts a body whose length nobody said
+                raise TimeoutError
+        except (OSError, HTTPException, ValueError, zlib.error) as error:
+            self._wait(0)
+            if call.ended:
+                raise _Failure(_BROKEN, f"none within {seconds:g} s") from None
+            why = self._shown(f"{type(error).__name__}: {error}")
+            if call.socket is None and not isinstance(error, TimeoutError):
+                raise _Failure(_ABSENT, why) from None
+            raise _Failure(_BROKEN, f"the connection broke, {why}") from None
+        finally:
+            timer.cancel()
+            call.close()
+            self._calls.discard(call)
+        if 300 <= response.status < 400 and _origin(to) != _origin(url):
+            raise _Failure(response.status, f"redirects to {_origin(to)}, another server, which is sent nothing")
+        if response.status >= 300:
+            raise _Failure(response.status, self._shown(_reason(body)), _wished(response))
+        if len(body) > most:
+            raise _Failure(_STRANGE, f"more than {most:,} bytes; max_reply_bytes of the engine allows more")
+        return body
+
+    def _wait(self, seconds: float) -> None:
+        """Wait, and raise an EngineError where the engine is stopped."""
+        if self._stopped.wait(seconds):
+            raise EngineError(f"{self._engine.base_url}: the engine was stopped")
+
+    def _headers(self, data: bytes | None) -> dict[str, str]:
+        return {
+            "Authorization": f"Bearer {self._key or 'EMPTY'}",
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate",
+            "User-Agent": "grounding-rewards",
+            "Connection": "close",
+            **({} if data is None else {"Content-Type": "application/json"}),
+        }
+
+    def _names(self) -> list[str]:
+        """Return the models that the server lists; none where it has no list."""
+        try:
+            seconds = min(self._engine.timeout, _LIST_S)
+            value = _json(self._fetch("models", None, seconds, 0))
+        except _Failure as failure:
+            if failure.status in (_BROKEN, *_KEY):
+                raise self._error(failure, self._listed([])) from None
+            return []
+        listed = value.get("data") if isinstance(value, dict) else None
+        ids = [each.get("id") for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        return [name for name in ids if isinstance(name, str)]
+
+    def _error(self, failure: _Failure, listed: str) -> EngineError:
+        """Return the error of a server that will answer no other request either."""
+        url = self._engine.base_url
+        if failure.status == _STRANGE:
+            return EngineError(
+                f"{url} answers with no chat completion ({failure}); expected the address of a server of OpenAI's "
+                "protocol, such as http://localhost:8000/v1"
+            )
+        if failure.passes or failure.status in _REFUSED:
+            return EngineError(f"{url} does not answer for the model {self._engine.model!r} ({failure}){listed}")
+        if failure.status in _KEY:
+            variable = self._engine.api_key_env
+            state = "has another one" if self._key else "is not set"
+            return EngineError(f"{url} wants a key ({failure}); the environment variable {variable} {state}")
+        if failure.status == 404:
+            return EngineError(f"{url} has no model {self._engine.model!r}, or no chat ({failure}){listed}")
+        return EngineError(f"{url} does not answer ({failure}); expected a server of OpenAI's protocol")
+
+    def _listed(self, names: list[str]) -> str:
+        return (
+            f"; it lists {self._shown(', '.join(names))}"
+            if names
+            else "; name its model, and a base_url that ends in /v1"
+        )
+
+    def _shown(self, text: str) -> str:
+        """Return a text of the server's on one line, cut, without the key."""
+        line = " ".join((text.replace(self._key, "***") if self._key else text).split())
+        return printable(line if len(line) <= 300 else f"{line[:299]}…")
+
+
+class _Call:
+    """One request in flight, which another thread may end."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.socket: socket.socket | None = None
+        self._opened = ExitStack()
+
+    def send(
+        self, url: SplitResult, data: bytes | None, headers: dict[str, str], seconds: float, tls: Any
+    ) -> HTTPResponse:
+        """Connect within the seconds, through a proxy where the environment names one, and return the reply's head."""
+        self.close()
+        host, target = url.hostname or "", f"{url.path}{url.query and f'?{url.query}'}"
+        proxy = "" if proxy_bypass(host) else getproxies().get(url.scheme, "")
+        via, known = (urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else url), dict[str, str]()
+        if proxy and via.username:
+            login = f"{unquote(via.username)}:{unquote(via.password or '')}".encode()
+            known = {"Proxy-Authorization": f"Basic {b64encode(login).decode()}"}
+        connection = HTTPConnection(via.hostname or "", via.port, timeout=seconds)
+        if url.scheme == "https":
+            connection = HTTPSConnection(via.hostname or "", via.port, timeout=seconds, context=tls)
+            if proxy:
+                connection.set_tunnel(host, url.port or 443, headers=known)
+        elif proxy:
+            target, headers = url.geturl(), {**headers, **known}
+        self._opened.callback(connection.close)
+        connection.connect()
+        self.socket = connection.sock
+        self.socket.settimeout(None)  # ``end`` comes in time
+        if self.ended:
+            raise TimeoutError
+        connection.request("GET" if data is None else "POST", target, data, headers)
+        return self._opened.enter_context(connection.getresponse())
+
+    def end(self) -> None:
+        """Have reading and writing fail."""
+        self.ended = True
+        if (opened := self.socket) is not None:
+            with suppress(OSError):
+                socket.socket.shutdown(opened, socket.SHUT_RDWR)  # that of TLS forgets its encryption
+
+    def close(self) -> None:
+        """Close the connection and the reply."""
+        self._opened.close()
+        self.socket = None
+
+
+def _body(response: HTTPResponse, most: int) -> bytes:
+    """Read a body, unpacked, up to one byte above the most.
+
+    Raises:
+        ValueError: it has an encoding that was not asked for.
+        HTTPException: it ends too early.
+    """
+    coding, body = response.headers.get("Content-Encoding", "identity").strip().lower(), bytearray()
+    if coding not in ("identity", "", "gzip", "deflate"):
+        raise ValueError(f"Content-Encoding is {coding!r:.40}; expected gzip or deflate")
+    inflate = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress if coding in ("gzip", "deflate") else None
+    while len(body) <= most and (chunk := response.read(_CHUNK)):
+        body += inflate(chunk, most + 1 - len(body)) if inflate else chunk[: most + 1 - len(body)]
+    if len(body) <= most and response.length:
+        raise HTTPException(f"{response.length:,} bytes are missing at the end")
+    return bytes(body)
+
+
+def _origin(url: str) -> str:
+    split = urlsplit(url)
+    return f"{split.scheme}://{split.hostname}:{split.port or {'http': 80, 'https': 443}.get(split.scheme)}"
+
+
+def _wished(response: HTTPResponse) -> float:
+    """Return the seconds of ``Retry-After``; 0 where it has none, or too many."""
+    with suppress(ValueError):
+        seconds = float(response.headers.get("Retry-After", "0"))
+        return seconds if 0 < seconds <= _LONGEST_WISH else 0.0
+    return 0.0
+
+
+def _failed(failure: _Failure) -> _Part:
+    problem = "no reply from the server" if failure.passes else "the server refused the request"
+    problem = "no chat completion from the server" if failure.status == _STRANGE else problem
+    return _Part(Answer(None, problem=f"{problem} ({failure})"), failure=failure)
+
+
+def _reply(parts: Sequence[_Part]) -> Reply:
+    tokens = [part.prompt_tokens for part in parts if part.prompt_tokens is not None]
+    return Reply(tuple(part.answer for part in parts), tokens[0] if tokens else None)
+
+
+def _reason(body: bytes) -> str:
+    """Return a server's reason for a failure, in any of the usual forms."""
+    value = _json(body)
+    for name in ("error", "message", "detail"):
+        value = (isinstance(value, Mapping) and value.get(name)) or value
+    text = "" if value == {} else _text(body).strip()
+    return value if isinstance(value, str) else text or "it does not say why"
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(body: bytes) -> str:
+    return body[:2000].decode(errors="replace")
+
+
+def chat_messages(messages: Sequence[Message], images: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Return a prompt as messages of the protocol, with images as data URLs.
+
+    Args:
+        messages: the prompt; each ``<image>`` stands for one image, in order.
+        images: files of images: PNG, JPEG, WebP, GIF or BMP.
+
+    Returns:
+        For each message its role, its content and its further fields. The content is a text where it has no image.
+
+    Raises:
+        ConvertError: the prompt names more or fewer images than there are, a file is of another format, or a text has
+            half a surrogate pair, which UTF-8 does not have.
+
+    >>> chat_messages([Message("system", "Click."), Message("user", "<image>Save")], [b"GIF89a"])
+    [{'role': 'system', 'content': 'Click.'},
+     {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'data:image/gif;base64,R0lGODlh'}},
+                                  {'type': 'text', 'text': 'Save'}]}]
+    """
+    for message in messages:
+        _check_text(message.text)
+    urls = [_data_url(data, number) for number, data in enumerate(images, 1)]
+    return messages_with_images(messages, [{"type": "image_url", "image_url": {"url": url}} for url in urls])
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConvertError(f"the prompt has half a surrogate pair at character {error.start}: {text!r:.80}") from None
+
+
+def _data_url(data: bytes, number: int) -> str:
+    kind = image_format(data)
+    if kind is None:
+        raise ConvertError(f"image {number}: got {len(data)} bytes {data[:16]!r}; expected a PNG, JPEG or WebP file")
+    return f"data:image/{kind.lower()};base64,{b64encode(data).decode()}"
+
+
+def read_completion(value: Any) -> tuple[tuple[Answer, ...], int | None] | None:
+    """Read the answers of a chat completion, and the tokens of its prompt.
+
+    A refusal, which has a field of its own, is the model's response. A response that the server kept back has a
+    problem; any other one without content is an empty text. Content in parts is their texts. The tokens of an answer
+    are known where it is the only one.
+
+    Returns:
+        The answers by their index, and the number of tokens, None where the server does not say; None where the value
+        is no chat completion.
+
+    >>> choice = {"message": {"content": "(5, 7)"}, "finish_reason": "length"}
+    >>> read_completion({"choices": [choice], "usage": {"prompt_tokens": 90, "completion_tokens": 6}})
+    ((Answer(text='(5, 7)', token_length=6, cut=True, problem=''),), 90)
+    >>> read_completion({"status": "ok"}) is None
+    True
+    """
+    choices = _field(value, "choices")
+    if not isinstance(choices, list) or not choices:
+        return None
+    usage = _field(value, "usage")
+    tokens = _whole(_field(usage, "completion_tokens")) if len(choices) == 1 else None
+    if all(isinstance(_field(choice, "index"), int) for choice in choices):
+        choices = sorted(choices, key=lambda choice: choice["index"])
+    answers = tuple(answer for choice in choices if (answer := _answer(choice, tokens)) is not None)
+    return (answers, _whole(_field(usage, "prompt_tokens"))) if len(answers) == len(choices) else None
+
+
+def _answer(choice: Any, tokens: int | None) -> Answer | None:
+    message, reason = _field(choice, "message"), _field(choice, "finish_reason")
+    content = _field(message, "content")
+    if isinstance(content, list):
+        content = "".join(text for part in content if isinstance(text := _field(part, "text"), str))
+    text = content or _field(message, "refusal") or ""
+    if not isinstance(message, Mapping) or not isinstance(text, str):
+        return None
+    if reason == "content_filter" and not text:
+        return Answer(None, problem="the server kept the response back (content_filter)")
+    return Answer(text, tokens, cut=reason == "length")
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

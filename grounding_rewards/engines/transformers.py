@@ -10,11 +10,10 @@ from io import BytesIO
 from itertools import accumulate
 from typing import Any
 
-from grounding_rewards.converting.prompts import IMAGE
+from grounding_rewards.converting.prompts import IMAGE, messages_with_images
 from grounding_rewards.coords.resizing import Size
 from grounding_rewards.engines.checkpoints import emptied, loaded, out_of_memory, package
 from grounding_rewards.engines.control_tokens import spelled_out
-from grounding_rewards.engines.messages import with_images
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.errors import ConvertError, EngineError, in_one_line, short_repr
 
@@ -202,7 +201,7 @@ class _Loaded:
     def _talk(self, request: Request) -> list[dict[str, Any]]:
         """Return messages as chat templates read them: those of vision models take parts, the others texts."""
         talk: list[dict[str, Any]] = spelled_out(
-            with_images(request.messages, [{"type": "image"}] * len(request.images)), self.tokens
+            messages_with_images(request.messages, [{"type": "image"}] * len(request.images)), self.tokens
         )
         for message in talk if self.own.sees else ():
             if isinstance(text := message["content"], str):

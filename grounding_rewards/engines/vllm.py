@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
 
+from grounding_rewards.converting.prompts import messages_with_images
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines.ending import ended_with_us
 from grounding_rewards.engines.images import resizing_by
-from grounding_rewards.engines.messages import with_images
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.errors import EngineError, in_one_line
 
@@ -244,7 +244,7 @@ def _conversation(request: Request) -> list[dict[str, Any]]:
     images = [Image.open(BytesIO(file)).convert("RGB") for file in request.images]
     # vLLM changes the tool calls that it gets
     messages = [replace(message, further=deepcopy(dict(message.further))) for message in request.messages]
-    return with_images(messages, [{"type": "image_pil", "image_pil": image} for image in images])
+    return messages_with_images(messages, [{"type": "image_pil", "image_pil": image} for image in images])
 
 
 def _reply(outputs: Sequence[Any]) -> Reply:

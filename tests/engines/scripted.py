@@ -44,6 +44,8 @@ class Scripted(ThreadingHTTPServer):
         self.models = models or Sent(body={"data": [{"id": MODEL}]})
         self.bodies: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+        self.targets: list[str] = []
+        self.logins: list[str | None] = []
         self.in_flight = self.most_in_flight = 0
         self.lock = threading.Lock()
         self.stopped = False
@@ -87,6 +89,8 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(sent)
 
     def answer(self, sent: Sent) -> None:
+        self.server.targets.append(self.path)
+        self.server.logins.append(self.headers["Proxy-Authorization"])
         if not sent.status:
             self.close_connection = True
             return
@@ -94,10 +98,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(sent.status)
         for name, value in {"Content-Type": "application/json", **sent.headers}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
+        if "Content-Length" not in sent.headers:
+            self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
         self.wfile.flush()
+        self.close_connection = "Content-Length" in sent.headers  # which says more than there is
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from PIL import Image
 
 from grounding_rewards.converting.prompts import Message
 from grounding_rewards.engines import Answer
-from grounding_rewards.engines.chat import chat_messages, read_completion
+from grounding_rewards.engines.openai import chat_messages, read_completion
 from grounding_rewards.errors import ConvertError
 
 GIF = b"GIF89a"

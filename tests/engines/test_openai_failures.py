@@ -1,8 +1,11 @@
 """Servers that fail: what becomes a problem of a request, and what ends the run with one line."""
 
+import signal
 import socket
+import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -50,7 +53,7 @@ def test_a_broken_connection_is_tried_again():
         (Sent(0), "no reply from the server (the connection broke, "),
         (Sent(400, {"object": "error", "message": "bad"}), "the server refused the request (400: bad)"),
         (Sent(413, b"large"), "the server refused the request (413: large)"),
-        (Sent(422, {"detail": ["image"]}), "the server refused the request (422: ['image'])"),
+        (Sent(422, {"detail": ["image"]}), 'the server refused the request (422: {"detail": ["image"]})'),
     ],
 )
 def test_a_request_that_fails_alone_is_a_problem_of_its_row(sent, problem):
@@ -225,9 +228,9 @@ def test_a_hosted_server_is_not_asked_without_a_key(monkeypatch):
         OpenAI("m", base_url="https://api.openai.com/v1").start().__enter__()
 
 
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(EngineError, match=r"needs: pip install 'grounding-rewards\[openai\]'"):
+def test_a_key_that_no_header_holds_is_not_shown(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-\nsecret")
+    with pytest.raises(EngineError, match=r"variable OPENAI_API_KEY holds characters that no key has$"):
         OpenAI("m").start().__enter__()
 
 
@@ -248,3 +251,54 @@ def test_leaving_by_an_error_ends_the_batches_of_other_threads():
         with pytest.raises(EngineError, match=f"{server.url}: the engine was stopped"):
             batch.result(20)
         release.set()
+
+
+WAITING = """
+import sys
+from grounding_rewards.engines import Request, Sampling
+from grounding_rewards.engines.openai import OpenAI
+from grounding_rewards.converting.prompts import Message
+
+request = Request((Message("user", "Save"),), (), (0, 1), Sampling())
+with OpenAI("tiny", base_url=sys.argv[1]).start() as run:
+    run([request] * 8)
+"""
+
+
+def test_ctrl_c_waits_for_no_reply():
+    started, release = threading.Event(), threading.Event()
+
+    def script(body):
+        started.set()
+        release.wait(60)
+        return completion("late")
+
+    with scripted(script) as server:
+        process = subprocess.Popen([sys.executable, "-c", WAITING, server.url], stderr=subprocess.PIPE, text=True)
+        assert started.wait(30)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, written = process.communicate(timeout=30)
+        assert time.monotonic() - began < 5
+        release.set()
+    assert written.splitlines()[-1] == "KeyboardInterrupt"
+
+
+def test_a_reply_that_ends_early_is_a_problem_of_its_row():
+    short = Sent(200, b'{"choices": [', {"Content-Length": "5000"})
+    with scripted(only("bad", short)) as server, client(server) as run:
+        good, bad = run([request("good"), request("bad")])
+    assert good.answers == (Answer("good 0", 6),)
+    assert bad.answers[0].problem == (
+        "no reply from the server (the connection broke, HTTPException: 4,987 bytes are missing at the end)"
+    )
+
+
+def test_requests_go_through_the_proxy_of_the_environment(monkeypatch):
+    with scripted(echo) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.replace("http://", "http://me:pass%40@").removesuffix("/v1"))
+        monkeypatch.setenv("no_proxy", "elsewhere.example")
+        with OpenAI("tiny", base_url="http://models.example/v1").start() as run:
+            assert run([request()])[0].answers == (Answer("Save 0", 6),)
+        assert proxy.targets == ["http://models.example/v1/models", "http://models.example/v1/chat/completions"]
+        assert proxy.logins == ["Basic bWU6cGFzc0A="] * 2
