@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from grounding_rewards.actions import CLICKS
 from grounding_rewards.combine import best, weighted
-from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import (
     answering_space,
@@ -34,6 +34,7 @@ def click(
     dialect: str = "auto",
     refusal_words: str | Iterable[str] | None = None,
     polygon: str = "inclusive",
+    target_space: CoordSpace | str = CoordSpace.PIXEL,
 ) -> Recipe:
     """Hit and format, aware of refusals; ``grounding-rewards eval`` counts its ``acc``.
 
@@ -56,16 +57,19 @@ def click(
             "common" stands for those that models often use, such as "The element is not visible.".
         polygon: border rule of polygons: ``"inclusive"``, ``"strict"`` (the border is outside) or ``"half_open"`` (left
             and top edges in, right and bottom edges out, as OSWorld-G counts).
+        target_space: the space of targets that name none. Where it and ``response_space`` are ``unit`` or
+            ``thousandths``, no size of an image is needed, but for ``point_radius``.
 
     Returns:
         A recipe with parts ``hit``, ``refusal``, ``outcome`` (the larger of the two) and ``format``, 0 <= total <= 1,
-        working in pixels of the original image (with ``point_share`` in unit space); ``acc`` = outcome.
+        working in pixels of the original image (with ``point_share``, or where no size is needed, in unit space);
+        ``acc`` = outcome.
 
     Raises:
         SpaceError: ``response_space`` is missing or unknown.
         RecipeError: another option does not fit.
     """
-    space = answering_space("click", response_space)
+    space, targets = answering_space("click", response_space), as_space(target_space)
     weight = share("format_weight", format_weight)
     if point_radius is not None:
         point_radius = length("point_radius", point_radius)
@@ -77,9 +81,12 @@ def click(
     )
     outcome = best(hit=hit, refusal=CorrectRefusal())
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
-    inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
+    shares = point_radius is None and None not in (space.extent, targets.extent)
+    inside = CoordSpace.UNIT if shares or point_share is not None else CoordSpace.PIXEL
     example = click_example(space, inside, dialect)
-    elsewhere = example and replace(example, target=frozen({"bbox": [600, 100, 800, 200]}))
+    own = {} if targets is CoordSpace.PIXEL else {"space": str(CoordSpace.PIXEL)}
+    example = example and replace(example, target=frozen({**example.target, **own}))
+    elsewhere = example and replace(example, target=frozen({"bbox": [600, 100, 800, 200], **own}))
     blind = Exploit("blind-format", "any parsed answer earns the format weight", weight, elsewhere)
     return Recipe(
         name="click",
@@ -88,7 +95,7 @@ def click(
         success=outcome,
         space=inside,
         response_space=space,
-        target_space=CoordSpace.PIXEL,
+        target_space=targets,
         accepts=hit.judges | {REFUSAL},
         source=Source("grounding-rewards"),
         exploits=(blind,) if weight else (),

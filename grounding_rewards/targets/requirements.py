@@ -78,7 +78,8 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
     for code in np.unique(targets.space_codes[targets.valid]):
         if code != UNDECLARED:
             space = SPACES[code]
-            errors += _size_errors(targets, space, needs) + _range_errors(targets, space)
+            # Numbers in another space need no size: the cause goes before what follows from it.
+            errors += _range_errors(targets, space) + _size_errors(targets, space, needs)
     return dict(reversed(errors))  # of a row's violations the first stays
 
 
@@ -212,8 +213,12 @@ def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements
         brought = [f"responses in {needs.response_space}"] if needs.response_space not in (None, needs.into) else []
         brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {needs.into}"
         why = brings if field in converting else "measures in shares of the screen"
+        shares = space and needs.response_space and space.extent and needs.response_space.extent
+        # Of click, which then works in unit, unless a reach in pixels forbids it.
+        free = shares and needs.name == "click" and needs.into is CoordSpace.PIXEL and "point" not in needs.accepts
+        spared = f"; with the option target_space={space} it needs none" if free else ""
         for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
-            expected = f"[width, height], because the recipe {why}"
+            expected = f"[width, height], because the recipe {why}{spared}"
             errors.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
     return errors
 
@@ -257,6 +262,9 @@ def _range_errors(targets: Targets, space: CoordSpace) -> Violations:
         )
         errors.append(_region_error(targets, int(index), expected))
     for index in np.flatnonzero(mine & tiny) if space != CoordSpace.UNIT else ():
-        expected = f"coordinates in {space}; these look like unit: name the `space`, or set the option target_space"
+        expected = (
+            f"coordinates in {space}; these look like unit: name the `space`, or set the option target_space to unit "
+            "(--target-space unit)"
+        )
         errors.append(_region_error(targets, int(index), expected))
     return errors

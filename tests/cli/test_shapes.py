@@ -151,3 +151,18 @@ def test_rows_of_clawgui_eval_have_boxes_in_any_order_polygons_and_refusals(run,
     (entry,) = json.loads(result.out)
     assert (entry["correct"], entry["n"]) == (3, 4)
     assert "rows as in ClawGUI-Eval: answer is x1 y1 x2 y2 in pixels, its corners in any order" in result.err
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_shares_of_the_image_without_sizes(run, tmp_path, nested):
+    box = [0.1, 0.2, 0.2, 0.3]
+    target = {"bbox": box, "space": "unit"} if nested else str(box)
+    row = {"target": target, "filtered_resps": ['{"bbox_2d": [100, 200, 200, 300]}']}
+    file = write_rows(tmp_path / "in.jsonl", row, {**row, "filtered_resps": ['{"bbox_2d": [300, 200, 400, 300]}']})
+    first = run("eval", file, "--response-space", "thousandths")
+    expected = (
+        "with the option target_space=unit it needs none" if nested else "target_space to unit (--target-space unit)"
+    )
+    assert (first.code, expected in first.err) == (2, True)
+    result = run("eval", file, "--response-space", "thousandths", "--target-space", "unit", "--json")
+    assert (json.loads(result.out)[0]["correct"], json.loads(result.out)[0]["n"]) == (1, 2)

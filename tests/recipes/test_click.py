@@ -91,6 +91,26 @@ def test_every_response_space_finds_the_same_place():
         assert [gr.recipe("click", response_space=other).score(response, target).acc[0] for other in wrong] == [0] * 3
 
 
+@pytest.mark.parametrize("target_space", ["unit", "thousandths"])
+@pytest.mark.parametrize("response_space", ["unit", "thousandths"])
+def test_shares_of_the_image_need_no_size(response_space, target_space):
+    click = gr.recipe("click", response_space=response_space, target_space=target_space)
+    box = [0.1, 0.2, 0.405, 0.3] if target_space == "unit" else [100, 200, 405, 300]
+    responses = ["(0.405, 0.3)", "(0.406, 0.3)"] if response_space == "unit" else ["(405, 300)", "(406, 300)"]
+    assert click.score(responses, [box] * 2).acc.tolist() == [1.0, 0.0]
+    assert click.score(responses, [{"bbox": box}] * 2, image_sizes=(1919, 1081)).acc.tolist() == [1.0, 0.0]
+    in_pixels = {"bbox": [100, 100, 300, 200], "space": "pixel", "image_size": [1000, 500]}
+    assert click.score(["(0.3, 0.4)" if response_space == "unit" else "(300, 400)"], [in_pixels]).acc == [1.0]
+    assert click.score(click.example.response, click.example.target, image_sizes=click.example.image_size).acc == [1.0]
+
+
+def test_a_reach_in_pixels_needs_the_size_of_shares():
+    click = gr.recipe("click", response_space="thousandths", target_space="unit", point_radius=10)
+    with pytest.raises(gr.TargetError, match="'image_size': got nothing"):
+        click.score("(500, 500)", {"point": [0.5, 0.5]})
+    assert click.score(["(500, 500)"], [{"point": [0.505, 0.5]}], image_sizes=(1000, 1000)).acc == [1.0]
+
+
 @pytest.mark.parametrize("action", ['"scroll"', '"scroll down"', '"type2"', '"drag-to"', '"点击"', "null", "5"])
 def test_a_tool_call_of_another_action_is_no_click(action):
     response = f'{{"name": "computer_use", "arguments": {{"action": {action}, "coordinate": [50, 50]}}}}'
