@@ -26,6 +26,7 @@ from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import absolute, current, in_full, load, names_code
 from grounding_rewards.plugins.registry import left_out, makes_callables, origin, registry
 from grounding_rewards.scoring import ACTION, Recipe
+from grounding_rewards.verifiers.options import checked
 
 _BOUND = "whole numbers from 1"
 
@@ -266,7 +267,7 @@ def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> 
         RecipeError: it raises, or returns no recipe; names the plugin it comes from.
     """
     try:
-        built = build(**options)
+        built = build(**checked(build, options))
     except RecipeError as error:
         if not (where := origin(build)):  # a recipe of ours says enough
             raise

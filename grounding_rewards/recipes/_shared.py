@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
@@ -14,41 +14,8 @@ from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import is_dialect, left_out, origin, registry
 from grounding_rewards.scoring import Deviation, Example
-from grounding_rewards.verifiers.options import is_number
 
 _EDGES = ("x1", "y1", "x2", "y2")
-
-
-def share(name: str, value: float) -> float:
-    """A weight between 0 and 1.
-
-    Raises:
-        RecipeError: it is none.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise RecipeError(f"option {name}: got {value!r}; expected a number from 0 to 1")
-    return float(value)
-
-
-def length(name: str, value: float) -> float:
-    """A finite length from 0.
-
-    Raises:
-        RecipeError: it is none.
-    """
-    if not is_number(value) or value < 0:
-        raise RecipeError(f"option {name}: got {value!r}; expected a number from 0")
-    return float(value)
-
-
-def choice(name: str, value: Any, known: Sequence[Any]) -> None:
-    """Check that an option is one of the known values.
-
-    Raises:
-        RecipeError: it is none.
-    """
-    if not isinstance(value, str | None) or value not in known:
-        raise RecipeError(f"option {name}: got {value!r:.60}; expected one of {', '.join(map(str, known))}")
 
 
 def answering_space(recipe: str, space: CoordSpace | str | None) -> CoordSpace:

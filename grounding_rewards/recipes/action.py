@@ -9,18 +9,12 @@ from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import (
-    answering_space,
-    click_example,
-    dialect_named,
-    in_vocabulary,
-    share,
-    shown_with,
-)
+from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import ActionMatch, ActionType, Format, RefusalMatch
 from grounding_rewards.verifiers.action_match import Scrolls
 from grounding_rewards.verifiers.arguments import Convention
+from grounding_rewards.verifiers.options import Share
 from grounding_rewards.verifiers.text import TextRule, similarity, token_f1
 
 _WORDS = "one two three four five six seven eight nine ten"
@@ -31,8 +25,8 @@ _LETTERS = "lumberjacks"
 def action(
     *,
     response_space: CoordSpace | str | None = None,
-    format_weight: float = 0.1,
-    type_weight: float = 0.0,
+    format_weight: Share = 0.1,
+    type_weight: Share = 0.0,
     point_radius: float | None = None,
     point_share: float | None = None,
     enlarge: float = 1.0,
@@ -110,7 +104,7 @@ def action(
         RecipeError: another option does not fit.
     """
     space = answering_space("action", response_space)
-    form, kind = share("format_weight", format_weight), share("type_weight", type_weight)
+    form, kind = format_weight, type_weight
     _check_text(text, text_threshold, text_case)
     match = ActionMatch(
         point_radius, point_share, enlarge, text, text_threshold, text_case, scroll, response_scroll, target_scroll,

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast, get_args
 
 from grounding_rewards.actions import CLICKS
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import (
-    answering_space,
-    choice,
-    click_example,
-    dialect_named,
-    length,
-    share,
-    shown_with,
-)
+from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, shown_with
 from grounding_rewards.scoring import REFUSAL, Exploit, Recipe, Source
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
 from grounding_rewards.verifiers.hit import PolygonRule
+from grounding_rewards.verifiers.options import Length, Share
 
 
 @shown_with(response_space="pixel")
 def click(
     *,
     response_space: CoordSpace | str | None = None,
-    format_weight: float = 0.1,
-    point_radius: float | None = None,
-    point_share: float | None = None,
+    format_weight: Share = 0.1,
+    point_radius: Length | None = None,
+    point_share: Length | None = None,
     dialect: str = "auto",
     refusal_words: str | Iterable[str] | None = None,
-    polygon: str = "inclusive",
+    polygon: PolygonRule = "inclusive",
     target_space: CoordSpace | str = CoordSpace.PIXEL,
 ) -> Recipe:
     """Hit and format, aware of refusals; ``grounding-rewards eval`` counts its ``acc``.
@@ -70,15 +62,8 @@ def click(
         RecipeError: another option does not fit.
     """
     space, targets = answering_space("click", response_space), as_space(target_space)
-    weight = share("format_weight", format_weight)
-    if point_radius is not None:
-        point_radius = length("point_radius", point_radius)
-    if point_share is not None:
-        point_share = length("point_share", point_share)
-    choice("polygon", polygon, get_args(PolygonRule))
-    hit = Hit(
-        cast(PolygonRule, polygon), point_radius=point_radius, point_share=point_share, actions=CLICKS, border="rounded"
-    )
+    weight = format_weight
+    hit = Hit(polygon, point_radius=point_radius, point_share=point_share, actions=CLICKS, border="rounded")
     outcome = best(hit=hit, refusal=CorrectRefusal())
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     shares = point_radius is None and None not in (space.extent, targets.extent)

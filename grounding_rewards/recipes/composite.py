@@ -119,8 +119,6 @@ def composite(
     (-1.0, 1.5, ('done', 'hit', 'signed', 'side'))
     """
     response = answering_space("composite", response_space)
-    if not isinstance(label_free, bool):
-        raise RecipeError(f"composite: option label_free: got {label_free!r:.80}; expected true or false")
     fields = part_fields(parts)
     terms = {name: part_term(name, each) for name, each in fields.items()}
     weights = {name: weight(name, each["weight"]) for name, each in fields.items()}

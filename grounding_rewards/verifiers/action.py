@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from grounding_rewards.actions import Objects, canonical
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import CLICKED, Predictions, Reason, Rollouts
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.terms import Mask, OfAlternatives
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
@@ -39,9 +38,6 @@ class ActionType(OfAlternatives):
     """
 
     names: Names = "vocabulary"
-
-    def __post_init__(self) -> None:
-        options.choice(self, "names", Names)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         predictions, alternatives = rollouts.predictions, rollouts.targets.alternatives

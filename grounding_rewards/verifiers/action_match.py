@@ -14,7 +14,6 @@ from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, in_vocabulary
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.arguments import (
@@ -25,7 +24,8 @@ from grounding_rewards.verifiers.arguments import (
     durations,
     same_keys,
 )
-from grounding_rewards.verifiers.hit import POINT, check_reach, inside_regions, judged_places, near_points
+from grounding_rewards.verifiers.hit import POINT, inside_regions, judged_places, near_points
+from grounding_rewards.verifiers.options import Length, Part, Positive
 from grounding_rewards.verifiers.terms import ACTIONS, NEEDS_SCREEN, NOTHING, Mask, Term
 from grounding_rewards.verifiers.text import TextRule, check_text, text_rule
 
@@ -119,17 +119,19 @@ class ActionMatch(Term):
             is only a point is unknown.
     """
 
-    point_radius: float | None = None
-    point_share: float | None = None
-    enlarge: float = 1.0
+    point_radius: Length | None = None
+    point_share: Length | None = None
+    enlarge: Positive = 1.0
     text: TextRule = "exact"
-    text_threshold: float | None = None
+    text_threshold: Part | None = None
     text_case: bool = False
     scroll: Scrolls = "all"
     response_scroll: Convention = "content"
     target_scroll: Convention = "content"
-    duration_tolerance: float | None = 0.0
+    duration_tolerance: Length | None = 0.0
     app: TextRule | None = None
+
+    rivals = "point_radius", "point_share"
 
     @property
     def needs(self) -> frozenset[str]:
@@ -140,16 +142,8 @@ class ActionMatch(Term):
         return judged_places(self.point_radius, self.point_share) | ACTIONS | {"refusal"}
 
     def __post_init__(self) -> None:
-        check_reach(self, "point_radius", "point_share")
-        options.number(self, "enlarge", above=True)
+        super().__post_init__()
         check_text(self, "text", "text_threshold", "text_case")
-        options.choice(self, "scroll", Scrolls)
-        options.choice(self, "response_scroll", Convention)
-        options.choice(self, "target_scroll", Convention)
-        if self.duration_tolerance is not None:
-            options.number(self, "duration_tolerance")
-        if self.app is not None:
-            options.choice(self, "app", TextRule)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         targets = rollouts.targets

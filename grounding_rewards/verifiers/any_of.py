@@ -15,7 +15,6 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, VerifierError, near, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
 from grounding_rewards.verifiers.terms import ACTIONS, Mask, OfAlternatives, Term, called, judges_of
@@ -135,7 +134,7 @@ class SameAction(OfAlternatives):
     unnamed: str = ""
 
     def __post_init__(self) -> None:
-        options.choice(self, "names", Names)
+        super().__post_init__()
         for name, term in (*self.terms, ("otherwise", self.otherwise)):
             if term is not None:
                 _check(f"same_action, {name}", term)

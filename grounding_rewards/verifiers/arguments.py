@@ -16,7 +16,8 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
-from grounding_rewards.verifiers.hit import GROWN, check_reach, screens, within
+from grounding_rewards.verifiers.hit import GROWN, screens, within
+from grounding_rewards.verifiers.options import Length, Positive
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, NOTHING, Mask, OfAlternatives
 from grounding_rewards.verifiers.text import text_rule
 
@@ -41,10 +42,6 @@ class ArgumentMatch(OfAlternatives):
 
     field: Field
     case: bool = False
-
-    def __post_init__(self) -> None:
-        options.choice(self, "field", Field)
-        options.choice(self, "case", Literal[True, False])
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives.canonical
@@ -74,10 +71,6 @@ class DirectionMatch(OfAlternatives):
 
     response: Convention = "content"
     target: Convention = "content"
-
-    def __post_init__(self) -> None:
-        options.choice(self, "response", Convention)
-        options.choice(self, "target", Convention)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives.canonical
@@ -159,18 +152,16 @@ class DurationMatch(OfAlternatives):
         RecipeError: an option does not fit.
     """
 
-    shortest: float = 0.0
-    longest: float | None = None
-    tolerance: float | None = None
+    shortest: Length = 0.0
+    longest: Length | None = None
+    tolerance: Length | None = None
 
     def __post_init__(self) -> None:
-        options.number(self, "shortest")
-        if self.longest is not None:
-            options.number(self, "longest", self.shortest)
-        if self.tolerance is not None:
-            options.number(self, "tolerance")
-            if self.shortest or self.longest is not None:
-                raise RecipeError("DurationMatch: got a tolerance and limits; give one of them")
+        super().__post_init__()
+        if self.longest is not None and self.longest < self.shortest:
+            raise options.wrong(self, "longest", f"a number from {self.shortest:g}")
+        if self.tolerance is not None and (self.shortest or self.longest is not None):
+            raise RecipeError("DurationMatch: got a tolerance and limits; give one of them")
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         return durations(argument(rollouts, "duration"), len(rollouts.targets.alternatives), self.holds)
@@ -209,17 +200,15 @@ class EndHit(OfAlternatives):
             is a point is unknown.
     """
 
-    radius: float | None = None
-    share: float | None = None
-    enlarge: float = 1.0
+    radius: Length | None = None
+    share: Length | None = None
+    enlarge: Positive = 1.0
+
+    rivals = "radius", "share"
 
     @property
     def needs(self) -> frozenset[str]:
         return NOTHING if self.share is None else NEEDS_SCREEN
-
-    def __post_init__(self) -> None:
-        options.number(self, "enlarge", above=True)
-        check_reach(self, "radius", "share")
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         ends, wanted = argument(rollouts, "to")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.groups import voting
 from grounding_rewards.rollouts import Reason, Rollouts
-from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Count, Positive
 from grounding_rewards.verifiers.terms import Term
 
 NEEDS_GROUPS = frozenset({"groups"})
@@ -33,12 +33,9 @@ class Consensus(Term):
     Source: GUI-RCPO, from the paper.
     """
 
-    size: float = voting.SIZE
+    size: Positive = voting.SIZE
 
     needs = NEEDS_GROUPS
-
-    def __post_init__(self) -> None:
-        options.number(self, "size", above=True)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return voting.consensus_scores(_regions(rollouts, self.size), rollouts.groups)
@@ -59,15 +56,10 @@ class InConsensus(Term):
     Source: GUI-RC, from the paper, which clicks there.
     """
 
-    size: float = voting.SIZE
-    votes: int = 2
+    size: Positive = voting.SIZE
+    votes: Count = 2
 
     needs = NEEDS_GROUPS
-
-    def __post_init__(self) -> None:
-        options.number(self, "size", above=True)
-        if type(self.votes) is not int or self.votes < 1:
-            raise options.wrong(self, "votes", "a whole number from 1")
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = _regions(rollouts, self.size)

@@ -57,9 +57,9 @@ class Verdict(Term):
     judges = ACTIONS | {"refusal"}
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_name(self)
         for name in ("positive", "negative"):
-            options.names(self, name)
             if not getattr(self, name) or not all(map(_word, getattr(self, name))):
                 raise options.wrong(self, name, "a list of words, at least one")
         if not set(map(_word, self.positive)).isdisjoint(map(_word, self.negative)):

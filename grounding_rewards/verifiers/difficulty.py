@@ -13,6 +13,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import Term
 
 
@@ -40,15 +41,14 @@ class Difficulty(Term):
     (0.0, 2.0)
     """
 
-    most: float
-    least: float = 0.0
+    most: Length
+    least: Length = 0.0
     key: str = "difficulty"
 
     reads = frozenset({"extras"})
 
     def __post_init__(self) -> None:
-        options.number(self, "least")
-        options.number(self, "most")
+        super().__post_init__()
         if self.least > self.most:
             raise options.wrong(self, "most", f"a number from least, {self.least:g}")
         if not isinstance(self.key, str) or not self.key:

@@ -14,17 +14,16 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.hit import (
     CIRCLE,
     POINT,
     POLYGON,
     PolygonRule,
-    check_reach,
     inside_regions,
     near_points,
     screens,
 )
+from grounding_rewards.verifiers.options import Length, Part, Positive
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, OfPlaces
 
 Power = Literal[1, 2]
@@ -43,9 +42,6 @@ class InsideDistance(OfPlaces):
     """
 
     polygon: PolygonRule = "inclusive"
-
-    def __post_init__(self) -> None:
-        options.choice(self, "polygon", PolygonRule)
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
@@ -81,19 +77,14 @@ class DenseDistance(OfPlaces):
         TargetError: the recipe works in a pixel space, and a target's image size is unknown.
     """
 
-    floor: float = 0.5
-    reach: float = 0.1
+    floor: Part = 0.5
+    reach: Positive = 0.1
     polygon: PolygonRule = "inclusive"
-    point_radius: float | None = None
-    point_share: float | None = None
+    point_radius: Length | None = None
+    point_share: Length | None = None
 
     needs = NEEDS_SCREEN
-
-    def __post_init__(self) -> None:
-        options.number(self, "floor", high=1.0, above=True)
-        options.number(self, "reach", above=True)
-        options.choice(self, "polygon", PolygonRule)
-        check_reach(self, "point_radius", "point_share")
+    rivals = "point_radius", "point_share"
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions, xy = rollouts.targets.regions, rollouts.predictions.xy
@@ -161,9 +152,6 @@ class ScreenDistance(OfPlaces):
 
     needs = NEEDS_SCREEN
 
-    def __post_init__(self) -> None:
-        options.choice(self, "power", Power)
-
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
         screen = screens(rollouts, type(self).__name__)
@@ -223,9 +211,6 @@ class Centredness(OfPlaces):
     """
 
     shape: Shape = "gaussian"
-
-    def __post_init__(self) -> None:
-        options.choice(self, "shape", Shape)
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions

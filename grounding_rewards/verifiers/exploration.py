@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints, ranges
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions, pairs_inside
+from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import PLACES, Term
 
 
@@ -32,15 +32,10 @@ class Exploration(Term):
     """
 
     polygon: PolygonRule = "inclusive"
-    point_radius: float | None = None
+    point_radius: Length | None = None
 
     low = -1.0
     judges = PLACES
-
-    def __post_init__(self) -> None:
-        options.choice(self, "polygon", PolygonRule)
-        if self.point_radius is not None:
-            options.number(self, "point_radius")
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions

@@ -17,6 +17,7 @@ from grounding_rewards.parsing.patterns import why_invalid
 from grounding_rewards.parsing.texts import Texts, as_texts, contains, matches
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import Term
 
 
@@ -32,6 +33,7 @@ class Format(Term):
     pattern: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         wrong = self.pattern is not None and why_invalid(self.pattern)
         if wrong:
             raise options.wrong(self, "pattern", wrong)
@@ -61,13 +63,13 @@ class GradedFormat(Term):
     """
 
     steps: tuple[tuple[str, float] | str, ...]
-    parsed: float = 1.0
+    parsed: Length = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.steps, list | tuple):
             raise options.wrong(self, "steps", "a list of patterns, each alone or with its weight")
         object.__setattr__(self, "steps", tuple([_step(step) for step in self.steps]))
-        options.number(self, "parsed")
+        super().__post_init__()
         if not sum(self._weights) > 0:
             raise options.wrong(self, "steps", "weights with a sum above 0")
 

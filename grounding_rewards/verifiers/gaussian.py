@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length, Positive, Range
 from grounding_rewards.verifiers.terms import OfPlaces
 
 _NARROWEST = 1e-100
 """Gaussians narrower than this count as points; squares of smaller numbers would be 0."""
 
 
+Digits = Annotated[int, Range(0, 15, whole=True)]
+
+
 @dataclass(frozen=True)
 class _Gaussian(OfPlaces):
-    alpha: float = 0.5
-    least: float = 0.0
-    digits: int | None = None
-
-    def __post_init__(self) -> None:
-        options.number(self, "alpha", above=True)
-        options.number(self, "least")
-        if self.digits is not None and (type(self.digits) is not int or not 0 <= self.digits <= 15):
-            raise options.wrong(self, "digits", "a whole number from 0 to 15, or None")
+    alpha: Positive = 0.5
+    least: Length = 0.0
+    digits: Digits | None = None
 
     def _sigma(self, box: Floats) -> Floats:
         """Return σ along x and y: (n, 2)."""

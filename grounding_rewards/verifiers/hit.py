@@ -14,7 +14,7 @@ from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import PerSample, Regions
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length, Positive
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, NOTHING, PLACES, OfPlaces
 
 Border = Literal["inclusive", "strict"]
@@ -59,12 +59,14 @@ class Hit(OfPlaces):
     """
 
     polygon: PolygonRule = "inclusive"
-    point_radius: float | None = None
+    point_radius: Length | None = None
     whole_edges: bool = False
     actions: tuple[str, ...] | None = None
     border: BoxBorder = "inclusive"
-    enlarge: float = 1.0
-    point_share: float | None = None
+    enlarge: Positive = 1.0
+    point_share: Length | None = None
+
+    rivals = "point_radius", "point_share"
 
     @property
     def needs(self) -> frozenset[str]:
@@ -73,14 +75,6 @@ class Hit(OfPlaces):
     @property
     def judges(self) -> frozenset[str]:
         return judged_places(self.point_radius, self.point_share)
-
-    def __post_init__(self) -> None:
-        options.choice(self, "polygon", PolygonRule)
-        options.choice(self, "border", BoxBorder)
-        options.number(self, "enlarge", above=True)
-        check_reach(self, "point_radius", "point_share")
-        if self.actions is not None:
-            options.names(self, "actions")
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
@@ -115,17 +109,18 @@ class NearPoint(OfPlaces):
         TargetError: ``share`` is given, the recipe works in a pixel space, and a target's image size is unknown.
     """
 
-    radius: float | None = None
-    share: float | None = None
+    radius: Length | None = None
+    share: Length | None = None
     border: Border = "inclusive"
+
+    rivals = "radius", "share"
 
     @property
     def needs(self) -> frozenset[str]:
         return NOTHING if self.share is None else NEEDS_SCREEN
 
     def __post_init__(self) -> None:
-        options.choice(self, "border", Border)
-        check_reach(self, "radius", "share")
+        super().__post_init__()
         if self.radius is None and self.share is None:
             raise RecipeError("NearPoint: got neither radius nor share; give one of them")
 
@@ -279,16 +274,3 @@ def within(points: Floats, centres: Floats, reach: float | None, *, strict: bool
 def judged_places(radius: float | None, share: float | None) -> frozenset[str]:
     """Return the kinds of place that a verifier judges with this reach around points."""
     return PLACES if radius is None and share is None else PLACES | {"point"}
-
-
-def check_reach(owner: object, radius: str, share: str) -> None:
-    """Check two options of a verifier, named ``radius`` and ``share``, that give the same reach in different units.
-
-    Raises:
-        RecipeError: one is neither None nor a finite number from 0, or both are given.
-    """
-    names = [name for name in (radius, share) if getattr(owner, name) is not None]
-    for name in names:
-        options.number(owner, name)
-    if len(names) == 2:
-        raise RecipeError(f"{type(owner).__name__}: got both {radius} and {share}; give one of them")

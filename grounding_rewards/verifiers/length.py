@@ -16,6 +16,7 @@ from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS
 from grounding_rewards.verifiers.contract import VERIFIER, why_invalid
 from grounding_rewards.verifiers.hit import Hit
+from grounding_rewards.verifiers.options import Length, Number, Positive, Share
 from grounding_rewards.verifiers.terms import Term, Verifier, judges_of, reads_of, scored
 
 
@@ -47,12 +48,12 @@ class DastLength(Term):
     """
 
     correct: Verifier = field(default=Hit(), metadata={"takes": "verifier"})  # so that configs may name one
-    above: float = 0.0
+    above: Number = 0.0
 
     low = -1.0
 
     def __post_init__(self) -> None:
-        options.number(self, "above", low=-np.inf)
+        super().__post_init__()
         if wrong := why_invalid(self.correct, VERIFIER):
             expected = f'a verifier (in a config its name, or {{"verifier": NAME, ...}}); this {wrong}'
             raise options.wrong(self, "correct", expected)
@@ -136,18 +137,14 @@ class ThinkingLength(Term):
     """
 
     form: Form = "simple"
-    ideal: float = 150.0
-    spread: float = 75.0
+    ideal: Length = 150.0
+    spread: Positive = 75.0
     ramp: tuple[float, ...] = (50.0, 120.0, 200.0, 300.0)
-    bonus: float = 0.2
+    bonus: Share = 0.2
     thinking: Opened = "closed"
 
     def __post_init__(self) -> None:
-        options.choice(self, "form", Form)
-        options.choice(self, "thinking", Opened)
-        options.number(self, "ideal")
-        options.number(self, "spread", above=True)
-        options.number(self, "bonus", high=1.0)
+        super().__post_init__()
         if not _is_ramp(self.ramp):
             raise options.wrong(self, "ramp", "four lengths from 0 in order, such as 50, 120, 200, 300")
         object.__setattr__(self, "ramp", tuple(self.ramp))  # a config's list has no hash

@@ -10,8 +10,8 @@ import numpy as np
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.hit import PolygonRule, judged_places, pairs_inside
+from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import Term
 
 NEEDS_POINTS = frozenset({"points"})
@@ -41,7 +41,7 @@ class Matched(Term):
     """
 
     polygon: PolygonRule = "inclusive"
-    point_radius: float | None = None
+    point_radius: Length | None = None
 
     needs = NEEDS_POINTS
 
@@ -50,9 +50,7 @@ class Matched(Term):
         return judged_places(self.point_radius, None)
 
     def __post_init__(self) -> None:
-        options.choice(self, "polygon", PolygonRule)
-        if self.point_radius is not None:
-            options.number(self, "point_radius")
+        super().__post_init__()
 
     def counts(self, rollouts: Rollouts) -> Counts:
         """Count each row's points, places and matches; without a list of answers the one that counts is all."""

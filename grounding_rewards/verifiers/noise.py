@@ -10,6 +10,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import Term
 
 
@@ -34,11 +35,11 @@ class Noise(Term):
     (-0.01, 1.01)
     """
 
-    amplitude: float
+    amplitude: Length
     seed: int = 0
 
     def __post_init__(self) -> None:
-        options.number(self, "amplitude")
+        super().__post_init__()
         if type(self.seed) is not int or not -(2**63) <= self.seed < 2**63:
             raise options.wrong(self, "seed", "a whole number of at most 64 bits")
 

@@ -1,12 +1,152 @@
-"""Checks of verifiers' options: a value that does not fit is a RecipeError when the verifier is built."""
+"""Options checked by their annotations: a value that does not fit is a RecipeError when the thing is built.
+
+A field or a parameter says what it takes: ``Share``, ``Length`` and the other ranges here, a ``Literal``, ``bool`` or
+``tuple[str, ...]``, each maybe with ``None``. Any other annotation takes anything.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, get_args
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
+
+
+class Range(NamedTuple):
+    """Numbers from ``low`` to ``high``, or above ``low``, or below ``high``, or whole ones."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+    below: bool = False
+    whole: bool = False
+
+    def holds(self, number: Any) -> bool:
+        """Return whether a value is a number in the range."""
+        return (
+            is_number(number)
+            and (self.low < number if self.above else self.low <= number)
+            and (number < self.high if self.below else number <= self.high)
+            and not (self.whole and number != int(number))
+        )
+
+    def __str__(self) -> str:
+        start = f" {'above' if self.above else 'from'} {self.low:g}" if math.isfinite(self.low) else " that is finite"
+        end = f" to {'below ' * self.below}{self.high:g}" if math.isfinite(self.high) else ""
+        return f"a {'whole ' * self.whole}number{start}{end}"
+
+
+Number = Annotated[float, Range()]
+Length = Annotated[float, Range(0)]
+Positive = Annotated[float, Range(0, above=True)]
+Share = Annotated[float, Range(0, 1)]
+Part = Annotated[float, Range(0, 1, above=True)]
+Discount = Annotated[float, Range(0, 1, below=True)]
+Count = Annotated[int, Range(1, whole=True)]
+
+Fit = Callable[[Any], Any]
+"""Returns a value as it is kept, or raises a ValueError that says what is expected."""
+
+
+def check(owner: object) -> None:
+    """Check the fields of a dataclass by their annotations, and keep what they take in one form.
+
+    Raises:
+        RecipeError: a value does not fit; names the class and the field.
+    """
+    for name, fit in _of_class(cast(Hashable, type(owner))):
+        value = getattr(owner, name)
+        try:
+            kept = fit(value)
+        except ValueError as error:
+            raise wrong(owner, name, str(error)) from None
+        if kept is not value:
+            object.__setattr__(owner, name, kept)
+
+
+def checked(fn: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a function, checked by its annotations.
+
+    Raises:
+        RecipeError: a value does not fit; names the option.
+
+    >>> def near(*, reach: Length = 1.0, form: Literal["round", "square"] = "round"): ...
+    >>> checked(near, {"reach": 2, "form": "flat"})
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: option form: got 'flat'; expected one of round, square
+    """
+    fits = _fits(fn)
+    kept = dict(options)
+    for name, value in options.items():
+        try:
+            kept[name] = fits[name](value) if name in fits else value
+        except ValueError as error:
+            raise RecipeError(f"option {name}: got {value!r:.60}; expected {error}") from None
+    return kept
+
+
+@cache
+def _of_class(kind: Hashable) -> tuple[tuple[str, Fit], ...]:
+    return tuple(_fits(kind).items())
+
+
+def _fits(thing: Any) -> dict[str, Fit]:
+    try:
+        hints = get_type_hints(thing, include_extras=True)
+    except Exception:  # a plugin's annotations need not be names that are there when it runs
+        return {}
+    fits = {name: _fit(hint) for name, hint in hints.items() if name != "return"}
+    return {name: fit for name, fit in fits.items() if fit is not None}
+
+
+def _fit(hint: Any) -> Fit | None:
+    """Return the check that an annotation asks for; None where it takes anything."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    one = [kind for kind in kinds if kind is not NoneType]
+    choices = tuple(value for kind in one if get_origin(kind) is Literal for value in get_args(kind))
+    ranges = [mark for kind in one for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, Range)]
+    if len(ranges) == len(one) == 1:
+        fit: Fit = lambda value: _number(value, ranges[0])  # noqa: E731
+    elif choices and all(get_origin(kind) is Literal for kind in one):
+        fit = lambda value: _choice(value, choices)  # noqa: E731
+    elif one == [bool]:
+        fit = _truth
+    elif one == [tuple[str, ...]]:
+        fit = _texts
+    else:
+        return None
+    return (lambda value: None if value is None else fit(value)) if len(one) < len(kinds) else fit
+
+
+def _number(value: Any, within: Range) -> Any:
+    if not within.holds(value):
+        raise ValueError(within)
+    return int(value) if within.whole else value
+
+
+def _choice(value: Any, choices: tuple[Any, ...]) -> Any:
+    if not isinstance(value, str | int) or value not in choices:
+        raise ValueError(f"one of {', '.join(map(str, choices))}")
+    return value
+
+
+def _truth(value: Any) -> Any:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple | set | frozenset) or not all(isinstance(item, str) for item in value):
+        raise ValueError("a list of texts")
+    if isinstance(value, tuple):
+        return value
+    # A tuple has a hash. Sorted, because a set has no order of its own, and equal options must be equal.
+    return tuple(value if isinstance(value, list) else sorted(value))
 
 
 def is_number(value: Any) -> bool:
@@ -16,53 +156,30 @@ def is_number(value: Any) -> bool:
 
 
 def number(owner: object, name: str, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
-    """Check that an option is a finite number from ``low`` (or above it) to ``high``.
-
-    Raises:
-        RecipeError: it is none; names the verifier and the option.
-    """
-    value = getattr(owner, name)
-    if not is_number(value) or not low <= value <= high or (above and value == low):
-        start = f"{'above' if above else 'from'} {low:g}" if math.isfinite(low) else "that is finite"
-        end = f" to {high:g}" if math.isfinite(high) else ""
-        raise wrong(owner, name, f"a number {start}{end}")
+    """Check that a field is a number in a range; raise a RecipeError where it is none."""
+    _held(owner, name, lambda value: _number(value, Range(low, high, above)))
 
 
 def whole(owner: object, name: str, least: int) -> None:
-    """Check that an option is a whole number from ``least``, and keep it as an int.
-
-    Raises:
-        RecipeError: it is none; names the verifier and the option.
-    """
-    value = getattr(owner, name)
-    if not is_number(value) or value != int(value) or value < least:
-        raise wrong(owner, name, f"a whole number from {least}")
-    object.__setattr__(owner, name, int(value))
+    """Check that a field is a whole number, and keep it as an int; raise a RecipeError where it is none."""
+    _held(owner, name, lambda value: _number(value, Range(least, whole=True)))
 
 
 def choice(owner: object, name: str, literal: Any) -> None:
-    """Check that an option is one of a ``Literal``'s values.
-
-    Raises:
-        RecipeError: it is none; names the verifier and the option.
-    """
-    value = getattr(owner, name)
-    if not isinstance(value, str | int) or value not in get_args(literal):
-        raise wrong(owner, name, f"one of {', '.join(map(str, get_args(literal)))}")
+    """Check that a field is one of a ``Literal``'s values; raise a RecipeError where it is none."""
+    _held(owner, name, lambda value: _choice(value, get_args(literal)))
 
 
 def names(owner: Any, name: str) -> None:
-    """Check that an option is a list of texts, and keep it as a tuple, so that the verifier can be hashed.
+    """Check that a field is a list of texts, and keep it as a tuple; raise a RecipeError where it is none."""
+    _held(owner, name, _texts)
 
-    Raises:
-        RecipeError: it is none; names the verifier and the option.
-    """
-    value = getattr(owner, name)
-    if not isinstance(value, list | tuple | set | frozenset) or not all(isinstance(item, str) for item in value):
-        raise wrong(owner, name, "a list of texts")
-    if not isinstance(value, tuple):
-        # Sorted, because a set has no order of its own, and equal options must be equal.
-        object.__setattr__(owner, name, tuple(value if isinstance(value, list) else sorted(value)))
+
+def _held(owner: object, name: str, fit: Fit) -> None:
+    try:
+        object.__setattr__(owner, name, fit(getattr(owner, name)))
+    except ValueError as error:
+        raise wrong(owner, name, str(error)) from None
 
 
 def wrong(owner: object, name: str, expected: str) -> RecipeError:

@@ -11,7 +11,6 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.hit import screens
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, OfPlaces
 
@@ -46,10 +45,6 @@ class Overlap(OfPlaces):
 
     kind: Kind = "iou"
     pixel_convention: bool = False
-
-    def __post_init__(self) -> None:
-        options.choice(self, "kind", Kind)
-        options.choice(self, "pixel_convention", Literal[True, False])
 
     @property
     def low(self) -> float:

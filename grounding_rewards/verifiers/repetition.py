@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,14 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
 from grounding_rewards.groups.exploration import answer_counts
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.consensus import NEEDS_GROUPS, clicks
-from grounding_rewards.verifiers.hit import check_reach, check_sizes, within
+from grounding_rewards.verifiers.hit import check_sizes, within
+from grounding_rewards.verifiers.options import Length, Range
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, Term
 
 Per = Literal["others", "group"]
 
-_MOST_CELLS = 10_000
+Cells = Annotated[int, Range(1, 10_000, whole=True)]
 """Cells along a side: as many as a screen has pixels."""
 
 
@@ -29,24 +29,20 @@ _MOST_CELLS = 10_000
 class _Near(Term):
     """Base of ``Repetition`` and ``Novelty``."""
 
-    radius: float | None = None
-    share: float | None = None
-    grid: int | None = None
+    radius: Length | None = None
+    share: Length | None = None
+    grid: Cells | None = None
+
+    rivals = "radius", "share", "grid"
 
     @property
     def needs(self) -> frozenset[str]:
         return NEEDS_GROUPS if self.radius is not None else NEEDS_GROUPS | NEEDS_SCREEN
 
     def __post_init__(self) -> None:
-        check_reach(self, "radius", "share")
-        reach = "share" if self.radius is None else "radius"
-        if self.grid is None:
-            if getattr(self, reach) is None:
-                raise RecipeError(f"{type(self).__name__}: got neither radius nor share nor grid; give one of them")
-        elif getattr(self, reach) is not None:
-            raise RecipeError(f"{type(self).__name__}: got both {reach} and grid; give one of them")
-        elif type(self.grid) is not int or not 1 <= self.grid <= _MOST_CELLS:
-            raise options.wrong(self, "grid", f"a whole number from 1 to {_MOST_CELLS}")
+        super().__post_init__()
+        if all(getattr(self, name) is None for name in self.rivals):
+            raise RecipeError(f"{type(self).__name__}: got neither {' nor '.join(self.rivals)}; give one of them")
 
     def repeated(self, rollouts: Rollouts, xy: Floats) -> Floats:
         """Return how many other rollouts of the group click near each point: (n,), 0.0 without one."""
@@ -97,10 +93,6 @@ class Repetition(_Near):
     """
 
     per: Per = "others"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        options.choice(self, "per", Per)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         return _share(rollouts, self.repeated(rollouts, clicks(rollouts)), itself=self.per == "group")

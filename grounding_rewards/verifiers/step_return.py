@@ -12,7 +12,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import MISSING, RecipeError, TargetError
 from grounding_rewards.groups.returns import GAMMA, step_returns
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Discount
 from grounding_rewards.verifiers.terms import Term, Verifier, reads_of
 
 NEEDS_TRAJECTORIES = frozenset({"trajectories"})
@@ -41,12 +41,7 @@ class StepReturn(Term):
 
     reward: Verifier
     match: Verifier
-    gamma: float = GAMMA
-
-    def __post_init__(self) -> None:
-        options.number(self, "gamma", high=1.0)
-        if self.gamma == 1:
-            raise options.wrong(self, "gamma", "a number from 0 to below 1")
+    gamma: Discount = GAMMA
 
     @property
     def low(self) -> float:

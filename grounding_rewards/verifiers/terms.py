@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.requirements import Check
+from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.contract import KNOWN, checked_scores, is_bound, known_names
 
 Mask = NDArray[np.bool_] | None
@@ -51,6 +52,15 @@ class Verifier(Protocol):
 
 class Term:
     """The base of built-in verifiers: 0.0 to 1.0, with the needs of the terms that it is made of, if any."""
+
+    rivals: ClassVar[tuple[str, ...]] = ()
+    """Options of which one at most is given, such as the same reach in two units."""
+
+    def __post_init__(self) -> None:
+        options.check(self)
+        given = [name for name in self.rivals if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise RecipeError(f"{type(self).__name__}: got both {given[0]} and {given[1]}; give one of them")
 
     @property
     def within(self) -> tuple[Any, ...]:

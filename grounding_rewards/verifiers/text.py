@@ -15,6 +15,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.alternatives import argument, compared
+from grounding_rewards.verifiers.options import Part
 from grounding_rewards.verifiers.terms import Mask, OfAlternatives
 
 TextRule = Literal["exact", "f1", "contains", "ratio"]
@@ -102,12 +103,12 @@ class TextMatch(OfAlternatives):
 
     rule: TextRule = "exact"
     field: TextField = "text"
-    threshold: float | None = None
+    threshold: Part | None = None
     case: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_text(self, "rule", "threshold", "case")
-        options.choice(self, "field", TextField)
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives.canonical
@@ -156,18 +157,14 @@ class TextAs(OfAlternatives):
 
 
 def check_text(owner: object, rule: str, threshold: str, case: str) -> None:
-    """Check the options of these names: how texts are compared.
+    """Check that the options of these names do something under the rule by which texts are compared.
 
     Raises:
-        RecipeError: one does not fit, or does nothing under the rule.
+        RecipeError: one does nothing.
     """
-    options.choice(owner, rule, TextRule)
-    options.choice(owner, case, Literal[True, False])
     chosen = getattr(owner, rule)
-    if getattr(owner, threshold) is not None:
-        options.number(owner, threshold, high=1.0, above=True)
-        if chosen not in ("f1", "ratio"):
-            raise options.wrong(owner, threshold, f"None, or {rule} f1 or ratio: {chosen} has no degrees")
+    if getattr(owner, threshold) is not None and chosen not in ("f1", "ratio"):
+        raise options.wrong(owner, threshold, f"None, or {rule} f1 or ratio: {chosen} has no degrees")
     if getattr(owner, case) and chosen not in ("exact", "ratio"):
         raise options.wrong(owner, case, f"false, or {rule} exact or ratio: {chosen} never looks at case")
 

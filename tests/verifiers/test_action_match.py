@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import grounding_rewards as gr
 from grounding_rewards.actions import ACTIONS, Act, normalised
 from grounding_rewards.verifiers import ActionMatch, ActionType, DirectionMatch, Hit, RefusalMatch, TextMatch
 from tests.verifiers.acting import REFUSED, acting, judged
@@ -238,23 +237,6 @@ def test_what_a_target_asks_for_is_a_match(target):
     place = HERE if "bbox" in target else ()
     name, arguments = normalised(action.pop("name"), action)
     assert judged(ActionMatch(), [Act(name, place, arguments)], target) == [1]
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"point_radius": -1}, "point_radius"), ({"point_radius": 1, "point_share": 1}, "both"),
-        ({"enlarge": 0}, "enlarge"), ({"text": "fuzzy"}, "text"),
-        ({"text": "f1", "text_threshold": 2}, "text_threshold"), ({"text_threshold": 0.5}, "text_threshold"),
-        ({"text": "f1", "text_case": True}, "text_case"),
-        ({"text_case": "no"}, "text_case"), ({"scroll": "any"}, "scroll"), ({"response_scroll": 1}, "response_scroll"),
-        ({"target_scroll": 1}, "target_scroll"),
-        ({"app": "fuzzy"}, "app"), ({"duration_tolerance": -1}, "duration_tolerance"),
-    ],
-)  # fmt: skip
-def test_wrong_options_are_errors(options, named):
-    with pytest.raises(gr.RecipeError, match=f"ActionMatch.*{named}"):
-        ActionMatch(**options)
 
 
 def test_only_a_share_needs_the_screen():

@@ -95,20 +95,5 @@ def test_places_far_away_and_numbers_that_are_none_are_no_hit():
     assert judged(EndHit(enlarge=1e6), acts("to", (1e12, -1e12), (np.nan, 1.5)), target) == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("build", "named"),
-    [
-        (lambda: ArgumentMatch("text"), r"ArgumentMatch\(field=\)"), (lambda: ArgumentMatch("app", 2), r"\(case=\)"),
-        (lambda: DurationMatch(shortest=-1), r"\(shortest=\)"), (lambda: DurationMatch(5, 3), r"\(longest=\)"),
-        (lambda: DurationMatch(tolerance=-1), r"\(tolerance=\)"), (lambda: DurationMatch(1, tolerance=1), "one of th"),
-        (lambda: EndHit(enlarge=0), r"\(enlarge=\)"), (lambda: EndHit(radius=-1), r"\(radius=\)"),
-        (lambda: EndHit(1, 1), "both radius and share"),
-    ],
-)  # fmt: skip
-def test_wrong_options_are_errors(build, named):
-    with pytest.raises(gr.RecipeError, match=named):
-        build()
-
-
 def test_only_a_share_needs_the_screen():
     assert (EndHit(share=0.1).needs, EndHit(3).needs) == (frozenset({"screen"}), frozenset())

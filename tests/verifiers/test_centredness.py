@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import grounding_rewards as gr
 from grounding_rewards.verifiers import Centredness
 from grounding_rewards.verifiers.distance import SHAPES, centredness
 from tests.verifiers.judging import judge, rollouts
@@ -37,11 +36,6 @@ def test_the_best_of_several_places():
     target = {"regions": [[0, 0, 100, 100], [40, 40, 60, 60]]}
     scores = judge(Centredness("linear"), [(50, 50), (45, 50), (10, 50), (101, 50)], target)
     assert scores == pytest.approx([1.0, 0.9, 0.2, 0.0], abs=1e-15)
-
-
-def test_there_are_no_other_shapes():
-    with pytest.raises(gr.RecipeError, match=r"Centredness\(shape=\): got 'round'; expected one of gaussian, linear"):
-        Centredness("round")
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -73,19 +73,6 @@ def test_each_group_by_itself():
     assert judge(InConsensus(), *points, groups=groups) == [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("kind", [Consensus, InConsensus])
-@pytest.mark.parametrize("size", [0, -1, np.nan, np.inf, "50", None, True])
-def test_a_size_is_a_length(kind, size):
-    with pytest.raises(gr.RecipeError, match=rf"{kind.__name__}\(size=\): got .*; expected a number above 0"):
-        kind(size=size)
-
-
-@pytest.mark.parametrize("votes", [0, -1, 1.5, 2.0, "2", None, True])
-def test_votes_are_a_whole_number(votes):
-    with pytest.raises(gr.RecipeError, match=r"InConsensus\(votes=\): got .*; expected a whole number from 1"):
-        InConsensus(votes=votes)
-
-
 def test_in_a_recipe_of_ones_own():
     parts = {"consensus": 0.5, "inside": {"verifier": "in_consensus", "weight": 0.25, "size": 30}, "hit": 0.25}
     recipe = gr.recipe("composite", response_space="pixel", parts=parts)

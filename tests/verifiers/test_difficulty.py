@@ -87,22 +87,6 @@ def test_it_comes_through_a_recipe_in_every_form_of_target():
     assert recipe.score(["(1, 1)"], [BOX], extras={"difficulty": [0.75]}).total.tolist() == [0.75]
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: Difficulty(most=-1), r"Difficulty\(most=\): got -1; expected a number from 0"),
-        (lambda: Difficulty(most=math.inf), r"Difficulty\(most=\): got inf"),
-        (lambda: Difficulty(most=1, least=2), r"Difficulty\(most=\): got 1; expected a number from least, 2"),
-        (lambda: Difficulty(most=1, least=-1), r"Difficulty\(least=\): got -1"),
-        (lambda: Difficulty(most=1, key=""), r"Difficulty\(key=\): got ''; expected the name of a field"),
-        (lambda: Difficulty(most=1, key=3), r"Difficulty\(key=\): got 3"),
-    ],
-)
-def test_bad_options_are_an_error_when_built(build, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        build()
-
-
 numbers = st.none() | st.floats() | st.integers(-(10**30), 10**30)
 
 

@@ -254,23 +254,6 @@ def test_a_screen_of_another_scale_changes_nothing(verifier, box, x, y, power):
     assert scaled == judge(verifier, [(x, y)], {"bbox": box}, size=(1000, 800))
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: DenseDistance(floor=0), r"DenseDistance\(floor=\): got 0; expected a number above 0 to 1"),
-        (lambda: DenseDistance(floor=1.1), r"DenseDistance\(floor=\): got 1.1"),
-        (lambda: DenseDistance(reach=0), r"DenseDistance\(reach=\): got 0; expected a number above 0"),
-        (lambda: DenseDistance(polygon="x"), r"DenseDistance\(polygon=\): got 'x'"),
-        (lambda: DenseDistance(point_radius=1, point_share=1), "DenseDistance: got both point_radius and point_share"),
-        (lambda: ScreenDistance(power=3), r"ScreenDistance\(power=\): got 3; expected one of 1, 2"),
-        (lambda: InsideDistance(polygon="open"), r"InsideDistance\(polygon=\): got 'open'"),
-    ],
-)
-def test_bad_options_are_an_error_when_built(build, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        build()
-
-
 @settings(max_examples=60)
 @given(boxes, anywhere, anywhere, st.floats(-300, 300), st.floats(-300, 300))
 @pytest.mark.parametrize("verifier", [InsideDistance(), DenseDistance()])

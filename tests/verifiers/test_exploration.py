@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import grounding_rewards as gr
 from grounding_rewards.arrays import ranges
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
@@ -71,12 +70,6 @@ def test_borders_and_reach_are_those_of_hit():
 
 def test_without_a_list_of_answers_the_one_that_counts_is_the_only_one():
     assert Exploration()(rollouts([IN, (0, 0), None], [BOX] * 3)).tolist() == [1, -1, -1]
-
-
-@pytest.mark.parametrize("options", [{"polygon": "round"}, {"point_radius": -1}, {"point_radius": math.nan}])
-def test_options_are_checked(options):
-    with pytest.raises(gr.RecipeError, match="Exploration"):
-        Exploration(**options)
 
 
 def test_bounds():

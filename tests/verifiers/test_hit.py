@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -184,31 +182,6 @@ def test_a_box_and_its_marked_point_in_one_product():
     both = product(inside=Hit(border="strict"), near=NearPoint(radius=10))
     marked = {"bbox": [0, 0, 100, 100], "point": [5, 5]}
     assert judge(both, [(5, 15), (5, 16), (0, 5), (-1, 5)], marked) == [1, 0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: Hit(polygon="open"), r"Hit\(polygon=\): got 'open'; expected one of inclusive, strict, half_open"),
-        (lambda: Hit(border="half_open"), r"Hit\(border=\): got 'half_open'; expected one of inclusive, strict"),
-        (lambda: Hit(enlarge=0), r"Hit\(enlarge=\): got 0; expected a number above 0"),
-        (lambda: Hit(enlarge=math.inf), r"Hit\(enlarge=\): got inf"),
-        (lambda: Hit(point_radius=-1), r"Hit\(point_radius=\): got -1; expected a number from 0"),
-        (lambda: Hit(point_radius=True), r"Hit\(point_radius=\): got True"),
-        (lambda: Hit(point_share=math.nan), r"Hit\(point_share=\): got nan"),
-        (lambda: Hit(point_share="0.1"), r"Hit\(point_share=\): got '0.1'"),
-        (lambda: Hit(point_radius=1, point_share=0.1), "Hit: got both point_radius and point_share; give one of them"),
-        (lambda: Hit(actions="click"), r"Hit\(actions=\): got 'click'; expected a list of texts"),
-        (lambda: Hit(actions=[1]), r"Hit\(actions=\): got \[1\]; expected a list of texts"),
-        (lambda: NearPoint(), "NearPoint: got neither radius nor share; give one of them"),
-        (lambda: NearPoint(radius=1, share=1), "NearPoint: got both radius and share"),
-        (lambda: NearPoint(radius=-1), r"NearPoint\(radius=\): got -1"),
-        (lambda: NearPoint(radius=1, border="x"), r"NearPoint\(border=\): got 'x'"),
-    ],
-)
-def test_bad_options_are_an_error_when_built(build, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        build()
 
 
 def test_a_list_of_actions_will_do():

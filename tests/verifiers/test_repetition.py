@@ -68,16 +68,6 @@ def test_a_screen_must_be_known_where_somebody_clicks():
     assert Repetition(radius=5).needs == {"groups"}
 
 
-@pytest.mark.parametrize("kind", [Repetition, Novelty])
-def test_a_reach_is_needed_and_one_only(kind):
-    with pytest.raises(gr.RecipeError, match=f"{kind.__name__}: got neither radius nor share"):
-        kind()
-    with pytest.raises(gr.RecipeError, match=f"{kind.__name__}: got both radius and share"):
-        kind(radius=5, share=0.1)
-    with pytest.raises(gr.RecipeError, match=rf"{kind.__name__}\(radius=\): got -1"):
-        kind(radius=-1)
-
-
 def test_gated_by_a_hit_novelty_never_rewards_a_miss():
     hit = Hit()
     new = gate(when=("inside", hit), then=("novelty", Novelty(radius=2)))
@@ -160,19 +150,3 @@ def test_per_group_against_the_penalty_of_the_cells(some, grid, groups):
     answers = [-1 if point is None else int(point[1] // side) * grid + int(point[0] // side) for point in some]
     repetition = judge(Repetition(grid=grid, per="group"), *some, groups=group, size=(13, 13))
     assert repetition == pytest.approx((-batch_penalty(answers, group)).tolist())
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "message"),
-    [
-        (Repetition, {}, "got neither radius nor share nor grid; give one of them"),
-        (Repetition, {"radius": 1, "grid": 4}, "got both radius and grid"),
-        (Novelty, {"share": 0.1, "grid": 4}, "got both share and grid"),
-        (Novelty, {"grid": 0}, r"Novelty\(grid=\): got 0; expected a whole number from 1 to 10000"),
-        (Repetition, {"grid": 2.0}, r"Repetition\(grid=\): got 2.0"),
-        (Repetition, {"grid": 4, "per": "row"}, r"Repetition\(per=\): got 'row'; expected one of others, group"),
-    ],
-)
-def test_bad_options_of_grid_and_per(kind, options, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        kind(**options)

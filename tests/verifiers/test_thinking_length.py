@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import grounding_rewards as gr
 from grounding_rewards.verifiers import ThinkingLength
 from tests.verifiers.judging import rollouts
 
@@ -64,17 +63,6 @@ def test_the_first_thinking_counts_and_the_prompt_may_have_opened_it():
     assert judge(best, "<think>abc</think><think>a</think>", "<think>a</think><think>abc</think>") == [1.0, 0.0]
     opened = ThinkingLength(ideal=3, spread=0.01, thinking="open")
     assert judge(opened, "abc</think>", "<think>abc</think>", "abc", "a</think>abc</think>") == [1.0, 1.0, 0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"form": "cosine"}, {"ideal": -1}, {"ideal": math.nan}, {"spread": 0}, {"bonus": 1.1}, {"thinking": "read"},
-     {"ramp": (50, 120, 200)}, {"ramp": (50, 50, 200, 300)}, {"ramp": (50, 120, 300, 300)}, {"ramp": "abcd"},
-     {"ramp": (-1, 120, 200, 300)}, {"ramp": 50}, {"ramp": (50, True, 200, 300)}],
-)  # fmt: skip
-def test_bad_options(options):
-    with pytest.raises(gr.RecipeError, match=f"ThinkingLength\\({next(iter(options))}=\\)"):
-        ThinkingLength(**options)
 
 
 def test_a_ramp_from_a_config_is_a_list():

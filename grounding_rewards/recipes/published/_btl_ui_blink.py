@@ -19,7 +19,7 @@ from grounding_rewards.parsing.texts import Texts, as_texts, contains, extract, 
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Share
 from grounding_rewards.verifiers.terms import Term
 
 Ints = NDArray[np.int64]
@@ -46,10 +46,7 @@ class Blink(Term):
     """
 
     response_space: CoordSpace
-    overlap: float = 0.5
-
-    def __post_init__(self) -> None:
-        options.number(self, "overlap", high=1.0)
+    overlap: Share = 0.5
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         targets, into, rows = rollouts.targets, rollouts.predictions.space, len(rollouts)

@@ -13,8 +13,8 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.parsing.readers import POINT_KEY
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.hit import inside_regions, screens
+from grounding_rewards.verifiers.options import Length, Share
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, Term
 from grounding_rewards.verifiers.text import token_f1
 
@@ -46,14 +46,10 @@ class LinkMatch(Term):
     Source: BTL-UI 3ad21ff, ``recipe/btl-ui/reward_fn.py``.
     """
 
-    share: float = 0.14
-    words: float = 0.5
+    share: Length = 0.14
+    words: Share = 0.5
 
     needs = NEEDS_SCREEN
-
-    def __post_init__(self) -> None:
-        options.number(self, "share")
-        options.number(self, "words", high=1.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         alternatives, predictions = rollouts.targets.alternatives, rollouts.predictions

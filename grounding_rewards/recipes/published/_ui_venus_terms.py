@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.rollouts import Rollouts
-from grounding_rewards.verifiers import ActionType, options
+from grounding_rewards.verifiers import ActionType
 from grounding_rewards.verifiers.alternatives import Columns, argument, compared
 from grounding_rewards.verifiers.hit import inside_regions
+from grounding_rewards.verifiers.options import Part
 from grounding_rewards.verifiers.terms import Term
 from grounding_rewards.verifiers.text import text_rule
 
@@ -79,10 +80,7 @@ class NavigationContent(Term):
     """
 
     gamma: float
-    least_f1: float
-
-    def __post_init__(self) -> None:
-        options.number(self, "least_f1", high=1.0, above=True)
+    least_f1: Part
 
     @property
     def high(self) -> float:

@@ -8,16 +8,17 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AGENTCPM
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations, share
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations
 from grounding_rewards.recipes.published._agentcpm_gui_parts import FullMatch, KeysAndValues, SameKeys, SchemaKept
 from grounding_rewards.recipes.published._agentcpm_gui_targets import NATIVE
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
+from grounding_rewards.verifiers.options import Share
 
 _PAPER = "AgentCPM-GUI: Building Mobile-Use Agents with Reinforcement Fine-Tuning"
 _SCREEN = (1080, 2400)
 
 
-def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
+def agentcpm_gui(*, format_weight: Share = 0.0) -> Recipe:
     """AgentCPM-GUI's reward: objects such as ``{"POINT": [x, y], "to": "up"}``, points in thousandths.
 
     total = type + args + w · schema. type = 1 where the response has the target's keys and no others (``thought``
@@ -46,11 +47,10 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
 
     Source: AgentCPM-GUI acbaf50, ``rft/trainer/utils/gui_eval.py``.
     """
-    weight = share("format_weight", format_weight)
     return Recipe(
         name="agentcpm-gui",
         dialect=AGENTCPM,
-        reward=weighted(type=(1.0, SameKeys()), args=(1.0, KeysAndValues()), schema=(weight, SchemaKept())),
+        reward=weighted(type=(1.0, SameKeys()), args=(1.0, KeysAndValues()), schema=(format_weight, SchemaKept())),
         success=FullMatch(),
         space=CoordSpace.THOUSANDTHS,
         response_space=CoordSpace.THOUSANDTHS,
@@ -60,7 +60,7 @@ def agentcpm_gui(*, format_weight: float = 0.0) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(weight),
+        exploits=_exploits(format_weight),
         formula=(
             "total = type + args + format_weight · schema, type = [the target's keys and no others]\n"
             "args = mean of values - 0.3 · [keys missing] - 0.1 · [other keys] - 0.05 · [fence]\n"

@@ -20,13 +20,14 @@ from grounding_rewards.parsing.published import (
 from grounding_rewards.parsing.readers import POINT_KEY
 from grounding_rewards.parsing.texts import SPACE, compiled
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations, length
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations
 from grounding_rewards.recipes.published._btl_ui_blink import Blink
 from grounding_rewards.recipes.published._btl_ui_link import LinkMatch, OwnAction
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
+from grounding_rewards.verifiers.options import Length
 
 _PAPER = "BTL-UI: Blink-Think-Link Reasoning Model for GUI Agent"
 _UNIQUE = json.JSONDecoder(object_pairs_hook=unique_keys)
@@ -50,9 +51,9 @@ _ACT, _DONE = rf"</think>{SPACE}<link>{SPACE}{_FENCE}", rf"```{SPACE}</link>"
 def btl_ui(
     *,
     response_space: CoordSpace | str = CoordSpace.MODEL_PIXEL,
-    format_weight: float = 0.1,
-    blink_weight: float = 0.3,
-    link_weight: float = 0.6,
+    format_weight: Length = 0.1,
+    blink_weight: Length = 0.3,
+    link_weight: Length = 0.6,
 ) -> Recipe:
     """BTL-UI's rewards for Blink, Think, Link: boxes to look at, thoughts, and an action, in pixels the model saw.
 
@@ -81,8 +82,7 @@ def btl_ui(
     Source: BTL-UI 3ad21ff, ``recipe/btl-ui/reward_fn.py``.
     """
     space = as_space(response_space)
-    named = {"format_weight": format_weight, "blink_weight": blink_weight, "link_weight": link_weight}
-    weights = [length(name, weight) for name, weight in named.items()]
+    weights = format_weight, blink_weight, link_weight
     link = LinkMatch()
     well_formed = JudgedFormat(is_well_formed, ("<link>", "</link>"), _USUAL)
     return Recipe(

@@ -7,16 +7,17 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BARE_TUPLE_WHOLE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations, numerals, share
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations, numerals
 from grounding_rewards.scoring import BBOX, POLYGON, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, InsideDistance
+from grounding_rewards.verifiers.options import Share
 
 _PAPER = "Gelato: Click-100k and Gelato-30B-A3B"
 _COMMIT = "1f83dad"
 
 
-def gelato(*, format_weight: float = 0.0) -> Recipe:
+def gelato(*, format_weight: Share = 0.0) -> Recipe:
     """Gelato-30B's reward: answers ``(x, y)`` in thousandths, targets in unit space.
 
     total = (1 - w) · distance + w · format, with distance = 1 - ||p - c|| / diagonal inside the target, else 0, and
@@ -33,7 +34,7 @@ def gelato(*, format_weight: float = 0.0) -> Recipe:
     return _recipe("gelato", "norm_gui_reward.py", CoordSpace.UNIT, CoordSpace.THOUSANDTHS, format_weight, _DEVIATIONS)
 
 
-def gelato_pixel(*, format_weight: float = 0.0) -> Recipe:
+def gelato_pixel(*, format_weight: Share = 0.0) -> Recipe:
     """Gelato's reward for UI-TARS-1.5: as ``gelato``, but answers and targets in pixels of the image the model saw.
 
     Args:
@@ -56,7 +57,6 @@ def _recipe(
     weight: float,
     why: dict[str, str],
 ) -> Recipe:
-    weight = share("format_weight", weight)
     miss = Example("(900, 900)", _TARGET[space])
     blind = Exploit("blind-format", "any well-formed tuple earns the format weight", weight, miss)
     native = _NATIVE[space]

@@ -11,10 +11,11 @@ from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.parsing import FIRST_CALL_INTEGERS
 from grounding_rewards.parsing.readers import USUAL_CALL, call_texts, coordinate, first_call
 from grounding_rewards.parsing.texts import compiled
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations, share
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import CornerDistance, Hit, JudgedFormat
+from grounding_rewards.verifiers.options import Share
 
 _PAPER = "GroundCUA / GroundNext: Grounding Computer Use Agents on Human Demonstrations"
 _EDGES = (-0.5, -0.1, 0.0, 0.1, 0.5)
@@ -24,7 +25,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NO_PYTHON = ("true", "false", "null", "NaN", "Infinity")
 
 
-def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_weight: float = 0.0) -> Recipe:
+def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_weight: Share = 0.0) -> Recipe:
     """GroundNext's clipped reward: the first tool call's coordinate, in pixels, as are the targets.
 
     total = (1 - w) · clipped + w · format. norm_distance is, in the box, 2 · (distance to the nearest corner) /
@@ -44,14 +45,13 @@ def groundnext(*, response_space: CoordSpace | str = CoordSpace.PIXEL, format_we
 
     Source: GroundCUA 81136d4, ``training/rl/recipe/groundnext/reward_clipped.py``.
     """
-    weight = share("format_weight", format_weight)
     clipped = steps("norm_distance", CornerDistance(), _EDGES, _VALUES)
     well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"), low=-1.0)
     flat = Example(_CALL.format([200, 100]), by_edges(100, 100, 300, 110), image_size=(1000, 800))
     return Recipe(
         name="groundnext",
         dialect=FIRST_CALL_INTEGERS,
-        reward=weighted(clipped=(1.0 - weight, clipped), format=(weight, well_formed)),
+        reward=weighted(clipped=(1.0 - format_weight, clipped), format=(format_weight, well_formed)),
         success=Hit(border="strict"),
         space=CoordSpace.PIXEL,
         response_space=as_space(response_space),

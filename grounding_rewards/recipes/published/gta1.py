@@ -8,10 +8,11 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.parsing import BARE_TUPLE
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations, share
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, Hit
+from grounding_rewards.verifiers.options import Share
 
 _TARGET = ((100, 100, 300, 200), 1.08, 1.92)
 _THINK_ANSWER = (
@@ -19,7 +20,7 @@ _THINK_ANSWER = (
 )
 
 
-def gta1(*, format_weight: float = 0.0) -> Recipe:
+def gta1(*, format_weight: Share = 0.0) -> Recipe:
     """GTA1's click reward: answers ``(x, y)`` in pixels of the image the model saw, targets in thousandths.
 
     The source's own rows carry their sizes as ratios, so that ``target_space`` says nothing about them.
@@ -36,14 +37,13 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
 
     Source: GTA1 81f0c4c, ``src/grpo_grounding.py``.
     """
-    weight = share("format_weight", format_weight)
     hit = Hit(whole_edges=True)
     tagged = Example("<think>-</think><answer>(900,900)</answer>", _TARGET)
-    blind = Exploit("blind-format", "the tags around any integer tuple earn the format weight", weight, tagged)
+    blind = Exploit("blind-format", "the tags around any integer tuple earn the format weight", format_weight, tagged)
     return Recipe(
         name="gta1",
         dialect=BARE_TUPLE,
-        reward=weighted(hit=(1.0 - weight, hit), format=(weight, Format(_THINK_ANSWER))),
+        reward=weighted(hit=(1.0 - format_weight, hit), format=(format_weight, Format(_THINK_ANSWER))),
         success=hit,
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
@@ -53,7 +53,7 @@ def gta1(*, format_weight: float = 0.0) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=(blind,) if weight else (),
+        exploits=(blind,) if format_weight else (),
         formula="total = (1 - format_weight) · hit + format_weight · format",
         example=Example("(384,162)", _TARGET),
     )

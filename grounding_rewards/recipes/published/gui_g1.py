@@ -5,17 +5,18 @@ from __future__ import annotations
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_BOX
-from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, deviations, length
+from grounding_rewards.recipes._shared import BAD_TARGET, bare_box, deviations
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import BoxSize, Hit, Overlap
+from grounding_rewards.verifiers.options import Length
 
 _PAPER = "GUI-G1: Understanding R1-Zero-Like Training for Visual Grounding in GUI Agents"
 _TARGET, _SIZE = (100, 100, 300, 200), (1000, 1000)
 _ANSWER = '```json\n[{{"bbox_2d": {}, "label": "save"}}]\n```'
 
 
-def gui_g1(*, iou_weight: float = 0.25, box_weight: float = 0.125) -> Recipe:
+def gui_g1(*, iou_weight: Length = 0.25, box_weight: Length = 0.125) -> Recipe:
     """GUI-G1's rewards: a fenced list of dicts with ``bbox_2d``, boxes in pixels of the original image.
 
     total = hit + v · iou + w · box. hit = 1 where the centre of the predicted box lies in the target's, borders
@@ -33,12 +34,11 @@ def gui_g1(*, iou_weight: float = 0.25, box_weight: float = 0.125) -> Recipe:
 
     Source: GUI-G1 e581fe9, ``open_r1/grpo_rec.py``.
     """
-    weights = length("iou_weight", iou_weight), length("box_weight", box_weight)
     hit = Hit()
     return Recipe(
         name="gui-g1",
         dialect=LITERAL_BOX,
-        reward=weighted(hit=(1.0, hit), iou=(weights[0], Overlap(pixel_convention=True)), box=(weights[1], BoxSize())),
+        reward=weighted(hit=(1.0, hit), iou=(iou_weight, Overlap(pixel_convention=True)), box=(box_weight, BoxSize())),
         success=hit,
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.PIXEL,
@@ -49,7 +49,7 @@ def gui_g1(*, iou_weight: float = 0.25, box_weight: float = 0.125) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(*weights),
+        exploits=_exploits(iou_weight, box_weight),
         formula=(
             "total = hit + iou_weight · iou + box_weight · box, hit by the centre of the box\n"
             "box = 4 / Σ 1 / t_k, t_k = 1 - |P_k - B_k| / side of the image, 0 where a t_k is not above 0"

@@ -9,10 +9,11 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import BOX_LIST
 from grounding_rewards.parsing.readers import TURN
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations, length, numerals
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations, numerals
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format, GaussianCoverage, GaussianPoint, Hit
+from grounding_rewards.verifiers.options import Length
 
 _PAPER = "GUI-G2: Gaussian Reward Modeling for GUI Grounding"
 _TARGET = (100, 100, 300, 200)
@@ -21,7 +22,7 @@ _COMMA = f"{SPACE},{SPACE}"
 _WHOLE_BOX = rf"^(?s:.*{TURN})?{SPACE}\[{SPACE}{_COMMA.join(['[0-9]+'] * 4)}{SPACE}\]{SPACE}$"
 
 
-def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
+def gui_g2(*, alpha: float = 0.5, format_weight: Length = 1.0) -> Recipe:
     r"""GUI-G2's Gaussian rewards: answers ``[x1,y1,x2,y2]`` and targets in pixels of the original image.
 
     total = point + coverage + w · format. point = exp(-½ [(dx / σx)² + (dy / σy)²]), with (dx, dy) from the target's
@@ -40,12 +41,11 @@ def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
 
     Source: GUI-G2 5c5c365, ``src/gui_g2/src/open_r1/gaussian_grpo.py``.
     """
-    weight = length("format_weight", format_weight)
     point, coverage = (kind(alpha=alpha, digits=_DIGITS) for kind in (GaussianPoint, GaussianCoverage))
     return Recipe(
         name="gui-g2",
         dialect=BOX_LIST,
-        reward=weighted(point=(1.0, point), coverage=(1.0, coverage), format=(weight, Format(_WHOLE_BOX))),
+        reward=weighted(point=(1.0, point), coverage=(1.0, coverage), format=(format_weight, Format(_WHOLE_BOX))),
         success=Hit(),
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.PIXEL,
@@ -56,7 +56,7 @@ def gui_g2(*, alpha: float = 0.5, format_weight: float = 1.0) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(weight),
+        exploits=_exploits(format_weight),
         formula=(
             "total = point + coverage + format_weight · format\n"
             "point = exp(-½ [(dx / σx)² + (dy / σy)²]), σ = alpha · (width, height) of the target\n"

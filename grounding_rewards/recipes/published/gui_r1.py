@@ -18,7 +18,7 @@ from grounding_rewards.parsing import GUI_R1
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.published import GUI_R1_CLOSE, GUI_R1_OPEN, PLAIN_TEXT, WHOLE, usual_answer
 from grounding_rewards.parsing.texts import SPACE, compiled, tag_span
-from grounding_rewards.recipes._shared import deviations, share
+from grounding_rewards.recipes._shared import deviations
 from grounding_rewards.recipes.published._solutions import CLICK, clicks_with_places
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
@@ -26,6 +26,7 @@ from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.any_of import any_of, same_action
+from grounding_rewards.verifiers.options import Share
 from grounding_rewards.verifiers.terms import OfPlaces
 from grounding_rewards.verifiers.text import TextAs
 
@@ -54,7 +55,7 @@ _USUAL = usual_answer(
 )
 
 
-def gui_r1(*, format_weight: float = 0.2) -> Recipe:
+def gui_r1(*, format_weight: Share = 0.2) -> Recipe:
     """GUI-R1's reward: an action with its point or text, points in pixels of the image the model saw, as targets are.
 
     total = (1 - w) · matched + w · format. matched = 1 where the action is the target's, in any case, and: a click lies
@@ -77,11 +78,11 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
 
     Source: GUI-R1 d43eea2, ``verl/utils/reward_score/r1gui.py``.
     """
-    weight, form = share("format_weight", format_weight), JudgedFormat(is_well_formed, _SIGNS, _USUAL)
+    form = JudgedFormat(is_well_formed, _SIGNS, _USUAL)
     return Recipe(
         name="gui-r1",
         dialect=GUI_R1,
-        reward=weighted(matched=(1.0 - weight, _MATCHED), format=(weight, form)),
+        reward=weighted(matched=(1.0 - format_weight, _MATCHED), format=(format_weight, form)),
         success=_MATCHED,
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
@@ -91,7 +92,7 @@ def gui_r1(*, format_weight: float = 0.2) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(weight),
+        exploits=_exploits(format_weight),
         action_names=("close", "close/delete", "no action"),
         formula=(
             "total = (1 - format_weight) · matched + format_weight · format\n"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST
-from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations, length
+from grounding_rewards.recipes._shared import BAD_TARGET, box_by_edges, by_edges, deviations
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
+from grounding_rewards.verifiers.options import Length
 
 _PAPER = "InfiGUI-G1: Advancing GUI Grounding with Adaptive Exploration Policy Optimization"
 _TARGET = by_edges(100, 100, 300, 200)
 _THOUGHT = "<think>It is in the toolbar.</think>\n"
 
 
-def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
+def infigui_g1(*, no_think: bool = False, format_weight: Length = 1.0) -> Recipe:
     """InfiGUI-G1's adaptive exploration reward: a JSON list of points, in pixels of the image the model saw.
 
     total = w · format + exploration. exploration = 1 / sqrt(N · k) where the k-th of N points is the first in the box,
@@ -37,14 +37,11 @@ def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
 
     Source: InfiGUI-G1 22208e4, ``recipe/infigui-g1/reward_fn.py``.
     """
-    if not isinstance(no_think, bool):
-        raise RecipeError(f"option no_think: got {no_think!r}; expected true or false")
-    weight = length("format_weight", format_weight)
     readable = NotCollinear()
     return Recipe(
         name="infigui-g1",
         dialect=POINT_LIST if no_think else THOUGHT_POINT_LIST,
-        reward=weighted(format=(weight, readable), exploration=(1.0, Exploration())),
+        reward=weighted(format=(format_weight, readable), exploration=(1.0, Exploration())),
         success=gate(when=("format", readable), then=("hit", Hit())),
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
@@ -55,7 +52,7 @@ def infigui_g1(*, no_think: bool = False, format_weight: float = 1.0) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(weight),
+        exploits=_exploits(format_weight),
         formula=(
             "total = format_weight · format + exploration\n"
             "exploration = 1 / sqrt(N · k) where the k-th of N points is the first hit, else -1 / N\n"

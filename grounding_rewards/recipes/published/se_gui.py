@@ -8,17 +8,18 @@ from typing import Any
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import FIRST_CALL
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations, length
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Hit, JudgedFormat, ScreenDistance
+from grounding_rewards.verifiers.options import Length
 
 _TARGET = (100, 100, 300, 200, 1000, 800)
 _CALL = '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "{}", "coordinate": {}}}}}\n</tool_call>'
 _PAIR = re.compile(r"\[\d+,\s*\d+\]")
 
 
-def se_gui(*, format_weight: float = 0.5) -> Recipe:
+def se_gui(*, format_weight: Length = 0.5) -> Recipe:
     """SE-GUI's rewards: the first tool call's coordinate, in pixels of the image the model saw, as are the targets.
 
     total = point + w · format, point = hit + nearness. hit = 1 in the box, borders included. nearness = 1 - (d / dmax)²
@@ -33,14 +34,13 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
 
     Source: SE-GUI 0e26237, ``open_r1/vlm_modules/qwen_module.py``; weights from ``trainer/qwen_grpo_trainer.py``.
     """
-    weight = length("format_weight", format_weight)
     hit = Hit()
     point = weighted(hit=(1.0, hit), nearness=(1.0, ScreenDistance()))
     well_formed = JudgedFormat(is_well_formed, ("</tool_call>", "]"))
     return Recipe(
         name="se-gui",
         dialect=FIRST_CALL,
-        reward=weighted(point=(1.0, point), format=(weight, well_formed)),
+        reward=weighted(point=(1.0, point), format=(format_weight, well_formed)),
         success=hit,
         space=CoordSpace.UNIT,  # nearness is measured in shares of the screen
         response_space=CoordSpace.MODEL_PIXEL,
@@ -56,7 +56,7 @@ def se_gui(*, format_weight: float = 0.5) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(weight),
+        exploits=_exploits(format_weight),
         formula=(
             "total = hit + nearness + format_weight · format\n"
             "nearness = 1 - (d / dmax)², 0 where d > 1\n"

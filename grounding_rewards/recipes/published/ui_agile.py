@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isfinite
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, choice, deviations, length
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
 from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, read_solution
 from grounding_rewards.recipes.published._ui_agile_parts import BINARY, DONE, NAMED, PARAMETER, Kind, Written, grounding
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import DastLength, ThinkingLength, Verifier
 from grounding_rewards.verifiers.distance import SHAPES, Shape
+from grounding_rewards.verifiers.options import Length
 
 _PAPER = "UI-AGILE: Advancing GUI Agents with Effective Reinforcement Learning and Precise Inference-Time Grounding"
 Thought = Literal["simple", "plain", "dast"]
@@ -34,9 +35,9 @@ def ui_agile(
     *,
     shape: Shape | Literal["binary"] = "gaussian",
     overlap: Kind = "iou",
-    format_weight: float = 1.0,
+    format_weight: Length = 1.0,
     thinking_length: Thought | None = None,
-    length_weight: float = 1.0,
+    length_weight: Length = 1.0,
 ) -> Recipe:
     """UI-AGILE's rewards: an action in any notation, coordinates in pixels of the image the model saw.
 
@@ -72,10 +73,7 @@ def ui_agile(
 
     Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
     """
-    choice("shape", shape, (*SHAPES, BINARY))
-    choice("overlap", overlap, get_args(Kind))
-    choice("thinking_length", thinking_length, (None, *get_args(Thought)))
-    weight, extra = length("format_weight", format_weight), length("length_weight", length_weight)
+    weight, extra = format_weight, length_weight
     placed = grounding(shape, overlap)
     parts: dict[str, tuple[float, Verifier]] = {
         "action": (1.0, NAMED), "grounding": (1.0, placed), "format": (weight, Written()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.published import UI_R1, UI_R1_BRACED
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, choice, deviations, length
+from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
 from grounding_rewards.recipes.published._solutions import (
     CLICK,
     SIZES,
@@ -28,6 +28,7 @@ from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, So
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import any_of, if_placed, same_action
 from grounding_rewards.verifiers.hit import inside_regions
+from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import OfPlaces, Term
 
 _PAPER = "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforcement Learning"
@@ -39,7 +40,7 @@ _TYPING = "<answer>[{'action': 'input_text' ,'coordinate': [0, 0, 0, 0] }]</answ
 _ANSWER = "<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
 
 
-def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
+def ui_r1(*, form: Form = "main", format_weight: Length = 1.0) -> Recipe:
     """UI-R1's rewards: the action in answer tags, its coordinate in pixels of the image the model saw.
 
     total = action + coord + w · format. action = 1 where the name is the target's, letter for letter. coord = 1 where
@@ -66,7 +67,7 @@ def ui_r1(*, form: Form = "main", format_weight: float = 1.0) -> Recipe:
     return of_form("ui-r1", form, format_weight)
 
 
-def ui_r1_e(*, format_weight: float = 1.0) -> Recipe:
+def ui_r1_e(*, format_weight: Length = 1.0) -> Recipe:
     """UI-R1-E's rewards: as ``ui-r1`` with ``form="nothink"``, for answers without thinking.
 
     Args:
@@ -86,13 +87,12 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
     Raises:
         RecipeError: an option does not fit.
     """
-    choice("form", form, get_args(Form))
-    weight, thinks, last = length("format_weight", format_weight), form != "nothink", form != "main"
+    thinks, last = form != "nothink", form != "main"
     written = _Written(THOUGHT if thinks else _UNTHOUGHT)
     return Recipe(
         name=name,
         dialect=UI_R1_BRACED if last else UI_R1,
-        reward=weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(weight, written)),
+        reward=weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, written)),
         success=_COORDINATE,
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.MODEL_PIXEL,
@@ -103,7 +103,7 @@ def of_form(name: str, form: Form, format_weight: float) -> Recipe:
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(weight, thinks),
+        exploits=_exploits(format_weight, thinks),
         formula=(
             "total = action + coord + format_weight · format\n"
             "coord = action · [a click is in the box]"

@@ -8,6 +8,7 @@ from grounding_rewards.combine import Combination, weighted
 from grounding_rewards.recipes.published.ui_r1 import of_form
 from grounding_rewards.scoring import Exploit, Recipe
 from grounding_rewards.verifiers import DastLength
+from grounding_rewards.verifiers.options import Length
 
 _FULL = 2.5
 """Above this, all three points are earned."""
@@ -17,7 +18,7 @@ _ALONE = {True: 0.5, False: -0.1}
 """The length's reward of a response that is alone in its group, right or wrong."""
 
 
-def ui_r1_dast(*, format_weight: float = 1.0) -> Recipe:
+def ui_r1_dast(*, format_weight: Length = 1.0) -> Recipe:
     """UI-R1's rewards as its trainer adds them up in the first stage: ``ui-r1`` with ``form="dast"``, and the length.
 
     total = action + coord + w · format + length, with length = max(0.5 - 0.5 λ, 0.1) where action, coord and format

@@ -8,11 +8,11 @@ from typing import Any
 from grounding_rewards.actions import normalised, opposite, towards
 from grounding_rewards.combine import Combination, product, weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import MISSING, RecipeError
+from grounding_rewards.errors import MISSING
 from grounding_rewards.groups.returns import GAMMA
 from grounding_rewards.parsing.published import UI_S1
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import BAD_TARGET, deviations, share
+from grounding_rewards.recipes._shared import BAD_TARGET, deviations
 from grounding_rewards.recipes.published._solutions import clicks_with_places
 from grounding_rewards.recipes.published._ui_s1_parts import (
     MATCH,
@@ -26,6 +26,7 @@ from grounding_rewards.recipes.published._ui_s1_parts import (
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import StepReturn
+from grounding_rewards.verifiers.options import Discount, Share
 
 _KEPT = ("num_steps", "trajectory", "step", "id", "task", "space", "image_size", "model_image_size")
 _OWN_WORDS = ("click", "long_press", "type", "key", "answer", "open", "system_button", "wait", "terminate")
@@ -37,7 +38,7 @@ _FORMULA = (
 )
 
 
-def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = GAMMA) -> Recipe:
+def ui_s1(*, format_weight: Share = 0.1, returns: bool = False, gamma: Discount = GAMMA) -> Recipe:
     """UI-S1's step reward: JSON in action tags, in pixels of the image the model saw; targets in original pixels.
 
     total = w · format + (1 - w) · action. format = 1 where think tags hold text and the first action tags JSON.
@@ -69,12 +70,11 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
 
     Source: UI-S1 in MobileAgent 11cea57, ``verl/utils/reward_score/gui_traj.py``, ``gui_utils/utils.py``.
     """
-    weight = share("format_weight", format_weight)
-    if not isinstance(returns, bool):
-        raise RecipeError(f"option returns: got {returns!r}; expected true or false")
     step_reward = product(match=MATCH, share=StepShare())
     judged = (("kind", StepKind()), ("step_reward", step_reward), ("annotation", Annotation()))
-    score = weighted(format=(weight, ThoughtAndAction()), action=(1.0 - weight, AnnotatedAction("best", judged)))
+    score = weighted(
+        format=(format_weight, ThoughtAndAction()), action=(1.0 - format_weight, AnnotatedAction("best", judged))
+    )
     step_return = StepReturn(score, MATCH, gamma)
     total = "format_weight · format + (1 - format_weight) · action"
     return Recipe(
@@ -96,7 +96,7 @@ def ui_s1(*, format_weight: float = 0.1, returns: bool = False, gamma: float = G
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(weight, returns),
+        exploits=_exploits(format_weight, returns),
         formula=(f"total = Σ gamma^k · ({total}), up to a step unmatched" if returns else f"total = {total}")
         + f"\n{_FORMULA}",
         example=_example('{"action": "click", "coordinate": [120, 300]}', _CLICK, returns),

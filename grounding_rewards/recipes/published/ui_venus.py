@@ -7,15 +7,15 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import LIST_BOX, LIST_POINT, LIST_POINT_OR_REFUSAL, Dialect
 from grounding_rewards.parsing.texts import SPACE
-from grounding_rewards.recipes._shared import share
 from grounding_rewards.scoring import BBOX, CIRCLE, POLYGON, REFUSAL, Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit, Verifier
+from grounding_rewards.verifiers.options import Share
 
 _PAPER = "UI-Venus Technical Report: Building High-performance UI Agents with RFT"
 SOURCE = Source(_PAPER, "UI-Venus", "c3a1442", ("models/grounding/ui_venus1_5_gd.py",))
 
 
-def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
+def ui_venus(*, version: float = 1.0, format_weight: Share = 0.1) -> Recipe:
     """UI-Venus's grounding reward: boxes in pixels of the image the model saw (1.0), or points in thousandths (1.5).
 
     total = (1 - w) · outcome + w · format. 1.0: outcome = hit = 1 where the centre of the box answered lies in the
@@ -40,7 +40,6 @@ def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
 
     Source: UI-Venus c3a1442, ``models/grounding/ui_venus1_5_gd.py`` (prompt and parser; inference only).
     """
-    weight = share("format_weight", format_weight)
     pointed = _is_pointed(version)
     hit = Hit()
     outcome: Verifier = best(hit=hit, refusal=CorrectRefusal()) if pointed else hit
@@ -49,14 +48,16 @@ def ui_venus(*, version: float = 1.0, format_weight: float = 0.1) -> Recipe:
     return Recipe(
         name="ui-venus",
         dialect=dialect,
-        reward=weighted(**{"outcome" if pointed else "hit": (1.0 - weight, outcome), "format": (weight, form)}),
+        reward=weighted(
+            **{"outcome" if pointed else "hit": (1.0 - format_weight, outcome), "format": (format_weight, form)}
+        ),
         success=outcome,
         space=CoordSpace.PIXEL,
         response_space=CoordSpace.THOUSANDTHS if pointed else CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.PIXEL,
         accepts=frozenset({BBOX, POLYGON, CIRCLE} | ({REFUSAL} if pointed else set())),
         source=SOURCE,
-        exploits=_exploits(weight, pointed),
+        exploits=_exploits(format_weight, pointed),
         formula=(
             "total = (1 - w) · outcome + w · format\noutcome = max(hit, refusal)"
             if pointed

@@ -11,23 +11,24 @@ from grounding_rewards.parsing import UI_VENUS
 from grounding_rewards.parsing.published import BARE, FUNCTIONS, VENUS_CLOSE, VENUS_OPEN, read_call
 from grounding_rewards.parsing.texts import NUMBER, SPACE
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import bare_box, length, share
+from grounding_rewards.recipes._shared import bare_box
 from grounding_rewards.recipes.published._ui_venus_terms import NavigationContent, NavigationCoord, NavigationMatch
 from grounding_rewards.recipes.published.ui_venus import SOURCE
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, Example, Exploit, Recipe
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import ActionType, JudgedFormat
+from grounding_rewards.verifiers.options import Length, Part, Share
 
 
 def ui_venus_navigation(
     *,
-    format_weight: float = 0.1,
-    coord_weight: float = 1.0,
-    scroll_weight: float = 1.0,
-    content_weight: float = 1.0,
-    near: float = 0.04,
-    far: float = 0.14,
-    least_f1: float = 0.5,
+    format_weight: Share = 0.1,
+    coord_weight: Length = 1.0,
+    scroll_weight: Length = 1.0,
+    content_weight: Length = 1.0,
+    near: Share = 0.04,
+    far: Share = 0.14,
+    least_f1: Part = 0.5,
 ) -> Recipe:
     """UI-Venus's reward of navigation steps: format, type, coordinates and content of one call.
 
@@ -64,19 +65,18 @@ def ui_venus_navigation(
 
     Source: the paper, and the action space of its prompts; the repository, UI-Venus c3a1442, holds inference only.
     """
-    weight = share("format_weight", format_weight)
-    near, far = share("near", near), share("far", far)
     if near > far:
         raise RecipeError(f"option near: got {near}; expected at most far, {far}")
-    alpha, beta = length("coord_weight", coord_weight), length("scroll_weight", scroll_weight)
-    content = NavigationContent(length("content_weight", content_weight), share("least_f1", least_f1))
-    coord = NavigationCoord(alpha, beta, near, far)
-    rest = 1.0 - weight
+    content = NavigationContent(content_weight, least_f1)
+    coord = NavigationCoord(coord_weight, scroll_weight, near, far)
+    rest = 1.0 - format_weight
     form = JudgedFormat(is_formed, (VENUS_OPEN, VENUS_CLOSE, "</think>"), _USUAL)
     return Recipe(
         name="ui-venus-navigation",
         dialect=UI_VENUS,
-        reward=weighted(format=(weight, form), type=(rest, ActionType()), coord=(rest, coord), content=(rest, content)),
+        reward=weighted(
+            format=(format_weight, form), type=(rest, ActionType()), coord=(rest, coord), content=(rest, content)
+        ),
         success=NavigationMatch(near, far, content.least_f1),
         space=CoordSpace.UNIT,  # near and far are shares of the screen
         response_space=CoordSpace.MODEL_PIXEL,
@@ -84,7 +84,7 @@ def ui_venus_navigation(
         accepts=frozenset({BBOX, POLYGON, CIRCLE, POINT, ACTION}),
         source=SOURCE,
         native=NATIVE,
-        exploits=_exploits(weight, coord),
+        exploits=_exploits(format_weight, coord),
         formula=(
             "total = w · format + (1 - w) · (type + coord + content)\n"
             "coord = α if d < near, α/2 if d < far; scrolls: 1.5 β ends and direction, β start, β/2 either\n"
