@@ -13,13 +13,13 @@ from grounding_rewards._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from grounding_rewards import advantages as advantages
-    from grounding_rewards import explain as explain
     from grounding_rewards import parsing as parsing
     from grounding_rewards import pool as pool
     from grounding_rewards import recipes as recipes
     from grounding_rewards import tables as tables
     from grounding_rewards import testing as testing
     from grounding_rewards import verifiers as verifiers
+    from grounding_rewards.batch.evaluate import evaluate as evaluate
     from grounding_rewards.catalogue import list_recipes, recipe
     from grounding_rewards.checks.space_fit import fit_spaces
     from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
@@ -34,11 +34,14 @@ if TYPE_CHECKING:
         TargetWarning,
         VerifierError,
     )
+    from grounding_rewards.explain import room
     from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, per_row, verifier
     from grounding_rewards.verifiers.any_of import any_of
+
+    explain = room  # the module, which is called, too
 
 __all__ = [
     "CoordSpace",
@@ -82,6 +85,7 @@ _MODULES = {
         "TargetWarning", "VerifierError",
     ),
     "scoring": ("Recipe",),
+    "batch.evaluate": ("evaluate",),  # reads files, which `import *` does without
     "checks.space_fit": ("fit_spaces",),
     "coords.spaces": ("CoordSpace",),
     "targets.columns": ("Targets",),
@@ -103,4 +107,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*_HOMES, *_ROOMS, *(name for name in globals() if name.startswith("__"))})

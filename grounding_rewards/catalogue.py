@@ -83,7 +83,7 @@ def list_recipes() -> tuple[str, ...]:
     return tuple(registry().recipes)
 
 
-def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
+def recipe(name: str | Mapping[str, Any] | Recipe, /, **options: Any) -> Recipe:
     """Build a recipe.
 
     Args:
@@ -91,7 +91,7 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
             function of keyword-only options that returns one; or a mapping with ``name`` and options, as
             ``Recipe.to_dict`` returns, that mapping as JSON, or the path of a file of it that ends in .json, .yaml
             or .yml (with PyYAML installed). The recipe keeps paths in full, as those among its options, so that it can
-            be built anywhere.
+            be built anywhere. A ``Recipe`` is returned as it is.
         options: the recipe's own, and those that every recipe takes: see ``SHARED``. ``action_names`` are for recipes
             that judge actions.
 
@@ -109,6 +109,10 @@ def recipe(name: str | Mapping[str, Any], /, **options: Any) -> Recipe:
 agentcpm-gui, btl-ui, click, composite, gelato, gelato-pixel, groundnext, gta1, gui-g1, gui-g2, gui-r1, gui-rcpo, \
 infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1, ui-venus, ui-venus-navigation
     """
+    if isinstance(name, Recipe):
+        if options:
+            raise RecipeError(f"{name.name}: got {', '.join(options)} beside a recipe; build the recipe with them")
+        return name
     name = _mapping(name) if isinstance(name, str) else name
     if isinstance(name, Mapping):
         fields = dict(name)

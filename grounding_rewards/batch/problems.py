@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import Note, picked
+from grounding_rewards.tables.base import picked
 from grounding_rewards.tables.rollout_columns import FURTHER
 
 _PROBLEM = "problem"
@@ -56,16 +56,14 @@ class Problems:
         self.first = self.first or str(problem or "")
         return bool(problem)
 
-    def report(self, warn: Note, file: str = "") -> None:
-        """Warn of the rows that were left out, if any; ``file`` names the table among several."""
+    def left_out_words(self, file: str = "") -> list[str]:
+        """Return the warning of the rows that were left out, if any; ``file`` names the table among several."""
         if not self.count:
-            return
+            return []
         which = f"{self.count:,} of {self.rows:,} rows have" if self.count > 1 else f"1 of {self.rows:,} rows has"
         end = "they are left out" if self.count > 1 else "it is left out"
-        warn(
-            f"{file and f'{file}: '}{which} no response for a cause that is not the model's ({self.first!r:.200}); "
-            f"{end}"
-        )
+        cause = f"no response for a cause that is not the model's ({self.first!r:.200})"
+        return [f"{file and f'{file}: '}{which} {cause}; {end}"]
 
     def to_dict(self) -> dict[str, int]:
         """Return the count, for JSON; nothing of a table that has no such rows."""

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.batch.sample_scores import Answers, SampleTable
+from grounding_rewards.batch.evaluate import EvaluatedRows
 from grounding_rewards.checks import paired
-from grounding_rewards.checks.accuracy import Evaluation
 from grounding_rewards.checks.paired import Comparison
-from grounding_rewards.checks.single_answers import SingleAnswers
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import comparison as render
 from grounding_rewards.errors import RecipeError
@@ -34,7 +32,7 @@ Consensus = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the bootstrap of --paired. Default: 0.")
 ]
-Evaluations = Sequence[tuple[str, Evaluation]]
+Evaluated = Sequence[tuple[str, EvaluatedRows]]
 
 
 def check(seed: int | None, *, paired: bool, consensus: bool, benchmark: bool) -> None:
@@ -49,15 +47,15 @@ def check(seed: int | None, *, paired: bool, consensus: bool, benchmark: bool) -
         raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
 
 
-def compare(files: Evaluations, first: SampleTable, second: SampleTable, seed: int) -> Comparison:
+def compare(files: Evaluated, seed: int) -> Comparison:
     """Compare two files whose rows were collected by sample."""
-    (one, _), (other, _) = files
-    return paired.compare(first.scores(one), second.scores(other), seed=seed)
+    one, other = (each.samples.scores(name) for name, each in files)
+    return paired.compare(one, other, seed=seed)
 
 
-def show(files: Evaluations, singles: Sequence[SingleAnswers | None], compared: Comparison | None) -> None:
+def show(files: Evaluated, compared: Comparison | None) -> None:
     """Print single answers beside their consensus, and a comparison; nothing where neither was asked for."""
-    counted = [(name, each) for (name, _), each in zip(files, singles, strict=True) if each is not None]
+    counted = [(name, each.singles) for name, each in files if each.singles is not None]
     if counted:
         render.singles(counted)
     if compared is not None:
@@ -74,8 +72,3 @@ def report(compared: Comparison | None, files: Sequence[str]) -> dict[str, Any]:
     for text in warnings:
         terminal.warn(text)
     return {"files": [*files], **compared.to_dict(), "warnings": warnings}
-
-
-def singles(answers: Answers) -> dict[str, Any]:
-    """Return the counts of single answers beside their consensus, for JSON; nothing without."""
-    return {} if answers.singles is None else {"singles": answers.singles.to_dict()}

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.sample_scores import Answers
+from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
-from grounding_rewards.checks.diagnosis import Diagnosis
+from grounding_rewards.checks.finding import Severity
+from grounding_rewards.checks.naming import command_line
 from grounding_rewards.cli import benchmarks, comparing, joining, options, terminal
 from grounding_rewards.cli.render import evaluation as show
 
@@ -57,62 +57,45 @@ def evaluate_files(
     pixel,thousandths`
     """
     comparing.check(seed, paired=paired, consensus=consensus, benchmark=published.benchmark is not None)
-    fields, note = list(dict.fromkeys(by or ())), terminal.note_once()
-    if published.benchmark is not None:
-        models = benchmarks.models(files, join, paired=paired)
-        recipes = [
-            catalogue.recipe(recipe, **published.options(recipe, own)) for own in options.of_each(chosen, len(models))
-        ]
-        scorers = [
-            TableScorer(each, columns, bad_target, box_format, images, on_note=note, on_warning=terminal.warn)
-            for each in recipes
-        ]
-        benchmarks.run(published, models, split, scorers, fields, paired=paired, seed=seed or 0, as_json=as_json)
-        return
-    inputs = join.inputs(files, paired=paired)
-    recipes = [catalogue.recipe(recipe, **own) for own in options.of_each(chosen, len(inputs))]
-    label_free = recipes[0].label_free
-    evaluations, runs = list[tuple[str, Evaluation]](), list[tuple[Answers, Diagnosis, list[str]]]()
-    for (name, file, own_join), own_recipe in zip(inputs, recipes, strict=True):
+    fields, named = list(dict.fromkeys(by or ())), published.benchmark
+    join = replace(join, reporting=replace(terminal.REPORTING, note=terminal.note_once()))
+    inputs = join.inputs(files, paired=paired, whole=named is not None)
+    recipes = [
+        catalogue.recipe(recipe, **published.options(recipe, own)) for own in options.of_each(chosen, len(inputs))
+    ]
+    for name in fields:
+        if named is not None and name in named.names:
+            terminal.note(f"--by {name}: a group of {named.title} itself, which is always shown")
+    runs, live = list[EvaluatedRows](), list[list[str]]()
+    for (name, paths, own_join), own in zip(inputs, recipes, strict=True):
         known = len(terminal.warnings())
-        table, named = own_join.open(file, split, columns)
-        own_scorer = TableScorer(
-            own_recipe, named, bad_target, box_format, images, on_note=note, on_warning=terminal.warn
-        ).of(table)
-        diagnosis = options.diagnosis(own_scorer)
-        own_scorer = replace(own_scorer, diagnosis=diagnosis)
-        answers = Answers(own_scorer, table, fields, paired=paired, consensus=consensus)
-        evaluations.append((name, _evaluate(answers)))
-        runs.append((answers, diagnosis, terminal.warnings()[known:]))
-    compared = comparing.compare(evaluations, runs[0][0].samples, runs[-1][0].samples, seed or 0) if paired else None
+        scorer = TableScorer(
+            own, columns, bad_target, box_format, images, on_note=join.reporting.note, on_warning=terminal.warn
+        )
+        runs.append(
+            evaluate_rows(
+                paths, scorer, fields, join=own_join, split=split, named=named, categories=published.categories,
+                paired=paired, consensus=consensus, naming=command_line, name=name, several=len(inputs) > 1,
+            )
+        )  # fmt: skip
+        live.append(terminal.warnings()[known:])
+    shown = [(name or published.called(paths), each) for (name, paths, _), each in zip(inputs, runs, strict=True)]
+    compared = comparing.compare(shown, seed or 0) if paired else None
     if not as_json:
-        show.evaluations(evaluations, label_free=label_free)
-        comparing.show(evaluations, [answers.singles for answers, *_ in runs], compared)
-        if label_free:
+        for letter, each in zip("AB", runs, strict=False):
+            if named is not None:
+                show.totals(f"{named.title}{paired * f', {letter}'}", each.figures)
+        show.evaluations(shown, label_free=recipes[0].label_free)
+        comparing.show(shown, compared)
+        if recipes[0].label_free and named is None:
             terminal.note(options.unlabelled(recipes[0]))
-    further = list[dict[str, Any]]()
-    for (name, _), (answers, diagnosis, earlier) in zip(evaluations, runs, strict=True):
-        known, scorer = len(terminal.warnings()), answers.scorer
-        joining.repeated(answers.table)
-        answers.problems.report(terminal.warn, name if len(inputs) > 1 else "")
-        findings = terminal.report(diagnosis.findings(), name if len(inputs) > 1 else "")
-        read = {"columns": scorer.used(answers.table), **joining.counts(answers.table), **answers.problems.to_dict()}
-        further.append({**read, "warnings": [*earlier, *terminal.warnings()[known:]], "findings": findings})
-    about = comparing.report(compared, [name for name, _ in evaluations])
+    entries = list[dict[str, Any]]()
+    for each, earlier in zip(runs, live, strict=True):
+        known = len(terminal.warnings())
+        for severity, text in each.remarks:
+            (terminal.note if severity is Severity.NOTE else terminal.warn)(text)
+        terminal.report(each.findings, each.file if len(runs) > 1 else "")
+        entries.append({**each.to_dict(), "warnings": [*earlier, *terminal.warnings()[known:]]})
+    about = comparing.report(compared, [name for name, _ in shown])
     if as_json:
-        entries = [
-            {"file": name, "recipe": own.to_dict(), **options.marked(own), **each.to_dict(), **more,
-             **comparing.singles(answers)}
-            for (name, each), own, (answers, *_), more in zip(evaluations, recipes, runs, further, strict=True)
-        ]  # fmt: skip
         terminal.print_json({"files": entries, "paired": about} if paired else entries)
-
-
-def _evaluate(answers: Answers) -> Evaluation:
-    parts = list[Evaluation]()
-    with terminal.progress(f"scoring {answers.table.path.name}") as advance:
-        for batch, scored in answers.batches():
-            fields = {name: batch.column(name) for name in answers.by}
-            parts.append(evaluate(scored.scores, refusals=scored.rollouts.targets.refusal, by=fields))
-            advance(batch.done)
-    return merge(parts)

@@ -301,11 +301,6 @@ def diagnosis(scorer: TableScorer) -> Diagnosis:
     return Diagnosis(scorer.recipe, command_line(scorer.columns.response), scorer.box_format)
 
 
-def marked(recipe: Recipe) -> dict[str, bool]:
-    """Mark the ``acc`` of a recipe that looks at no target, in JSON; nothing for others."""
-    return {"label_free": True} if recipe.label_free else {}
-
-
 def unlabelled(recipe: Recipe) -> str:
     """Return the remark on the ``acc`` of a recipe that looks at no target."""
     return f"{recipe.name} compares nothing with targets: its acc does not say that a response is right"

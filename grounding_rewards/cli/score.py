@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
+from grounding_rewards.batch.evaluate import marked
+from grounding_rewards.batch.joining import counts, written
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import joining, options, terminal
@@ -52,7 +54,7 @@ def score(
     join.check([file])
     built = catalogue.recipe(recipe, **chosen)
     table, columns = join.open(file, split, columns)
-    joining.written(table)
+    written(table, terminal.note)
     scorer = TableScorer(
         built, columns, bad_target, box_format, images, on_note=terminal.note,
         on_warning=terminal.warn,
@@ -110,8 +112,8 @@ def _summary(table: Table, out: Path, recipe: Recipe, evaluation: Evaluation, to
         "file": str(table.path),
         "out": str(out),
         "recipe": recipe.to_dict(),
-        **options.marked(recipe),
-        **joining.counts(table),
+        **marked(recipe),
+        **counts(table),
         "rows": evaluation.n + evaluation.not_valid,
         "valid": evaluation.n,
         "mean_total": total / evaluation.n if evaluation.n else None,

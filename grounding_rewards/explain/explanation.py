@@ -287,6 +287,15 @@ class Explanation:
         values: dict[str, Any] = plain(asdict(self))
         return values
 
+    def __str__(self) -> str:
+        """Return the verdict, what was read, where it lies, and what each part scores."""
+        verdict = "not scored" if self.total is None else f"total {self.total:.6g} · acc {self.acc:.6g}"
+        lines = [f"{self.recipe}: {verdict} · {self.reason}", f"  {self.error or self.read.meaning}"]
+        lines += [f"  {self.position.words}"] if self.position else []
+        parts = self.reward.parts if self.reward else ()
+        lines += [f"  {part.name} {part.score:.6g}, {part.enters or 'enters'}: {part.made_by}" for part in parts]
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True)
 class Compared:

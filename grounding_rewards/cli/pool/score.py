@@ -47,7 +47,7 @@ def score_rollouts(
 
     join.check(paths)
     built = catalogue.recipe(recipe, **chosen)
-    rollouts, columns = joining.rollouts(join, paths, columns)
+    rollouts, columns = join.rollouts(paths, columns)
     notes, warnings = list[str](), list[str]()
     with terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(

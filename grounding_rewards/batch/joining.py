@@ -1,0 +1,178 @@
+"""Rows to score: of a file, or annotations joined to the predictions of another file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grounding_rewards.batch.columns import Columns, has
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.tables import Table
+from grounding_rewards.tables.base import Note, require_column
+from grounding_rewards.tables.columns import GUESSED, columns_read
+from grounding_rewards.tables.contents import STDIN, is_stream
+from grounding_rewards.tables.folders import ChainedTable, open_rows
+from grounding_rewards.tables.launches import several_runs
+from grounding_rewards.tables.manifests import refuse_stream
+from grounding_rewards.tables.matched import PREDICTED, MatchedTable
+from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.rollout_source import LoggedTable
+from grounding_rewards.tables.trainer_logs import trainer_log
+
+if TYPE_CHECKING:
+    from grounding_rewards.tables.rollout_table import RolloutTable
+
+_DEFAULT = Columns()
+
+
+@dataclass(frozen=True)
+class Join:
+    """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named.
+
+    ``every`` holds all predictions that were named, of which a command that takes one takes the last.
+    """
+
+    predictions: Path | None = None
+    id: str | None = None
+    every: tuple[Path, ...] = ()
+    reporting: Reporting = field(default=SILENT, repr=False, compare=False)
+
+    def check(self, files: Sequence[Path]) -> None:
+        """Check that predictions are joined to the one file they belong to.
+
+        Raises:
+            RecipeError: there are several files, none, or no predictions, or both are standard input.
+        """
+        if self.predictions is None:
+            if self.id is not None:
+                raise RecipeError("--id: got it without --predictions, the answers that it joins to the annotations")
+            return
+        if len(files) != 1:
+            raise RecipeError(f"--predictions: got it with {len(files)} files; expected one file, its annotations")
+        if {str(self.predictions), str(files[0])} <= {*STDIN}:
+            raise RecipeError("--predictions: both files are standard input; write one of them to a file")
+
+    def inputs(
+        self, files: Sequence[Path], *, paired: bool = False, whole: bool = False
+    ) -> list[tuple[str, Sequence[Path], Join]]:
+        """Return what is evaluated: its name, its files, and what is joined to them; of a comparison two.
+
+        ``whole`` files are one evaluation, as those of a benchmark are.
+
+        Raises:
+            RecipeError: as of ``check``; or a comparison has not two files, nor two files of predictions.
+        """
+        if not paired:
+            self.check(files[:1] if whole else files)
+            return [("", files, self)] if whole else [(str(file), [file], self) for file in files]
+        twice = len(self.every) == 2 and (whole or len(files) == 1)
+        if not twice and (len(files) != 2 or self.every):
+            if whole:
+                raise RecipeError(
+                    f"--paired: got {len(files)} files and {len(self.every)} --predictions; expected two files or "
+                    "folders, each with all answers of a model, or the benchmark's files and --predictions twice"
+                )
+            answers = f" and {len(self.every)} --predictions" if self.every else ""
+            raise RecipeError(
+                f"--paired: got {len(files)} files{answers}; expected two files of answers to the same samples, or one "
+                "file of annotations and --predictions twice"
+            )
+        opened = [*files, *(files if twice else ()), *self.every]
+        streams = ["-" if str(each) in STDIN else str(each) for each in opened if is_stream(each)]
+        if len(streams) != len({*streams}):
+            raise RecipeError(f"--paired: {streams[0]} is a stream, which is read once; write it to a file")
+        self.check(files[:1])
+        if twice:
+            return [(str(each), files, replace(self, predictions=each)) for each in self.every]
+        return [(str(file), [file], self) for file in files]
+
+    def open(self, file: Path, split: str | None, columns: Columns) -> tuple[Table, Columns]:
+        """Open a file of rows, with its predictions; return it, and the columns, with the sample's name from the id."""
+        if self.predictions is None:
+            return self._rows(file, split, columns), columns
+        table = self._matched(file, split, columns)
+        return table, _named(columns, table)
+
+    def join(self, table: Table, columns: Columns, alike: Sequence[str] = ()) -> tuple[Table, Columns]:
+        """Join predictions, if any, to rows that are open, as ``MatchedTable`` does; return what ``open`` does."""
+        if self.predictions is None:
+            return table, columns
+        joined = self._joined(table, open_rows(self.predictions), columns, alike)
+        return joined, _named(columns, joined)
+
+    def rollouts(self, paths: Sequence[Path], columns: Columns) -> tuple[RolloutTable | Sequence[Path], Columns]:
+        """Return rollouts: the files of them, or the file of annotations with its predictions; and the columns."""
+        if self.predictions is None:
+            return paths, columns
+        from grounding_rewards.tables.matched_rollouts import MatchedRollouts  # duckdb, which other commands do without
+
+        for path in (paths[0], self.predictions):
+            refuse_stream(path)
+        table = self._matched(paths[0], None, columns, unanswered=False)
+        written(table, self.reporting.note)
+        return MatchedRollouts(table), _named(columns, table)
+
+    def _rows(self, file: Path, split: str | None, columns: Columns) -> Table:
+        """Open a file of rows; a trainer's log as rollouts, unless columns of it are named."""
+        named = split or columns.response or columns.target
+        log = None if named or is_stream(file) else trainer_log(file)
+        table = open_rows(file, split) if log is None else LoggedTable(log, verdicts=True)
+        if isinstance(table, ChainedTable) and (text := several_runs(each.path for each in table.tables)):
+            self.reporting.warn(text)
+        return table
+
+    def _matched(self, file: Path, split: str | None, columns: Columns, *, unanswered: bool = True) -> MatchedTable:
+        assert self.predictions is not None  # the caller has asked
+        # A split that the annotations, one file, cannot have is that of the predictions.
+        theirs = split if self.predictions.is_dir() and not file.is_dir() else None
+        annotations, predictions = open_rows(file, None if theirs else split), open_rows(self.predictions, theirs)
+        return self._joined(annotations, predictions, columns, unanswered=unanswered)
+
+    def _joined(
+        self, annotations: Table, predictions: Table, columns: Columns, alike: Sequence[str] = (), *,
+        unanswered: bool = True,
+    ) -> MatchedTable:  # fmt: skip
+        answers, file = predictions.path, annotations.path
+        if not columns.response and not _has_responses(predictions) and _has_responses(annotations):
+            raise RecipeError(
+                f"--predictions: {answers} has no column of responses, and {file} has; name the annotations first, and "
+                "the answers by --predictions"
+            )
+        if columns.response and not has(predictions, columns.response):
+            require_column(predictions, columns.response, "--response-column")
+        own = columns_read([columns.response, columns.model_image_size, columns.token_length])
+        predicted = PREDICTED | {*own}
+        called = f"{answers}: " if len(self.every) > 1 else ""
+        return MatchedTable(
+            annotations, predictions, self.id, predicted=predicted - {columns.target, columns.image_size},
+            alike=alike, unanswered=unanswered, note=lambda text: self.reporting.note(called + text),
+            warn=lambda text: self.reporting.warn(called + text),
+        )  # fmt: skip
+
+
+def written(table: Table, note: Note) -> None:
+    """Say which columns of joined rows are not written."""
+    if isinstance(table, MatchedTable) and table.left_out:
+        note(f"columns that hold bytes, such as images, are not written: {', '.join(table.left_out)}")
+
+
+def repeated(table: Table) -> list[str]:
+    """Return the remark on predictions that are further ones of a sample, as those of a run that was started twice."""
+    if not isinstance(table, MatchedTable) or not table.counts.further:
+        return []
+    return [f"second and later predictions of a sample, each of which counts as a row: {table.counts.further}"]
+
+
+def counts(table: Table) -> dict[str, Any]:
+    """Return the counts of a join, for JSON; nothing for one file."""
+    return {"joined": asdict(table.counts)} if isinstance(table, MatchedTable) else {}
+
+
+def _has_responses(table: Table) -> bool:
+    return any(has(table, name) for name in GUESSED["response"])
+
+
+def _named(columns: Columns, table: MatchedTable) -> Columns:
+    return replace(columns, id=table.id) if columns.id == _DEFAULT.id else columns

@@ -1,0 +1,55 @@
+"""Rows in memory as a table: dicts, a data frame, or an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from operator import length_hint
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.json_lines import JsonLinesTable, Read
+
+
+class HeldTable(JsonLinesTable):
+    """Rows in memory, which errors call ``rows``.
+
+    Args:
+        rows: a mapping a row; a data frame of pandas or polars; an Arrow table or a data set of ``datasets``.
+
+    Raises:
+        TableError: a row is no mapping.
+
+    >>> [batch.rows for batch in HeldTable([{"response": "(1, 2)"}]).batches()]
+    [[{'response': '(1, 2)'}]]
+    """
+
+    def __init__(self, rows: Any) -> None:
+        super().__init__(Path("rows"))
+        self._held = [_row(number, each) for number, each in enumerate(_listed(rows))]
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
+        """Yield the rows, and a function that returns the share that has been taken."""
+        rows = iter(self._held)
+        yield rows, lambda: 1 - length_hint(rows) / len(self._held)
+
+
+def _listed(rows: Any) -> Iterable[Any]:
+    for name, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+        # A data set of `datasets` yields dicts by itself, and its to_dict takes something else.
+        if hasattr(rows, name) and not hasattr(rows, "cast_column"):
+            listed: Iterable[Any] = getattr(rows, name)(*arguments)
+            return listed
+    if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
+        raise TableError(f"rows: got {type(rows).__name__}; expected a path, or a list with a dict for each row")
+    return rows
+
+
+def _row(number: int, row: Any) -> Read:
+    if not isinstance(row, Mapping):
+        raise TableError(f"rows, row {number}: got {type(row).__name__} {row!r:.60}; expected a dict")
+    # A data frame has NaN where a row has no value.
+    nan = {name for name, value in row.items() if isinstance(value, float) and value != value}
+    return {str(name): None if name in nan else value for name, value in row.items()}, 0, None, ""
