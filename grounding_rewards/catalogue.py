@@ -18,6 +18,7 @@ from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.coords.axes import axes_named
+from grounding_rewards.coords.families import options_for
 from grounding_rewards.coords.resizing import PIPELINES, RESIZING, Resizing
 from grounding_rewards.coords.spaces import MODELS, CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
@@ -51,6 +52,11 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
             "a list of texts",
             "names of your own for actions in targets, beside those of the vocabulary and of the source.",
         ),
+        "family": (
+            "gta1, qwen2_5_vl, ...; or the folder of a checkpoint",
+            "the model's family: it sets `response_space`, `axes`, `model` and its bounds, and `answers` where the "
+            "recipe has `dialect`, each unless that is set, too. The recipe keeps what it sets, not the name.",
+        ),
         "model": (
             ", ".join(PIPELINES),
             "the model, after its trainer's resizing where it has one: the size of the image that it saw is then "
@@ -67,7 +73,7 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Options that every recipe takes: values and meaning of each."""
 
-_FIELDS = frozenset(SHARED) - frozenset(RESIZING)
+_FIELDS = frozenset(SHARED) - frozenset(RESIZING) - {"family"}
 
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -129,6 +135,9 @@ infigui-g1, se-gui, ui-agile, ui-ins, ui-r1, ui-r1-dast, ui-r1-e, ui-rft, ui-s1,
             known = list(dict.fromkeys((*own, *SHARED)))
             hint = near(option, known) or "."
             raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
+    if "family" in options and "family" not in own:
+        family = options.pop("family")
+        options.update({} if family is None else options_for(family, own, options))
     bounds = {key: value for key, value in options.items() if key in RESIZING and key not in own}
     answered = _model_space(name, bounds.get("model"))
     arguments = {**answered, **options}  # what the caller says goes before what a model's name implies
@@ -238,7 +247,7 @@ def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> 
     {'response_space': 'pixel'}
     """
     needed = dict(getattr(builder(name), "shown_with", {}))
-    if options.get("model") is not None:
+    if options.get("model") is not None or options.get("family") is not None:
         needed.pop("response_space", None)  # the model's name implies it
     return {**needed, **options}
 

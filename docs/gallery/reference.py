@@ -11,6 +11,7 @@ from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.cli.plugins import format_of
 from grounding_rewards.cli.render.values import as_written
+from grounding_rewards.coords.families import families
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.engines.prompts import FIELDS
 from grounding_rewards.engines.published_prompts import PUBLISHED
@@ -55,9 +56,9 @@ _HOW = ("closed", "read")
 
 def pages() -> dict[str, str]:
     """Return the text of each page, by the name of its file."""
+    every = {"options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families}
     return {
-        f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts())
-        for name, facts in (("options", options), ("answers", answers), ("prompts", prompts), ("table", table))
+        f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts()) for name, facts in every.items()
     }
 
 
@@ -169,3 +170,12 @@ def table() -> Facts:
         name: (_TYPES[str(kind)], rollout_columns.MEANINGS[name]) for name, kind in rollout_columns.COLUMNS.items()
     }
     return {"read": read, "columns": columns, "scores": SCORES}
+
+
+def model_families() -> Facts:
+    """Return the model families, each with the options that it sets beside the space."""
+    further = {
+        name: " ".join(f"{key}={value}" for key, value in each.options.items() if key != "response_space")
+        for name, each in families().items()
+    }
+    return {"families": [{**vars(each), "further": further[name]} for name, each in families().items()]}

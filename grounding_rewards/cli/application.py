@@ -46,6 +46,7 @@ _VERBS = {
     "rollout": "rollout:rollout",
     "convert": "convert:convert",
     "recipes": "recipes:list_recipes",
+    "families": "families:list_families",
     "plugins": "plugins:list_plugins",
     "where": "where:where",
     "pool": "pool:build",

@@ -163,6 +163,14 @@ def _recipe_options(
         ),
     ] = None,
     target_space: TargetSpace = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The model's family, as `grounding-rewards families` lists them, or the folder of its checkpoint. It "
+            "sets --response-space, --model, its bounds and which of several answers counts, where they are not given.",
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -177,13 +185,14 @@ def _recipe_options(
     processor_max_pixels: ProcessorMaxPixels = None,
 ) -> dict[str, Any]:
     return read_options(
-        option, response_space=response_space, target_space=target_space, model=model, min_pixels=min_pixels,
-        max_pixels=max_pixels, processor_min_pixels=processor_min_pixels, processor_max_pixels=processor_max_pixels,
+        option, response_space=response_space, target_space=target_space, family=family, model=model,
+        min_pixels=min_pixels, max_pixels=max_pixels, processor_min_pixels=processor_min_pixels,
+        processor_max_pixels=processor_max_pixels,
     )  # fmt: skip
 
 
 def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
-    """Return the recipe's options for each file: ``A,B`` as a space or a model is a value of one file each.
+    """Return the recipe's options for each file: ``A,B`` as a space, a family or a model is a value of one file each.
 
     >>> of_each({"response_space": "pixel,thousandths", "format_weight": 0.1}, 2)[1]
     {'response_space': 'thousandths', 'format_weight': 0.1}
@@ -192,7 +201,7 @@ def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
         RecipeError: there are more or fewer values than files.
     """
     each = [{**chosen} for _ in range(files)]
-    for name in ("response_space", "model"):
+    for name in ("response_space", "family", "model"):
         values = str(chosen.get(name, "")).split(",")
         if len(values) > 1:
             if len(values) != files:

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from grounding_rewards.coords.families import resizing_by
 from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.engines.images import resizing_by
 from grounding_rewards.errors import EngineError, in_one_line
 
 

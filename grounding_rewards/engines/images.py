@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grounding_rewards.coords.image_header import orientation
 from grounding_rewards.coords.resizing import Resizing, Size, model_image_size
@@ -20,9 +20,6 @@ _ORDINARY = ("RGB", "L")  # every reader makes the same RGB of these
 _FAST = 1  # of zlib; screenshots take half the time and a tenth more bytes
 _FURTHER = 1024
 """Tokens that a chat template and a server's own system message may add to a prompt."""
-
-_PIPELINES = {28: "qwen2_5_vl", 32: "qwen3_vl"}
-"""By patch size x merge size of the one image processor that both families have."""
 
 
 @dataclass(frozen=True)
@@ -171,20 +168,3 @@ bounds (vLLM: --mm-processor-kwargs '{"min_pixels": ..., "max_pixels": ...}')
         "its bounds by --min-pixels and --max-pixels, or start it with those bounds (vLLM: --mm-processor-kwargs "
         '\'{"min_pixels": ..., "max_pixels": ...}\')'
     )
-
-
-def resizing_by(settings: Mapping[str, Any]) -> Resizing | None:
-    """Return the resizing by an image processor of Qwen's; None for others, and where its settings are not all there.
-
-    >>> size = {"shortest_edge": 65536, "longest_edge": 16777216}
-    >>> kind = {"image_processor_type": "Qwen2VLImageProcessorFast", "patch_size": 16, "merge_size": 2}
-    >>> resizing = resizing_by({**kind, "size": size})
-    >>> resizing.model, resizing.min_pixels, resizing.max_pixels
-    ('qwen3_vl', 65536, 16777216)
-    """
-    size = settings.get("size") or {}
-    least = settings.get("min_pixels") or size.get("shortest_edge")
-    most = settings.get("max_pixels") or size.get("longest_edge")
-    pipeline = _PIPELINES.get(settings.get("patch_size", 0) * settings.get("merge_size", 0))
-    qwens = str(settings.get("image_processor_type")).startswith("Qwen2VLImageProcessor")
-    return Resizing(pipeline, least, most) if qwens and pipeline and least and most else None

@@ -59,7 +59,7 @@ FORMS = (
 """Names of the forms that are looked for."""
 
 _SIGNS = (
-    "(", "[", "<point>", "box_start|>", "box>", "<x>", "coords=", "Image_", "point_2d", "bbox_2d", '"x"', "'x'",
+    "(", "[", "<point", "box_start|>", "box>", "<x>", "coords=", "Image_", "point_2d", "bbox_2d", '"x"', "'x'",
     "POINT", "TYPE [", "<function=",
     'coordinate"', "coordinate'", "tool_call>", "point:", "ction\"", "ction'", "action_type", '"mean"',
 )  # fmt: skip
@@ -395,6 +395,7 @@ _TAGS = re.compile(
     rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>|<(?P<tag>{TAG})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
     rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
     rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
+    rf"""|<points?(?P<percent>(?:[ \t]+[xy][0-9]{{0,3}}=["']{NUMBER}["'])+)(?:[^<>]*>[^<>]*</points?>)?"""
     rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
 )
 _KEYS_OF_PLACES = [
@@ -405,6 +406,9 @@ _KEYS_OF_PLACES = [
 ]
 
 
+_AXIS = re.compile(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
+
+
 def _tags(text: str) -> Iterator[Candidate]:
     for match in _TAGS.finditer(text):
         if "coords=" in match[0]:
@@ -413,6 +417,12 @@ def _tags(text: str) -> Iterator[Candidate]:
                 yield Candidate(*match.span(), "molmo", None)
             for place, (begin, end) in zip(places, _parts(*match.span(), len(places)), strict=True):
                 yield Candidate(begin, end, "molmo", Act("", tuple(place)))
+            continue
+        if match["percent"]:
+            found = [number(numeral) for numeral in _AXIS.findall(match["percent"])]
+            pairs = list(zip(found[::2], found[1::2], strict=False))
+            for pair, (begin, end) in zip(pairs, _parts(*match.span(), len(pairs)), strict=True):
+                yield Candidate(begin, end, "molmo", Act("", pair))
             continue
         groups = match.groupdict()
         keys = next(keys for keys in _KEYS_OF_PLACES if groups.get(keys[0]))

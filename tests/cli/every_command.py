@@ -17,6 +17,7 @@ COMMANDS = {
     "explain": "gelato --file rows.jsonl --row 0 --plot out.png",
     "convert": "data.jsonl out.jsonl --for verl --target-space pixel",
     "recipes": "gelato",
+    "families": "gta1",
     "plugins": "--all",
     "rollout": f"data.jsonl --engine {Path(seeded.__file__)}:Scripted --model m --out out",
     "where": "easyr1",

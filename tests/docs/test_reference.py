@@ -50,16 +50,17 @@ def section(name: str, title: str) -> str:
     return re.split(r"^#+ ", page(name).partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
 
 
-@pytest.mark.parametrize("name", ["options.md", "answers.md", "prompts.md", "table.md"])
+@pytest.mark.parametrize("name", ["options.md", "answers.md", "families.md", "prompts.md", "table.md"])
 def test_generated_pages_are_up_to_date(name):
     assert (REFERENCE / name).read_text("utf-8") == reference.pages()[name], "run `make docs`"
 
 
 def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     make_reference(tmp_path)
-    assert names(tmp_path) == ["answers.md", "options.md", "pictures", "prompts.md", "table.md"]
+    assert names(tmp_path) == ["answers.md", "families.md", "options.md", "pictures", "prompts.md", "table.md"]
     assert names(REFERENCE) == [
         "answers.md",
+        "families.md",
         "options.md",
         "pictures",
         "prompts.md",

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from grounding_rewards.coords.families import resizing_by
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import engine
-from grounding_rewards.engines.images import resizing_by
 from grounding_rewards.engines.transformers import Transformers
 from grounding_rewards.errors import EngineError
 from tests.engines import tiny, tiny_text

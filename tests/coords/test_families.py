@@ -1,0 +1,115 @@
+"""Model families by name: what they set, and how their answers are read."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.coords.families import families, family_of, matching
+
+ANSWERS = Path(__file__).parents[2].parent / "shared/data/model_answers.jsonl"
+HUB = {
+    "qwen_vl": "Qwen/Qwen-VL-Chat", "qwen2_vl": "Qwen/Qwen2-VL-7B-Instruct",
+    "qwen2_5_vl": "Qwen/Qwen2.5-VL-7B-Instruct", "qwen3_vl": "Qwen/Qwen3-VL-8B-Instruct",
+    "qwen3_5": "Qwen/Qwen3.5-9B", "ui_tars": "ByteDance-Seed/UI-TARS-7B-SFT",
+    "ui_tars_1_5": "ByteDance-Seed/UI-TARS-1.5-7B", "ui_tars_2": "UI-TARS-2", "gta1": "HelloKKMe/GTA1-7B",
+    "os_atlas_base_7b": "OS-Copilot/OS-Atlas-Base-7B", "os_atlas_base_4b": "OS-Copilot/OS-Atlas-Base-4B",
+    "internvl2": "OpenGVLab/InternVL2_5-8B", "internvl3_5": "OpenGVLab/InternVL3_5-8B", "holo1": "Hcompany/Holo1-7B",
+    "holo1_5": "Hcompany/Holo1.5-7B", "holo2": "Hcompany/Holo2-8B", "gemini": "gemini-2.5-pro",
+    "gemini_computer_use": "gemini-2.5-computer-use-preview-10-2025", "infigui_g1": "InfiX-ai/InfiGUI-G1-7B",
+    "gui_g1": "GUI-G1-3B", "gui_r1": "ritzz-ai/GUI-R1-7B", "ui_r1": "LZXzju/Qwen2.5-VL-3B-UI-R1",
+    "molmo": "Molmo-7B-D-0924", "molmo2": "allenai/Molmo2-8B", "gui_owl": "mPLUG/GUI-Owl-7B",
+    "gui_owl_1_5": "mPLUG/GUI-Owl-1.5-8B", "ui_venus": "inclusionAI/UI-Venus-Ground-7B",
+    "ui_venus_1_5": "inclusionAI/UI-Venus-1.5-8B", "uground_v1_qwen2vl": "osunlp/UGround-V1-7B",
+    "uground_v1_llava": "osunlp/UGround", "opencua": "xlangai/OpenCUA-7B",
+    "opencua_qwen2": "xlangai/OpenCUA-Qwen2-7B", "glm_4_1v": "zai-org/GLM-4.1V-9B-Thinking",
+    "glm_4_5v": "zai-org/GLM-4.5V",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", families())
+def test_an_example_means_its_place(name):
+    family = family_of(name)
+    recipe = gr.recipe("click", family=name)
+    target = {"bbox": [0, 0, *family.image_size], "image_size": family.image_size}
+    if recipe.response_space == "model_pixel" and recipe.resizing is None:
+        target["model_image_size"] = family.image_size  # images are sent in the size that the caller chose
+    read = recipe.prepare(family.response, target).predictions
+    np.testing.assert_allclose(read.xy[0], family.point, atol=0.5)
+
+
+@pytest.mark.parametrize("name", HUB)
+def test_names_on_the_hub_mean_one_family(name):
+    assert [each.name for each in matching(HUB[name])] == [name]
+
+
+def test_a_recipe_holds_what_a_family_sets_and_not_its_name():
+    recipe = gr.recipe("click", family="holo1")
+    assert recipe.to_dict() == {
+        "name": "click", "model": "qwen2_5_vl", "max_pixels": 1003520, "answers": "first",
+    }  # fmt: skip
+    assert gr.recipe(recipe.to_dict()) == recipe
+    assert gr.recipe("click", family="gemini").axes == "yx"
+    assert gr.recipe("click", family=None, response_space="pixel") == gr.recipe("click", response_space="pixel")
+
+
+def test_what_the_caller_says_goes_before_what_a_family_sets():
+    assert gr.recipe("click", family="gta1", answers="last", max_pixels=12845056).to_dict() == {
+        "name": "click", "model": "qwen2_5_vl", "max_pixels": 12845056, "answers": "last",
+    }  # fmt: skip
+    # Another way of images into the model has bounds of its own.
+    assert gr.recipe("click", family="gta1", model="verl+qwen2_5_vl").resizing.max_pixels is None
+
+
+def test_a_recipe_with_a_form_of_its_own_keeps_it():
+    assert gr.recipe("gta1", family="gta1").answers == gr.recipe("gta1").answers
+    assert gr.recipe("gta1", family="gta1").resizing.max_pixels == 8847360
+
+
+def checkpoint(folder, **config):
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_a_checkpoint_says_its_family_and_its_bounds(tmp_path):
+    folder = checkpoint(tmp_path / "step-400", model_type="qwen2_5_vl", _name_or_path="HelloKKMe/GTA1-7B")
+    assert family_of(str(folder)).options == families()["gta1"].options
+    processor = {"image_processor_type": "Qwen2VLImageProcessor", "patch_size": 14, "merge_size": 2}
+    settings = {**processor, "min_pixels": 3136, "max_pixels": 2116800}
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
+    assert gr.recipe("click", family=str(folder)).resizing.max_pixels == 2116800
+    base = checkpoint(tmp_path / "mine", model_type="qwen3_vl_moe")
+    assert family_of(str(base)).name == "qwen3_vl"
+
+
+def test_a_folder_that_fits_no_family_or_several_is_an_error(tmp_path):
+    with pytest.raises(gr.RecipeError, match=r"fit none \(model_type is not said\); expected one: name the family$"):
+        family_of(str(tmp_path))
+    both = checkpoint(tmp_path / "gta1-against-jedi-7b", model_type="qwen2_5_vl")
+    with pytest.raises(gr.RecipeError, match=r"its name and config.json fit gta1, jedi; expected one"):
+        family_of(str(both))
+    with pytest.raises(gr.RecipeError, match=r"^family: got 'gta2'; did you mean 'gta1'\? There are: agentcpm_gui, "):
+        gr.recipe("click", family="gta2")
+
+
+def test_published_forms_of_answers_are_read_by_the_name_of_their_family():
+    if not ANSWERS.is_file():
+        pytest.skip(f"{ANSWERS} is not here")
+    wrong = []
+    for line in ANSWERS.read_text().splitlines():
+        row = json.loads(line)
+        if row["family"] not in families() or "expected_point_pixels" not in row:
+            continue
+        target = {"bbox": [0, 0, *row["image_size"]]}
+        target |= {name: row[name] for name in ("image_size", "model_image_size") if name in row}
+        xy = gr.recipe("click", family=row["family"]).prepare(row["response"], target).predictions.xy[0]
+        if not np.allclose(xy, row["expected_point_pixels"], atol=5):
+            wrong.append((row["family"], row["variant"]))
+    # Two points are a box, a rest of a call is none, and one family writes two spaces or two orders.
+    assert wrong == [
+        ("seeclick", "box tag in thousandths"), ("showui", "two points"), ("gemini", "computer use"),
+        ("se_gui", "tool call, prefilled"),
+    ]  # fmt: skip
