@@ -21,7 +21,7 @@ setup: .venv/complete
 	$(PYTHON) -m venv .venv
 	$(PIP) install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
 	$(PIP) install --quiet -c constraints.txt hatchling editables
-	$(PIP) install --quiet -c constraints.txt --no-build-isolation -e '.[dev,trl,verl,report]'
+	$(PIP) install --quiet -c constraints.txt --no-build-isolation -e '.[dev,trl,verl]'
 	@touch $@
 
 demo: setup

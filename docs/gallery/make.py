@@ -13,14 +13,13 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from docs.gallery import reference, screens
+from docs.gallery.figure import plot
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
 from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.plot import files as pictures
-from grounding_rewards.explain.plot.figure import plot
 from grounding_rewards.explain.plot.picture import Picture, picture
 from grounding_rewards.explain.plot.reward_map import CELLS
 from grounding_rewards.scoring import Recipe
@@ -42,7 +41,7 @@ def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
     drawn = [shown(name, cells) for name in names]
     (out / "pictures").mkdir(parents=True, exist_ok=True)
     for each in drawn:
-        _save(plot([each.own]), out, each.own.name)
+        _save(plot(each.own), out, each.own.name)
     _save(overview([each.shared for each in drawn if each.shared]), out, "overview")
     (out / "recipes.md").write_text(text(drawn), "utf-8")
 
@@ -78,7 +77,7 @@ def _on_shared(recipe: Recipe, cells: int) -> Picture | None:
 
 def _save(figure: Figure, out: Path, name: str) -> None:
     with (out / "pictures" / f"{name}.png").open("wb") as file:
-        pictures.save(figure, file, ".png")
+        figure.savefig(file, format="png", metadata={"Software": None})  # the same bytes for the same figure
 
 
 if __name__ == "__main__":

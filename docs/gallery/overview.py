@@ -13,11 +13,11 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from docs.gallery.figure import COLOURS, draw
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import PIXEL, UNIT, convert
 from grounding_rewards.errors import RecipeError, printable
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.plot import panel
 from grounding_rewards.explain.plot.picture import Picture
 from grounding_rewards.explain.plot.scene import scene
 from grounding_rewards.explain.plot.template import candidates, template
@@ -71,7 +71,7 @@ def overview(pictures: Sequence[Picture]) -> Figure:
             _small(axes, each)
         else:
             axes.set_axis_off()
-    colours = ScalarMappable(Normalize(0.0, 1.0), panel.COLOURS)
+    colours = ScalarMappable(Normalize(0.0, 1.0), COLOURS)
     bar = figure.colorbar(colours, ax=grid, location="bottom", fraction=0.02, aspect=75, pad=0.02)
     bar.set_label(_BELOW, fontsize=8, labelpad=-9)
     bar.set_ticks([0.0, 1.0], labels=["lowest", "highest"], fontsize=8)
@@ -110,7 +110,7 @@ def _small(axes: Axes, each: Picture) -> None:
     view = each.views[0]
     lowest, highest = view.total.min(), view.total.max()
     shown = replace(each.scene, answer=None)  # it would hide the totals below it
-    panel.draw(axes, shown, view, (lowest, highest), None, False)
+    draw(axes, shown, view, (lowest, highest), False)
     axes.set(xticks=[], yticks=[], box_aspect=SCREEN[1] / SCREEN[0])
     axes.set_title(printable(each.name), loc="left", parse_math=False, fontsize=8.5, weight="bold", pad=15)
     ends = f"{lowest:.3g} to {highest:.3g}"

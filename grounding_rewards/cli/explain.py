@@ -1,4 +1,4 @@
-"""``grounding-rewards explain``: why a response gets its reward, in words, as JSON and as a picture."""
+"""``grounding-rewards explain``: why a response gets its reward, in words, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.coords.image_sizes import read_size
-from grounding_rewards.errors import RecipeError, TargetError
+from grounding_rewards.errors import ConvertError, PictureError, RecipeError, TargetError
 from grounding_rewards.explain import Case, compare, explain
 from grounding_rewards.explain.case import Size
-from grounding_rewards.explain.rows import row_of
+from grounding_rewards.explain.rows import row_of, screenshot_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables import Table
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.targets.suspects import described, suspect_targets
 
-_ROW, _PICTURE = "A row of a file", "A picture"
+_ROW, _PICTURE, _ASPECT = "A row of a file", "A picture", 0.05
 _SIZES = {"pixel": "image_size", "model_pixel": "model_image_size"}
 LeftOut = dict[str, list[str]]
 
@@ -55,11 +56,16 @@ def explain_score(
     plot: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Draw the reward over the screen; .png, .svg or .pdf.", rich_help_panel=_PICTURE
+            metavar="FILE",
+            help="Also write a page that opens without a network (.html): the reward over the screen.",
+            rich_help_panel=_PICTURE,
         ),
     ] = None,
     image: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The screenshot to draw it over.", rich_help_panel=_PICTURE)
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The screenshot to draw it over. Default: the row's own.", rich_help_panel=_PICTURE
+        ),
     ] = None,
     file: Annotated[Path | None, typer.Option(metavar="FILE", help=options.ROWS, rich_help_panel=_ROW)] = None,
     row: Annotated[
@@ -106,23 +112,28 @@ def explain_score(
         case = Case.of(recipe.example)
     else:
         raise RecipeError(f"{recipe.name} has no example: give --response and --target, or --file and --row")
-    # (h, w), in shades of grey
-    shot = None if image is None else np.asarray(_decoded(images, image).convert("L"))
-    sized = case if shot is None else _sized(recipe, case, shot.shape, str(image))
+    shot, origin = None, str(image or "the row's image")
+    if image is not None:
+        shot = np.asarray(_decoded(images, image).convert("RGB"))
+    elif plot is not None and file is not None:
+        shot = _own_screenshot(table, row or 0, scorer, recipe, case)
+    sized = case if shot is None else _sized(recipe, case, shot.shape, origin)
     origins = _origins({} if file is None else scorer.used(table), sizes, case)
     if sized is not case:
-        origins["pixel"] = f"the size of {image}"
+        origins["pixel"] = f"the size of {origin}"
     gone: BrokenPipeError | None = None
     try:
         _print(recipe, others, sized, left_out, as_json, origins, from_file=file is not None)
     except BrokenPipeError as error:  # the reader of the words has gone, such as head; the picture was asked for, too
         gone = error
     if plot is not None:
-        from grounding_rewards.explain.plot import files as pictures  # slow to import, and few draw
+        from grounding_rewards.explain.plot import page  # slow to import, and few draw
 
+        if image is not None and shot is not None:
+            sized = case.sized(recipe, (shot.shape[1], shot.shape[0]), origin)  # an error where the target has another
         drawn = in_wire_form(recipe, sized) if others else sized
         with terminal.progress("drawing") as advance:
-            notes = pictures.draw([recipe, *others], drawn, plot, shot, str(image), advance)
+            notes = page.draw([recipe, *others], drawn, plot, shot, advance)
         for note in notes:
             terminal.note(note)
     if gone is not None:
@@ -132,6 +143,25 @@ def explain_score(
 def _decoded(files: ImageFiles, image: Path) -> Any:
     """Decode the screenshot, wherever the images of rows lie."""
     return replace(files, root="", hint="").decode(Image(str(image.absolute())))
+
+
+def _own_screenshot(table: Table, row: int, scorer: TableScorer, recipe: Recipe, case: Case) -> Any:
+    """Return the row's own screenshot (h, w, 3); None, with a note, where there is none of the shape of the screen."""
+    try:
+        known, decoded = case.size(recipe), screenshot_of(table, row, scorer)
+    except TargetError:
+        return None  # no page is drawn of a target that cannot be read
+    except (ConvertError, PictureError) as error:
+        terminal.note(f"the page has no screenshot: {error}")
+        return None
+    if decoded is None:
+        return None
+    wide, high = decoded.size
+    if known is not None and abs(known[0] * high - known[1] * wide) > _ASPECT * known[1] * wide:
+        screen = f"{known[0]:g} x {known[1]:g}"
+        terminal.note(f"the page has no screenshot: the row's image is {wide} x {high}, its screen {screen}")
+        return None
+    return np.asarray(decoded.convert("RGB"))
 
 
 def _case(
@@ -183,11 +213,9 @@ def _check_picture(plot: Path | None, image: Path | None) -> None:
     if image is not None and plot is None:
         raise RecipeError("--image: got it without --plot, the picture to draw")
     if plot is not None:
-        from grounding_rewards.explain.plot import figure, files  # slow to import, and few draw
+        from grounding_rewards.viewer import check_page
 
-        files.check(plot)
-        if image is not None:
-            figure.figures()
+        check_page(plot)
 
 
 def _others(first: str, names: str | None, chosen: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:

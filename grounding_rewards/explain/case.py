@@ -94,15 +94,18 @@ class Case:
         responses[self.row] = response
         return replace(self, responses=tuple(responses), token_lengths=None)
 
+    def size(self, recipe: Recipe) -> Size | None:
+        """Return the image size of the row to explain as it or its target says it; raise as ``sized`` does."""
+        target = recipe.read_targets([self.target], warn=False, box_format=self.box_format).rows[0]
+        return (self.image_sizes and self.image_sizes[self.row]) or (target.image_size if target else None)
+
     def sized(self, recipe: Recipe, size: Size, origin: str) -> Case:
         """Give the image size to the row to explain, and to the rest of its group, where nothing else says it.
 
         Raises:
             TargetError: the target cannot be read, or says another size than ``origin``, the file that the size is of.
         """
-        sizes = list(self.image_sizes or [None] * len(self.responses))
-        target = recipe.read_targets([self.target], warn=False, box_format=self.box_format).rows[0]
-        known = sizes[self.row] or (target.image_size if target else None)
+        sizes, known = list(self.image_sizes or [None] * len(self.responses)), self.size(recipe)
         if known is not None:
             if tuple(known) != size:  # the screenshot is another one, or of another scale
                 came, expected = [f"{w:.0f} x {h:.0f}" for w, h in (known, size)]

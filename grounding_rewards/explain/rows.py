@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import ConvertError, TableError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import some
+from grounding_rewards.tables.base import some, value_at
+from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.image_files import read_images
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from grounding_rewards.batch.table_scorer import TableScorer
 
 
@@ -36,6 +40,22 @@ def row_of(table: Table, row: int, scorers: Sequence[TableScorer]) -> Case:
         if batch.start <= row < rows:
             return _case(table, scorers, grouped, batch, row - batch.start, further=further)
     raise TableError(f"{table.path}: --row: got {row}; expected one from 0 to {rows - 1}")
+
+
+def screenshot_of(table: Table, row: int, scorer: TableScorer) -> Image | None:
+    """Decode the image of a row, of several the last one; None where no column of images is known.
+
+    Raises:
+        ConvertError: the row names no image.
+        PictureError: it cannot be read.
+    """
+    images = scorer.images
+    if images is None or not images.column:
+        return None
+    for batch in table.batches(columns_read([images.column]), whole=False):
+        if batch.start <= row < batch.start + len(batch):
+            return images.files.decode(read_images(value_at(batch.rows[row - batch.start], images.column))[-1])
+    raise ConvertError(f"there is no row {row}")
 
 
 def _case(

@@ -142,6 +142,8 @@ def screen(
     *,
     image: str | None = None,
     scale: tuple[float, float, str] | None = None,
+    notes: Sequence[str] = (),
+    beside: bool = False,
 ) -> Block:
     """Return a screen.
 
@@ -155,8 +157,11 @@ def screen(
         names: the names of the looks of both.
         image: URL of its screenshot, as of ``page.picture``.
         scale: lowest and highest total of the maps, and their meaning.
+        notes: sentences below it.
+        beside: as in ``bars``.
     """
     return {
         "kind": "screen", "title": title, "alt": alt, "size": list(size), "views": list(views), "shapes": list(shapes),
         "marks": list(marks), "names": dict(names), "image": image, "scale": scale and list(scale),
+        "notes": list(notes), "beside": beside,
     }  # fmt: skip

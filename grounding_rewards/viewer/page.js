@@ -2,7 +2,7 @@
 // Draws the page from its data. Texts reach it by text nodes and attributes alone, so none is read as HTML.
 const DRAWN = ["svg", "polygon", "polyline", "line"];
 const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];  // viridis
-const OVER = [214, 0, 147], MOST = 0.45;  // colour and opacity of the highest total over a screenshot
+const OVER = [214, 0, 147], MOST = 0.35;  // colour and opacity of the highest total over a screenshot
 
 function make(tag, given, ...children) {
   const made = DRAWN.includes(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -135,9 +135,10 @@ function screen(block) {
   const colours = block.image ? `transparent, rgba(${OVER.join(",")},${MOST})` : SCALE.map(rgb).join(",");
   return make("figure", {}, make("div", {class: "views"}, views), key(
     [...used].map((look) => make("span", {}, block.shapes.some((each) => each.look === look) ? make("i", {class: "outline"}) : make("span", {class: `mark ${look}`}), block.names[look])),
-    scale && [make("span", {}, number(scale[0])), make("span", {class: "scale", style: {"background-image": `linear-gradient(to right,${colours})`}}),
-      make("span", {}, `${number(scale[1])}: ${scale[2]}`), total],
-    scale && block.image && make("label", {}, "show it ", make("input", {type: "range", min: "0", max: "100", value: "100", input: fade}))));
+    scale && make("span", {}, `${number(scale[0])} `, make("span", {class: "scale", style: {"background-image": `linear-gradient(to right,${colours})`}}),
+      ` ${number(scale[1])}: ${scale[2]} `, total),
+    scale && block.image && make("label", {}, "show it ", make("input", {type: "range", min: "0", max: "100", value: "100", input: fade}))),
+  block.notes.map((note) => make("p", {class: "note"}, note)));
 }
 
 const BLOCKS = {text, facts, table, bars, lines, heat, screen};
@@ -157,7 +158,7 @@ function together(blocks) {  // blocks that stand beside each other in one grid
 
 document.getElementById("page").append(...[
   make("h1", {}, data.title), data.remarks.map((remark) => make("p", {class: "remark"}, remark)),
-  present.length > 1 && make("nav", {"aria-label": "Sections"}, make("ul", {}, present.map((each) => make("li", {}, make("a", {href: `#${each.key}`}, each.title))))),
+  present.length > 2 && make("nav", {"aria-label": "Sections"}, make("ul", {}, present.map((each) => make("li", {}, make("a", {href: `#${each.key}`}, each.title))))),
   present.map((each) => make("section", {"aria-labelledby": each.key}, make("h2", {id: each.key}, each.title), each.lead && make("p", {}, each.lead), together(each.blocks))),
   missing.length && make("section", {"aria-labelledby": "missing"}, make("h2", {id: "missing"}, "Not shown"), facts({facts: missing.map((each) => [each.title, each.missing])})),
   make("footer", {}, make("p", {}, `Made by grounding-rewards ${data.version}, `, make("code", {}, data.made_by))),

@@ -23,6 +23,9 @@ from grounding_rewards.tables.files import check_place
 QUALITY = 82
 """Quality of screenshots, in WebP's scale from 0 to 100: small print stays readable."""
 
+SIDE = 2560
+"""Longest side of a screenshot on a page, in pixels."""
+
 
 def page(data: Mapping[str, Any]) -> str:
     """Return a page as HTML that loads nothing and runs its one script alone.
@@ -70,8 +73,9 @@ def picture(image: NDArray[Any]) -> str:
     """Return a screenshot, (h, w) or (h, w, 3) from 0 to 255, as a URL that holds it."""
     from PIL import Image
 
-    held = io.BytesIO()
-    Image.fromarray(image).save(held, "WEBP", quality=QUALITY)
+    held, shown = io.BytesIO(), Image.fromarray(image)
+    shown.thumbnail((SIDE, SIDE))
+    shown.save(held, "WEBP", quality=QUALITY)
     return f"data:image/webp;base64,{base64.b64encode(held.getvalue()).decode()}"
 
 

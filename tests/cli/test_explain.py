@@ -10,7 +10,7 @@ import sys
 import PIL.Image
 import pytest
 
-from grounding_rewards.explain.plot import files
+from grounding_rewards.explain.plot import page
 from grounding_rewards.plugins.registry import collect
 from tests.cli.command import write_rows
 
@@ -274,19 +274,49 @@ def test_a_row_of_a_file(run, table):
     assert found["response"] == STEP.format("wait")
 
 
-def test_a_picture_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, monkeypatch, tmp_path):
+def test_a_page_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, monkeypatch, tmp_path):
     drawn = []
-    monkeypatch.setattr(files, "draw", lambda *words: drawn.append(words) or [])
+    monkeypatch.setattr(page, "draw", lambda *words: drawn.append(words) or [])
     PIL.Image.new("L", (8, 6)).save(tmp_path / "i.png")
-    words = ("gelato", "--response", "(200, 150)", "--target", TARGET, "--plot", tmp_path / "o.png")
+    words = ("gelato", "--response", "(200, 150)", "--target", TARGET, "--plot", tmp_path / "o.html")
     found = as_json(run, *words, "--compare", "click", "--response-space", "thousandths", "--image", tmp_path / "i.png")
     assert [each["total"] for each in found["compared"]] == [pytest.approx(1.0), 1.0]
     assert found["extents"][-1]["origin"] == f"the size of {tmp_path / 'i.png'}"
-    ((recipes, case, out, image, origin, _),) = drawn
+    ((recipes, case, out, image, _),) = drawn
     assert ([each.name for each in recipes], case.target["space"]) == (["gelato", "click"], "unit")
-    assert (out, image.shape, origin) == (tmp_path / "o.png", (6, 8), str(tmp_path / "i.png"))
+    assert (out, image.shape) == (tmp_path / "o.html", (6, 8, 3))
     shown(run, *words)
     assert drawn[1][1].target == [0.1, 0.1, 0.3, 0.2]
+
+
+def test_a_row_is_drawn_over_its_own_screenshot(run, monkeypatch, tmp_path):
+    drawn = []
+    monkeypatch.setattr(page, "draw", lambda *words: drawn.append(words) or [])
+    (tmp_path / "shots").mkdir()
+    PIL.Image.new("RGB", (80, 60), (9, 90, 200)).save(tmp_path / "shots" / "i.png")
+    box = {"bbox": [1, 2, 30, 40], "response": "(3, 4)"}
+    rows = [{**box, "image": "i.png"}, {**box, "image": "no.png"}, {**box, "image": "i.png", "image_size": [90, 90]},
+            {**box, "image": "i.png", "image_size": [160, 120]}]  # fmt: skip
+    file = write_rows(tmp_path / "in.jsonl", *rows)
+    words = ("explain", "click", "--response-space", "pixel", "--file", file, "--image-root", tmp_path / "shots")
+
+    def noted(row):
+        result = run(*words, "--row", row, "--plot", tmp_path / "o.html")
+        assert result.code == 0
+        return [line for line in result.err.splitlines() if "screenshot" in line]
+
+    missing = f"image: cannot read 'no.png' in {tmp_path}/shots (No such file or directory)"
+    missing += "; name the folder of relative paths by --image-root"
+    assert [noted(row) for row in range(4)] == [
+        [],
+        [f"note: the page has no screenshot: {missing}"],
+        ["note: the page has no screenshot: the row's image is 80 x 60, its screen 90 x 90"],
+        [],
+    ]
+    images = [image for _, _, _, image, _ in drawn]
+    assert [image is None for image in images] == [False, True, True, False]
+    assert (images[0].shape, images[0][0, 0].tolist()) == ((60, 80, 3), [9, 90, 200])
+    assert drawn[0][1].image_sizes == ((80.0, 60.0),)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +337,7 @@ def test_a_picture_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, mo
         (["gelato", "--compare", " ,"], "--compare: got ' ,'; expected recipes other than gelato, each named once"),
         (["gelato", "--compare", "gta1,gta1"], "--compare: got 'gta1,gta1'; expected recipes other than gelato"),
         (["gelato", "--compare", "gelato"], "--compare: got 'gelato'; expected recipes other than gelato"),
-        (["gelato", "--plot", "x.gif"], "x.gif: a picture ends in .png, .svg, .pdf"),
+        (["gelato", "--plot", "x.gif"], "x.gif: a page ends in .html"),
         (["gelatto"], "unknown recipe 'gelatto'; did you mean 'gelato'?"),
         (["gelato", "--compare", "gelatto"], "unknown recipe 'gelatto'"),
         (["click", "--response", "x", "--target", TARGET], "click needs response_space"),
@@ -321,7 +351,7 @@ def test_what_does_not_fit_is_one_line(run, words, message):
 @pytest.mark.parametrize("content", [b"", b"text", b"\x89PNG\r\n\x1a\n"])
 def test_a_screenshot_that_cannot_be_read_is_one_line(run, tmp_path, content):
     (tmp_path / "screen.png").write_bytes(content)
-    words = ("explain", "gelato", "--plot", tmp_path / "a.png", "--image")
+    words = ("explain", "gelato", "--plot", tmp_path / "a.html", "--image")
     assert re.match(r".*cannot read '.*screen\.png' \(is (empty|no image)", run.error(*words, tmp_path / "screen.png"))
     assert re.match(r".*cannot read '.*none\.png' \(No such file", run.error(*words, tmp_path / "none.png"))
     assert [path.name for path in tmp_path.iterdir()] == ["screen.png"]

@@ -57,18 +57,18 @@ def test_others_are_compared_with_the_group_that_they_need_and_with_what_they_mu
 @pytest.mark.parametrize("target", [{"bbox": [1, 2]}, None])
 def test_the_explanation_is_printed_before_a_picture_fails(run, tmp_path, target):
     file = write_rows(tmp_path / "in.jsonl", {"response": "(1, 2)", "target": target})
-    result = run("explain", *GUI_RCPO[1:], "click", "--file", file, "--row", "0", "--plot", tmp_path / "o.png")
+    result = run("explain", *GUI_RCPO[1:], "click", "--file", file, "--row", "0", "--plot", tmp_path / "o.html")
     assert result.code == 2
     assert "not scored · BAD_TARGET" in result.out
     warning, error = result.err.splitlines()
     assert warning == "warning: click: the target cannot be used, so that the response is not scored"
     assert error.startswith("error: target of row 0, field ")
-    assert not (tmp_path / "o.png").exists()
+    assert not (tmp_path / "o.html").exists()
 
 
 def test_a_recipe_that_cannot_be_drawn_is_a_note(run, tmp_path):
     words = ("gelato", "--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--compare", "gta1")
-    result = run("explain", *words, "--plot", tmp_path / "o.svg")
+    result = run("explain", *words, "--plot", tmp_path / "o.html")
     assert result.code == 0
     assert result.err.startswith("note: gta1 is left out of the picture: ")
-    assert (tmp_path / "o.svg").exists()
+    assert (tmp_path / "o.html").exists()

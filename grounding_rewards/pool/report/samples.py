@@ -27,6 +27,7 @@ from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.sample_ids import sample_names
+from grounding_rewards.viewer import SIDE
 from grounding_rewards.viewer.blocks import Block, view
 
 COMMONEST = 3
@@ -131,7 +132,6 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 _READ = ("sample_id", "acc", "x_unit", "y_unit", "target", "image_size", "recipe", "response")
 _INSTRUCTIONS = ("instruction", "prompt", "problem", "question")
-_SHRUNK = 2560  # largest side of a screenshot in pixels
 _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are rounded
 
 
@@ -280,7 +280,7 @@ def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]
     upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do
     size = float(upright.width), float(upright.height)
     shown = upright.convert("RGB")
-    shown.thumbnail((_SHRUNK, _SHRUNK))
+    shown.thumbnail((SIDE, SIDE))
     return np.asarray(shown), size
 
 
