@@ -32,8 +32,8 @@ from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.suspects import NAMED, SuspectTargets, merged, reported, suspect_targets
-from grounding_rewards.verifiers.action import in_vocabulary
 from grounding_rewards.verifiers.action_match import gave_up
+from grounding_rewards.verifiers.match import in_vocabulary
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.score_rows import RecipeSlice

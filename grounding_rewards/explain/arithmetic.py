@@ -13,7 +13,7 @@ from grounding_rewards.combine import evaluate
 from grounding_rewards.coords.spaces import convert
 from grounding_rewards.explain.formulas import listed, number
 from grounding_rewards.groups import voting as votes
-from grounding_rewards.recipes.published._btl_ui_blink import Blink, read_boxes
+from grounding_rewards.recipes.published.btl_ui import Blink, read_boxes
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers import (
     Consensus,
@@ -26,10 +26,9 @@ from grounding_rewards.verifiers import (
     Verdict,
     Verifier,
 )
-from grounding_rewards.verifiers.consensus import clicks
-from grounding_rewards.verifiers.exploration import collinear
+from grounding_rewards.verifiers.group import clicks
 from grounding_rewards.verifiers.length import lengths_of
-from grounding_rewards.verifiers.matching import Matched
+from grounding_rewards.verifiers.points import Matched, collinear
 
 MOST_BOXES = 8
 """Boxes of a list that are described one by one, at most."""

@@ -13,9 +13,8 @@ from grounding_rewards.recipes._shared import answering_space, click_example, di
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import ActionMatch, ActionType, Format, RefusalMatch
 from grounding_rewards.verifiers.action_match import Scrolls
-from grounding_rewards.verifiers.arguments import Convention
+from grounding_rewards.verifiers.match import Convention, TextRule, similarity, token_f1
 from grounding_rewards.verifiers.options import Share
-from grounding_rewards.verifiers.text import TextRule, similarity, token_f1
 
 _WORDS = "one two three four five six seven eight nine ten"
 _LETTERS = "lumberjacks"

@@ -28,7 +28,7 @@ from grounding_rewards.verifiers import (
 )
 from grounding_rewards.verifiers.any_of import SameAction
 from grounding_rewards.verifiers.critic import suggestion_tag
-from grounding_rewards.verifiers.matching import Matched, MatchedF1
+from grounding_rewards.verifiers.points import Matched, MatchedF1
 from grounding_rewards.verifiers.terms import PLACES, called, judges_of, walk
 
 _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)

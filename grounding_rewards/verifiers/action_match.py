@@ -1,4 +1,4 @@
-"""The whole action: type, place and arguments."""
+"""The whole action: type, place and arguments; and refusals, right and wrong."""
 
 from __future__ import annotations
 
@@ -12,22 +12,72 @@ from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
-from grounding_rewards.rollouts import Predictions, Reason, Rollouts
+from grounding_rewards.rollouts import CLICKED, Predictions, Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers.action import ActionType, in_vocabulary
-from grounding_rewards.verifiers.alternatives import Columns, argument, compared
-from grounding_rewards.verifiers.arguments import (
+from grounding_rewards.verifiers.hit import POINT, inside_regions, judged_places, near_points
+from grounding_rewards.verifiers.match import (
+    ActionType,
+    Columns,
     Convention,
     DirectionMatch,
     DurationMatch,
     EndHit,
+    TextRule,
+    argument,
+    check_text,
+    compared,
     durations,
+    in_vocabulary,
     same_keys,
+    text_rule,
 )
-from grounding_rewards.verifiers.hit import POINT, inside_regions, judged_places, near_points
 from grounding_rewards.verifiers.options import Length, Part, Positive
-from grounding_rewards.verifiers.terms import ACTIONS, NEEDS_SCREEN, NOTHING, Mask, Term
-from grounding_rewards.verifiers.text import TextRule, check_text, text_rule
+from grounding_rewards.verifiers.terms import ACTIONS, NEEDS_SCREEN, NOTHING, PLACES, Mask, Term
+
+_CLICKED = np.isin(np.arange(len(Reason)), CLICKED)
+_REFUSED = np.int8(Reason.REFUSED)
+
+
+@dataclass(frozen=True)
+class CorrectRefusal(Term):
+    """1.0 where the target is a refusal and the response refuses, else 0.0.
+
+    A click on a refusal target (``FalseClick``) and a refusal on any other target (``FalseRefusal``) are 0.0.
+    """
+
+    judges = PLACES | {"refusal"}
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return (_refused(rollouts) & rollouts.targets.refusal).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class FalseRefusal(Term):
+    """1.0 where the response refuses although there is a target, else 0.0. For weights below 0, and for counting."""
+
+    judges = PLACES
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return (_refused(rollouts) & ~rollouts.targets.refusal).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class FalseClick(Term):
+    """1.0 where the response answers with a place although the target is a refusal, else 0.0.
+
+    For weights below 0, and for counting. The place may lie outside the image.
+    """
+
+    judges = PLACES
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return (_CLICKED[rollouts.predictions.reason] & rollouts.targets.refusal).astype(np.float64)
+
+
+def _refused(rollouts: Rollouts) -> NDArray[np.bool_]:
+    refused: NDArray[np.bool_] = rollouts.predictions.reason == _REFUSED
+    return refused
+
 
 Scrolls = Literal["all", "direction"]
 
@@ -44,7 +94,6 @@ DONE = frozenset({
 """Statuses of ``finished`` where the task is done; without a status it is done."""
 
 _TYPE = ActionType()
-_REFUSED = np.int8(Reason.REFUSED)
 
 
 @dataclass(frozen=True)

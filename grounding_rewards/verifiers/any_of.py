@@ -15,8 +15,8 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError, VerifierError, near, short_repr
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
-from grounding_rewards.verifiers.action import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.contract import VERIFIER, checked_scores, why_invalid
+from grounding_rewards.verifiers.match import ActionType, Names, lowered, same_names
 from grounding_rewards.verifiers.terms import ACTIONS, Mask, OfAlternatives, Term, called, judges_of
 
 Each = Any

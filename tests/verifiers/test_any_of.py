@@ -23,8 +23,8 @@ from grounding_rewards.verifiers import (
     if_placed,
     same_action,
 )
+from grounding_rewards.verifiers.match import TextAs, either_contains
 from grounding_rewards.verifiers.terms import NOTHING, OfAlternatives
-from grounding_rewards.verifiers.text import TextAs, either_contains
 from tests.verifiers.acting import REFUSED, acting, judged
 from tests.verifiers.judging import judge
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from grounding_rewards.arrays import ranges
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.verifiers import Exploration, Hit, NotCollinear
-from grounding_rewards.verifiers.exploration import collinear
+from grounding_rewards.verifiers.points import collinear
 from tests.verifiers.judging import judge_all, ragged, rollouts
 
 BOX = {"bbox": [10, 20, 30, 40]}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.combine import evaluate, weighted
 from grounding_rewards.verifiers import Hit, Noise
-from grounding_rewards.verifiers.noise import uniform
+from grounding_rewards.verifiers.group import uniform
 from tests.verifiers.judging import judge, rollouts
 
 LITERALS = (
@@ -34,7 +34,7 @@ def test_what_is_drawn_is_fixed_for_ever():
 
 
 def test_other_processes_draw_the_same():
-    code = "from grounding_rewards.verifiers.noise import uniform; print(uniform(['(10, 20)'], 3)[0].hex())"
+    code = "from grounding_rewards.verifiers.group import uniform; print(uniform(['(10, 20)'], 3)[0].hex())"
     hashes = {
         subprocess.run(
             [sys.executable, "-c", code],

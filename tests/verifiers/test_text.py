@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.actions import Act
 from grounding_rewards.verifiers import TextMatch
-from grounding_rewards.verifiers.text import either_contains, similarity, token_f1
+from grounding_rewards.verifiers.match import either_contains, similarity, token_f1
 from tests.verifiers.acting import REFUSED, judged
 
 HELLO = {"action": {"name": "type", "text": "Hello world"}}

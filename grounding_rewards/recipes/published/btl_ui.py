@@ -1,33 +1,47 @@
-"""BTL-UI: where to look, then what to do, judged by the rules of each action."""
+"""BTL-UI: where to look, what to think, and what to do."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards import geometry
+from grounding_rewards.actions import Objects, canonical
+from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import gate, weighted
-from grounding_rewards.coords.spaces import CoordSpace, as_space
+from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing import BTL_UI
 from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.published import (
     BLANK,
+    BLINK,
     USUAL_BOXES,
     USUAL_END,
     USUAL_NUMBER,
     USUAL_WORDS,
+    fenced,
 )
 from grounding_rewards.parsing.readers import POINT_KEY
-from grounding_rewards.parsing.texts import SPACE, compiled
+from grounding_rewards.parsing.reading import MAX_ANSWERS
+from grounding_rewards.parsing.texts import SPACE, Texts, as_texts, compiled, contains, extract, limited
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations
-from grounding_rewards.recipes.published._btl_ui_blink import Blink
-from grounding_rewards.recipes.published._btl_ui_link import LinkMatch, OwnAction
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source
-from grounding_rewards.targets.target import NativeForm
+from grounding_rewards.targets.alternatives import Alternatives
+from grounding_rewards.targets.regions import Regions
+from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
-from grounding_rewards.verifiers.options import Length
+from grounding_rewards.verifiers.hit import inside_regions, screens
+from grounding_rewards.verifiers.match import token_f1
+from grounding_rewards.verifiers.options import Length, Share
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, Term
 
 _PAPER = "BTL-UI: Blink-Think-Link Reasoning Model for GUI Agent"
 _UNIQUE = json.JSONDecoder(object_pairs_hook=unique_keys)
@@ -207,3 +221,260 @@ def _example(
     )
     target = frozen({"solution": json.dumps([asked]), "bbox": _BOX})
     return Example(text, target, image_size=(2000, 2000), model_image_size=(1000, 1000))
+
+
+Ints = NDArray[np.int64]
+
+_BOX_KEY = "bbox_2d"
+_BBOX = np.int8(RegionKind.BBOX)
+_USUAL_LOOK = rf"^{BLANK}<blink>{BLANK}```json(?P<boxes>[^<`]*)```{BLANK}</blink>"
+_SHAPE = rf"^{BLANK}{USUAL_BOXES}{BLANK}$"
+_BESIDE_NUMBERS = str.maketrans("", "", '[]{}": \n')
+
+
+@dataclass(frozen=True)
+class Blink(Term):
+    """1.0 where one of the boxes in ``<blink>`` fits the target's box and no two of them are alike, else 0.0.
+
+    P fits B where |P ∩ B| / |P ∪ B| > ``overlap``; two boxes are alike where the same holds of them, so that
+    suppressing all but one of those that are alike (NMS) leaves the list as it is. 1.0 for a target without a box,
+    whatever the response. No list of boxes, a list of more than 256, or anything but boxes in it: 0.0. Several boxes
+    of the target: any of them.
+
+    Args:
+        response_space: the space that the model answers in; the boxes are brought from it into the recipe's.
+        overlap: the share that two boxes have in common.
+    """
+
+    response_space: CoordSpace
+    overlap: Share = 0.5
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        targets, into, rows = rollouts.targets, rollouts.predictions.space, len(rollouts)
+        boxes, owner = _boxes_of(as_texts(rollouts.text))
+        if self.response_space is not into:
+            sizes = targets.image_sizes[owner], targets.model_image_sizes[owner]
+            boxes = convert(boxes, self.response_space, into, *sizes)
+        score, fits = np.ones(rows), np.zeros(rows, dtype=np.bool_)  # 1.0 stays for targets without a box
+        for row, truth in _by_rank(targets.regions, rows):
+            score[row] = 0.0
+            fits[owner[self._alike(boxes, truth[owner])]] = True
+        fits[self._crowded(boxes, owner, fits)] = False
+        score[fits] = 1.0
+        return score
+
+    def _alike(self, a: Floats, b: Floats) -> geometry.Bools:
+        shared = geometry.shared_area(a, b)
+        # A box with its corners out of order shares nothing, and its area may be below 0.
+        alike: geometry.Bools = shared > np.maximum(self.overlap * (geometry.area(a) + geometry.area(b) - shared), 0.0)
+        return alike
+
+    def _crowded(self, boxes: Floats, owner: Ints, chosen: geometry.Bools) -> Ints:
+        """Those of the chosen rows in which two boxes are alike."""
+        crowded: list[Ints] = []
+        left = np.flatnonzero(chosen[owner])
+        if len(left) < 2:
+            return left[:0]
+        boxes, owner = boxes[left], owner[left]
+        first, apart = np.arange(len(owner)), 1
+        # Each box with the next one of its row, then with the one after that, while any row is so long.
+        while len(first := first[first < len(owner) - apart]):
+            first = first[owner[first] == owner[first + apart]]
+            crowded.append(owner[first[self._alike(boxes[first], boxes[first + apart])]])
+            apart += 1
+        return np.concatenate(crowded) if crowded else np.zeros(0, dtype=np.int64)
+
+
+def _by_rank(regions: Regions, rows: int) -> list[tuple[Any, Floats]]:
+    """The targets' boxes, the first of each sample, then the second: which rows have one, and (n, 4) with NaN."""
+    if regions.one_per_row and regions.boxes_only:
+        return [(slice(None), regions.box)]
+    chosen = np.flatnonzero(regions.kind == _BBOX)
+    owner = regions.row[chosen]
+    rank, boxes = np.arange(len(owner)) - np.searchsorted(owner, owner), []
+    for each in range(rank.max(initial=-1) + 1):
+        mine = rank == each
+        truth = np.full((rows, 4), np.nan)
+        truth[owner[mine]] = regions.box[chosen[mine]]
+        boxes.append((owner[mine], truth))
+    return boxes
+
+
+def _boxes_of(texts: Texts) -> tuple[Floats, Ints]:
+    """The boxes that n texts look at: (k, 4), and whose each is, in order."""
+    if not texts.vectorised:
+        read = [read_boxes(text) if BLINK in text else [] for text in texts.values]
+        return _flat(read, np.arange(len(texts)))
+    bodies = extract(texts.arrow, _USUAL_LOOK)["boxes"]
+    import pyarrow.compute as pc
+
+    usual = pc.fill_null(pc.match_substring_regex(bodies, pattern=_SHAPE), False)
+    is_usual = np.asarray(usual.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    boxes, owner = _usual_boxes(bodies.filter(usual).to_pylist(), np.flatnonzero(is_usual))
+    left = np.flatnonzero(~is_usual)
+    for sign in ("</blink>", "```json"):
+        left = left[contains(texts.take(left), sign)]
+    if not len(left):
+        return boxes, owner
+    others, whose = _flat([read_boxes(texts.values[row]) for row in left.tolist()], left)
+    boxes, owner = np.concatenate((boxes, others)), np.concatenate((owner, whose))
+    order = np.argsort(owner, kind="stable")  # _crowded asks for the boxes of a row side by side
+    return boxes[order], owner[order]
+
+
+def _usual_boxes(bodies: list[str], rows: Ints) -> tuple[Floats, Ints]:
+    """The boxes of lists in the usual form, which hold nothing but numbers beside brackets and keys."""
+    counts = [body.count("{") for body in bodies]
+    kept = [body for body, count in zip(bodies, counts, strict=True) if 0 < count <= MAX_ANSWERS]
+    numbers = ",".join(kept).replace(_BOX_KEY, "").translate(_BESIDE_NUMBERS)
+    boxes = np.array(json.loads(f"[{numbers}]"), dtype=np.float64).reshape(-1, 4)
+    return boxes, rows.repeat([count if count <= MAX_ANSWERS else 0 for count in counts])
+
+
+def _flat(read: list[list[tuple[float, ...]]], rows: Ints) -> tuple[Floats, Ints]:
+    boxes = [box for each in read for box in each]
+    stacked = np.array(boxes, dtype=np.float64) if boxes else np.zeros((0, 4))
+    return stacked, rows.repeat([len(each) for each in read])
+
+
+def read_boxes(text: str) -> list[tuple[float, ...]]:
+    """The boxes that one text looks at; none where the list has too many, or anything else in it.
+
+    >>> read_boxes('<blink>```json [{"bbox_2d": [1, 2, 3.5, 4]}, {"bbox_2d": [5, 6, 7, 8]}] ```</blink>')
+    [(1.0, 2.0, 3.5, 4.0), (5.0, 6.0, 7.0, 8.0)]
+    >>> read_boxes('<blink>```json [{"bbox_2d": [1, 2, 3.5, 4]}, {}] ```</blink>')
+    []
+    """
+    body = fenced(text, BLINK)
+    items = None if body is None else read_json(body)
+    if not isinstance(items, list) or len(items) > MAX_ANSWERS:
+        return []
+    boxes = [box for item in items if (box := _box(item)) is not None]
+    return boxes if len(boxes) == len(items) else []
+
+
+def _box(item: Any) -> tuple[float, ...] | None:
+    box = item.get(_BOX_KEY) if isinstance(item, dict) else None
+    if not isinstance(box, list) or len(box) != 4 or not all(isinstance(edge, int | float) for edge in box):
+        return None
+    return tuple(map(limited, box))
+
+
+_TAP, _LONG_PRESS, _SWIPE, _TYPE, _HOME, _BACK = _NAMES = "Tap", "LongPress", "Swipe", "Type", "Home", "Back"
+_FUNCTIONS = {
+    "": _TAP, "click": _TAP, "long_press": _LONG_PRESS, "swipe": _SWIPE, "type": _TYPE, "home": _HOME, "back": _BACK,
+}  # fmt: skip
+_PRESSES = (_TAP, _LONG_PRESS)
+
+
+@dataclass(frozen=True)
+class LinkMatch(Term):
+    """1.0 where the response does what the target asks for, else 0.0; names of actions are compared as written.
+
+    A bare point: in the target's box. ``Tap`` and ``LongPress``: in the box and, of the point that the target marks, if
+    it marks one, less than ``share`` of the screen away, ||(dx / width, dy / height)||. ``Swipe``: the same direction.
+    ``Type``: an F1 of the words (``token_f1``) of at least ``words``. ``Home`` and ``Back``: all that is said. Other
+    actions are never right. The border of a box is outside, and a place without a box holds nothing. A target in the
+    wire form may also use the names of the shared vocabulary, and a place alone there asks for a tap; a bare point of
+    BTL-UI's own rows asks for a bare point. Of several alternatives the best.
+
+    Args:
+        share: how far a tap may be from the marked point.
+        words: the F1 from which on a text is right.
+
+    Raises:
+        TargetError: the recipe works in a pixel space, and the image size of a target that marks a point is unknown.
+
+    Source: BTL-UI 3ad21ff, ``recipe/btl-ui/reward_fn.py``.
+    """
+
+    share: Length = 0.14
+    words: Share = 0.5
+
+    needs = NEEDS_SCREEN
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        alternatives, predictions = rollouts.targets.alternatives, rollouts.predictions
+        actions = alternatives.each(predictions.actions).tolist()
+        wanted, place = _functions(alternatives), self._places(rollouts).tolist()
+        # A bare point need only be in the box, that of an action near the marked one, too.
+        right = [at > 0 if not action else at > 1 for action, at in zip(actions, place, strict=True)]
+        for row, (action, name) in enumerate(zip(actions, wanted, strict=True)):
+            if action and (action != name or name not in _PRESSES):
+                right[row] = action == name and self._says(rollouts, row, name)
+        return alternatives.best(np.array(right, dtype=np.float64), len(rollouts))
+
+    def _places(self, rollouts: Rollouts) -> Floats:
+        """Return 1 where the point is in the box, 2 where it is near the point marked there as well: (k,)."""
+        regions = rollouts.targets.regions
+        inside = inside_regions(rollouts.predictions.xy, regions, border="strict")
+        if regions.shapes is None or not inside.any():
+            return rollouts.targets.alternatives.place_scores(inside * 2.0)
+        marked = ~np.isnan(regions.point[:, 0])
+        away = (regions.each(rollouts.predictions.xy) - regions.point) / screens(rollouts, "LinkMatch", marked)
+        near = (geometry.lengths(away) < self.share) | ~marked
+        return rollouts.targets.alternatives.place_scores(inside * (1.0 + near))
+
+    def _says(self, rollouts: Rollouts, row: int, name: str) -> bool:
+        """Return whether an action without a place says the right thing for an alternative."""
+        alternatives, arguments = rollouts.targets.alternatives, rollouts.predictions.arguments
+        sample, asked = alternatives.row[row], alternatives.arguments
+        if name == _SWIPE:
+            written, wanted = _value(arguments.direction, sample), _value(asked.direction, row)
+            return written is not None and written == wanted
+        if name == _TYPE:
+            written, wanted = _value(arguments.text, sample), _value(asked.text, row)
+            return written is not None and wanted is not None and token_f1(written, wanted) >= self.words
+        return name in (_HOME, _BACK) and _whole(rollouts, sample) == (_source(alternatives, row) or {"function": name})
+
+
+def _functions(alternatives: Alternatives) -> list[str]:
+    """Return BTL-UI's name of each alternative's action; "" for a bare point of its own rows, which asks for none."""
+    names = [_function(name) for name in alternatives.names.tolist()]
+    return ["" if _source(alternatives, row, {}) is None else name for row, name in enumerate(names)]
+
+
+def _source(alternatives: Alternatives, row: int, otherwise: Any = None) -> Any:
+    """The action of one of BTL-UI's own rows, as it is there."""
+    raw = _value(alternatives.arguments.raw, row)
+    return raw.get("Action", otherwise) if isinstance(raw, dict) else otherwise
+
+
+def _whole(rollouts: Rollouts, row: int) -> dict[str, Any]:
+    """A response's action with all that it says."""
+    predictions = rollouts.predictions
+    arguments = predictions.arguments
+    raw = _value(arguments.raw, row)
+    if isinstance(raw, dict):
+        return raw
+    place = predictions.xy[row].tolist()
+    fields = {"text": _value(arguments.text, row), "direction": _value(arguments.direction, row)}
+    fields[POINT_KEY] = None if place[0] != place[0] else place
+    return {"function": predictions.actions[row], **{key: field for key, field in fields.items() if field is not None}}
+
+
+def _function(name: str) -> str:
+    """Return BTL-UI's name of an action."""
+    return name if name in _NAMES else _FUNCTIONS.get(canonical(name), name)
+
+
+def _value(column: Objects | None, row: int) -> Any:
+    return None if column is None else column[row]
+
+
+@dataclass(frozen=True)
+class OwnAction(Term):
+    """1.0 where the response names an action, or its bare point lies in a box that is to be tapped, else 0.0.
+
+    The border of a box is outside.
+    """
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        named = np.asarray(rollouts.predictions.actions != "", dtype=np.float64)
+        if named.all():
+            return named
+        alternatives = rollouts.targets.alternatives
+        tapped = np.array([_function(name) == _TAP for name in alternatives.names.tolist()], dtype=np.bool_)
+        inside = inside_regions(rollouts.predictions.xy, rollouts.targets.regions, border="strict")
+        bare = alternatives.best(alternatives.place_scores(inside) * tapped, len(rollouts))
+        return np.maximum(named, bare)

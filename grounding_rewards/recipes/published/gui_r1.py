@@ -26,9 +26,9 @@ from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.any_of import any_of, same_action
+from grounding_rewards.verifiers.match import TextAs
 from grounding_rewards.verifiers.options import Share
 from grounding_rewards.verifiers.terms import OfPlaces
-from grounding_rewards.verifiers.text import TextAs
 
 _PAPER = "GUI-R1: A Generalist R1-Style Vision-Language Action Model for GUI Agents"
 REACH = 140.0

@@ -9,7 +9,7 @@ from typing import Any
 
 from grounding_rewards.parsing.json5 import Json5Error
 from grounding_rewards.parsing.published import compact_json, is_compact_action, is_fenced
-from grounding_rewards.verifiers.text import MOST_COMPARED, MOST_PAIRS
+from grounding_rewards.verifiers.match import MOST_COMPARED, MOST_PAIRS
 from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of
 
 _BESIDE = {"bbox": "bboxs", "image_size": "resolution"}

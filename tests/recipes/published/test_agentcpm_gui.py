@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.recipes.published._agentcpm_gui_targets import forms_of
+from grounding_rewards.recipes.published.agentcpm_gui import forms_of
 from grounding_rewards.testing import check_recipe
-from grounding_rewards.verifiers.text import MOST_COMPARED
+from grounding_rewards.verifiers.match import MOST_COMPARED
 
 RECIPE = gr.recipe("agentcpm-gui")
 SCREEN = [1080, 2400]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from grounding_rewards.recipes.published._btl_ui_blink import Blink, read_boxes
+from grounding_rewards.recipes.published.btl_ui import Blink, read_boxes
 from tests.verifiers.judging import rollouts
 
 BOX = (100, 100, 300, 200)

@@ -5,7 +5,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.actions import Act
-from grounding_rewards.recipes.published._btl_ui_link import LinkMatch, OwnAction
+from grounding_rewards.recipes.published.btl_ui import LinkMatch, OwnAction
 from tests.verifiers.acting import REFUSED, acting, judged
 
 BOX, SIZE = [100, 100, 600, 200], (1000, 1000)
