@@ -19,7 +19,7 @@ from grounding_rewards.coords.resizing import RESIZING, Resizing
 from grounding_rewards.coords.spaces import MODELS
 from grounding_rewards.errors import RecipeError, near
 
-OPTIONS = ("response_space", "axes", "model", "min_pixels", "max_pixels", "answers", "thinking", "dialect")
+OPTIONS = ("response_space", "axes", "model", "min_pixels", "max_pixels", "answers", "thinking", "dialect", "actions")
 """Options of recipes that a family may set."""
 
 
@@ -169,7 +169,9 @@ def options_for(name: Any, own: Mapping[str, Any], given: Mapping[str, Any]) -> 
     """
     options = dict(family_of(name).options)
     if "dialect" not in own:
-        options = {key: value for key, value in options.items() if key not in ("answers", "thinking", "dialect")}
+        options = {
+            key: value for key, value in options.items() if key not in ("answers", "thinking", "dialect", "actions")
+        }
     if "model" in given:
         options = {key: value for key, value in options.items() if key not in RESIZING}
     return {key: value for key, value in options.items() if key not in given}

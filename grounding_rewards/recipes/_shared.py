@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from grounding_rewards.actions import CLICKS, WRITTEN, canonical, is_known
 from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
 from grounding_rewards.errors import RecipeError, SpaceError, near, short_repr
 from grounding_rewards.parsing import Dialect
@@ -74,14 +76,45 @@ def by_edges(*box: float) -> Any:
     return frozen(dict(zip(_EDGES, box, strict=True)))
 
 
-def dialect_named(name: str, refusal_words: Any = None) -> Dialect:
+def names_of(option: str, value: Any) -> tuple[str, ...]:
+    """Read an option of names: a text, or several; none of them empty.
+
+    Raises:
+        RecipeError: it is something else.
+    """
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, tuple | list) or not all(isinstance(each, str) and each.strip() for each in names):
+        raise RecipeError(f"option {option}: got {value!r:.80}; expected a name, or several as a list")
+    return tuple(dict.fromkeys([each.strip() for each in names]))
+
+
+def clicks_and(actions: Any) -> tuple[str, ...]:
+    """Return the names of clicks and of further actions, in all of their spellings.
+
+    Raises:
+        RecipeError: one is no action that the vocabulary knows.
+
+    >>> set(clicks_and("mouse_move")) - set(CLICKS) >= {"hover", "moveTo", "mouse_move"}
+    True
+    """
+    kinds = set()
+    for name in names_of("actions", actions):
+        if not is_known(name):
+            hint = near(name, WRITTEN) or "."
+            raise RecipeError(f"option actions: got {name!r:.80}{hint} Expected names such as hover or mouse_move")
+        kinds.add(canonical(name))
+    return (*CLICKS, *(written for written in WRITTEN if canonical(written) in kinds and written not in CLICKS))
+
+
+def dialect_named(name: str, refusal_words: Any = None, tools: Any = ()) -> Dialect:
     """A dialect by name, built in or from a plugin; or by ``module:attr`` or ``/path/file.py:attr``.
 
-    ``refusal_words`` are further phrases that it is to read as a refusal.
+    ``refusal_words`` are further phrases that it is to read as a refusal, ``tools`` parts of the names of further
+    tools whose calls are no answers.
 
     Raises:
         RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike, or a phrase
-            cannot be one.
+            cannot be one, or it does not look for calls of tools.
     """
     known: Mapping[str, Dialect] = registry().parsers
     if not isinstance(name, str) or (name not in known and not names_code(name)):
@@ -96,6 +129,13 @@ def dialect_named(name: str, refusal_words: Any = None) -> Dialect:
             check_patterns(dialect)
         except RecipeError as error:
             raise RecipeError(f"option dialect: {name}{origin(dialect)}: {error}") from error
+    if parts := names_of("tools", tools):
+        if not hasattr(dialect, "tools"):
+            raise RecipeError(
+                f"option tools: got {tools!r:.80}, and dialect {name} does not tell calls of tools from answers; use "
+                "auto or auto_action"
+            )
+        dialect = replace(dialect, tools=(*dialect.tools, *[part.lower() for part in parts]))
     return with_refusal_words(cast(Dialect, dialect), refusal_words)
 
 

@@ -39,6 +39,7 @@ def action(
     app: TextRule | None = None,
     dialect: str = "auto_action",
     refusal_words: str | Iterable[str] | None = None,
+    tools: str | Iterable[str] = (),
 ) -> Recipe:
     """Match, type and format of any action: targets are places, actions, both, lists of them (any will do) or refusals.
 
@@ -92,6 +93,8 @@ def action(
             words of its own, which would be compared with those of the vocabulary, is an error.
         refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
             "common" stands for those that models often use, such as "The element is not visible.".
+        tools: parts of the names of further tools that look and do not act, whose calls are no answers. For
+            ``"auto_action"`` alone.
 
     Returns:
         A recipe with parts ``match``, ``kind``, ``refusal``, ``type`` (the larger of the two), ``outcome`` and
@@ -118,7 +121,7 @@ def action(
     loosened = _loosened(text, text_threshold, down, dialect, example)
     return Recipe(
         name="action",
-        dialect=in_vocabulary(dialect_named(dialect, refusal_words), "action"),
+        dialect=in_vocabulary(dialect_named(dialect, refusal_words, tools), "action"),
         reward=weighted(outcome=(1.0 - form, outcome), format=(form, Format())),
         success=match,
         space=inside,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from grounding_rewards.actions import CLICKS
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, shown_with
+from grounding_rewards.recipes._shared import answering_space, click_example, clicks_and, dialect_named, shown_with
 from grounding_rewards.scoring import REFUSAL, Exploit, Recipe, Source
 from grounding_rewards.verifiers import CorrectRefusal, Format, Hit
 from grounding_rewards.verifiers.hit import PolygonRule
@@ -25,6 +24,8 @@ def click(
     point_share: Length | None = None,
     dialect: str = "auto",
     refusal_words: str | Iterable[str] | None = None,
+    actions: str | Iterable[str] = (),
+    tools: str | Iterable[str] = (),
     polygon: PolygonRule = "inclusive",
     target_space: CoordSpace | str = CoordSpace.PIXEL,
 ) -> Recipe:
@@ -47,6 +48,10 @@ def click(
             goes by ``module:attr`` or ``/path/file.py:attr``.
         refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
             "common" stands for those that models often use, such as "The element is not visible.".
+        actions: further actions whose place counts as a click, such as ["mouse_move"] for models that answer so where
+            they are asked for a place.
+        tools: parts of the names of further tools that look and do not act: a call of one, as of a zoom, a crop or a
+            search, is no answer. For ``"auto"`` alone.
         polygon: border rule of polygons: ``"inclusive"``, ``"strict"`` (the border is outside) or ``"half_open"`` (left
             and top edges in, right and bottom edges out, as OSWorld-G counts).
         target_space: the space of targets that name none. Where it and ``response_space`` are ``unit`` or
@@ -63,7 +68,9 @@ def click(
     """
     space, targets = answering_space("click", response_space), as_space(target_space)
     weight = format_weight
-    hit = Hit(polygon, point_radius=point_radius, point_share=point_share, actions=CLICKS, border="rounded")
+    hit = Hit(
+        polygon, point_radius=point_radius, point_share=point_share, actions=clicks_and(actions), border="rounded"
+    )
     outcome = best(hit=hit, refusal=CorrectRefusal())
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     shares = point_radius is None and None not in (space.extent, targets.extent)
@@ -75,7 +82,7 @@ def click(
     blind = Exploit("blind-format", "any parsed answer earns the format weight", weight, elsewhere)
     return Recipe(
         name="click",
-        dialect=dialect_named(dialect, refusal_words),
+        dialect=dialect_named(dialect, refusal_words, tools),
         reward=weighted(outcome=(1.0 - weight, outcome), format=(weight, Format())),
         success=outcome,
         space=inside,

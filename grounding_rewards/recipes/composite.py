@@ -46,6 +46,7 @@ def composite(
     space: CoordSpace | str = CoordSpace.PIXEL,
     dialect: str | None = None,
     refusal_words: str | Iterable[str] | None = None,
+    tools: str | Iterable[str] = (),
     accepts: Iterable[str] | None = None,
     label_free: bool = False,
 ) -> Recipe:
@@ -79,6 +80,7 @@ def composite(
             with other ``names``, and ``verdict``, do not. Where a part is a ``suggestion``, its tag alone is read.
         refusal_words: further phrases that are a refusal where they are the whole answer, such as ["not on this page"];
             "common" stands for those that models often use, such as "The element is not visible.".
+        tools: parts of the names of further tools, as in ``click``.
         accepts: kinds of target that it can judge: bbox, polygon, circle, point, refusal, action. Default: the first
             three; point where a ``hit``, ``action_match`` or ``suggestion`` has a reach around points, refusal where a
             part is ``correct_refusal`` or ``refusal_match``, and where one judges whole actions, as ``action_match``,
@@ -125,7 +127,7 @@ def composite(
     each = [leaf for term in terms.values() for leaf in walk(term)]
     acc = _success(success, terms, each, label_free)
     dialect = dialect or ("auto_action" if _judges_actions(each) else "auto")
-    built_dialect = dialect_named(dialect, refusal_words)
+    built_dialect = dialect_named(dialect, refusal_words, tools)
     for name, term in (*terms.items(), ("success" if success else "the default success", acc)):
         for leaf in walk(term):
             # Of a term made of others these count instead, but for SameAction, which compares names itself.

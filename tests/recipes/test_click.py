@@ -213,3 +213,44 @@ def test_a_share_of_the_screen_needs_its_size():
 def test_a_reach_is_one_length(option):
     with pytest.raises(gr.RecipeError, match="point_share"):
         gr.recipe("click", response_space="pixel", **option)
+
+
+WIDE = [10, 20, 40, 30]
+MOVED = '{"action": "mouse_move", "coordinate": [30, 25]}'
+
+
+def test_further_actions_count_as_clicks_where_the_caller_says_so():
+    moves = [MOVED, "pyautogui.moveTo(30, 25)", "drag(30, 25, 5, 5)"]
+    asked = gr.recipe("click", response_space="pixel", actions="hover")
+    assert asked.score(moves, [WIDE] * 3).acc.tolist() == [1, 1, 0]
+    assert gr.recipe("click", response_space="pixel").score(moves, [WIDE] * 3).acc.tolist() == [0, 0, 0]
+    as_written = gr.recipe("click", response_space="pixel", actions=["mouse_move"], dialect="tool_call")
+    call = f'<tool_call>{{"name": "computer_use", "arguments": {MOVED}}}</tool_call>'
+    assert as_written.score(call, WIDE).acc.tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["click", "action"])
+def test_calls_of_tools_that_the_caller_names_are_no_answers(name):
+    call = '{"name": "inspect_region", "arguments": {"point": [30, 25]}}'
+    told = gr.recipe(name, response_space="pixel", tools=["Inspect_"])
+    assert told.score(call, WIDE).total.tolist() == [0.0]
+    assert told.score(f"{call}</tool_response>(30, 25)", WIDE).total.tolist() == [1.0]
+    assert told.score(f"{call}\n(30, 25)", WIDE).acc.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"actions": "teleport"}, r"^option actions: got 'teleport'\. Expected names such as hover or mouse_move$"),
+        ({"actions": "hovr"}, r"^option actions: got 'hovr'; did you mean 'hover'\? Expected names"),
+        ({"actions": [""]}, r"^option actions: got \(''?,\); expected a name, or several as a list$"),
+        ({"tools": 5}, r"^option tools: got 5; expected a name, or several as a list$"),
+        (
+            {"tools": "look", "dialect": "bare_tuple"},
+            r"^option tools: got 'look', and dialect bare_tuple does not tell",
+        ),
+    ],
+)
+def test_names_that_do_not_fit_are_errors(options, message):
+    with pytest.raises(gr.RecipeError, match=message):
+        gr.recipe("click", response_space="pixel", **options)
