@@ -12,8 +12,7 @@ import typer
 from grounding_rewards.catalogue import recipe as build
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting import LAYOUTS, Wording
-from grounding_rewards.converting.result import Converted, NotConvertedError
-from grounding_rewards.converting.run import Converter
+from grounding_rewards.converting.run import Converted, Converter, NotConvertedError
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.scoring import Recipe

@@ -7,14 +7,9 @@
 'Save'
 """
 
-from grounding_rewards.converting import easyr1, trl, verl
-from grounding_rewards.converting.layout import Layout
+from grounding_rewards.converting.layouts import LAYOUTS, Layout
 from grounding_rewards.converting.prompts import Wording
-from grounding_rewards.converting.samples import ColumnNames, Reading, ReadRows, Sample, read_rows
-from grounding_rewards.converting.targets import TargetReader
-
-LAYOUTS = {layout.name: layout for layout in (verl.LAYOUT, trl.LAYOUT, easyr1.LAYOUT)}
-"""Trainers by name."""
+from grounding_rewards.converting.samples import ColumnNames, Reading, ReadRows, Sample, TargetReader, read_rows
 
 __all__ = [
     "LAYOUTS", "ColumnNames", "Layout", "ReadRows", "Reading", "Sample", "TargetReader", "Wording", "read_rows",

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from grounding_rewards.converting import Layout, Reading
-from grounding_rewards.converting.layout import IMAGES, MESSAGES, over
+from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
 from grounding_rewards.converting.prompts import further_fields
+from grounding_rewards.converting.samples import Reading
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.base import Note, value_at

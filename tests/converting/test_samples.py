@@ -6,7 +6,7 @@ import pytest
 
 from grounding_rewards import recipe
 from grounding_rewards.converting import ColumnNames, Reading, TargetReader, Wording, read_rows
-from grounding_rewards.converting.targets import NO_SPACE
+from grounding_rewards.converting.samples import NO_SPACE
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.tables.image_files import ImageInfo
 from grounding_rewards.tables.sample_ids import sample_id

@@ -1,0 +1,182 @@
+"""Layouts of the rows that trainers read: verl, TRL and EasyR1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grounding_rewards.converting.prompts import IMAGE
+from grounding_rewards.converting.samples import Sample, written
+from grounding_rewards.errors import ConvertError
+from grounding_rewards.targets.write import plain_numbers
+
+IMAGES = "images"
+MESSAGES = [{"role": str, "content": str}]
+"""Type of a column of conversations."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Layout of the rows of one trainer.
+
+    Attributes:
+        name: the trainer's name.
+        row: a sample as the trainer's columns, all but the images.
+        types: the types of these columns: ``str``, ``int``, ``float`` or ``bytes``, [type] of lists, {field: type}.
+        reserved: names of the trainer's own columns.
+        decoded: True where it needs images, not paths, so that Parquet must declare the column as images.
+        merged: columns of objects in which fields of the input stay beside the packed ones.
+        steering: reserved names by which a trainer's own rows steer it; they stay in such rows.
+        sourced: the layout of rows that also name the data set they are from; None where all rows do.
+    """
+
+    name: str
+    row: Callable[[Sample], dict[str, Any]]
+    types: Mapping[str, Any]
+    reserved: frozenset[str] = frozenset()
+    decoded: bool = False
+    merged: tuple[str, ...] = ()
+    steering: frozenset[str] = frozenset()
+    sourced: Layout | None = None
+
+    def taken(self, names: Sequence[str]) -> frozenset[str]:
+        """Return the names that other columns cannot keep; the trainer's own rows may keep ``steering`` ones."""
+        own = self.merged and all(name in names for name in self.merged)
+        return self.reserved - self.steering if own else self.reserved
+
+
+def over(theirs: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge our fields over those of a row; None of ours hides nothing.
+
+    >>> over({"index": 7, "split": "a", "answer": "x"}, {"index": 0, "split": None, "id": None})
+    {'index': 0, 'split': 'a', 'answer': 'x', 'id': None}
+    """
+    there = theirs if isinstance(theirs, Mapping) else {}
+    return {**there, **{key: value for key, value in ours.items() if value is not None or key not in there}}
+
+
+_OTHER_MEDIA = ("<video>", "<audio>")
+
+
+def _verl(sample: Sample) -> dict[str, Any]:
+    """Return one row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``.
+
+    Raises:
+        ConvertError: a text beside images names a video or a sound, which verl would look for.
+    """
+    if sample.images:
+        for message in sample.messages:
+            named = [name for name in _OTHER_MEDIA if name in message.text]
+            if named:
+                raise ConvertError(f"instruction: has {named[0]} in it, which verl reads as a place like {IMAGE}")
+    size = sample.target.image_size
+    return {
+        "data_source": sample.source,
+        "prompt": [message.as_field() for message in sample.messages],
+        "reward_model": {"style": "rule", "ground_truth": sample.wire},
+        "extra_info": {
+            "index": sample.index,
+            "id": sample.name,
+            "image_size": None if size is None else plain_numbers(size),
+            "split": sample.split or None,
+        },
+    }
+
+
+_VERL_TYPES = {
+    "data_source": str,
+    "prompt": MESSAGES,
+    "reward_model": {"style": str, "ground_truth": str},
+    "extra_info": {"index": int, "id": str, "image_size": [float], "split": str},
+}
+# What RLHFDataset adds to a row or takes out of it.
+_LOADED = ("raw_prompt", "index", "tools_kwargs", "interaction_kwargs", "dummy_tensor", "uid", "videos", "audios")
+# What the agent loop calls its arguments and reads as settings: a row's columns reach it as keywords.
+_CALLED = (
+    "self", "sampling_params", "trajectory", "trace", "agent_name", "session_id", "output", "validate", "kwargs",
+    "global_steps", "priority", "__rollout_n__", "__do_sample__",
+)  # fmt: skip
+# What it puts beside a row's columns, which would take its place.
+_PRODUCED = (
+    "prompts", "responses", "response_mask", "input_ids", "attention_mask", "position_ids", "loss_mask", "rm_scores",
+    "reward_scores", "rollout_log_probs", "routed_experts", "teacher_ids", "teacher_logprobs", "extra_fields",
+    "tool_extra_fields", "metrics", "num_turns", "__num_turns__", "prompt_len", "response_len", "multi_modal_data",
+    "multi_modal_inputs", "mm_processor_kwargs", "mm_processor_output",
+)  # fmt: skip
+VERL = Layout(
+    "verl", _verl, _VERL_TYPES, reserved=frozenset((*_LOADED, *_CALLED, *_PRODUCED)),
+    merged=("extra_info", "reward_model"), steering=frozenset(("agent_name", "__rollout_n__")),
+)  # fmt: skip
+
+
+def _trl(sample: Sample) -> dict[str, Any]:
+    """Return one row: ``prompt``, ``target`` and ``sample_id``; TRL itself puts images before the first user's text.
+
+    Raises:
+        ConvertError: an image's place is somewhere else.
+    """
+    messages = [message.as_field() for message in sample.messages]
+    asked = next(message for message in messages if message["role"] == "user")
+    asked["content"] = asked["content"].removeprefix(IMAGE * len(sample.images))
+    if any(IMAGE in message["content"] for message in messages):
+        raise ConvertError(f"instruction: {IMAGE} stands inside the text; TRL puts images before the first user's text")
+    return {"prompt": messages, "target": sample.wire, "sample_id": sample.name}
+
+
+_TRL_OWN = (
+    "prompts", "completion", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric",
+    "environments", "image",
+)  # fmt: skip
+_TRL_TYPES = {"prompt": MESSAGES, "target": str, "sample_id": str}
+_TRL = Layout("trl", _trl, _TRL_TYPES, reserved=frozenset(_TRL_OWN), decoded=True)
+TRL = replace(
+    _TRL,
+    sourced=replace(
+        _TRL, row=lambda sample: {**_trl(sample), "source": sample.source}, types={**_TRL_TYPES, "source": str}
+    ),
+)
+
+
+def _easyr1(sample: Sample) -> dict[str, Any]:
+    """Return one row: ``problem`` and ``answer``.
+
+    Raises:
+        ConvertError: the prompt is more than one user's message, or more than its text.
+    """
+    further = sorted({name for message in sample.messages for name in message.further})
+    if further:
+        raise ConvertError(f"instruction: its messages have {', '.join(further)}, for which EasyR1 has no place")
+    if len(sample.messages) != 1:
+        roles = ", ".join(message.role for message in sample.messages)
+        raise ConvertError(
+            f"instruction: got messages of {roles}; EasyR1 takes one text. Put what goes around it into a --template, "
+            "or into EasyR1's data.format_prompt"
+        )
+    return {"problem": sample.messages[0].text, "answer": sample.wire}
+
+
+def _easyr1_sourced(sample: Sample) -> dict[str, Any]:
+    """Return the same row with the source among the target's own fields: nothing else reaches the reward function.
+
+    Raises:
+        ConvertError: the target's ``extra`` has no place for it.
+    """
+    extra = {} if sample.target.extra is None else sample.target.extra
+    if not isinstance(extra, Mapping):
+        raise ConvertError(
+            f"target, field 'extra': got {extra!r:.80}; expected an object, in which EasyR1's rows name their source"
+        )
+    target = sample.target.changed(extra={**extra, "source": sample.source})
+    return {**_easyr1(sample), "answer": written(target)}
+
+
+_EASYR1_OWN = (
+    "ground_truth", "raw_prompt_ids", "multi_modal_data", "input_ids", "attention_mask", "position_ids", "uid",
+    "videos",
+)  # fmt: skip
+_EASYR1 = Layout("easyr1", _easyr1, {"problem": str, "answer": str}, reserved=frozenset(_EASYR1_OWN))
+EASYR1 = replace(_EASYR1, sourced=replace(_EASYR1, row=_easyr1_sourced))
+
+LAYOUTS = {layout.name: layout for layout in (VERL, TRL, EASYR1)}
+"""Trainers by name."""
