@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards.targets.columns import Targets
-from grounding_rewards_adapters import _bridge, _scorers, _settings
-from grounding_rewards_adapters._scoring import Scorer
+from grounding_rewards_adapters import _launch, _scorer
+from grounding_rewards_adapters._scorer import Scorer
 
 REWARD_NAME = "grounding_rewards"
 REWARD_TYPE = "batch"
 
 _KEYS = ("response", "response_length", "ground_truth")
-TRAINER = _settings.Trainer(
+TRAINER = _launch.Trainer(
     name="EasyR1",
     option="worker.reward.reward_function_kwargs.{}",
     where="the data set's answers (data.answer_key)",
@@ -45,7 +45,7 @@ def compute_score(
         reward_inputs: n rows of ``response``, ``response_length`` in tokens and ``ground_truth``, the target, in wire
             form, as a JSON string of it, or in the recipe's native form. Rows whose targets have one ``id`` are one
             group; 1 and "1" are one id. Verifiers find all columns in ``Rollouts.extras``.
-        options: ``recipe`` and the other options of ``_settings.Settings``, and the recipe's own.
+        options: ``recipe`` and the other options of ``_launch.Settings``, and the recipe's own.
 
     Returns:
         For each row ``overall``, ``accuracy`` and ``correct`` (both acc), ``format`` (the part of that name, else
@@ -67,10 +67,10 @@ def compute_score(
 
 
 def scored(
-    trainer: _settings.Trainer, reward_inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+    trainer: _launch.Trainer, reward_inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> list[dict[str, float]]:
     """Score a batch as ``compute_score`` does, for EasyR1's managers of either kind."""
-    scorer = _scorers.scorer(trainer, options)
+    scorer = _scorer.scorer(trainer, options)
     names = dict.fromkeys([*_KEYS, *(name for row in reward_inputs for name in row)])
     columns = {name: [row.get(name) for row in reward_inputs] for name in names}
     inputs = Inputs(
@@ -81,9 +81,9 @@ def scored(
         token_lengths=_lengths(columns["response_length"]) if scorer.reads_extras else None,
     )
     scored = scorer.score(inputs)
-    acc, beside = scored.columns["acc"], _bridge.beside(scored)
+    acc, beside = scored.columns["acc"], _scorer.beside(scored)
     named = {"overall": scored.columns["total"], "accuracy": acc, "correct": acc}
-    return _bridge.rows({**named, "format": beside.get("format", beside["parsed"]), **beside})
+    return _scorer.rows({**named, "format": beside.get("format", beside["parsed"]), **beside})
 
 
 def _lengths(counts: Sequence[Any]) -> list[int] | None:
@@ -123,10 +123,10 @@ def _groups(scorer: Scorer, recipe: gr.Recipe, targets: Targets, rows: NDArray[n
         # At the start, or without any id, the data set is wrong; later, one bad row must not end a run.
         if len(unnamed) == len(groups) or not scorer.started:
             raise gr.RecipeError(complaint)
-        _bridge.say_once(f"{complaint}; a row without is compared with itself alone", scorer.logged, about="no id")
+        _launch.say_once(f"{complaint}; a row without is compared with itself alone", scorer.logged, about="no id")
     named = [group for group in groups if isinstance(group, str)]
     if 1 < len(named) == len(set(named)):
-        _bridge.say_once(
+        _launch.say_once(
             f"{name} compares the rollouts of one sample; got {len(named)} rows of which no two have one id, so that "
             "each is compared with itself alone. In training, let worker.rollout.n be 2 or more, and give targets the "
             "id of their sample; in validation with one rollout a sample, such scores say nothing",

@@ -11,13 +11,13 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import Combination
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.verifiers.terms import Verifier
-from grounding_rewards_adapters import _batches, _scorers, _settings
-from grounding_rewards_adapters._scoring import Scorer
+from grounding_rewards_adapters import _launch, _scorer, _trl_rows
+from grounding_rewards_adapters._scorer import Scorer
 
 Watch = Callable[[Floats, Floats, Mapping[str, Any], Callable[[str, float], None] | None], None]
 """Called with each batch: ``acc`` (n,), ``valid`` (n,), the data set's columns, and what logs metrics, if anything."""
 
-_TRAINER = _settings.Trainer(
+_TRAINER = _launch.Trainer(
     name="TRL",
     option="reward_funcs(..., {}=...)",
     where="the data set's column of targets",
@@ -73,7 +73,7 @@ def reward_funcs(
             gets two of one recipe, or the total of one beside its parts, one list needs another name.
         split: True for one function for each part instead of one for the total: give the trainer's ``reward_weights``
             what ``reward_weights`` returns, and the parts sum to the total. ``AsyncGRPOTrainer`` has no weights.
-        options: the other options of ``_settings.Settings``, such as ``routes``, and the recipe's own, such as
+        options: the other options of ``_launch.Settings``, such as ``routes``, and the recipe's own, such as
             ``model``, ``response_space`` or ``format_weight``.
 
     Returns:
@@ -101,12 +101,12 @@ def reward_funcs(
     _check_counts(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
     sizes = _group_sizes(num_generations, num_generations_eval)
     trainer = replace(_TRAINER, where=f"column {target_column!r}")
-    scorer = _scorers.make(trainer, _scorers.read(trainer, {"recipe": recipe, **options}))
+    scorer = _scorer.make(trainer, _scorer.read(trainer, {"recipe": recipe, **options}))
     # A plugin's recipe is called PLUGIN/NAME, and in the logs a slash goes before a part.
     called = name or "_".join(each.name.replace("/", "_") for each in scorer.recipes)
     parts = tuple(_weights(scorer)) if split else ()
     files = ImageFiles(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
-    batches = _batches.Batches(scorer, called, target_column, sizes, image_index, parts, files)
+    batches = _trl_rows.Batches(scorer, called, target_column, sizes, image_index, parts, files)
     return [RecipeReward(batches, part) for part in parts or (None,)]
 
 
@@ -129,7 +129,7 @@ def reward_weights(recipe: str | Mapping[str, Any] | gr.Recipe | None = None, **
     # `record` would open its directory a second time.
     left_out = (*_TRAINER.own, "record", "record_columns")
     kept = {key: value for key, value in options.items() if key not in left_out}
-    scorer = _scorers.make(_TRAINER, _scorers.read(_TRAINER, {"recipe": recipe, **kept}))
+    scorer = _scorer.make(_TRAINER, _scorer.read(_TRAINER, {"recipe": recipe, **kept}))
     return list(_weights(scorer).values())
 
 
@@ -173,7 +173,7 @@ class RecipeReward:
         watch: called with each batch that this function scores, once for all functions of one list; None for nobody.
     """
 
-    def __init__(self, batches: _batches.Batches, part: str | None = None) -> None:
+    def __init__(self, batches: _trl_rows.Batches, part: str | None = None) -> None:
         self.__name__ = batches.name if part is None else f"{batches.name}/{part}"
         self.batches = batches
         self.part = part
@@ -211,7 +211,7 @@ class RecipeReward:
             self.batches.log(scored, completions, columns, log_metric, log_extra)
             if self.watch is not None:
                 self.watch(scored.columns["acc"], scored.columns["valid"], columns, log_metric)
-        return _batches.usable(scored.columns[self.part or "total"], scored.columns["valid"] > 0)
+        return _trl_rows.usable(scored.columns[self.part or "total"], scored.columns["valid"] > 0)
 
 
 def contributions(recipe: gr.Recipe) -> dict[str, float]:

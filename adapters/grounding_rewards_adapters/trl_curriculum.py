@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum import StageGate
+from grounding_rewards.pool.curriculum.files import stage_files
 from grounding_rewards.pool.curriculum.gate import Progress
-from grounding_rewards_adapters._bridge import LOG
-from grounding_rewards_adapters._stage_files import read_stages
+from grounding_rewards_adapters._launch import LOG
 from grounding_rewards_adapters.trl import RecipeReward
 
 COLUMN = "curriculum_stage"
@@ -55,8 +56,8 @@ def stages(
         return Stages(dict(source), functions, gate, 1 if epochs is None else epochs, places, seed)
     if gate is not None or epochs is not None:
         raise PoolError(f"{source}: its manifest has gate and epochs; give none beside it")
-    named, gate, epochs = read_stages(source)
-    return Stages(named, functions, gate, epochs, places, seed)
+    files, gate, epochs = stage_files(source)
+    return Stages({name: _rows(file) for name, file in files.items()}, functions, gate, epochs, places, seed)
 
 
 class Stages:
@@ -218,6 +219,17 @@ def _check_functions(functions: Sequence[RecipeReward]) -> None:
             f"functions: got {names}, of several calls of reward_funcs, which each score every rollout; give those of "
             "one, whose acc decides, and the trainer all of them"
         )
+
+
+def _rows(file: Path) -> Any:
+    from datasets import Dataset
+    from datasets.exceptions import DatasetGenerationError
+
+    read = Dataset.from_parquet if file.suffix == ".parquet" else Dataset.from_json
+    try:
+        return read(str(file))
+    except DatasetGenerationError as error:
+        raise PoolError(f"{file}: cannot be read ({error.__cause__ or error})") from None
 
 
 def _per_stage(epochs: Any, stages: int) -> tuple[int, ...]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs
-from grounding_rewards_adapters import _bridge, _scorers, _settings
+from grounding_rewards_adapters import _launch, _scorer
 
-_TRAINER = _settings.Trainer(
+_TRAINER = _launch.Trainer(
     name="verl",
     option="reward.custom_reward_function.reward_kwargs.{} (+ before it on the command line)",
     where="the data set's reward_model.ground_truth",
@@ -53,7 +53,7 @@ def compute_score(
             a target without an id in the log, and verifiers find all of it in ``Rollouts.extras``. It is not changed.
         reward_router_address: ignored; verl gives it where a reward model runs.
         reward_model_tokenizer: ignored, likewise.
-        options: ``recipe`` and the other options of ``_settings.Settings``, and the recipe's own.
+        options: ``recipe`` and the other options of ``_launch.Settings``, and the recipe's own.
 
     Returns:
         ``score``, ``acc``, ``valid``, ``parsed``, ``in_image`` (an answer was read, and it lies in the image) and every
@@ -153,16 +153,16 @@ def _scored(
     options: Mapping[str, Any],
 ) -> list[dict[str, float]]:
     """Score rows, all of them in one call."""
-    scorer = _scorers.scorer(_TRAINER, options)
+    scorer = _scorer.scorer(_TRAINER, options)
     extra = [info if isinstance(info, Mapping) else {} for info in infos]
     names = dict.fromkeys(name for info in extra for name in info)
     sources = [str(source) if isinstance(source, str) else source for source in data_sources]  # numpy's strings often
     columns = {**{name: [info.get(name) for info in extra] for name in names}, "data_source": sources}
     sizes = {
-        name: _bridge.read_sizes(f"extra_info.{name}", columns[name], scorer.logged)
+        name: _scorer.read_sizes(f"extra_info.{name}", columns[name], scorer.logged)
         for name in ("image_size", "model_image_size")
         if name in columns
     }
     inputs = Inputs(texts, truths, columns, sizes.get("image_size"), sizes.get("model_image_size"))
     scored = scorer.score(inputs, [None if info.get("index") is None else f"index {info['index']}" for info in extra])
-    return _bridge.rows({"score": scored.columns["total"], "acc": scored.columns["acc"], **_bridge.beside(scored)})
+    return _scorer.rows({"score": scored.columns["total"], "acc": scored.columns["acc"], **_scorer.beside(scored)})

@@ -11,9 +11,9 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import model_image_size
-from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import _scorer, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
-from grounding_rewards_adapters._diagnosis import Diagnosis
+from grounding_rewards_adapters._scorer import Diagnosis
 from grounding_rewards_adapters.trl import reward_funcs
 
 SCREEN = [2000, 1000]
@@ -27,7 +27,7 @@ UNIT = ("(250, 250)", [0.0, 0.0, 0.5, 0.5])
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards.tables.recorder import read_rollouts
-from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import _scorer, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
@@ -25,7 +25,7 @@ NO_TASK = [None, '{"bbox": [1', {"bbox": None}, [], 7, '{"task": ' * 5000]
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def valid(*pairs: tuple[Any, Any], **options: Any) -> list[float]:
@@ -162,7 +162,7 @@ def test_records_keep_each_rows_own_scores_and_reason(tmp_path: Path) -> None:
     batch = [POINT, GROUND, ("(1, 1)", BAD), ("?", {"bbox": [1, 2, 3, 4], "id": "n"}), ("?", GROUND[1])]
     rows = [{"response": text, "response_length": 5, "ground_truth": truth} for text, truth in batch]
     easyr1.compute_score(rows, routes=TASKS, record=str(tmp_path))
-    (scorer,) = {id(each): each for each in _scorers._SCORERS.values()}.values()
+    (scorer,) = {id(each): each for each in _scorer._SCORERS.values()}.values()
     scorer._recording.recorder.close()
     found = read_rollouts(tmp_path).to_pylist()
     assert [row["response"] for row in found] == [text for text, _ in batch]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.testing.hostile import short_responses
-from grounding_rewards_adapters._completions import response_text
+from grounding_rewards_adapters._trl_rows import response_text
 from grounding_rewards_adapters.trl import reward_funcs
 
 ARGUMENTS = {"action": "left_click", "coordinate": [512, 384]}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards_adapters import _scorers, _settings, easyr1
+from grounding_rewards_adapters import _launch, _scorer, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
@@ -20,7 +20,7 @@ CLICK = {"recipe": "click", "response_space": "pixel"}
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -208,10 +208,10 @@ def test_trl_beside_verl_is_said_before_the_first_line(
     def version(name: str) -> str:
         assert name == "trl"
         if installed is None:
-            raise _settings.PackageNotFoundError(name)
+            raise _launch.PackageNotFoundError(name)
         return installed
 
-    monkeypatch.setattr(_settings, "version", version)
+    monkeypatch.setattr(_launch, "version", version)
     for _ in range(600):
         verl_adapter.compute_score("clicks", "(20, 15)", BOX, None, **CLICK)
     easyr1.compute_score(rows(["(20, 15)"] * 300), **CLICK)

@@ -12,7 +12,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.combine import weighted
-from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import _scorer, easyr1
 from grounding_rewards_adapters.easyr1 import compute_score
 
 BOX = {"bbox": [10, 10, 30, 20]}
@@ -24,7 +24,7 @@ KEYS = ["overall", "accuracy", "correct", "format", "valid", "parsed", "in_image
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def rows(*pairs: tuple[Any, Any], length: int = 5) -> list[dict[str, Any]]:

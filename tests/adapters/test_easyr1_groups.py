@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _scorer
 from grounding_rewards_adapters.easyr1 import compute_score
 
 RCPO = {"recipe": "gui-rcpo", "response_space": "pixel"}
@@ -23,7 +23,7 @@ NO_ID = (
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def rows(*pairs: tuple[str, Any]) -> list[dict[str, Any]]:

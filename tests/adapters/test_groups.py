@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards_adapters._groups import repeated, same
+from grounding_rewards_adapters._trl_rows import repeated, same
 
 
 def picture(value: int, size: tuple[int, int] = (4, 4)) -> Image.Image:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards_adapters._images import image_sizes
+from grounding_rewards_adapters._trl_rows import image_sizes
 from grounding_rewards_adapters.trl import reward_funcs
 from tests.image_sources import OUT, WHY, hostile, python
 
@@ -132,7 +132,7 @@ def test_no_image_that_is_none_is_waited_for_or_read_past_its_bounds(tmp_path: P
     (tmp_path / "data" / "good.png").write_bytes(stored(40, 50))
     rows = [{"bytes": None, "path": path} for path in ("good.png", *paths.values())]
     code = (
-        "import json, sys; from grounding_rewards_adapters._images import image_sizes; found = []\n"
+        "import json, sys; from grounding_rewards_adapters._trl_rows import image_sizes; found = []\n"
         "sizes = image_sizes(json.loads(sys.argv[1]), note=found.append); print(json.dumps([sizes, found]))"
     )
     done = python(code, json.dumps(rows), cwd=tmp_path / "data")

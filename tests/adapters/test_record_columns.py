@@ -12,7 +12,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.pool.stats_table import count_rollouts
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
-from grounding_rewards_adapters import _scorers, easyr1, verl
+from grounding_rewards_adapters import _scorer, easyr1, verl
 from grounding_rewards_adapters.trl import reward_funcs, reward_weights
 
 BOX = [0.0, 0.0, 0.5, 0.5]
@@ -20,7 +20,7 @@ COLUMNS = {"record_columns": ["ui_type", "difficulty"], "diagnose": False}
 
 
 def rows(directory: Path, *recorders: RolloutRecorder) -> list[tuple[Any, Any]]:
-    for each in recorders or [scorer._recording.recorder for scorer in _scorers._SCORERS.values() if scorer._recording]:
+    for each in recorders or [scorer._recording.recorder for scorer in _scorer._SCORERS.values() if scorer._recording]:
         each.close()
     table = read_rollouts(directory, ["ui_type", "difficulty"]).to_pylist()
     return sorted([(row["ui_type"], row["difficulty"]) for row in table], key=str)

@@ -17,9 +17,9 @@ import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards.tables.sample_ids import sample_id
-from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import _scorer, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
-from grounding_rewards_adapters._recording import Recording
+from grounding_rewards_adapters._record import Recording
 from grounding_rewards_adapters.trl import reward_funcs
 
 UNIT = [0.0, 0.0, 0.5, 0.5]
@@ -30,12 +30,12 @@ BAD = {"bbox": [0.5, 0.5, 0.1, 0.1], "id": "bad"}
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     made: dict[Any, Any] = {}
-    monkeypatch.setattr(_scorers, "_SCORERS", made)
+    monkeypatch.setattr(_scorer, "_SCORERS", made)
     yield
     close(*made.values())
 
 
-def close(*scorers: _scorers.Scorer) -> None:
+def close(*scorers: _scorer.Scorer) -> None:
     for scorer in scorers:
         if scorer._recording is not None:
             scorer._recording.recorder.close()
@@ -43,7 +43,7 @@ def close(*scorers: _scorers.Scorer) -> None:
 
 def rows(directory: Path) -> list[dict[str, Any]]:
     """Return the rows that were recorded, without the columns that are null."""
-    close(*_scorers._SCORERS.values())
+    close(*_scorer._SCORERS.values())
     found = sorted(read_rollouts(directory).to_pylist(), key=lambda row: row["rollout"])
     return [{name: value for name, value in row.items() if value is not None and name != "rollout"} for row in found]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import _scorer, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
-from grounding_rewards_adapters._bridge import REPORTED
+from grounding_rewards_adapters._scorer import REPORTED
 from grounding_rewards_adapters.trl import reward_funcs
 
 BOX = {"bbox": [1, 1, 5, 5]}
@@ -21,7 +21,7 @@ GOOD = ("(3, 3)", {**BOX, "image_size": [280, 280]})
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def valid(*pairs: tuple[str, Any], **options: Any) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards_adapters import _scorers, easyr1
+from grounding_rewards_adapters import _scorer, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
@@ -24,7 +24,7 @@ KEYS = ["score", "acc", "valid", "parsed", "in_image", "hit", "distance", "forma
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def call(source: str, text: str, truth: Any, extra: Any = None, **options: Any) -> dict[str, float]:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards_adapters import _scorers, easyr1, easyr1_sequential
+from grounding_rewards_adapters import _scorer, easyr1, easyr1_sequential
 from grounding_rewards_adapters import verl as verl_adapter
-from grounding_rewards_adapters._settings import Settings
+from grounding_rewards_adapters._launch import Settings
 from grounding_rewards_adapters.trl import reward_funcs
 
 PIXEL = {"name": "click", "response_space": "pixel"}
@@ -24,15 +24,15 @@ HALVED = "def constant(rollouts):\n    return [0.5] * len(rollouts)\n"
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def row(text: str, truth: Any) -> dict[str, Any]:
     return {"response": text, "response_length": 5, "ground_truth": truth}
 
 
-def scorers() -> list[_scorers.Scorer]:
-    return list({id(each): each for each in _scorers._SCORERS.values()}.values())
+def scorers() -> list[_scorer.Scorer]:
+    return list({id(each): each for each in _scorer._SCORERS.values()}.values())
 
 
 def verl(text: str = "(20, 15)", truth: Any = BOX, **options: Any) -> dict[str, float]:
@@ -64,7 +64,7 @@ def in_time(call: Any) -> Any:
 def test_locks_are_new_after_a_fork_whoever_held_them(lock: str) -> None:
     verl(recipe=PIXEL)
     (scorer,) = scorers()
-    held = scorer._lock if lock == "a scorer's" else _scorers._LOCK
+    held = scorer._lock if lock == "a scorer's" else _scorer._LOCK
     taken, go = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -75,12 +75,12 @@ def test_locks_are_new_after_a_fork_whoever_held_them(lock: str) -> None:
     holder = threading.Thread(target=hold, daemon=True)
     holder.start()
     assert taken.wait(20)
-    _scorers._unlocked()  # what a forked child runs
+    _scorer._unlocked()  # what a forked child runs
     try:
         options = {"recipe": PIXEL} if lock == "a scorer's" else {"recipe": PIXEL, "bad_target": "abstain"}
         assert in_time(lambda: verl(truth=BAD, **options))["valid"] == 0.0
         assert held is not scorer._lock
-        assert held is not _scorers._LOCK
+        assert held is not _scorer._LOCK
     finally:
         go.set()
         holder.join(20)

@@ -15,7 +15,7 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.combine import weighted
-from grounding_rewards_adapters import _bridge
+from grounding_rewards_adapters import _scorer
 from grounding_rewards_adapters.trl import RecipeReward, reward_funcs
 
 BOX = [0.0, 0.0, 0.5, 0.5]
@@ -310,7 +310,7 @@ def test_a_verifier_of_ones_own_sees_the_columns() -> None:
 def test_a_flood_of_unusable_targets_stops_being_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_bridge, "REPORTED", 2)
+    monkeypatch.setattr(_scorer, "REPORTED", 2)
     (reward,) = reward_funcs("gelato")
     targets = [BOX, *[{"bbox": [1], "id": f"a{row}"} for row in range(5)]]
     with caplog.at_level(logging.ERROR):

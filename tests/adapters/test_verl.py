@@ -18,7 +18,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.combine import weighted
-from grounding_rewards_adapters import _bridge, _scorers, verl
+from grounding_rewards_adapters import _scorer, verl
 from grounding_rewards_adapters.verl import compute_score
 from tests.adapters.own_terms import BOX, TOTALS, named_in_a_config, write_plugin, write_terms
 
@@ -30,7 +30,7 @@ KEYS = ["score", "acc", "valid", "parsed", "in_image", "hit", "format"]
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def call(solution: Any = "(20, 15)", truth: Any = BOX, extra: Any = None, **options: Any) -> dict[str, float]:
@@ -197,7 +197,7 @@ def by_path() -> Any:
 def test_loaded_by_path_it_does_the_same_and_shares_the_recipe() -> None:
     module = by_path()
     assert module.compute_score("clicks", "(20, 15)", BOX, None, **CLICK) == call(**CLICK)
-    assert len({id(scorer) for scorer in _scorers._SCORERS.values()}) == 1
+    assert len({id(scorer) for scorer in _scorer._SCORERS.values()}) == 1
 
 
 def test_it_holds_functions_and_no_classes() -> None:
@@ -253,7 +253,7 @@ def test_a_spawned_process_scores_own_terms(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_logs_limit_holds_here_too(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_bridge, "REPORTED", 2)
+    monkeypatch.setattr(_scorer, "REPORTED", 2)
     call(**CLICK)
     with caplog.at_level(logging.ERROR):
         for row in range(5):

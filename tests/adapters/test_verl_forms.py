@@ -16,7 +16,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.plugins.loading import load
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _scorer
 from grounding_rewards_adapters.verl import compute_score, compute_score_async, compute_score_batch, compute_total
 from tests.adapters.own_terms import BOX, TOTALS, write_terms
 
@@ -28,7 +28,7 @@ UNUSABLE = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def objects(values: list[Any]) -> Any:
@@ -65,7 +65,7 @@ def test_a_batch_is_scored_row_by_row_whatever_is_beside_it(caplog: pytest.LogCa
     ]  # fmt: skip
     alone = [compute_score(source, *row[:3], **PAIR) for source, row in zip(sources, ROWS, strict=True)]
     assert found == alone
-    assert len({id(scorer) for scorer in _scorers._SCORERS.values()}) == 1
+    assert len({id(scorer) for scorer in _scorer._SCORERS.values()}) == 1
 
 
 def test_a_batch_may_have_no_extra_info_or_no_row() -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.tables.recorder import read_rollouts
-from grounding_rewards_adapters import _scorers, easyr1, trl, verl
+from grounding_rewards_adapters import _scorer, easyr1, trl, verl
 from tests.cli.command import read_rows, write_rows
 
 ROWS = [
@@ -50,7 +50,7 @@ def recorded(trainer: str, rows: list[dict[str, Any]], folder: Path, **options: 
         (reward,) = trl.reward_funcs(**options)
         reward(completions=answers, **{name: [row[name] for row in rows] for name in rows[0]})
         reward.scorer._recording.recorder.close()
-    for scorer in _scorers._SCORERS.values():
+    for scorer in _scorer._SCORERS.values():
         if scorer._recording is not None:
             scorer._recording.recorder.close()
     return sorted(read_rollouts(folder).to_pylist(), key=lambda row: row["rollout"])

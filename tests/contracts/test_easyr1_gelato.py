@@ -12,7 +12,7 @@ import pytest
 
 import grounding_rewards as gr
 import grounding_rewards_adapters
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _scorer
 from tests.contracts import easyr1
 from tests.golden.departures import ORACLES
 
@@ -28,7 +28,7 @@ ACCURACY = {"filter_key": "accuracy", "filter_low": 0.01, "filter_high": 0.99}
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def manager(kind: str = "easyr1", **options: Any) -> easyr1.Manager:

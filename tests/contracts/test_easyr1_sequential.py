@@ -15,7 +15,7 @@ import pytest
 import grounding_rewards as gr
 import grounding_rewards_adapters
 from grounding_rewards.combine import weighted
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _scorer
 from tests.contracts import easyr1
 
 FOLDER = Path(grounding_rewards_adapters.__file__).parent
@@ -26,7 +26,7 @@ TEXTS = ["(20, 15)", "(50, 15)", "no idea", "", "\ud800", "(" * 5000, "(1e999, 1
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def manager(kind: str = "easyr1_sequential", **options: Any) -> easyr1.Manager:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grounding_rewards.cli.where import where
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _scorer
 from tests.contracts import easyr1
 
 omegaconf = pytest.importorskip("omegaconf", reason="omegaconf comes with verl, which needs a Python below 3.13")
@@ -22,7 +22,7 @@ CENTRE, HALFWAY, MISS = "(200, 150)", "(150, 125)", "(900, 900)"
 @pytest.fixture(autouse=True)
 def _shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Set the variables that the files ask their users to set."""
-    monkeypatch.setattr(_scorers, "_SCORERS", {})
+    monkeypatch.setattr(_scorer, "_SCORERS", {})
     where("easyr1")
     monkeypatch.setenv("GROUNDING_REWARDS_EASYR1", capsys.readouterr().out.strip())
 

@@ -12,7 +12,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
-from grounding_rewards_adapters._completions import response_text
+from grounding_rewards_adapters._trl_rows import response_text
 from grounding_rewards_adapters.trl import reward_funcs
 from tests.trainers.trl_tiny import MARKS, Spy, train
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from grounding_rewards.plugins.loading import load
-from grounding_rewards_adapters import _scorers
+from grounding_rewards_adapters import _scorer
 from grounding_rewards_adapters import verl as adapter
 from tests.adapters.own_terms import BOX, TOTALS
 from tests.trainers.verl_launch import CLICK, FILE, LAUNCH, MARKS, PACKAGE, launched
@@ -91,7 +91,7 @@ def test_a_process_forked_while_a_thread_builds_a_recipe() -> None:
     held, done = Event(), Event()
 
     def hold() -> None:
-        with _scorers._LOCK:
+        with _scorer._LOCK:
             held.set()
             done.wait(60)
 

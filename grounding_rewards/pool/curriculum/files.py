@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards._version import __version__
-from grounding_rewards.errors import PoolError, near
+from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.curriculum import Curriculum, Stage
+from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
 from grounding_rewards.pool.curriculum.stages import read_curriculum
@@ -26,10 +26,10 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, atomic_files, output_of
 from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.data_paths import made_directory
+from grounding_rewards.tables.data_paths import inside_file, made_directory
 from grounding_rewards.tables.files import open_table, overlap, schema_of
 from grounding_rewards.tables.folders import open_rows
-from grounding_rewards.tables.manifests import files_of_rows, fingerprint
+from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_table import open_rollouts
@@ -289,3 +289,53 @@ def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:
     if name not in written:
         return {"file": None, "rows": 0, "sha256": None}
     return {"file": name, "rows": written[name].rows, "sha256": written[name].sha256}
+
+
+_STAGE = ("name", "file", "epochs")
+_GATE = ("success_above", "failure_below", "last_k")
+
+
+def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageGate | None, list[int]]:
+    """Return the checked file of each stage by its name, the gate between them, and the epochs of each."""
+    if not isinstance(source, str | os.PathLike):
+        raise PoolError(f"source: got {source!r:.80}; expected a directory of stages, or data sets by name")
+    path = Path(source) / MANIFEST
+    if not path.is_file():
+        raise PoolError(f"{path}: no such file; expected a directory that `grounding-rewards pool curriculum` wrote")
+    try:
+        manifest = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise PoolError(f"{path}: is damaged ({error}); write it anew") from None
+    stages = manifest.get("stages") if isinstance(manifest, dict) else None
+    if not isinstance(stages, list) or not all(_has(stage, _STAGE) for stage in stages) or "gate" not in manifest:
+        raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it anew")
+    files = {stage["name"]: _stage_file(path, stage["file"], stage.get("sha256")) for stage in stages}
+    return files, _gate_of(path, manifest["gate"]), [stage["epochs"] for stage in stages]
+
+
+def _has(value: Any, names: tuple[str, ...]) -> bool:
+    return isinstance(value, dict) and all(name in value for name in names)
+
+
+def _gate_of(path: Path, gate: Any) -> StageGate | None:
+    if gate is None:
+        return None
+    if not _has(gate, _GATE):
+        raise PoolError(f"{path}, gate: got {gate!r:.80}; expected {', '.join(_GATE)}")
+    try:
+        return StageGate(**{name: gate[name] for name in _GATE})
+    except PoolError as error:
+        raise PoolError(f"{path}, {error}") from None
+
+
+def _stage_file(path: Path, name: Any, sha256: Any) -> Path:
+    if name is None:
+        raise PoolError(f"{path}: has weights in place of files; write it anew without --weights")
+    try:
+        inside_file(path.parent, name)
+    except DataPathError as error:
+        raise PoolError(f"{path}: names the file {name!r:.200} ({error}); write it anew") from None
+    file: Path = path.parent / name
+    if sha256 is not None and digest(file) != sha256:
+        raise PoolError(f"{file}: is not what {path.name} says: a run was killed, or it was changed; write it anew")
+    return file

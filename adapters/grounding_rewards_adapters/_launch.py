@@ -1,17 +1,24 @@
-"""Settings of a launch: the recipe, or several with routes, and the treatment of rows in every adapter."""
+"""Settings of a launch: the trainer, the options that all adapters share, and the recipes that it names."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import grounding_rewards as gr
+from grounding_rewards.catalogue import resizing
+from grounding_rewards.coords.resizing import RESIZING
+from grounding_rewards.coords.spaces import MODELS, CoordSpace
+from grounding_rewards.errors import MISSING, near
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import absolute, in_full
 from grounding_rewards.targets.columns import BadTarget
+
+LOG = logging.getLogger("grounding_rewards")
 
 
 @dataclass(frozen=True)
@@ -193,3 +200,87 @@ def _in_full(recipe: Any) -> Any:
     if isinstance(recipe, Mapping):
         return in_full(recipe)
     return absolute(recipe) if isinstance(recipe, str) and ".py:" in recipe else recipe
+
+
+def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe") -> gr.Recipe:
+    """Build one recipe that a launch names under ``key``, with the options beside it beneath its own."""
+    if isinstance(recipe, gr.Recipe):
+        if rest := settings.options.keys() - {*RESIZING}:
+            raise gr.RecipeError(f"recipe {recipe.name} is built already; give it {', '.join(sorted(rest))} there")
+        if not settings.options:
+            return recipe
+        return replace(recipe, resizing=resizing(recipe, _sized(settings.options, trainer)))
+    own = dict(recipe) if isinstance(recipe, Mapping) else {"name": recipe}
+    name = own.pop("name", None)
+    if not name:
+        meant = "".join(near(option, SHARED) for option in settings.options)
+        place = f"{key}.name" if own else key
+        raise gr.RecipeError(f"no recipe is named; set {trainer.set(place, _one_of(gr.list_recipes()))}{meant}")
+    if not isinstance(name, str):
+        raise gr.RecipeError(
+            f"{key}: got {recipe!r:.80}; expected its name, a dict of its name and options, or a recipe: "
+            f"set {trainer.set(key, 'a name')}"
+        )
+    try:
+        return gr.recipe(name, **_sized({**settings.options, **own}, trainer))
+    except (gr.RecipeError, gr.SpaceError) as error:
+        where = "" if key == "recipe" else f"{key}: "
+        unknown = next((option for option in settings.options if f"unknown option {option!r}" in str(error)), None)
+        names = (*SHARED, *trainer.own)
+        hint = "" if unknown is None else f"; every recipe here takes {', '.join(names)}{near(unknown, names)}"
+        raise type(error)(f"{where}{error}{hint} (options are set as {trainer.set('NAME')})") from error
+
+
+def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
+    """Return the options with the model's name made that of the trainer's own pipeline, and with its own bounds."""
+    model = options.get("model")
+    if model is None:
+        return dict(options)
+    if model not in MODELS:
+        raise gr.RecipeError(f"model: got {model!r:.60}{near(model, MODELS) or '.'} There are: {', '.join(MODELS)}")
+    bounds = options.get("processor_min_pixels"), options.get("processor_max_pixels")
+    if trainer.alone_ignored and (bounds[0] is None) != (bounds[1] is None):
+        raise gr.SpaceError(
+            f"processor_min_pixels, processor_max_pixels: got {bounds[0]}, {bounds[1]}; expected both or none, because "
+            f"{trainer.name}'s image processor passes over one of them alone: set both there and here"
+        )
+    return {**trainer.defaults, **options, "model": f"{trainer.pipeline}{model}"}
+
+
+_DOES = {"groups": "compares the rollouts of one sample", "trajectories": "adds up a trajectory"}
+
+
+def refuse(recipe: gr.Recipe, trainer: Trainer) -> None:
+    """Raise where a score needs other rows that the trainer does not give."""
+    for need, why in trainer.lacking.items():
+        if need in recipe.needs:
+            raise gr.RecipeError(f"{recipe.name} {_DOES[need]}; {why}")
+
+
+def remedy(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Named | None) -> str:
+    """Return what to set, where a space or a size is missing."""
+    if error.field == "space" or "target_space" in error.expected:
+        if named is None:
+            return f"; build the recipe with target_space={_one_of(CoordSpace)}"
+        return f"; set {named.set(trainer, {'target_space': _one_of(CoordSpace)})}"
+    if error.came is not MISSING:
+        return ""
+    if error.field == "image_size" or (error.field == "model_image_size" and recipe.resizing is not None):
+        return f"; give image_size: {trainer.sizes}"
+    if error.field == "model_image_size":
+        return (
+            f"; set {trainer.set('model', _one_of(MODELS))} (and the bounds of "
+            f"resizing to the launch's own), which makes it from image_size, or give model_image_size: {trainer.sizes}"
+        )
+    return ""
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return f"one of {', '.join(names)}"
+
+
+def say_once(text: str, logged: set[str], about: str = "", level: int = logging.ERROR) -> None:
+    """Log a text, where none was logged before ``about`` the same, or the same text; ``logged`` grows."""
+    if (about or text) not in logged:
+        logged.add(about or text)
+        LOG.log(level, "%s", text)
