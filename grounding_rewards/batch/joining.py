@@ -31,13 +31,15 @@ _DEFAULT = Columns()
 class Join:
     """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named.
 
-    ``every`` holds all predictions that were named, of which a command that takes one takes the last.
+    ``every`` holds all predictions that were named, of which a command that takes one takes the last. ``encoding`` is
+    that of all files.
     """
 
     predictions: Path | None = None
     id: str | None = None
     every: tuple[Path, ...] = ()
     reporting: Reporting = field(default=SILENT, repr=False, compare=False)
+    encoding: str | None = None
 
     def check(self, files: Sequence[Path]) -> None:
         """Check that predictions are joined to the one file they belong to.
@@ -99,7 +101,7 @@ class Join:
         """Join predictions, if any, to rows that are open, as ``MatchedTable`` does; return what ``open`` does."""
         if self.predictions is None:
             return table, columns
-        joined = self._joined(table, open_rows(self.predictions), columns, alike)
+        joined = self._joined(table, open_rows(self.predictions, encoding=self.encoding), columns, alike)
         return joined, _named(columns, joined)
 
     def rollouts(self, paths: Sequence[Path], columns: Columns) -> tuple[RolloutTable | Sequence[Path], Columns]:
@@ -116,9 +118,9 @@ class Join:
 
     def _rows(self, file: Path, split: str | None, columns: Columns) -> Table:
         """Open a file of rows; a trainer's log as rollouts, unless columns of it are named."""
-        named = split or columns.response or columns.target
+        named = split or columns.response or columns.target or self.encoding
         log = None if named or is_stream(file) else trainer_log(file)
-        table = open_rows(file, split) if log is None else LoggedTable(log, verdicts=True)
+        table = open_rows(file, split, encoding=self.encoding) if log is None else LoggedTable(log, verdicts=True)
         if isinstance(table, ChainedTable) and (text := several_runs(each.path for each in table.tables)):
             self.reporting.warn(text)
         return table
@@ -127,7 +129,8 @@ class Join:
         assert self.predictions is not None  # the caller has asked
         # A split that the annotations, one file, cannot have is that of the predictions.
         theirs = split if self.predictions.is_dir() and not file.is_dir() else None
-        annotations, predictions = open_rows(file, None if theirs else split), open_rows(self.predictions, theirs)
+        annotations = open_rows(file, None if theirs else split, encoding=self.encoding)
+        predictions = open_rows(self.predictions, theirs, encoding=self.encoding)
         return self._joined(annotations, predictions, columns, unanswered=unanswered)
 
     def _joined(

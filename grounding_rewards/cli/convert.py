@@ -70,6 +70,7 @@ def convert(
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="Split of a directory.", rich_help_panel=_ROWS)
     ] = None,
+    encoding: options.Encoding = None,
     image_root: options.ImageRoot = None,
     no_image_check: Annotated[
         bool,
@@ -143,6 +144,7 @@ def convert(
         box_format=box_format,
         source=source,
         split=split,
+        encoding=encoding,
         folder=None if image_root is None else str(image_root.absolute()),
         max_image_bytes=max_image_bytes,
         max_image_pixels=max_image_pixels,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.batch.joining import Join
+from grounding_rewards.cli import options
 from grounding_rewards.cli.terminal import REPORTING
 
 _PANEL = "Answers in another file"
@@ -34,8 +35,9 @@ def _join(
             rich_help_panel=_PANEL,
         ),
     ] = None,
+    encoding: options.Encoding = None,
 ) -> Join:
-    return Join(predictions[-1] if predictions else None, id, tuple(predictions or ()), REPORTING)
+    return Join(predictions[-1] if predictions else None, id, tuple(predictions or ()), REPORTING, encoding)
 
 
 Joining = Annotated[Join, _join]

@@ -130,6 +130,25 @@ MaxImagePixels = Annotated[
         rich_help_panel=_IMAGES,
     ),
 ]
+
+
+def _encoding(name: str | None) -> str | None:
+    try:
+        "".encode(name or "utf-8")
+    except LookupError:
+        raise RecipeError(f"--encoding: got {name!r:.80}; expected the name of one, such as gbk or utf-16") from None
+    return name
+
+
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="The encoding of JSON lines, JSON and CSV, such as gbk or utf-16. Default: UTF-8.",
+        callback=_encoding,
+    ),
+]
 RowsSplit = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Which split of a directory.")]
 DATA = "Training data"
 TrainingRows = Annotated[

@@ -234,6 +234,7 @@ class Converter:
     skip_bad: bool = False
     image_check: bool = True
     all_in_json: bool = False
+    encoding: str | None = None
     reporting: Reporting = SILENT
 
     def run(self, file: Path, out: Path) -> Converted:
@@ -245,7 +246,7 @@ class Converter:
         """
         if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
             return replace(self, layout=self.layout.sourced).run(file, out)
-        table = open_rows(file, self.split, tolerant=True)
+        table = open_rows(file, self.split, tolerant=True, encoding=self.encoding)
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
         files = [str(part.path.relative_to(table.path)) for part in getattr(table, "tables", ())]

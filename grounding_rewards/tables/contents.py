@@ -34,11 +34,13 @@ class Contents:
         path: what errors call it.
         copy: the temporary file that holds a stream, removed with this object; None where ``path`` is the file itself.
         compression: "gzip" or "zstd"; None for neither.
+        encoding: of the text, which is then read as UTF-8; None for UTF-8, or for no text.
     """
 
     path: Path
     copy: Path | None = None
     compression: str | None = None
+    encoding: str | None = None
 
     @property
     def file(self) -> Path:
@@ -51,6 +53,7 @@ class Contents:
         length = max(self.file.stat().st_size, 1)
         with self.file.open("rb") as raw:
             stream: Any = raw if self.compression is None else io.BufferedReader(_Unpacked(self, raw))
+            stream = stream if self.encoding is None else io.BufferedReader(_Recoded(self, stream))
             yield stream, lambda: min(raw.tell() / length, 1.0)
 
     def begins(self, text: bytes) -> bool:
@@ -85,6 +88,28 @@ class _Unpacked(io.RawIOBase):
         self._done += len(piece)
         buffer[: len(piece)] = piece
         return len(piece)
+
+
+class _Recoded(io.RawIOBase):
+    """Text of another encoding in UTF-8; bytes that are no text there are none here."""
+
+    def __init__(self, source: Contents, stream: IO[bytes]) -> None:
+        self._source, self._left = source, b""
+        self._text = io.TextIOWrapper(stream, source.encoding, "surrogateescape", newline="")
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        try:
+            piece = self._left or self._text.read(_STEP).encode("utf-8", "surrogateescape")
+        except UnicodeError as error:
+            raise TableError(f"{self._source.path}: not {self._source.encoding} ({error}); see --encoding") from None
+        size = min(len(buffer), len(piece))
+        buffer[:size], self._left = piece[:size], piece[size:]
+        return size
 
 
 def is_stream(path: Path) -> bool:

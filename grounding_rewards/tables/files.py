@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,10 +13,9 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, Writer, no_collision
 from grounding_rewards.tables.contents import COMPRESSIONS, Contents, copied, is_stream
-from grounding_rewards.tables.csv_files import CsvTable
 from grounding_rewards.tables.data_paths import not_there
-from grounding_rewards.tables.json_arrays import JsonArrayTable
-from grounding_rewards.tables.json_lines import JsonLinesTable, JsonLinesWriter
+from grounding_rewards.tables.json_lines import JsonLinesWriter
+from grounding_rewards.tables.text_rows import CsvTable, JsonArrayTable, JsonLinesTable
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.inferred_schema import Inferred
@@ -29,7 +29,7 @@ _MAGIC = b"PAR1"
 """The first bytes of a Parquet file."""
 
 
-def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table:
+def open_table(path: str | os.PathLike[str], *, tolerant: bool = False, encoding: str | None = None) -> Table:
     """Open a file of rows.
 
     Args:
@@ -38,6 +38,7 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
             ``/dev/stdin`` are standard input, ``/dev/fd/N`` a stream that the shell passes: Parquet, or else JSON
             lines.
         tolerant: whether lines that cannot be read are rows, in ``Batch.unread``, and no error.
+        encoding: of JSON lines, JSON and CSV; None for UTF-8.
 
     Returns:
         The table; its columns are known, its rows are read batch by batch.
@@ -65,6 +66,7 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False) -> Table
                 f"{path}: is no regular file, and rows are read more than once; write them to a file first"
             )
         source = Contents(path, compression=compression)
+    source = replace(source, encoding=encoding) if encoding and suffix not in PARQUET else source
     if suffix not in PARQUET and not source.file.stat().st_size:  # Parquet without rows has a footer
         raise NoRowsError(f"{path}: is empty")
     table = _opened(path, source, suffix, tolerant=tolerant)

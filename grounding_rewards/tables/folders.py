@@ -27,7 +27,9 @@ _FORMATS = (PARQUET, JSON_LINES, CSV, JSON)
 """Formats of a folder's files: those of the first that any file has are its rows. JSON files may be about them."""
 
 
-def open_rows(path: str | os.PathLike[str], split: str | None = None, *, tolerant: bool = False) -> Table:
+def open_rows(
+    path: str | os.PathLike[str], split: str | None = None, *, tolerant: bool = False, encoding: str | None = None
+) -> Table:
     """Open a file of rows, or a directory of them.
 
     Args:
@@ -36,7 +38,8 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
             data/train-00000-of-00002.parquet.
         split: which split, with its folder before it where several have one of that name; None where there is but one,
             and for all files of rollouts, whose names tell processes apart.
-        tolerant: see ``open_table``.
+        tolerant: see ``open_table``, as for ``encoding``.
+        encoding: of texts.
 
     Returns:
         The table; its columns are known, its rows are read batch by batch.
@@ -49,7 +52,7 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
         check_finished(path)
         if split is not None and (is_stream(path) or path.exists()):
             raise TableError(f"{path}: is one file, which has no splits; leave --split {split} out")
-        return open_table(path, tolerant=tolerant)
+        return open_table(path, tolerant=tolerant, encoding=encoding)
     if (path / _SPLITS).is_file():
         names = [str(name) for name in _read_json(path / _SPLITS, "splits")]
         chosen = _chosen(path, names, split)
@@ -59,7 +62,7 @@ def open_rows(path: str | os.PathLike[str], split: str | None = None, *, toleran
             raise TableError(f"{path}: holds one split; leave --split {split} out")
         return _saved(path, split)
     splits = _by_split(path)
-    opened = partial(open_table, tolerant=tolerant)
+    opened = partial(open_table, tolerant=tolerant, encoding=encoding)
     if split is None and len(splits) > 1:
         every = ChainedTable(path, *_opened(list(chain(*splits.values())), opened))
         if every.of_rollouts:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.json_lines import JsonLinesTable, Read
+from grounding_rewards.tables.text_rows import JsonLinesTable, Read
 
 
 class HeldTable(JsonLinesTable):

@@ -10,10 +10,10 @@ import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import RecipeError, TableError
-from grounding_rewards.tables.json_lines import JsonLinesTable
 from grounding_rewards.tables.manifests import unfinished
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.runs import Run
+from grounding_rewards.tables.text_rows import JsonLinesTable
 from tests.batch.made import BOX, HIT, contents, gelato, rollouts, small_shards, table, votes
 from tests.cli.command import names, write_rows
 

@@ -80,7 +80,7 @@ def test_a_missing_size_names_the_option_of_its_column_only_where_the_file_has_n
 def test_a_column_that_first_occurs_in_a_later_batch_is_among_the_extras(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grounding_rewards.tables.json_lines.BATCH_ROWS", 1)
+    monkeypatch.setattr("grounding_rewards.tables.text_rows.BATCH_ROWS", 1)
     bonus = {"verifier": f"{__file__}:bonus", "weight": 1.0, "low": 0, "high": 1}
     scorer = TableScorer(gr.recipe("composite", response_space="pixel", parts={"bonus": bonus}), Columns())
     rows = [{"response": "(20, 15)", "target": BOX, **more} for more in ({}, {"bonus": 0.25})]

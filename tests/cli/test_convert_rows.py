@@ -75,7 +75,7 @@ def test_bad_rows_at_the_start_are_left_out(convert, tmp_path, monkeypatch):
 
 
 def test_rows_of_later_batches_have_their_own_numbers(convert, tmp_path, monkeypatch):
-    monkeypatch.setattr("grounding_rewards.tables.json_lines.BATCH_ROWS", 4)
+    monkeypatch.setattr("grounding_rewards.tables.text_rows.BATCH_ROWS", 4)
     rows = [BARE if row not in (6, 9) else {**BARE, "bbox": None} for row in range(11)]
     result, _ = convert([*rows[:2], *rows[2:]], "--json")
     problems = json.loads(result.out)["problems"]
@@ -211,7 +211,7 @@ def test_fields_of_messages_without_one_type_cannot_be_parquet(convert):
 
 
 def test_a_column_that_only_a_late_row_has(convert, tmp_path, monkeypatch):
-    monkeypatch.setattr("grounding_rewards.tables.json_lines.BATCH_ROWS", 4)
+    monkeypatch.setattr("grounding_rewards.tables.text_rows.BATCH_ROWS", 4)
     rows = [BARE] * 9
     late = {**BARE, "id": "z", "image": png(tmp_path), "uid": 1}
     result, _ = convert([*rows, late], "--image-dir", tmp_path)

@@ -166,3 +166,22 @@ def test_shares_of_the_image_without_sizes(run, tmp_path, nested):
     assert (first.code, expected in first.err) == (2, True)
     result = run("eval", file, "--response-space", "thousandths", "--target-space", "unit", "--json")
     assert (json.loads(result.out)[0]["correct"], json.loads(result.out)[0]["n"]) == (1, 2)
+
+
+def test_another_encoding(run, tmp_path):
+    file = tmp_path / "in.csv"
+    file.write_bytes('response,bbox,instruction\n"(150, 60)","[100, 40, 180, 90]",点击\n'.encode("gbk"))
+    error = run("eval", file, *PIXEL)
+    assert (error.code, "as gbk it can be read: --encoding gbk" in error.err) == (2, True)
+    result = run("eval", file, *PIXEL, "--encoding", "gbk", "--json")
+    assert json.loads(result.out)[0]["correct"] == 1, result.err
+    answers = tmp_path / "answers.csv"
+    answers.write_bytes('instruction,bbox,response\n点击,"[100, 40, 180, 90]","(1, 2)"\n'.encode("gbk"))
+    joined = run("eval", file, "--predictions", answers, "--id", "instruction", *PIXEL, "--encoding", "GBK", "--json")
+    assert json.loads(joined.out)[0]["correct"] == 0, joined.err
+    converted = run("convert", file, tmp_path / "out.jsonl", "--for", "verl", "--target-space", "pixel",
+                    "--encoding", "gbk", "--no-image-check")  # fmt: skip
+    assert converted.code == 0, converted.err
+    assert "点击" in (tmp_path / "out.jsonl").read_text("utf-8")
+    unknown = run("eval", file, *PIXEL, "--encoding", "no such")
+    assert (unknown.code, "--encoding: got 'no such'; expected the name of one" in unknown.err) == (2, True)

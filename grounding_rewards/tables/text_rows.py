@@ -1,0 +1,246 @@
+"""Rows of texts: JSON lines, JSON files that hold an array of objects, and CSV."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import chain
+from operator import length_hint
+from pathlib import Path
+from typing import IO, Any
+
+from grounding_rewards.errors import TableError
+from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
+from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.tables.contents import Contents
+from grounding_rewards.targets.unique_keys import unique_keys
+
+Read = tuple[dict[str, Any], int, int | None, str]
+"""A row as it was read: its columns, its length in the file, the line where it begins, and why it cannot be read.
+
+The length is about right; the line, counted from 1, is None where it is not known; the reason is empty, or the row.
+"""
+
+_ARRAY = "expected an array of objects, or an object that holds one such array; one object a line is a .jsonl file"
+_KINDS = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+_RESPONSES = frozenset(GUESSED["response"])
+"""Columns where an empty cell of CSV is an empty text. Elsewhere it is null: no size, no id, no verdict."""
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+_MARKS = {",": "commas", "\t": "tabs"}
+_LARGEST_CELL = (1 << 31) - 1
+_TRIED = ("utf-16", "gbk", "cp1252")
+
+
+class JsonLinesTable:
+    """A file of JSON lines, opened anew for each pass; where it is tolerant, lines that cannot be read are rows too."""
+
+    texts = False
+    """True where all values are texts."""
+
+    def __init__(self, path: Path, source: Contents | None = None, *, tolerant: bool = False) -> None:
+        self.path, self.source, self.tolerant = path, source or Contents(path), tolerant
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Keys of the first batch's objects, in order of appearance."""
+        first = next(self.batches())
+        return tuple(dict.fromkeys(key for row in first.rows for key in row))
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        start = 0
+        rows, lines, unread, held = list[dict[str, Any]](), list[int](), dict[int, str](), 0
+        with self._reading() as (all_rows, done):
+            for row, length, line, why in all_rows:
+                if why and not self.tolerant:
+                    place = f"row {start + len(rows)}" if line is None else f"line {line}"
+                    raise TableError(f"{self.path}, {place}: {why}")
+                if why:
+                    unread[len(rows)] = why
+                if line is not None:
+                    lines.append(line)
+                rows.append(row)
+                held += length
+                if len(rows) == (size or BATCH_ROWS) or (size is None and held >= BATCH_BYTES):
+                    yield Batch(start, rows, rows, done(), lines or None, unread=unread, texts=self.texts)
+                    start += len(rows)
+                    rows, lines, unread, held = [], [], {}, 0
+        if rows:
+            yield Batch(start, rows, rows, 1.0, lines or None, unread=unread, texts=self.texts)
+        elif not start:
+            raise NoRowsError(f"{self.path}: no rows")
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
+        """Yield the rows, and a function that returns the share that has been read."""
+        with self.source.opened() as (stream, done):
+            yield self._rows(stream), done
+
+    def _rows(self, stream: IO[bytes]) -> Iterator[Read]:
+        for number, raw in enumerate(stream, 1):  # in bytes only \n ends a line, and one not in UTF-8 spoils no other
+            if number == 1:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
+            if not raw or raw.isspace():
+                continue
+            row, _, why = self._value(raw, unique_keys)
+            if not why and not isinstance(row, dict):
+                why = f"got {_kind(row)}; expected one JSON object a line"
+            yield {} if why else row, len(raw), number, why
+
+    def _value(
+        self, raw: bytes, keyed: Callable[[list[tuple[str, Any]]], Any], *, lines: bool = False
+    ) -> tuple[Any, int, str]:
+        """Return the value of a text in JSON; else the line of it that is at fault, 0 for none, and the reason."""
+        try:
+            return json.loads(raw.decode(), object_pairs_hook=keyed), 0, ""
+        except UnicodeDecodeError as error:
+            return None, 0, self._not_decoded(raw, f"{error.reason} at byte {error.start + 1}")
+        except json.JSONDecodeError as error:
+            character = error.colno if lines else error.pos + 1
+            return None, error.lineno, f"not JSON ({error.msg.removesuffix(' at')} at character {character})"
+        except ValueError as error:  # a key that comes twice, or a number of thousands of digits
+            return None, 0, f"not JSON that can be read ({error})"
+        except RecursionError:
+            return None, 0, "nested too deeply"
+
+    def _not_decoded(self, raw: bytes, why: str = "") -> str:
+        """Return that bytes are in another encoding, and which one reads them."""
+        known = self.source.encoding
+        names = [] if known else [name for name in _TRIED if _decodes(raw, name)]
+        hint = (
+            f"; as {names[0]} it can be read: --encoding {names[0]}, or iconv -f {names[0]} -t utf-8" if names else ""
+        )
+        return f"not {known or 'UTF-8'}{f' ({why})' if why else ''}{hint}"
+
+
+class JsonArrayTable(JsonLinesTable):
+    """A JSON file, which is read once and held in memory; its rows are then those of JSON lines."""
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
+        rows = iter(self._held)
+        yield rows, lambda: 1 - length_hint(rows) / len(self._held)
+
+    @cached_property
+    def _held(self) -> list[Read]:
+        with self.source.opened() as (stream, _):
+            content = stream.read()
+        twice = list[tuple[dict[str, Any], str]]()
+
+        def keyed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            try:
+                return unique_keys(pairs)
+            except ValueError as error:  # kept, because only the whole tells in which row it is
+                twice.append((dict(pairs), f"not JSON that can be read ({error})"))
+                return twice[-1][0]
+
+        value, line, why = self._value(content.removeprefix(codecs.BOM_UTF8), keyed, lines=True)
+        reasons = {id(fields): why for fields, why in twice}
+        if why := why or reasons.get(id(value), ""):
+            lines = "; one object a line is a .jsonl file" if "(Extra data " in why else ""
+            raise TableError(f"{self.path}{f', line {line}' if line else ''}: {why}{lines}")
+        rows = self._array(value)
+        size = len(content) // max(len(rows), 1)
+        return [_read(row, size, reasons) for row in rows]
+
+    def _array(self, value: Any) -> Sequence[Any]:
+        """Return the rows of a file."""
+        if isinstance(value, list):
+            return value
+        if not isinstance(value, dict):
+            raise TableError(f"{self.path}: got {_kind(value)}; {_ARRAY}")
+        arrays = [
+            name for name, rows in value.items() if isinstance(rows, list) and any(type(row) is dict for row in rows)
+        ]
+        if len(arrays) == 1:
+            return list(value[arrays[0]])
+        if not arrays:
+            raise TableError(f"{self.path}: got an object without an array of objects; {_ARRAY}")
+        raise TableError(
+            f"{self.path}: holds several arrays of objects: {', '.join(f'{name!r:.60}' for name in arrays)}; expected "
+            "one: write the one with the rows to a file of its own"
+        )
+
+
+class CsvTable(JsonLinesTable):
+    """A CSV file with a header: commas (tabs in .tsv), quotes by doubling, line breaks within quotes.
+
+    Cells are texts, so that a response of 512 and an id of 007 stay as they are. Python's reader is used, not Arrow's:
+    it names lines, and a quote that is never closed is an error, not one long cell that takes in all further rows.
+    """
+
+    texts = True
+
+    def _rows(self, stream: IO[bytes]) -> Iterator[Read]:
+        decoded = (line.decode("utf-8", "surrogateescape") for line in stream)  # one not in UTF-8 spoils no other
+        first = next(decoded, "").removeprefix("\ufeff")
+        mark = "\t" if ".tsv" in map(str.lower, self.path.suffixes) else ","
+        reader = csv.reader(chain([first], decoded), delimiter=mark, strict=True)
+        names: list[str] | None = None
+        while True:
+            line, why = reader.line_num + 1, ""
+            limit = csv.field_size_limit(_LARGEST_CELL)  # the process's own, 128 KiB, is less than a response may have
+            try:
+                cells = next(reader, None)
+                if bad := [cell for cell in cells or () if _NOT_UTF8.search(cell)]:
+                    why = self._not_decoded(bad[0].encode("utf-8", "surrogateescape"))
+            except csv.Error as error:
+                unclosed = str(error) == "unexpected end of data"
+                cells, why = [""], f"not CSV ({'a quote is never closed' if unclosed else error})"
+            finally:
+                csv.field_size_limit(limit)
+            if cells is None:
+                return
+            if names is None:
+                names = self._names(cells, why)
+            elif cells:  # not an empty line
+                if not why and len(cells) != len(names):
+                    fix = _MARKS[mark] if len(cells) > len(names) else "line breaks, or the file is cut off"
+                    why = f"got {len(cells)} cells; expected {len(names)}, as in the header; quote a cell with {fix}"
+                pairs = () if why else zip(names, cells, strict=True)
+                row = {name: cell if cell or name in _RESPONSES else None for name, cell in pairs}
+                yield row, sum(map(len, cells)), line, why
+
+    def _names(self, names: list[str], why: str) -> list[str]:
+        """Check the names of columns in a header."""
+        if why or not any(names):
+            raise TableError(f"{self.path}, line 1: {why or 'is empty'}; expected the names of the columns")
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise TableError(f"{self.path}: has several columns {', '.join(twice)}; rename them first")
+        return names
+
+
+def _decodes(raw: bytes, encoding: str) -> bool:
+    """Return True for bytes that are text in an encoding; UTF-16 has a mark at its beginning."""
+    if encoding == "utf-16":
+        return raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return raw.decode(encoding) != ""
+    except UnicodeDecodeError:
+        return False
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), "a number")
+
+
+def _read(row: Any, size: int, reasons: dict[int, str]) -> Read:
+    """Return a row as it was read; ``reasons`` are those of objects that cannot be read, by their identity."""
+    if not isinstance(row, dict):
+        return {}, size, None, f"got {_kind(row)}; expected a JSON object"
+    left = [row] if reasons else []
+    while left:
+        each = left.pop()
+        if id(each) in reasons:
+            return {}, size, None, reasons[id(each)]
+        left += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return row, size, None, ""
