@@ -1,7 +1,9 @@
-"""Arrays: their types, missing rows, runs of indices, numbers for rows of whole numbers, and read-only columns."""
+"""Arrays: types, missing rows, runs of indices, numbers for rows of whole numbers, read-only columns, plain values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -126,3 +128,18 @@ def read_only(*columns: NDArray[Any] | None) -> None:
     for column in columns:
         if column is not None:
             column.setflags(False)  # type: ignore[call-arg]  # write; by its name it takes twice as long
+
+
+def plain(value: Any) -> Any:
+    """Return plain values, as for JSON: dataclasses by their fields, lists for arrays and tuples, None for NaN.
+
+    >>> plain({"low": np.array([0.5, np.nan]), "names": ("a", "b")})
+    {'low': [0.5, None], 'names': ['a', 'b']}
+    """
+    if is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray | tuple | list):
+        return [plain(each) for each in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    return None if value != value else value

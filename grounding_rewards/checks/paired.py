@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.checks.accuracy import rows_by_value
 from grounding_rewards.errors import TableError
-from grounding_rewards.stats.intervals import Bootstrap, exact_mean, mcnemar
+from grounding_rewards.stats.intervals import Bootstrap, exact_mean, mcnemar, sign_flip
 
 DRAWS = 10_000
 """Draws of the bootstrap."""
@@ -22,24 +22,15 @@ _SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class SampleScores:
-    """Right answers of m samples in one file.
-
-    Attributes:
-        file: what the file is called.
-        names: (m,) names of the samples, each of which is there once.
-        correct: (m,) rollouts with ``acc`` 1.
-        n: (m,) valid rollouts: those with a usable target.
-        images: (m,) what tells each sample's image from others; None where unknown.
-        targets: (m, k) numbers that are equal where targets are; NaN where unknown.
-        by: fields to break down by, each with m values, as of ``accuracy.evaluate``.
-    """
+    """Right answers of m samples in one file."""
 
     file: str
-    names: Sequence[str]
-    correct: Ints
-    n: Ints
-    images: Sequence[Hashable | None]
-    targets: Floats
+    names: Sequence[str]  # each once
+    correct: Ints  # rollouts with acc 1
+    n: Ints  # valid rollouts: those with a usable target
+    images: Sequence[Hashable | None]  # what tells each sample's image from others; None where unknown
+    targets: Floats  # (m, k) numbers that are equal where targets are; NaN where unknown
+    # Fields to break down by, each with m values, as in accuracy.evaluate.
     by: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
@@ -59,9 +50,10 @@ class Pairs:
         second: accuracy of the second one.
         difference: second - first, -1 to 1.
         interval: its 95 % interval, by a bootstrap over images; None for fewer than two of them.
+        p_value: two-sided, by flips of the signs of images' summed differences (``stats.intervals.sign_flip``).
         only_first: samples that the first model alone has right; None where a sample has several rollouts.
         only_second: samples that the second one alone has right, likewise.
-        p_value: two-sided, of McNemar's exact test; likewise.
+        mcnemar: p-value of McNemar's exact test, which takes samples as independent; likewise.
         by: the same for the samples of each value of each field, the most frequent value first.
     """
 
@@ -71,9 +63,10 @@ class Pairs:
     second: float
     difference: float
     interval: tuple[float, float] | None
+    p_value: float
     only_first: int | None
     only_second: int | None
-    p_value: float | None
+    mcnemar: float | None
     by: Mapping[str, Mapping[str, Pairs]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,23 +82,14 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Pairs, and the samples that are in none.
-
-    Attributes:
-        pairs: the comparison of samples that both files have.
-        only_first: names of samples that the first file alone has, in its order.
-        only_second: names of those that the second one alone has.
-        not_valid: samples of both without a valid rollout in one of them; they are in no pair.
-        differing: names of samples in pairs whose targets differ.
-        clustered: whether any image is known.
-    """
+    """Comparison of the samples that both files have, and the samples that are in no pair."""
 
     pairs: Pairs
-    only_first: tuple[str, ...]
+    only_first: tuple[str, ...]  # names of samples that the first file alone has, in its order
     only_second: tuple[str, ...]
-    not_valid: int
-    differing: tuple[str, ...]
-    clustered: bool
+    not_valid: int  # samples of both without a valid rollout in one of them
+    differing: tuple[str, ...]  # names of samples in pairs whose targets differ
+    clustered: bool  # True where any image is known
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: those of the pairs, and numbers of samples that are in none."""
@@ -120,18 +104,18 @@ class Comparison:
     def notes(self) -> list[str]:
         """Return sentences on how samples were counted."""
         texts, every = [], self.pairs
-        if every.p_value is None:
+        if every.mcnemar is None:
             texts.append(
                 "--paired: samples have several rollouts, and each counts with the mean acc of its own; McNemar's test "
                 "is for one answer a sample, so that there is none"
             )
-        elif every.by:
+        if every.by:
             texts.append("--paired: each p is that of its own row; none is corrected for the number of rows")
         if every.interval is None:
             texts.append("--paired: all samples share one image, or there is one sample: no interval can be made of it")
         elif not self.clustered:
             texts.append(
-                "--paired: no column of images is known, so that the interval takes samples as independent; "
+                "--paired: no column of images is known, so that the interval and p take samples as independent; "
                 "--image-column names one"
             )
         if self.not_valid:
@@ -157,13 +141,14 @@ def compare(first: SampleScores, second: SampleScores, *, seed: int = 0) -> Comp
 
     A sample's score is the mean ``acc`` of its valid rollouts, s. The difference is the mean of s_second - s_first; its
     interval is the percentiles of 10,000 bootstrap means for which images are drawn, each with all of its samples
-    (``stats.intervals.Bootstrap``). McNemar's exact test (``mcnemar``) compares the samples that one model alone has
-    right; with several rollouts a sample there is no such test.
+    (``stats.intervals.Bootstrap``). Its p-value is by flips of the signs of images' sums (``sign_flip``). McNemar's
+    exact test (``mcnemar``) compares the samples that one model alone has right, as if these were independent; with
+    several rollouts a sample there is no such test.
 
     Args:
         first: the scores of one model.
         second: those of the other one; its fields are not looked at, and its images where the first has none.
-        seed: of the bootstrap.
+        seed: of the bootstrap and of drawn signs.
 
     Raises:
         TableError: no sample is in both, or none is valid in both; names the files.
@@ -172,8 +157,8 @@ def compare(first: SampleScores, second: SampleScores, *, seed: int = 0) -> Comp
     >>> one = SampleScores("a", ["x", "y", "z"], np.array([1, 0, 0]), np.ones(3, int), images, targets)
     >>> other = SampleScores("b", ["z", "y", "x"], np.array([1, 1, 1]), np.ones(3, int), images, targets)
     >>> pairs = compare(one, other).pairs
-    >>> round(pairs.difference, 4), pairs.interval, pairs.only_first, pairs.only_second, pairs.p_value
-    (0.6667, (0.5, 1.0), 0, 2, 0.5)
+    >>> round(pairs.difference, 4), pairs.interval, round(pairs.p_value, 4), pairs.only_first, pairs.only_second
+    (0.6667, (0.5, 1.0), 0.5, 0, 2)
     """
     place = {name: row for row, name in enumerate(second.names)}
     shared = np.array([(row, place[name]) for row, name in enumerate(first.names) if name in place], dtype=np.int64)
@@ -233,9 +218,10 @@ class _Table:
             second=exact_mean(second),
             difference=exact_mean(moved),
             interval=self.bootstrap.interval(moved, clusters) if images > 1 else None,
+            p_value=sign_flip(moved, clusters, self.bootstrap.seed),
             only_first=only_first if self.tests else None,
             only_second=only_second if self.tests else None,
-            p_value=mcnemar(only_first, only_second) if self.tests else None,
+            mcnemar=mcnemar(only_first, only_second) if self.tests else None,
         )
 
 

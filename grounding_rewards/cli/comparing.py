@@ -18,8 +18,8 @@ Paired = Annotated[
     bool,
     typer.Option(
         "--paired",
-        help="Also compare two files over the samples that both have: the difference with a 95 % interval (bootstrap "
-        "over images), and McNemar's exact test. --json is then an object with `files` and `paired`.",
+        help="Also compare two files over the samples that both have: the difference with a 95 % interval and a p "
+        "over images, and McNemar's exact test. --json is then an object with `files` and `paired`.",
     ),
 ]
 Consensus = Annotated[
@@ -30,7 +30,7 @@ Consensus = Annotated[
     ),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the bootstrap of --paired. Default: 0.")
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the draws of --paired. Default: 0.")
 ]
 Evaluated = Sequence[tuple[str, EvaluatedRows]]
 
@@ -42,7 +42,7 @@ def check(seed: int | None, *, paired: bool, consensus: bool, benchmark: bool) -
         RecipeError: a seed without a comparison, or a consensus by the rule of a benchmark.
     """
     if seed is not None and not paired:
-        raise RecipeError("--seed: got it without --paired, whose bootstrap it is the seed of")
+        raise RecipeError("--seed: got it without --paired, whose draws it is the seed of")
     if benchmark and consensus:
         raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +14,6 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
-from grounding_rewards.pool.transitions.paired import temperatures
-from grounding_rewards.pool.transitions.warnings import mixed
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.rollout_columns import PLACES
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
@@ -78,7 +76,7 @@ def stats_of_input(source: Input, by: str, warn: Note = lambda text: None) -> Sa
                 f"statistics of `pool stats --by {by}` and no --by here"
             )
         stats = _read_statistics(source)
-        if text := mixed(temperatures(stats)):
+        if text := mixed(stats.temperatures):
             warn(f"{source.path}: {text}")
         return stats
     table = open_rollouts([source.path])
@@ -138,6 +136,17 @@ def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[lis
     return list(groups.values())
 
 
+def mixed(temperatures: Iterable[float | None]) -> str:
+    """Warn of rollouts at several known temperatures that count together; "" without.
+
+    >>> mixed([1.4, None, 1.1]), mixed([1.1, None])
+    ('rollouts at temperatures 1.1, 1.4 count together, and pass rates mix them', '')
+    """
+    known = sorted(value for value in temperatures if value is not None)
+    shown = ", ".join(f"{value:g}" for value in known)
+    return f"rollouts at temperatures {shown} count together, and pass rates mix them" if len(known) > 1 else ""
+
+
 def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) -> list[int] | None:
     """Return the round that counts; None where rollouts have no rounds.
 
@@ -172,7 +181,7 @@ def _read_statistics(source: Input) -> SampleStats:
     stats = read_stats(source.path, rounds=None if source.round is None else [source.round])
     if source.temperature is None:
         return stats
-    return with_temperature(stats, only_temperature(source, temperatures(stats)))
+    return with_temperature(stats, only_temperature(source, stats.temperatures))
 
 
 def _stats_at(source: Input, table: RolloutTable, rounds: Sequence[int] | None, **options: Any) -> SampleStats:
@@ -193,7 +202,7 @@ def _temperatures_of(group: Sequence[Input], warn: Note) -> Iterator[tuple[float
     source, paths = group[0], [member.path for member in group]
     if is_stats(source.path):
         stats = _read_statistics(source)
-        yield only_temperature(source, temperatures(stats)), stats
+        yield only_temperature(source, stats.temperatures), stats
         return
     table = open_rollouts(paths)
     rounds = one_round(table, paths, source.round)

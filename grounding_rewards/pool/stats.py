@@ -120,6 +120,11 @@ class SampleStats:
         """Mark samples, (m,), with right and wrong rollouts."""
         return np.asarray((self.num_correct > 0) & (self.num_correct < self.n))
 
+    @property
+    def temperatures(self) -> tuple[float, ...]:
+        """Return the known temperatures, ascending, rounded to six places (32-bit columns are noisy)."""
+        return tuple(np.unique(np.round(self.temperature[~np.isnan(self.temperature)], 6)).tolist())
+
     def known(self, column: str) -> NDArray[np.bool_]:
         """Mark samples, (m,), with a scored rollout and a value in a column."""
         values = getattr(self, column)

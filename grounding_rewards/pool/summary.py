@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import plain
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import plain
 from grounding_rewards.stats.intervals import exact_mean, pass_at_k
 
 SUMMED = ("source", "mean", "lowest", "highest", "parse_rate", "dispersion")

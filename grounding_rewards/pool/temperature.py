@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import plain
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.selection.quotas import check_whole
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.transitions.paired import in_common, plain
-from grounding_rewards.pool.transitions.warnings import confounded, of_temperatures
+from grounding_rewards.pool.transitions import confounded, in_common, of_temperatures
 from grounding_rewards.stats.intervals import Bootstrap, exact_mean, wilson_of_samples
 
 BOOTSTRAP, TOLERANCE = "bootstrap", "tolerance"
@@ -26,71 +26,41 @@ _SLACK = 1e-12  # a loss of exactly the tolerance may round to more
 
 @dataclass(frozen=True)
 class AtTemperature:
-    """Numbers of one temperature, over the samples that all temperatures have.
-
-    Attributes:
-        temperature: the sampling temperature.
-        rollouts: number of scored rollouts.
-        accuracy: the mean over samples of their pass rates.
-        low: the lower end of its interval, ``wilson_of_samples``.
-        high: the upper end.
-        parse_rate: the share of rollouts with a parsed answer; NaN where unknown.
-        mixed_share: the share of samples with right and wrong rollouts, which give a signal.
-        zero_share: the share of never-solved samples.
-        dispersion: the mean over samples of their clicks' dispersion, in shares of the diagonal; NaN where unknown.
-        distinct_share: different responses of a sample over its scored rollouts; NaN where unknown.
-        difference: its accuracy less that of the temperature it is compared with.
-        difference_low: the lower end of the paired bootstrap interval.
-        difference_high: the upper end.
-        collapsed: True where the rule calls the accuracy too low; also below the temperature compared with.
-        why: the reason in words.
-        verdict: "held"; "lower accuracy" where it is too low and not hotter than the temperature compared with;
-            "collapsed" where it is too low and hotter; "above one that collapsed"; or "confounded".
-    """
+    """Numbers of one temperature, over the samples that all temperatures have."""
 
     temperature: float
-    rollouts: int
-    accuracy: float
-    low: float
+    rollouts: int  # number of scored ones
+    accuracy: float  # the mean over samples of their pass rates
+    low: float  # its interval, wilson_of_samples
     high: float
-    parse_rate: float
-    mixed_share: float
-    zero_share: float
-    dispersion: float
-    distinct_share: float
-    difference: float
-    difference_low: float
+    parse_rate: float  # the share of rollouts with a parsed answer; NaN where unknown, as the last two below
+    mixed_share: float  # the share of samples with right and wrong rollouts, which give a signal
+    zero_share: float  # the share of never-solved samples
+    dispersion: float  # the mean over samples of their clicks' dispersion, in shares of the diagonal
+    distinct_share: float  # different responses of a sample over its scored rollouts
+    difference: float  # accuracy less that of the temperature it is compared with
+    difference_low: float  # its paired bootstrap interval
     difference_high: float
-    collapsed: bool
-    why: str
+    collapsed: bool  # True where the rule calls the accuracy too low; also below the temperature compared with
+    why: str  # the reason in words
+    # "held"; "lower accuracy" where it is too low and not hotter than the temperature compared with; "collapsed" where
+    # it is too low and hotter; "above one that collapsed"; or "confounded".
     verdict: str
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Comparison of temperatures.
+    """Comparison of temperatures."""
 
-    Attributes:
-        chosen: the highest temperature that neither has collapsed nor lies above one that has; None where they are
-            confounded.
-        compared_with: the temperature that the others are compared with: the best, or the reference.
-        rule: "bootstrap" or "tolerance".
-        samples: number of samples that all temperatures have scored.
-        left_out: number of other samples.
-        rows: a row a temperature, ascending.
-        confounded: the other difference between the temperatures, whose effect may pass for theirs; "" without one.
-        settings: settings of the rule.
-        warnings: sentences for the reader.
-    """
-
+    # The highest that neither has collapsed nor lies above one that has; None where they are confounded.
     chosen: float | None
-    compared_with: float
-    rule: str
-    samples: int
-    left_out: int
-    rows: tuple[AtTemperature, ...]
-    confounded: str
-    settings: Mapping[str, float]
+    compared_with: float  # the best, or the reference
+    rule: str  # "bootstrap" or "tolerance"
+    samples: int  # number of samples that all temperatures have scored
+    left_out: int  # number of other samples
+    rows: tuple[AtTemperature, ...]  # ascending
+    confounded: str  # the other difference between the temperatures, whose effect may pass for theirs; "" without one
+    settings: Mapping[str, float]  # of the rule
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Exact means, intervals of counts and of means, pass@k, beta-binomial predictions and paired tests.
-
-Numpy alone: none of these needs a statistics package.
-"""
+"""Exact means, intervals of counts and of means, pass@k, beta-binomial predictions and paired tests."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ Z = 1.959964
 """Standard deviations on either side of a normal mean that hold 95 %."""
 
 _HELD = 1 << 22  # numbers in memory at once
-_EXACT = 1 << 12  # tosses that are counted by whole numbers
+_FLIPS = 99_999  # with the signs that are there, 100,000
 
 
 def exact_mean(values: Floats | NDArray[np.int64]) -> float:
@@ -36,30 +33,24 @@ def exact_mean(values: Floats | NDArray[np.int64]) -> float:
 class Bootstrap:
     """Percentile intervals of means; multinomial draws of the distinct values' counts, which equal draws of samples.
 
-    Args:
-        draws: number of draws.
-        seed: seed of the draws, so that the same values have the same interval.
-        confidence: level of the interval, above 0 and below 1.
-
     >>> low, high = Bootstrap(2000, 0, 0.95).interval(np.array([0.0, 1.0] * 50))
     >>> 0.39 < low < 0.42, 0.58 < high < 0.61
     (True, True)
     """
 
     draws: int
-    seed: int
-    confidence: float
+    seed: int  # the same values have the same interval
+    confidence: float  # above 0 and below 1
 
     def interval(self, values: Floats, clusters: Ints | None = None) -> tuple[float, float]:
         """Return the interval of the mean of (m,) values, in any order.
 
         With ``clusters``, (m,) whole numbers from 0, all values of a cluster are drawn together: as many clusters as
-        there are, with replacement, and the mean is that of the drawn values.
-
-        Values of one cluster are alike, such as answers about one screenshot. In 2,000 trials each of the differences
-        between two models' 0/1 scores, half of whose variance an image shares, the 95 % interval held the true mean in
-        89 % with 10 clusters of 3 to 5, 93 % with 20 or 50, and 95 % with 200; drawn one by one, these values gave 80
-        to 84 %. With 50 clusters of 1 to 20 it is 93 %, and 60 % one by one.
+        there are, with replacement, and the mean is that of the drawn values. Values of one cluster are alike, such as
+        answers about one screenshot. In 2,000 trials each of the differences between two models' 0/1 scores, half of
+        whose variance an image shares, the 95 % interval held the true mean in 89 % with 10 clusters of 3 to 5, 93 %
+        with 20 or 50, and 95 % with 200; drawn one by one, these values gave 80 to 84 %. With 50 clusters of 1 to 20 it
+        is 93 %, and 60 % one by one.
 
         >>> values, clusters = np.repeat([0.0, 1.0], 50), np.repeat(np.arange(10), 10)
         >>> [round(end, 2) for end in Bootstrap(2000, 0, 0.95).interval(values, clusters)]
@@ -81,12 +72,16 @@ def _distinct(values: Floats, clusters: Ints | None) -> tuple[Floats, Ints, Ints
     if clusters is None:
         different, counts = np.unique(values, return_counts=True)
         return different, np.ones(len(different), dtype=np.int64), counts
+    sums, sizes = _sums(values, clusters)
+    (sums, sizes), counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
+    return sums, sizes.astype(np.int64), counts
+
+
+def _sums(values: Floats, clusters: Ints) -> tuple[Floats, Ints]:
+    """Return the sums of clusters, rounded so that equal ones in another order are equal, and their sizes."""
     sizes = np.bincount(clusters)
-    # Rounded, so that equal sums in another order are equal; 0 where a number has no value.
-    sums, place = np.unique(np.round(np.bincount(clusters, values), 12)[sizes > 0], return_inverse=True)
-    sizes = sizes[sizes > 0]
-    pairs, counts = np.unique(place * (sizes.max() + 1) + sizes, return_counts=True)
-    return sums[pairs // (sizes.max() + 1)], pairs % (sizes.max() + 1), counts
+    sums: Floats = np.round(np.bincount(clusters, values), 12)
+    return sums[sizes > 0], sizes[sizes > 0].astype(np.int64)  # 0 where a number has no value
 
 
 def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floats]:
@@ -249,17 +244,14 @@ def check_prior(a: Any, b: Any) -> None:
 
 
 def mcnemar(only_before: int, only_after: int) -> float:
-    """Return the p-value of McNemar's exact test of two 0/1 columns over the same samples.
+    """Return the two-sided p-value of McNemar's exact test of two 0/1 columns over the same samples.
 
-    Of the ``only_before + only_after`` samples that differ each goes either way with probability 1/2:
-    ``min(1, 2 P(X <= min(only_before, only_after)))``, X binomial. Samples that agree do not count.
-
-    Args:
-        only_before: samples that were right in the first column alone.
-        only_after: samples that were right in the second alone.
+    Of the ``only_before + only_after`` samples that are right in one column alone each goes either way with probability
+    1/2: ``min(1, 2 P(X <= min(only_before, only_after)))``, X binomial. Samples that agree do not count. Samples must
+    be independent; ``sign_flip`` takes those that share a screenshot together.
 
     Returns:
-        The two-sided p-value, above 0 up to 1 (0 where it is too small for a float).
+        Above 0 up to 1 (0 where it is too small for a float).
 
     Source: McNemar, Note on the sampling error of the difference between correlated proportions, 1947.
 
@@ -274,22 +266,51 @@ def mcnemar(only_before: int, only_after: int) -> float:
 def sign_test(wins: int, losses: int) -> float:
     """Return P(X >= wins) for X ~ Binomial(wins + losses, 1/2), the chance of a fair coin; 1.0 without any toss.
 
-    Up to 4,096 tosses it is the float next to the exact value.
-
     >>> sign_test(10, 0) * 1024, sign_test(3, 1)
     (1.0, 0.3125)
     """
-    total = wins + losses
-    if total <= _EXACT:
-        term, tail = 1, 1  # P(X >= wins) = P(losses or fewer): C(total, 0) + C(total, 1) + ...
-        for place in range(1, losses + 1):
-            term = term * (total - place + 1) // place
-            tail += term
-        return tail / (1 << total)
-    places = np.arange(1, losses + 1)  # whole numbers of so many digits take minutes
-    logs = np.concatenate([np.zeros(1), np.cumsum(np.log((total - places + 1) / places))])
-    largest = logs.max()
-    return min(1.0, math.exp(largest + math.log(np.exp(logs - largest).sum()) - total * math.log(2)))
+    total, places = wins + losses, np.arange(1, losses + 1)
+    if total <= 256:
+        return sum(math.comb(total, lost) for lost in range(losses + 1)) / (1 << total)
+    logs = np.concatenate([np.zeros(1), np.cumsum(np.log((total - places + 1) / places))])  # of C(total, place)
+    return min(1.0, float(np.exp(logs - total * math.log(2)).sum()))
+
+
+def sign_flip(differences: Floats, clusters: Ints, seed: int = 0) -> float:
+    """Return the two-sided p-value of a sign-flip test of differences that are alike within clusters.
+
+    Without an effect the sum of a cluster's differences is as likely with the other sign, so p is the share of all
+    signs of the m sums other than 0 with which their total is at least as far from 0. All 2^m are counted for m <= 16,
+    and for any m where sums differ in their sign alone (then it is ``mcnemar`` of the clusters); else 99,999 are drawn,
+    and p = (1 + those as far) / 100,000.
+
+    Args:
+        differences: (n,) second less first, of the same samples.
+        clusters: (n,) whole numbers from 0, such as one for each screenshot.
+        seed: seed of the draws.
+
+    Returns:
+        Above 0 up to 1; 1.0 where no sum differs from 0.
+
+    >>> sign_flip(np.array([1.0, 1, 1, 1, -1]), np.array([0, 0, 1, 2, 3]))  # sums 2, 1, 1, -1: 8 of 16 reach 3
+    0.5
+    """
+    sums = _sums(differences, clusters)[0]
+    sizes, counts = np.unique(np.abs(sums[sums != 0]), return_counts=True)
+    if len(sizes) <= 1:
+        return mcnemar(int((sums < 0).sum()), int((sums > 0).sum()))
+    reached = abs(math.fsum(sums.tolist())) - 1e-9  # sums of shares round
+    number = int(counts.sum())
+    if number <= 16:
+        totals = np.zeros(1)
+        for size in np.repeat(sizes, counts):
+            totals = np.concatenate([totals + size, totals - size])
+        return float((np.abs(totals) >= reached).mean())
+    rng, far, at_once = np.random.default_rng(seed), 0, max(1, _HELD // len(sizes))
+    for start in range(0, _FLIPS, at_once):
+        plus = rng.binomial(counts, 0.5, (min(at_once, _FLIPS - start), len(counts)))
+        far += int((np.abs((2 * plus - counts) @ sizes) >= reached).sum())
+    return (1 + far) / (1 + _FLIPS)
 
 
 def _counts(correct: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -23,7 +23,8 @@ def test_by_hand():
     images = ["1.png", "1.png", "2.png", "2.png"]
     pairs = compare(scores([1, 0, 0, 1], images=images), scores([1, 1, 1, 0])).pairs
     assert (pairs.n, pairs.images, pairs.first, pairs.second, pairs.difference) == (4, 2, 0.5, 0.75, 0.25)
-    assert (pairs.only_first, pairs.only_second, pairs.p_value) == (1, 2, 1.0)
+    assert (pairs.only_first, pairs.only_second, pairs.mcnemar) == (1, 2, 1.0)
+    assert pairs.p_value == 1.0  # sums 1 and 0: one screenshot goes either way
     assert pairs.interval == (0.0, 0.5)  # the first image's mean is .5, the second one's 0
 
 
@@ -52,7 +53,8 @@ def test_one_image_makes_no_interval(images):
 def test_mean_of_several_rollouts_is_a_sample_s_score_and_there_is_no_test():
     result = compare(scores([4, 1], n=[8, 2]), scores([3, 0], n=[4, 1]))
     assert (result.pairs.first, result.pairs.second, result.pairs.difference) == (0.5, 0.375, -0.125)
-    assert (result.pairs.only_first, result.pairs.only_second, result.pairs.p_value) == (None, None, None)
+    assert (result.pairs.only_first, result.pairs.only_second, result.pairs.mcnemar) == (None, None, None)
+    assert result.pairs.p_value == 1.0  # sums .25 and -.5: all four totals are .25 from 0 or more
     assert [text.partition(",")[0] for text in result.notes()] == [
         "--paired: samples have several rollouts", "--paired: no column of images is known",
     ]  # fmt: skip
@@ -61,7 +63,7 @@ def test_mean_of_several_rollouts_is_a_sample_s_score_and_there_is_no_test():
 def test_several_rollouts_in_either_file_leave_no_test():
     for first, second in (((3, 4), (1, 1)), ((1, 1), (3, 4))):
         pairs = compare(scores([first[0], 0], n=[first[1], 1]), scores([second[0], 0], n=[second[1], 1])).pairs
-        assert (pairs.only_first, pairs.only_second, pairs.p_value) == (None, None, None)
+        assert (pairs.only_first, pairs.only_second, pairs.mcnemar) == (None, None, None)
 
 
 def test_samples_without_a_valid_rollout_are_in_no_pair():
@@ -130,13 +132,14 @@ def test_counts_and_test_are_those_of_a_table_by_hand(rows):
     total = only_first + only_second
     tail = sum(math.comb(total, each) for each in range(min(only_first, only_second) + 1)) / 2**total
     assert (pairs.only_first, pairs.only_second) == (only_first, only_second)
-    assert pairs.p_value == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
+    assert pairs.mcnemar == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
+    assert 0 < pairs.p_value <= 1
     assert pairs.difference == pytest.approx((only_second - only_first) / len(rows), abs=1e-12)
     assert (pairs.interval is None) == (len(set(images)) == 1)
     if pairs.interval:
         assert -1 <= pairs.interval[0] <= pairs.interval[1] <= 1
     back = compare(scores([*map(int, second)], images=images), scores([*map(int, first)], images=images)).pairs
-    assert (back.difference, back.p_value) == (-pairs.difference, pairs.p_value)
+    assert (back.difference, back.p_value, back.mcnemar) == (-pairs.difference, pairs.p_value, pairs.mcnemar)
 
 
 def test_plain_values():
@@ -144,8 +147,8 @@ def test_plain_values():
     result = compare(scores([1, 0], images=images, by={"kind": ["a", "a"]}), scores([1, 1], images=images))
     values = result.to_dict()
     part = {
-        "n": 2, "images": 2, "first": 0.5, "second": 1.0, "difference": 0.5, "interval": [0.0, 1.0], "only_first": 0,
-        "only_second": 1, "p_value": 1.0,
+        "n": 2, "images": 2, "first": 0.5, "second": 1.0, "difference": 0.5, "interval": [0.0, 1.0], "p_value": 1.0,
+        "only_first": 0, "only_second": 1, "mcnemar": 1.0,
     }  # fmt: skip
     assert values == {
         **part, "by": {"kind": {"a": part}}, "left_out": [0, 0], "not_valid": 0, "differing_targets": 0,

@@ -274,7 +274,7 @@ CASES = {
 }  # fmt: skip
 NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
-    "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source", "prior",
+    "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source",
     "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
     "temperature",
 }  # fmt: skip

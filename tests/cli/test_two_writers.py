@@ -26,7 +26,7 @@ COMMANDS = {
     "explain --plot": (("explain", "--plot", "o.svg"), ("gelato",), ("se-gui",)),
     "pool stats jsonl": (("pool", "stats", "r.jsonl", "--out", "o.jsonl"), ("--pass-at", "2"), ()),
     "pool stats parquet": (("pool", "stats", "r.jsonl", "--out", "o.parquet"), ("--pass-at", "2"), ()),
-    "pool transitions": (("pool", "transitions", "r.jsonl", "r.jsonl", "--out", "o.json"), (), ("--prior", "uniform")),
+    "pool transitions": (("pool", "transitions", "r.jsonl", "r.jsonl", "--out", "o.json"), (), ("--by", "round")),
     "pool next": (("pool", "next", "r.jsonl", "--out", "o.parquet"), (), ("--control",)),
     "pool next control": (("pool", "next", "r.jsonl", "--out", "o.parquet"), ("--control",), ("--seed", "2")),
     "pool report": (("pool", "report", "r.jsonl", "--out", "o"), ("--title", "A"), ("--samples", "0")),

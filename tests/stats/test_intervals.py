@@ -1,6 +1,7 @@
 """Wilson's interval, pass@k, the beta-binomial and McNemar's test."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.stats.intervals import beta_binomial, mcnemar, pass_at_k, sign_test, wilson, wilson_of_samples
+from grounding_rewards.stats.intervals import (
+    beta_binomial,
+    mcnemar,
+    pass_at_k,
+    sign_flip,
+    sign_test,
+    wilson,
+    wilson_of_samples,
+)
 
 COUNTS = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -152,11 +161,46 @@ def test_mcnemar_of_counts_that_are_next_to_each_other_is_1():
     assert mcnemar(2, 4) == 0.6875
 
 
-def test_sign_test_is_exact_up_to_thousands_and_continues_by_logarithms():
-    assert sign_test(40, 60) == sum(math.comb(100, each) for each in range(61)) / 2**100
-    exact, by_logs = sign_test(2100, 1996), sign_test(2100, 1997)
-    assert exact < by_logs < 1.06 * exact
-    assert sign_test(0, 5000) == pytest.approx(1.0, rel=1e-12)
+def test_sign_test_is_the_binomial_tail():
+    for wins, losses in ((40, 60), (100, 156), (100, 157), (0, 9)):
+        tail = sum(math.comb(wins + losses, each) for each in range(losses + 1)) / 2 ** (wins + losses)
+        assert sign_test(wins, losses) == pytest.approx(tail, rel=1e-12)
+    tail = sum(math.comb(4097, each) for each in range(1998))
+    assert sign_test(2100, 1997) == pytest.approx(tail / 2**4097, rel=1e-10)
+    assert (sign_test(0, 5000), sign_test(0, 0)) == (pytest.approx(1.0, rel=1e-12), 1.0)
+
+
+def test_sign_flip_by_hand():
+    one_each = np.arange(5)
+    assert sign_flip(np.array([1.0, 1, 1, 1, 1]), one_each) == pytest.approx(2 / 32)
+    assert sign_flip(np.array([1.0, 1, 1, -1, 0]), one_each) == pytest.approx(mcnemar(1, 3))  # 0 does not count
+    assert sign_flip(np.ones(5), np.zeros(5, int)) == 1.0  # one screenshot
+    assert sign_flip(np.array([1.0, -1, 0]), np.array([0, 0, 1])) == 1.0
+    # Sums 3, 1, -1: of 8 signs, totals of 3 or more from 0 are 5, 3, 3, and their opposites.
+    assert sign_flip(np.array([1.0, 1, 1, 1, -1]), np.array([7, 7, 7, 2, 3])) == 0.75
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 6)), min_size=1, max_size=30))
+def test_sign_flip_counts_all_signs_of_the_clusters_sums(rows):
+    values, clusters = np.array(rows, dtype=np.int64).T
+    sums = [each for each in np.bincount(clusters, values).tolist() if each]
+    totals = [abs(sum(sign * each for sign, each in zip(signs, sums, strict=True)))
+              for signs in product((1, -1), repeat=len(sums))]  # fmt: skip
+    expected = sum(total >= abs(sum(sums)) for total in totals) / len(totals)
+    assert sign_flip(values / 8, clusters) == pytest.approx(expected, rel=1e-12)
+    assert sign_flip(-values / 8, clusters) == sign_flip(values / 8, clusters)
+
+
+def test_sign_flip_of_many_clusters_draws_signs_by_a_seed():
+    sums = np.array([1.0, 2.0] * 8 + [-1.0, -2.0] * 4)
+    drawn = [sign_flip(sums, np.arange(24), seed) for seed in (0, 0, 1)]
+    exact = np.ones(1)
+    for size in sums:  # chances of totals, by steps of 1
+        exact = np.convolve(exact, np.insert(np.zeros(2 * int(abs(size)) - 1), [0, 2 * int(abs(size)) - 1], 0.5))
+    totals = np.abs(np.arange(len(exact)) - len(exact) // 2)
+    assert drawn == pytest.approx([exact[totals >= 12].sum()] * 3, rel=0.05)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert sign_flip(np.repeat([1.0, 2.0], 50), np.arange(100)) == 1e-5  # none of 99,999 is as far
 
 
 def test_mcnemar_of_many_samples():

@@ -10,7 +10,7 @@ import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render.transitions import show
-from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import atomic_file
 
 _INPUT = (
@@ -26,13 +26,6 @@ def transitions(
         str | None,
         typer.Option(metavar="PATH", help="A second set of rollouts of the policy before, to measure the null."),
     ] = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|A,B",
-            help="Prior of pass rates for a computed null: fit (default; to BEFORE), jeffreys, uniform, or A,B.",
-        ),
-    ] = None,
     by: options.By = "source",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the JSON here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
@@ -43,23 +36,22 @@ def transitions(
     by source. Samples count that both rounds have scored.
 
     0 of 8 right rollouts need not be 0 of 8 in a second measurement: the null says how far samples move by chance. It
-    is computed (beta-binomial, from a prior of pass rates), or measured by --null, a second set of rollouts of the
-    checkpoint before. Sampled at the temperature of AFTER, that set also includes the effect of the temperature.
+    is computed (beta-binomial, from a prior of pass rates fitted to BEFORE), or measured by --null, a second set of
+    rollouts of the checkpoint before. Sampled at the temperature of AFTER, that set also includes the effect of the
+    temperature.
 
-    With nothing learnt, a fitted null gives p below .05 in 4 to 12 % of trials where pass rates come from a Beta
+    With nothing learnt, a computed null gives p below .05 in 4 to 12 % of trials where pass rates come from a Beta
     distribution, but in 67 % of 200 samples and always of 2,000 where 40 % can never be solved and the others are
-    uniform; a warning appears where the histogram of BEFORE does not fit the prior (there in 56 and 100 %). jeffreys
-    is right for Beta(.5, .5) alone: 40 to 100 % elsewhere. Where it matters, use --null.
+    uniform; a warning appears where the histogram of BEFORE does not fit the prior (there in 56 and 100 %). Where it
+    matters, use --null.
 
-    Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2 --prior fit`
+    Example: `grounding-rewards pool transitions rollouts.parquet@1 rollouts.parquet@2`
     """
-    from grounding_rewards.pool.transitions.files import compare_files
+    from grounding_rewards.pool.transitions import compare_files
 
-    if null is not None and prior is not None:
-        raise PoolError("--null and --prior: a measured null needs no prior; give one of them")
     if out is not None and (out.suffix != ".json" or out.is_dir() or not out.parent.is_dir()):
         raise TableError(f"--out: got {out}; expected a file that ends in .json, in a directory that is there")
-    changes = compare_files(before, after, null=null, prior=_prior(prior or "fit"), by=by, reporting=terminal.REPORTING)
+    changes = compare_files(before, after, null=null, by=by, reporting=terminal.REPORTING)
     summary = {"before_path": before, "after_path": after, "null_path": null, "by": by, **changes.to_json()}
     if out is not None:
         with atomic_file(out) as file:
@@ -70,13 +62,3 @@ def transitions(
         show(changes, by)
     for text in changes.warnings:
         terminal.warn(text)
-
-
-def _prior(text: str) -> str | tuple[float, float]:
-    first, comma, second = text.partition(",")
-    if not comma:
-        return text
-    try:
-        return float(first), float(second)
-    except ValueError:
-        raise PoolError(f"--prior: got {text!r}; expected fit, jeffreys, uniform or two numbers, as 0.5,0.5") from None

@@ -40,8 +40,8 @@ def pairs(compared: Pairs, files: Sequence[str]) -> None:
 
 
 def _table(title: str, head: str, rows: Mapping[str, Pairs]) -> Table:
-    tests = any(each.p_value is not None for each in rows.values())
-    heads = ["pairs", "A", "B", "B - A", "95 % interval", *(["A only", "B only", "p"] if tests else [])]
+    tests = any(each.mcnemar is not None for each in rows.values())
+    heads = ["pairs", "A", "B", "B - A", "95 % interval", "p", *(["only A, B", "McNemar"] if tests else [])]
     table = layout.table([head, *heads], figures=heads, title=title, wide=True)
     table.padding = (0, 1, 0, 0)  # so that all of it fits into 80 columns
     for name, each in rows.items():
@@ -52,5 +52,5 @@ def _table(title: str, head: str, rows: Mapping[str, Pairs]) -> Table:
 def _cells(each: Pairs) -> list[str]:
     shares = [f"{100 * share:.1f}" for share in (each.first, each.second)]
     interval = "-" if each.interval is None else " to ".join(f"{100 * end:+.1f}" for end in each.interval)
-    test = [str(each.only_first), str(each.only_second), f"{each.p_value:.2g}"] if each.p_value is not None else []
-    return [str(each.n), *shares, f"{100 * each.difference:+.1f}", interval, *test]
+    test = [] if each.mcnemar is None else [f"{each.only_first}, {each.only_second}", f"{each.mcnemar:.2g}"]
+    return [str(each.n), *shares, f"{100 * each.difference:+.1f}", interval, f"{each.p_value:.2g}", *test]

@@ -9,12 +9,10 @@ from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.pool.report.wording import percent
-from grounding_rewards.pool.transitions.priors import describe_prior
+from grounding_rewards.pool.transitions import describe_prior
 
 if TYPE_CHECKING:
-    from grounding_rewards.pool.transitions import Transitions
-    from grounding_rewards.pool.transitions.matrix import Moves
-    from grounding_rewards.pool.transitions.null import Chance
+    from grounding_rewards.pool.transitions import Chance, Moves, Transitions
 
 _COLUMNS = 9
 """Columns that fit into 80 characters."""
@@ -97,8 +95,8 @@ def _facts(transitions: Transitions) -> Iterable[tuple[str, str]]:
 def _kind(chance: Chance) -> str:
     if chance.prior is None:
         return f"measured on {chance.samples:,} samples"
-    kind = "beta-binomial, {} prior" if chance.prior.rate is None else "binomial, {}:"
-    return f"{kind.format(chance.prior.name)} {describe_prior(chance.prior.a, chance.prior.b)}"
+    kind = "beta-binomial, fit prior" if chance.prior.rate is None else "binomial, fit:"
+    return f"{kind} {describe_prior(chance.prior.a, chance.prior.b)}"
 
 
 def _by_source(moves: Sequence[Moves]) -> Table:

@@ -13,13 +13,13 @@ import pyarrow as pa
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.plan.candidates import CHOICE, REFERENCE, Candidate, candidates
 from grounding_rewards.pool.plan.comparison import Plan, compare
 from grounding_rewards.pool.plan.page import page_of
 from grounding_rewards.pool.rollout_choice import RolloutColumns, read_columns
 from grounding_rewards.pool.run import open_measured
 from grounding_rewards.pool.stats_table import read_stats
-from grounding_rewards.pool.transitions.warnings import mixed
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.files import check_output
 from grounding_rewards.tables.parted import write_file

@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.report.rounds import Numbers, Round, by_size, by_source, histogram, signal, summary
 from grounding_rewards.pool.report.samples import ShownSample
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.pool.transitions import transitions
-from grounding_rewards.pool.transitions.warnings import mixed
 
 NO_ROUND = "needs rollouts, or statistics of samples that `pool stats --out` wrote"
 NO_SCORE = f"{NO_ROUND}, of which some are scored (column acc)"

@@ -25,8 +25,7 @@ from grounding_rewards.pool.inputs import (
 from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats
-from grounding_rewards.pool.transitions.paired import temperatures
-from grounding_rewards.pool.transitions.warnings import ONE_ROUND, confounded
+from grounding_rewards.pool.transitions import ONE_ROUND, confounded
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.manifests import read_manifest
@@ -134,7 +133,7 @@ def _read(group: Sequence[Input], options: Options) -> Round:
     else:
         stats = stats_of_input(source, options.by)
         numbers = frozenset(number for number in np.unique(stats.round).tolist() if number >= 0)
-        part = Round(name, stats, temperatures(stats), numbers=numbers)
+        part = Round(name, stats, stats.temperatures, numbers=numbers)
     if source.temperature is None:
         return part
     warm = only_temperature(source, part.temperatures)

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
 from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, shortened, views
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
-from grounding_rewards.pool.transitions.null import BETA_BINOMIAL
-from grounding_rewards.pool.transitions.priors import describe_prior
-from grounding_rewards.pool.transitions.warnings import mixed
+from grounding_rewards.pool.transitions import BETA_BINOMIAL, describe_prior
 from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import (
     VIRIDIS,

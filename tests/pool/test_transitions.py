@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.pool.transitions import transitions
-from grounding_rewards.pool.transitions.paired import in_common
+from grounding_rewards.pool.transitions import COMMON, JEFFREYS, contradiction, fitted_prior, in_common, transitions
+from grounding_rewards.stats.intervals import beta_binomial
 
 
 def stats(counts, n=8, **columns):
@@ -61,16 +61,14 @@ def test_rows_in_common_are_ordered_by_name_wherever_they_stand():
 
 
 def test_its_null():
-    found = transitions(stats(BEFORE), stats(AFTER), prior="jeffreys").chance
+    found = transitions(stats({"a": 0, "b": 0}), stats(AFTER)).chance  # no prior fits: Jeffreys'
     assert (found.kind, found.samples, round(found.escape_share, 4)) == ("beta-binomial", 2, round(1 - 0.7126, 4))
     assert round(float(found.expected[0, 0]), 4) == round(2 * 0.712646, 4)
     # one or more of two escape with 1 - .7126² = .4921; none or one with 1 - .2874² = .9174
     assert found.p_value == pytest.approx(2 * (1 - 0.7126463776701814**2), abs=1e-9)
     assert (found.low, found.high) == (0.0, 1.0)
     fitted = transitions(stats(BEFORE), stats(AFTER)).chance.prior
-    assert (fitted.name, round(fitted.a, 3), round(fitted.b, 3)) == ("fit", 0.319, 0.394)
-    uniform = transitions(stats(BEFORE), stats(AFTER), prior="uniform").chance
-    assert uniform.escape_share == pytest.approx(8 / 17)
+    assert (round(fitted.a, 3), round(fitted.b, 3)) == (0.319, 0.394)
 
 
 def test_the_interval_of_chance_holds_95_percent_of_what_chance_gives():
@@ -220,16 +218,16 @@ def shuffled(these, seed):
     return these.taken(np.random.default_rng(seed).permutation(len(these)))
 
 
-@given(ROUND, ROUND, st.integers(0, 99), st.sampled_from(["jeffreys", "fit", (0.3, 2.0)]))
-@settings(max_examples=40)
-def test_totals_and_order(before, after, seed, prior):
+@given(ROUND, ROUND, st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_totals_and_order(before, after, seed):
     first, second = stats(before, source="s"), stats(after)
     scored = [name for name in before if name in after and before[name][1] and after[name][1]]
     if not scored:
         with pytest.raises(PoolError):
-            transitions(first, second, prior=prior)
+            transitions(first, second)
         return
-    found = transitions(first, second, prior=prior)
+    found = transitions(first, second)
     assert found.both == found.moves.both == len(scored) == found.before.sum() == found.after.sum()
     assert found.moves.up + found.moves.same + found.moves.down == found.both
     assert found.moves.never_solved == found.counts[0].sum()
@@ -242,13 +240,13 @@ def test_totals_and_order(before, after, seed, prior):
     if found.chance.samples:
         assert 0 <= found.chance.low <= found.chance.high <= 1
         assert 0 <= found.chance.p_value <= 1
-    again = transitions(shuffled(first, seed), shuffled(second, seed + 1), prior=prior)
+    again = transitions(shuffled(first, seed), shuffled(second, seed + 1))
     assert json.dumps(again.to_json(), allow_nan=False) == json.dumps(found.to_json(), allow_nan=False)
     assert [replace(each, source=None) for each in found.by_source] == [found.moves]
 
 
 @given(ROUND, st.integers(0, 99))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_a_measured_null_keeps_the_rows_sums(before, seed):
     first = stats({name: (min(k, 4), 4) for name, (k, _) in before.items()})
     rng = np.random.default_rng(seed)
@@ -256,3 +254,83 @@ def test_a_measured_null_keeps_the_rows_sums(before, seed):
     found = transitions(first, second, null=null)
     assert found.chance.expected.sum(axis=1) == pytest.approx(found.before)
     assert found.chance.samples == found.moves.never_solved
+
+
+GROUPS = st.lists(st.integers(0, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), max_size=40)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.3, 0.8), (2, 5), (0.05, 0.02), (20, 30), (1, 1)])
+def test_a_fit_finds_what_made_the_counts(a, b):
+    rng = np.random.default_rng(7)
+    n = rng.integers(4, 17, 50_000)
+    found = fitted_prior(n, rng.binomial(n, rng.beta(a, b, 50_000)))
+    assert (found.a, found.b) == pytest.approx((a, b), rel=0.06)
+
+
+@given(GROUPS)
+@settings(max_examples=40, deadline=None)
+def test_no_prior_nearby_makes_the_counts_likelier(groups):
+    n, right = (np.array([group[place] for group in groups], dtype=int) for place in (0, 1))
+
+    def likelihood(a, b):
+        return sum(np.log(beta_binomial(of, 0, 0, a, b)[k]) for of, k in zip(n, right, strict=True))
+
+    fitted = fitted_prior(n, right)
+    a, b = fitted.a, fitted.b
+    assert min(a, b) >= 0.001
+    assert max(a, b) <= 10_000 or a + b == pytest.approx(COMMON)
+    if (a, b) != JEFFREYS:
+        others = [(a * 1.02, b), (a / 1.02, b), (a, b * 1.02), (a, b / 1.02), (a * 1.02, b * 1.02)]
+        assert all(likelihood(*other) <= likelihood(a, b) + 1e-7 for other in others)
+
+
+@pytest.mark.parametrize(
+    ("n", "right"),
+    [
+        ([], []), ([0], [0]), ([8] * 4, [0] * 4), ([8] * 4, [8] * 4), ([1] * 9, [0, 1, 1] * 3),
+        ([8] * 6, [0, 8] * 3),
+    ],
+    ids=["none", "unscored", "all wrong", "all right", "one rollout", "all or nothing"],
+)  # fmt: skip
+def test_where_counts_fix_no_prior_jeffreys_stands_in_and_says_so(n, right):
+    prior = fitted_prior(n, right)
+    assert (prior.a, prior.b) == JEFFREYS == (0.5, 0.5)
+    assert "does not fix a prior" in prior.warning
+
+
+@pytest.mark.parametrize("right", [[4] * 40, [3, 5] * 20], ids=["the same", "less than chance"])
+def test_counts_that_spread_no_wider_than_chance_have_one_rate(right):
+    prior = fitted_prior([8] * 40, right)
+    assert prior.rate == 0.5
+    assert beta_binomial(8, 0, 8, prior.a, prior.b)[0] == pytest.approx(0.5**8, rel=1e-6)
+    assert fitted_prior([8], [8]).rate is None
+
+
+SPIKE = [0] * 400 + list(range(9)) * 67
+
+
+def test_a_prior_that_the_histogram_contradicts_says_so():
+    found = fitted_prior([8] * len(SPIKE), SPIKE)
+    assert found.warning.startswith(
+        f"num_correct before does not look like Beta({found.a:.3g}, {found.b:.3g}): 467 never"
+    )
+    assert "67 all-correct for" in found.warning
+    assert found.warning.endswith("Measure it: a second set of rollouts of the policy before (--null)")
+    plain = fitted_prior([8] * 603, SPIKE[400:])
+    assert (plain.a, plain.b, plain.warning) == (pytest.approx(1.0), pytest.approx(1.0), "")
+
+
+def test_the_check_counts_samples_of_all_sizes_and_cells_with_enough_of_them():
+    n, right = [4] * 50 + [8] * 90 + [0] * 9, list(range(5)) * 10 + list(range(9)) * 10 + [0] * 9
+    assert contradiction(n, right, 1, 1) == ""
+    assert contradiction(n, [0] * 149, 1, 1).startswith(
+        "num_correct before does not look like Beta(1, 1): 140 never solved for 20.0 expected, 0 all-correct for 20.0"
+    )
+    assert contradiction([8] * 4, [0] * 4, 1, 1) == contradiction([], [], 1, 1) == ""  # too few to tell
+
+
+def test_a_fit_is_held_to_more_than_a_prior_that_was_given():
+    right = np.repeat(range(9), [10, 10, 10, 18, 2, 10, 12, 8, 10])  # chi-square 13.6: .034 of 6, .093 of 8
+    fitted = fitted_prior([8] * 90, right)
+    assert fitted.warning.startswith("num_correct before does not look like Beta(0.992, 1.04): 10 never solved for")
+    assert contradiction([8] * 90, right, fitted.a, fitted.b) == ""

@@ -1,0 +1,584 @@
+"""Transitions of samples from one round to another, beside what a second measurement would show by chance alone."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grounding_rewards.arrays import Floats, Ints, plain
+from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.inputs import read_input, stats_of_input
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.stats.intervals import Bootstrap, beta_binomial, exact_mean, mcnemar, wilson
+from grounding_rewards.tables.reporting import SILENT, Reporting
+
+NULL, BETA_BINOMIAL, MEASURED = "the null", "beta-binomial", "measured"
+MOST = 1024
+"""Largest number of scored rollouts of a sample: the matrix has a row and a column for each number of right ones."""
+FEW = 30
+"""Number of samples below which bootstrap intervals are too narrow."""
+COMMON = 1e12
+"""a + b where all samples have one rate: a second measurement is binomial, to the precision of 64-bit floats."""
+JEFFREYS = (0.5, 0.5)
+ONE_ROUND = "needs rollouts of one round at two temperatures or more"
+_BOOTSTRAP = Bootstrap(2000, 0, 0.95)
+_NEGLIGIBLE = 1e-13
+_FEWEST = 5.0  # samples that a cell of the chi-square test expects
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Paired difference of mean pass rates, after less before, with its 95 % bootstrap interval over samples."""
+
+    before: float
+    after: float
+    mean: float
+    low: float  # NaN for one sample, as the other end
+    high: float
+
+
+def difference(before: Floats, after: Floats) -> Difference:
+    """Return the mean of paired differences with its bootstrap interval over samples, as for temperatures.
+
+    Samples are drawn with all their rollouts, which are alike. With few samples the interval is too narrow, and where
+    all differ by the same it has no width.
+
+    >>> gap = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
+    >>> round(gap.mean, 4), round(gap.low, 4), round(gap.high, 4)
+    (0.1667, 0.0, 0.5)
+    """
+    moved = after - before
+    low, high = _BOOTSTRAP.interval(moved) if len(moved) > 1 else (math.nan, math.nan)  # one sample does not vary
+    return Difference(exact_mean(before), exact_mean(after), exact_mean(moved), low, high)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Moves of some samples, all of them scored in both rounds: how many rose, fell, or were solved at last."""
+
+    source: str | None  # None where unknown, and for all samples together
+    both: int  # number of samples
+    never_solved: int  # number without a right rollout before
+    escaped: int  # number of these with one after
+    escape_share: float  # escaped / never_solved; NaN where there is none
+    low: float  # its 95 % Wilson interval
+    high: float
+    up: int  # number with a higher pass rate after
+    same: int
+    down: int
+    difference: Difference
+
+
+def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Moves:
+    """Count the moves of samples; row i of both rounds is the same sample, with a scored rollout in each."""
+    never = first.num_correct == 0
+    escaped, of = int((second.num_correct[never] > 0).sum()), int(never.sum())
+    low, high = map(float, wilson(escaped, of))
+    rise = second.num_correct * first.n - first.num_correct * second.n  # pass rates without division: the sign is exact
+    directions = (int((rise > 0).sum()), int((rise == 0).sum()), int((rise < 0).sum()))
+    gap = difference(first.pass_rate, second.pass_rate)
+    return Moves(source, len(first), of, escaped, escaped / of if of else np.nan, low, high, *directions, gap)
+
+
+@dataclass(frozen=True)
+class Discordant:
+    """Samples of two rounds with one rollout a sample that are right in one round alone."""
+
+    only_before: int
+    only_after: int
+    p_value: float  # two-sided, of McNemar's exact test
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Beta(a, b) of pass rates, fitted to a round's counts of right rollouts."""
+
+    a: float
+    b: float
+    warning: str = ""  # a sentence for the reader
+
+    @property
+    def rate(self) -> float | None:
+        """Return the pass rate that all samples have; None where they differ."""
+        return self.a / (self.a + self.b) if self.a + self.b >= COMMON else None
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """Transition matrix and escapes of never-solved samples that chance alone would show."""
+
+    kind: str  # "beta-binomial", computed from a prior, or "measured", a second set of rollouts of the same policy
+    prior: Prior | None  # None where it was measured
+    samples: int  # number of never-solved samples that it covers
+    expected: Floats  # counts in the shape of the matrix; NaN in rows that the measured null lacks
+    escape_share: float = math.nan  # expected share of never-solved samples with a right rollout; NaN without any
+    low: float = math.nan  # the central 95 % of such shares; of the measured its Wilson interval
+    high: float = math.nan
+    p_value: float = math.nan  # two-sided, of the observed escapes; of the measured McNemar's over samples in all three
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values; None for NaN."""
+        own = self.prior
+        prior = own and {"name": "fit", "a": own.a, "b": own.b, "said": own.warning, "rate": own.rate}
+        return {**plain(self), "prior": prior}
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Transitions of the samples that both rounds have scored."""
+
+    counts: NDArray[np.int64]  # (B + 1, A + 1) samples by right rollouts before (rows) and after, B and A at most
+    n_before: tuple[int, ...]  # different numbers of scored rollouts that samples have before, ascending
+    n_after: tuple[int, ...]
+    net: int  # right rollouts after less those before
+    moves: Moves  # of all samples
+    by_source: tuple[Moves, ...]  # samples without a source come last
+    discordant: Discordant | None  # for one rollout a sample before and after
+    chance: Chance  # what chance alone would show
+    dropped: NDArray[np.object_]  # names of samples that are only before, ordered
+    new: NDArray[np.object_]  # names of samples that are only after
+    unscored: int  # number of samples in both rounds without a scored rollout in one of them
+    temperatures_before: tuple[float, ...]
+    temperatures_after: tuple[float, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def both(self) -> int:
+        """Return the number of samples that both rounds have scored."""
+        return int(self.counts.sum())
+
+    @property
+    def before(self) -> NDArray[np.int64]:
+        """Return the number of samples by right rollouts before, (B + 1,)."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @property
+    def after(self) -> NDArray[np.int64]:
+        """Return the number of samples by right rollouts after, (A + 1,)."""
+        return np.asarray(self.counts.sum(axis=0))
+
+    @property
+    def row_shares(self) -> Floats:
+        """Return counts over their row's sum, (B + 1, A + 1); NaN in rows without a sample."""
+        totals = self.before[:, None]
+        shares: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
+        return shares
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for JSON: ``dropped`` and ``new`` as numbers of samples, and None for NaN.
+
+        The values of ``moves`` stand beside the others, and ``chance`` is called ``null``.
+        """
+        further = {name: getattr(self, name) for name in ("row_shares", "before", "after")}
+        numbers = {"dropped": len(self.dropped), "new": len(self.new), "null": self.chance.to_json()}
+        values = {**vars(self.moves), **vars(self), **further, **numbers}
+        return {name: plain(value) for name, value in values.items() if name not in ("source", "moves", "chance")}
+
+
+def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | None = None) -> Transitions:
+    """Count samples by right rollouts before and after, and compare with chance.
+
+    A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
+    does.
+
+    The computed null takes a Beta distribution of pass rates, fitted to the whole round before. In trials with nothing
+    learnt (200 or 2,000 samples, 8 rollouts in each round), p_value should be below .05 in 5 %. It is in
+
+    - 4 to 12 % where pass rates come from a Beta distribution,
+    - 2 % where all samples have one pass rate,
+    - 9 % where half have .02 and half .8,
+    - 67 % with 200 samples, and in all with 2,000, where 40 % have exactly 0 and the others are uniform. In 56 % of
+      these with 200 samples, and in all with 2,000, a warning says that num_correct before does not fit the prior (a
+      chi-square test at 5 %).
+
+    A measured null makes no assumption on pass rates.
+
+    Args:
+        before: the earlier round.
+        after: the later one.
+        null: a second set of rollouts of the policy before, over the same samples; without it the null is computed.
+
+    Raises:
+        PoolError: no sample is in both or in the null, none is scored in both, or a sample has two rows or more than
+            1,024 scored rollouts.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
+    >>> moved = transitions(before, after)
+    >>> moved.counts.tolist(), moved.moves.escaped, moved.dropped.tolist(), moved.new.tolist()
+    ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
+    """
+    names = ["the round before", "the round after"]
+    rows = in_common([before, after], names)
+    scored = (before.n[rows[0]] > 0) & (after.n[rows[1]] > 0)
+    if not scored.any():
+        raise PoolError(f"no sample of both rounds has scored rollouts in both: {len(scored)} samples in both")
+    first, second = before.taken(rows[0][scored]), after.taken(rows[1][scored])
+    for name, stats in zip((*names, NULL), (first, second, null), strict=True):
+        if stats is not None and stats.n.max(initial=0) > MOST:  # the matrix would not fit into memory
+            row = int(stats.n.argmax())
+            raise PoolError(
+                f"{name}: {stats.named(row)} has {stats.n[row]:,} scored rollouts; expected {MOST:,} at most. Is "
+                "sample_id the sample's name?"
+            )
+    # The null may have more rollouts than the round after; both matrices have one shape.
+    shape = (int(first.n.max()) + 1, int(max(second.n.max(), 0 if null is None else null.n.max(initial=0))) + 1)
+    moves = moves_of(None, first, second)
+    if null is None:
+        prior = fitted_prior(before.n, before.num_correct)  # of the whole round, not of ``first``
+        chance = _computed(first.num_correct, first.n, second.n, shape, moves.escaped, prior)
+        warnings = [prior.warning] if prior.warning else []
+    else:
+        chance, warnings = _measured(first, second, null, shape), []
+    return Transitions(
+        counts=_matrix(first.num_correct, second.num_correct, shape),
+        n_before=tuple(_sizes(first)),
+        n_after=tuple(_sizes(second)),
+        net=int(second.num_correct.sum() - first.num_correct.sum()),
+        moves=moves,
+        by_source=_by_source(first, second),
+        discordant=_discordant(first, second),
+        chance=chance,
+        dropped=_alone(before, after),
+        new=_alone(after, before),
+        unscored=int((~scored).sum()),
+        temperatures_before=before.temperatures,
+        temperatures_after=after.temperatures,
+        warnings=(*_of_rounds(first, second, before, after, null), *warnings),
+    )
+
+
+def compare_files(
+    before: str, after: str, *, null: str | None = None, by: str = "source", reporting: Reporting = SILENT
+) -> Transitions:
+    """Compare two rounds from files, as ``grounding-rewards pool transitions`` does.
+
+    Args:
+        before: rollouts or statistics of the earlier round, as ``pool.inputs.read_input`` reads them.
+        after: the same of the later round.
+        null: a second set of rollouts of the policy before; None computes the null.
+        by: the column that samples are counted by.
+        reporting: takes progress.
+
+    Raises:
+        TableError: an input cannot be read.
+        PoolError: an input does not fit, or as in ``transitions``.
+    """
+    said, one, other = list[str](), read_input(before), read_input(after)
+    with reporting.progress("comparing rounds") as advance:
+        first = stats_of_input(one, by, said.append)
+        advance(0.4)
+        second = stats_of_input(other, by, said.append)
+        advance(0.8)
+        # The null's sources do not matter.
+        again = None if null is None else stats_of_input(read_input(null), "source", said.append)
+        compared = transitions(first, second, null=again)
+    if compared.both < FEW and os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]:
+        said.append("BEFORE and AFTER are the same rollouts")  # with more samples, equal counts tell
+    return replace(compared, warnings=(*compared.warnings, *said))
+
+
+def _by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
+    """Count the moves of each source: that of the round before, or that of the round after where there is none."""
+    rows: dict[Hashable, list[int]] = {}
+    for row, (earlier, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
+        rows.setdefault(later if earlier is None else earlier, []).append(row)
+    names = [*_in_order(name for name in rows if name is not None), *([None] if None in rows else [])]
+    return tuple(
+        moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
+        for name in names
+    )
+
+
+def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
+    if (first.n != 1).any() or (second.n != 1).any():
+        return None
+    before = int((first.num_correct > second.num_correct).sum())
+    after = int((first.num_correct < second.num_correct).sum())
+    return Discordant(before, after, mcnemar(before, after))
+
+
+def _matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Ints:
+    """Count samples by their row and column of a matrix."""
+    return np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
+
+
+def _alone(stats: SampleStats, other: SampleStats) -> NDArray[np.object_]:
+    """Return the names of samples that the other round lacks, ordered."""
+    names = _in_order(set(stats.sample_id.tolist()) - set(other.sample_id.tolist()))
+    found = np.empty(len(names), dtype=np.object_)
+    found[:] = names
+    return found
+
+
+# What chance alone would show.
+
+
+def describe_prior(a: float, b: float) -> str:
+    """Describe Beta(a, b) in words.
+
+    >>> describe_prior(0.5, 0.5), describe_prior(0.3 * COMMON, 0.7 * COMMON)
+    ('Beta(0.5, 0.5)', 'one rate of 30.0 % for all samples')
+    """
+    rate = Prior(a, b).rate
+    return f"Beta({a:.3g}, {b:.3g})" if rate is None else f"one rate of {100 * rate:.1f} % for all samples"
+
+
+def fitted_prior(n: ArrayLike, correct: ArrayLike) -> Prior:
+    """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none.
+
+    Args:
+        n: (m,) rollouts a sample.
+        correct: (m,) right ones among them.
+
+    >>> fitted_prior([8], [8]).warning
+    'the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in'
+    """
+    found = _likeliest(np.asarray(n, np.int64), np.asarray(correct, np.int64))
+    if found is None:
+        text = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
+        return Prior(*JEFFREYS, text)
+    return Prior(*found, contradiction(n, correct, *found, fitted=2))
+
+
+def _likeliest(n: Ints, right: Ints) -> tuple[float, float] | None:
+    """Return a and b, from 0.001 to 10,000, by maximum likelihood of beta-binomial counts.
+
+    Where they diverge all samples have one rate. None where no sample has two rollouts, or each is all right or all
+    wrong: the likelihood has no single maximum.
+    """
+    from scipy import optimize, special
+
+    share = right.sum() / max(n.sum(), 1)
+    if n.max(initial=0) < 2 or not 0 < share < 1 or not ((right > 0) & (right < n)).any():
+        return None
+    key, times = np.unique(n * (n.max() + 1) + right, return_counts=True)
+    of, k = key // (n.max() + 1), key % (n.max() + 1)
+
+    def loss(place: Floats) -> tuple[float, Floats]:
+        """Return the negative log-likelihood and its slopes, by the logit of the mean and the logarithm of a + b."""
+        mean, size = special.expit(place[0]), math.exp(place[1])
+        a, b = mean * size, (1 - mean) * size
+        value = special.betaln(a + k, b + of - k) - special.betaln(a, b)
+        both = special.psi(size) - special.psi(size + of)
+        by_a = times @ (special.psi(a + k) - special.psi(a) + both)
+        by_b = times @ (special.psi(b + of - k) - special.psi(b) + both)
+        return -float(times @ value), -np.array([(by_a - by_b) * a * (1 - mean), by_a * a + by_b * b])
+
+    start, bounds = (special.logit(share), 0.0), [(None, None), (math.log(2e-3), math.log(2e4))]
+    found = optimize.minimize(loss, start, jac=True, bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-7})
+    mean, size = special.expit(found.x[0]), math.exp(found.x[1])
+    if size > 1.9e4:  # to the precision of these counts all samples have one rate
+        return float(share * COMMON), float((1 - share) * COMMON)
+    return float(mean * size), float((1 - mean) * size)
+
+
+def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitted: int = 0) -> str:
+    """Return a warning where Pearson's chi-square test rejects Beta(a, b) at 5 %, else "".
+
+    The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each; each of the
+    ``fitted`` parameters costs a degree of freedom.
+
+    >>> contradiction([8] * 90, list(range(9)) * 10, 1, 1)
+    ''
+    >>> contradiction([8] * 90, [0, 4, 8] * 30, 1, 1)[:83]
+    'num_correct before does not look like Beta(1, 1): 30 never solved for 10.0 expected'
+    """
+    from scipy.special import chdtrc
+
+    of, right = np.asarray(n, np.int64), np.asarray(correct, np.int64)
+    of, right = of[of > 0], right[of > 0]  # without rollouts any prior fits
+    expected, never, always = np.zeros(int(of.max(initial=0)) + 1), 0.0, 0.0
+    for rollouts, samples in zip(*np.unique(of, return_counts=True), strict=True):
+        shares = samples * beta_binomial(int(rollouts), 0, 0, a, b)
+        expected[: rollouts + 1] += shares
+        never, always = never + float(shares[0]), always + float(shares[-1])
+    cells = [[0.0, 0.0]]
+    for pair in zip(np.bincount(right, minlength=len(expected)).tolist(), expected.tolist(), strict=True):
+        if cells[-1][1] >= _FEWEST:
+            cells.append([0.0, 0.0])
+        cells[-1] = list(map(sum, zip(cells[-1], pair, strict=True)))
+    if len(cells) > 1 and cells[-1][1] < _FEWEST:  # the last cell has no neighbour above
+        cells[-2:] = [list(map(sum, zip(*cells[-2:], strict=True)))]
+    statistic = math.fsum((seen - mean) ** 2 / mean for seen, mean in cells if mean)
+    freedom = len(cells) - 1 - fitted
+    if freedom < 1 or chdtrc(freedom, statistic) >= 0.05:
+        return ""
+    return (
+        f"num_correct before does not look like {describe_prior(a, b)}: {int((right == 0).sum()):,} never solved for "
+        f"{never:,.1f} expected, {int((right == of).sum()):,} all-correct for {always:,.1f}; what it calls chance may "
+        "be far off. Measure it: a second set of rollouts of the policy before (--null)"
+    )
+
+
+def _computed(correct: Ints, n: Ints, n_after: Ints, shape: tuple[int, int], escaped: int, prior: Prior) -> Chance:
+    """Compute the null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
+
+    The number of escapes is a sum of independent draws. Its distribution is exact for a known prior; the fitted one is
+    taken as known.
+    """
+    expected, chances, start, samples, share = np.zeros(shape), np.ones(1), 0, 0, 0.0
+    # Equal counts have equal chances, so each kind of sample is computed once.
+    sides = shape[0], shape[0], shape[1]
+    kinds, counts = np.unique(np.ravel_multi_index((correct, n, n_after), sides), return_counts=True)
+    for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
+        right, of, later = map(int, np.unravel_index(kind, sides))
+        each = beta_binomial(later, right, of, prior.a, prior.b)
+        expected[right, : later + 1] += count * each
+        if right == 0:
+            leaves = float(1 - each[0])
+            samples, share = samples + count, share + leaves * count
+            first, others = _binomial(count, leaves)
+            start, chances = start + first, np.convolve(chances, others)  # no leading zeros: short
+    if not samples:
+        return Chance(BETA_BINOMIAL, prior, 0, expected)
+    chances = chances / chances.sum()  # a sum of 1 in spite of the cut tails
+    low, high = (start + int(np.searchsorted(np.cumsum(chances), edge)) for edge in (0.025, 0.975))
+    places = start + np.arange(len(chances))
+    tails = chances[places <= escaped].sum(), chances[places >= escaped].sum()
+    p_value = min(1.0, 2 * float(min(tails)))  # both tails include the middle, so twice may exceed 1
+    ends = low / samples, min(1.0, high / samples)
+    return Chance(BETA_BINOMIAL, prior, samples, expected, share / samples, *ends, p_value)
+
+
+def _binomial(n: int, chance: float) -> tuple[int, Floats]:
+    """Return the first number of a binomial distribution without its negligible tails, and its chances."""
+    if not 0 < chance < 1:
+        return (n if chance >= 1 else 0), np.ones(1)
+    shares = beta_binomial(n, 0, 0, chance * 1e200, (1 - chance) * 1e200)  # so large that no draw changes the rate
+    kept = np.flatnonzero(shares > _NEGLIGIBLE)
+    return int(kept[0]), shares[kept[0] : kept[-1] + 1]
+
+
+def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> Chance:
+    """Estimate the null from a second set of rollouts of the policy before, over the samples that it has scored."""
+    scored = null.taken(null.n > 0)  # a sample that the null never scored says nothing of chance
+    rows = in_common([first, scored], ["both rounds", NULL])
+    right, again = first.num_correct[rows[0]], scored.num_correct[rows[1]]
+    counts = _matrix(right, again, shape)
+    totals, before = counts.sum(axis=1, keepdims=True), np.bincount(first.num_correct, minlength=shape[0])[:, None]
+    shares = np.divide(counts, totals, out=np.full(shape, np.nan), where=totals > 0)
+    expected = np.where(before > 0, before * shares, 0.0)
+    never = right == 0
+    solved, after = again[never] > 0, second.num_correct[rows[0]][never] > 0
+    if not never.any():
+        return Chance(MEASURED, None, 0, expected)
+    low, high = map(float, wilson(int(solved.sum()), len(solved)))
+    # The same samples twice, so a paired test: the two shares are not independent.
+    p_value = mcnemar(int((solved & ~after).sum()), int((after & ~solved).sum()))
+    return Chance(MEASURED, None, len(solved), expected, int(solved.sum()) / len(solved), low, high, p_value)
+
+
+# Samples of several rounds, paired by name.
+
+
+def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[Ints]:
+    """Return the rows, in each of several statistics, of the samples that all have, ordered by name.
+
+    Raises:
+        PoolError: a sample has two rows, or no sample is in all; shows names of each, ``called`` so.
+    """
+    places = []
+    for stats, name in zip(several, called, strict=True):
+        rows = {sample: row for row, sample in enumerate(stats.sample_id.tolist())}
+        if len(rows) < len(stats):
+            twice = next(row for row, sample in enumerate(stats.sample_id.tolist()) if rows[sample] != row)
+            raise PoolError(f"{name}: {stats.named(twice)} has two rows; expected one a sample")
+        places.append(rows)
+    common = _in_order(name for name in places[0] if all(name in rows for rows in places[1:]))
+    if not common:
+        names = "; ".join(f"{name} has {_some(stats)}" for stats, name in zip(several, called, strict=True))
+        raise PoolError(f"no sample is in {' and '.join(called)}: {names}; expected the same names of samples")
+    return [np.fromiter(map(rows.__getitem__, common), np.int64, len(common)) for rows in places]
+
+
+def _in_order(names: Iterable[Hashable]) -> list[Any]:
+    """Sort names of any type: texts as they are, others by their texts and types."""
+    listed: list[Any] = list(names)
+    if all(type(name) is str for name in listed):
+        return sorted(listed)
+    return sorted(listed, key=lambda name: (str(name), type(name).__name__))
+
+
+def _some(stats: SampleStats) -> str:
+    names = ", ".join(map(repr, stats.sample_id[:3].tolist()))
+    return f"{names}{f' and {len(stats) - 3} more' if len(stats) > 3 else ''}" if len(stats) else "no sample"
+
+
+# Sentences for the reader.
+
+
+def _of_rounds(
+    first: SampleStats, second: SampleStats, before: SampleStats, after: SampleStats, null: SampleStats | None
+) -> list[str]:
+    warm, sizes = (before.temperatures, after.temperatures), (_sizes(first), _sizes(second))
+    rounds = [set(np.unique(stats.round[stats.round >= 0]).tolist()) for stats in (before, after)]
+    uneven = len(sizes[0]) > 1 or sizes[0] != sizes[1]
+    same = len(first) >= FEW and (first.n == second.n).all() and (first.num_correct == second.num_correct).all()
+    warnings = {
+        f"temperatures differ, {_list(warm[0])} before and {_list(warm[1])} after: the matrix mixes what the "
+        "policy learnt with what the temperature does": warm[0] != warm[1] and all(warm),
+        f"samples have {_list(sizes[0])} scored rollouts before and {_list(sizes[1])} after: equal numbers of "
+        "right ones are not equal pass rates; up and down compare pass rates": uneven,
+        f"both are of round {_list(rounds[0])}": rounds[0] and rounds[0] == rounds[1],
+        f"round {_list(rounds[0])} stands before round {_list(rounds[1])}: swapped?":
+            rounds[0] and rounds[1] and max(rounds[1]) < min(rounds[0]),
+        "both rounds show the same in all samples: are these the same rollouts twice?": same,
+    }  # fmt: skip
+    if null is not None:
+        again = null.taken(null.n > 0)
+        rows, others = in_common([first, again], ["both rounds", NULL])
+        equal = (first.n[rows] == again.n[others]) & (first.num_correct[rows] == again.num_correct[others])
+        warnings |= {
+            f"{NULL} has {_list(_sizes(again))} scored rollouts a sample, the round after {_list(_sizes(second))}"
+            ": more rollouts find more right ones by chance": _sizes(again) != _sizes(second),
+            f"{NULL} lacks {len(first) - len(rows):,} of the {len(first):,} samples of both rounds":
+                len(rows) < len(first),
+            f"{NULL} shows the same in all samples as the round before: are these its rollouts once more?":
+                len(rows) >= FEW and equal.all(),
+        }  # fmt: skip
+    return [text for text, applies in warnings.items() if applies]
+
+
+def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
+    """Return the warnings on the same samples at several temperatures."""
+    few, sizes = len(common[0]), [set(stats.n.tolist()) for stats in common]
+    return [
+        *([f"{few} samples are few: bootstrap intervals of differences are too narrow"] if few < FEW else []),
+        *(["numbers of scored rollouts a sample differ between temperatures: more rollouts make more groups mixed"]
+          if any(size != sizes[0] for size in sizes) else []),
+    ]  # fmt: skip
+
+
+def confounded(temperatures: Collection[float], rounds: Collection[int], policies: Collection[str]) -> str:
+    """Name another difference between temperatures, whose effect would pass for theirs; "" without one.
+
+    >>> confounded([1.4, 1.1], {2, 1}, set())
+    'temperatures 1.1, 1.4 are of rounds 1, 2; needs rollouts of one round at two temperatures or more'
+    """
+    for kind, values in (("rounds", sorted(rounds)), ("policies", sorted(policies))):
+        if len(values) > 1:
+            shown = ", ".join(map(str, values[:3])) + (", ..." if len(values) > 3 else "")
+            warm = ", ".join(f"{value:g}" for value in sorted(temperatures))
+            return f"temperatures {warm} are of {kind} {shown}; {ONE_ROUND}"
+    return ""
+
+
+def _sizes(stats: SampleStats) -> list[int]:
+    return list(np.unique(stats.n).tolist())
+
+
+def _list(values: Any) -> str:
+    """List some numbers; of many the ends.
+
+    >>> _list([1.1]), _list([7, 8]), _list(range(1, 9))
+    ('1.1', '7 and 8', '1 to 8')
+    """
+    shown = [f"{value:g}" for value in sorted(values)]
+    return f"{shown[0]} to {shown[-1]}" if len(shown) > 3 else " and ".join(shown)
