@@ -133,7 +133,7 @@ function screen(block) {
   });
   const fade = (event) => maps.forEach((map) => map.style.setProperty("opacity", `${event.target.value / 100}`));
   const colours = block.image ? `transparent, rgba(${OVER.join(",")},${MOST})` : SCALE.map(rgb).join(",");
-  return make("figure", {}, make("div", {class: "views"}, views), key(
+  return make("figure", {}, make("div", {class: "views"}, views[0], views.length > 1 && make("div", {class: "closer"}, views.slice(1))), key(
     [...used].map((look) => make("span", {}, block.shapes.some((each) => each.look === look) ? make("i", {class: "outline"}) : make("span", {class: `mark ${look}`}), block.names[look])),
     scale && make("span", {}, `${number(scale[0])} `, make("span", {class: "scale", style: {"background-image": `linear-gradient(to right,${colours})`}}),
       ` ${number(scale[1])}: ${scale[2]} `, total),
