@@ -14,7 +14,7 @@ from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import plugins as show_plugins
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.errors import PluginError
-from grounding_rewards.explain.labels import first_line
+from grounding_rewards.explain.formulas import first_line
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.registry import BUILT_IN, KINDS, LOAD, Offer, Registry, collect

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.explain.explanation import Numbers, ReadResponse
-from grounding_rewards.explain.labels import plain
+from grounding_rewards.explain.explanation import Numbers, ReadResponse, plain
 from grounding_rewards.parsing.responses import MAX_LENGTH, answer_texts, parse, read_responses
 from grounding_rewards.rollouts import PARSED, Predictions, Reason, Rollouts, Scores
 from grounding_rewards.scoring import Example, Recipe, turned

@@ -12,7 +12,8 @@ from grounding_rewards.combine import parts_of
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.labels import acc_made_by, arguments_of, made_by, plain
+from grounding_rewards.explain.explanation import plain
+from grounding_rewards.explain.formulas import acc_made_by, arguments_of, made_by
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import ACTION, Example, Recipe
 

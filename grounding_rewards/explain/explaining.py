@@ -9,8 +9,8 @@ from typing import Any
 from grounding_rewards.combine import Known, parts_of
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain.case import Case, numbers_of, read_response
-from grounding_rewards.explain.explanation import Compared, Explanation, Mate, Together
-from grounding_rewards.explain.labels import acc_made_by, plain
+from grounding_rewards.explain.explanation import Compared, Explanation, Mate, Together, plain
+from grounding_rewards.explain.formulas import ACC, acc_made_by, term_of
 from grounding_rewards.explain.position import position, positions
 from grounding_rewards.explain.target_section import (
     conversions,
@@ -19,7 +19,6 @@ from grounding_rewards.explain.target_section import (
     in_wire_form,
     with_totals_alone,
 )
-from grounding_rewards.explain.terms import ACC, term_of
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import DastLength

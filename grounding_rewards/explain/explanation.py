@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
-
-from grounding_rewards.explain.labels import plain
 
 Numbers = tuple[float, ...]
 
@@ -326,3 +325,15 @@ class Compared:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return dict(vars(self))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it; anything else as Python writes it."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, str):
+        return str(value)  # an enum of texts is one, too: plain for JSON
+    known = value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if known else repr(value)

@@ -9,8 +9,16 @@ from typing import Any
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, UNIT, CoordSpace, as_space
 from grounding_rewards.errors import TargetError
 from grounding_rewards.explain.case import Case, numbers_of
-from grounding_rewards.explain.explanation import Axis, Conversion, Extent, Numbers, Place, ReadResponse, ReadTarget
-from grounding_rewards.explain.labels import plain
+from grounding_rewards.explain.explanation import (
+    Axis,
+    Conversion,
+    Extent,
+    Numbers,
+    Place,
+    ReadResponse,
+    ReadTarget,
+    plain,
+)
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.box_format import BoxFormat

@@ -74,6 +74,13 @@ class Verdict(Term):
             score[row] = verdicts[row] is self.truth(targets.rows[row])  # None is neither
         return score
 
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, str]:
+        """Return what the response and the target say."""
+        said = {True: "right", False: "wrong", None: "no verdict"}
+        return {
+            "response": said[self.verdicts(rollouts)[row]], "target": said[self.truth(rollouts.targets.rows[row])],
+        }  # fmt: skip
+
     def verdicts(self, rollouts: Rollouts) -> list[bool | None]:
         """Return the verdict of each response; None for no verdict, or thinking that never ends."""
         answers, _ = answer_texts(as_texts(rollouts.text), "closed")

@@ -49,6 +49,10 @@ class Consensus(Term):
     def __call__(self, rollouts: Rollouts) -> Floats:
         return voting.consensus_scores(_regions(rollouts, self.size), rollouts.groups)
 
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
+        """Return the votes of a row."""
+        return _votes(rollouts, row, self.size)
+
 
 @dataclass(frozen=True)
 class InConsensus(Term):
@@ -75,6 +79,19 @@ class InConsensus(Term):
         here, most = voting.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
         agreed: NDArray[np.bool_] = (here == most) & (most >= self.votes)
         return agreed.astype(np.float64)
+
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
+        """Return the votes of a row."""
+        return _votes(rollouts, row, self.size)
+
+
+def _votes(rollouts: Rollouts, row: int, size: float) -> dict[str, float | str]:
+    """Return the largest number of votes of a row's group, and that at its point."""
+    regions = _regions(rollouts, size)
+    if np.isnan(regions[row]).any():
+        return {"vote": "none: there is no place in the image"}
+    here, most = voting.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
+    return {"v_max": most[row].item(), "v at the point": here[row].item()}
 
 
 def clicks(rollouts: Rollouts) -> Floats:

@@ -74,6 +74,18 @@ class DastLength(Term):
         right = scored(self.correct, rollouts, "correct") > self.above
         return length_rewards(right, lengths_of(rollouts), rollouts.groups)
 
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
+        """Return the numbers of a row by the letters of the formula."""
+        lengths, right = lengths_of(rollouts), scored(self.correct, rollouts, "correct") > self.above
+        mine = rollouts.groups == rollouts.groups[row]
+        p, longest, solved = right[mine].mean(), lengths[mine].max(), lengths[mine & right]
+        budget = p * solved.mean() + (1 - p) * longest if len(solved) else longest
+        over = (lengths[row] - budget) / budget if budget else 0.0
+        found: dict[str, float | str] = {"L": lengths[row], "B": budget, "λ": over, "p": p, "L_max": longest}
+        found |= {"L_r": solved.mean()} if len(solved) else {}
+        unit = "characters" if rollouts.token_lengths is None else "tokens"
+        return {**found, "unit": unit, "answer": "right" if right[row] else "wrong"}
+
 
 def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np.int64]) -> Floats:
     """Compute the formula of ``DastLength``.

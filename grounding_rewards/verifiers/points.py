@@ -68,6 +68,10 @@ class Matched(Term):
             matches=_matches(point, place, owner, regions, rows),
         )
 
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float]:
+        """Return the numbers of a row by the letters of the formula."""
+        return dict(zip("nmk", (column[row].item() for column in self.counts(rollouts)), strict=True))
+
 
 @dataclass(frozen=True)
 class MatchedPrecision(Matched):
@@ -178,6 +182,19 @@ class Exploration(Term):
             if len(rows):
                 score[rows] = self._several(rollouts, points, offsets, rows)
         return score
+
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
+        """Return the numbers of a row by the letters of the formula."""
+        points, offsets = rollouts.predictions.points, rollouts.predictions.offsets
+        mine = rollouts.predictions.xy[[row]]  # no list of answers: the one point
+        if np.isnan(mine).any():
+            return {"N": 0}
+        if points is not None and offsets is not None:
+            mine = points[offsets[row] : offsets[row + 1]]
+        if score > 0:
+            return {"N": len(mine), "k": round(1 / (len(mine) * score * score))}  # score = 1 / sqrt(N k)
+        in_line = len(mine) > 2 and collinear(mine, np.array([0, len(mine)])).any()
+        return {"N": len(mine), "k": "none: three points on one line" if in_line else "none"}
 
     def _several(self, rollouts: Rollouts, points: Floats, offsets: Ints, rows: Ints) -> Floats:
         """Score the rows that answered with more than one point."""

@@ -13,7 +13,7 @@ import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.case import MEANINGS
-from grounding_rewards.explain.terms import term_of
+from grounding_rewards.explain.formulas import term_of
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing.hostile import short_responses

@@ -6,7 +6,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards import combine
 from grounding_rewards.explain import Case, formulas
-from grounding_rewards.explain.terms import term_of
+from grounding_rewards.explain.formulas import term_of
 from grounding_rewards.scoring import Example
 from grounding_rewards.verifiers import Format, Hit, verifier
 

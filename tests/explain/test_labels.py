@@ -8,7 +8,7 @@ import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.combine import product
 from grounding_rewards.explain import Case, explain
-from grounding_rewards.explain.labels import acc_made_by, called_with, formula_of, made_by
+from grounding_rewards.explain.formulas import acc_made_by, called_with, formula_of, made_by
 from grounding_rewards.plugins.named import Bound
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.recipes._expression import expression

@@ -263,6 +263,24 @@ class Blink(Term):
         score[fits] = 1.0
         return score
 
+    def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
+        """Return the largest overlap of each box with the target's, and of two boxes."""
+        targets, into = rollouts.targets, rollouts.predictions.space
+        truth = targets.regions.box[targets.regions.row == row]
+        boxes = np.array(read_boxes(rollouts.text[row]), dtype=np.float64).reshape(-1, 4)
+        if self.response_space is not into:
+            sizes = targets.image_sizes[[row] * len(boxes)], targets.model_image_sizes[[row] * len(boxes)]
+            boxes = convert(boxes, self.response_space, into, *sizes)
+        if not len(boxes):
+            return {"boxes": "none"}
+        found: dict[str, float | str] = {
+            f"({', '.join(f'{side:.6g}' for side in box)}) on the target": _overlap(box, truth).max(initial=0.0).item()
+            for box in boxes[:MOST_BOXES]
+        }
+        found |= {"more boxes": len(boxes) - MOST_BOXES} if len(boxes) > MOST_BOXES else {}
+        alike = [_overlap(box, boxes[:place]).max().item() for place, box in enumerate(boxes) if place]
+        return found | ({"the two most alike": max(alike)} if alike else {})
+
     def _alike(self, a: Floats, b: Floats) -> geometry.Bools:
         shared = geometry.shared_area(a, b)
         # A box with its corners out of order shares nothing, and its area may be below 0.
@@ -283,6 +301,18 @@ class Blink(Term):
             crowded.append(owner[first[self._alike(boxes[first], boxes[first + apart])]])
             apart += 1
         return np.concatenate(crowded) if crowded else np.zeros(0, dtype=np.int64)
+
+
+MOST_BOXES = 8
+"""Boxes of a list that an explanation describes one by one, at most."""
+
+
+def _overlap(box: Floats, others: Floats) -> Floats:
+    """Return |A ∩ B| / |A ∪ B| of a box (4,) with each other one (n, 4): (n,)."""
+    box = np.tile(box, (len(others), 1))
+    shared = geometry.shared_area(box, others)
+    union = geometry.area(box) + geometry.area(others) - shared
+    return np.divide(shared, union, out=np.zeros(len(others)), where=union > 0)  # boxes without area: 0, not NaN
 
 
 def _by_rank(regions: Regions, rows: int) -> list[tuple[Any, Floats]]:

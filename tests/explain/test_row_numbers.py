@@ -1,5 +1,10 @@
 """The numbers that a score was made of, by the names of its formula."""
 
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
 import grounding_rewards as gr
 from grounding_rewards.explain import Case, explain
 
@@ -21,12 +26,14 @@ def test_the_length_of_a_group():
         (RIGHT, "wrong", RIGHT), (UI_R1,) * 3, 0, ((1000.0, 800.0),) * 3, ((500.0, 400.0),) * 3, (0,) * 3, (10, 40, 30)
     )
     recipe = gr.recipe("ui-r1-dast")
-    expected = "L = 10, B = 26.6667, λ = -0.625, p = 0.666667, L_max = 40, L_r = 20, in tokens; it is right"
+    expected = "L = 10, B = 26.6667, λ = -0.625, p = 0.666667, L_max = 40, L_r = 20, unit = tokens, answer = right"
     assert numbers(recipe, case, "length") == expected
     assert [mate.length for mate in explain(recipe, case).together.rows] == [10, 40, 30]
-    assert numbers(recipe, Case.of(recipe.example), "length").endswith("in characters; it is right")
+    assert numbers(recipe, Case.of(recipe.example), "length").endswith("unit = characters, answer = right")
     alone = Case(("wrong",), (UI_R1,), 0, ((1000.0, 800.0),), ((500.0, 400.0),), (0,))
-    assert numbers(recipe, alone, "length") == "L = 5, B = 5, λ = 0, p = 0, L_max = 5, in characters; it is wrong"
+    assert (
+        numbers(recipe, alone, "length") == "L = 5, B = 5, λ = 0, p = 0, L_max = 5, unit = characters, answer = wrong"
+    )
 
 
 def test_how_many_points_and_which_hits():
@@ -38,9 +45,9 @@ def test_how_many_points_and_which_hits():
 
     assert said((200, 150)) == "N = 1, k = 1"
     assert said((500, 150), (7, 9), (200, 160)) == "N = 3, k = 3"
-    assert said((500, 150), (7, 9)) == "N = 2, none inside"
-    assert said((500, 100), (200, 100), (300, 100)) == "N = 3, three of them on one line"
-    assert numbers(recipe, Case(("?",), (target,)), "exploration") == "N = 0: no point counts"
+    assert said((500, 150), (7, 9)) == "N = 2, k = none"
+    assert said((500, 100), (200, 100), (300, 100)) == "N = 3, k = none: three points on one line"
+    assert numbers(recipe, Case(("?",), (target,)), "exploration") == "N = 0"
 
 
 def test_the_votes_of_a_group():
@@ -48,17 +55,16 @@ def test_the_votes_of_a_group():
     case = Case(("(100, 100)", "(110, 100)", "(400, 100)", "?"), (None,) * 4, 2, groups=(0,) * 4)
     assert numbers(recipe, case, "consensus") == numbers(recipe, case, "acc") == "v_max = 2, v at the point = 1"
     nowhere = Case(case.responses, case.targets, 3, groups=case.groups)
-    assert numbers(recipe, nowhere, "acc") == "no vote: there is no place in the image"
+    assert numbers(recipe, nowhere, "acc") == "vote = none: there is no place in the image"
 
 
 def test_the_boxes_that_are_looked_at():
     recipe = gr.recipe("btl-ui")
     target = {"bbox": [100, 100, 300, 200], "model_image_size": [1000, 1000]}
     assert numbers(recipe, Case((BTL.format([100, 100, 300, 150]),), (target,)), "blink") == (
-        "(100, 100, 300, 150) and the target: 0.5; (500, 500, 600, 600) and the target: 0; the two that are most "
-        "alike: 0"
+        "(100, 100, 300, 150) on the target = 0.5, (500, 500, 600, 600) on the target = 0, the two most alike = 0"
     )
-    assert numbers(recipe, Case(("?",), (target,)), "blink") == "no list of boxes"
+    assert numbers(recipe, Case(("?",), (target,)), "blink") == "boxes = none"
 
 
 def test_answers_places_and_matches():
@@ -77,6 +83,32 @@ def test_the_verdicts_of_a_response_and_a_target():
     def shown(text, truth):
         return numbers(recipe, Case((text,), ({"action": "wait", "extra": {"verdict": truth}},)), "verdict")
 
-    assert shown("<score>Yes</score>", False) == "the response says right, the target wrong"
-    assert shown("<score>no</score>", "no") == "the response says wrong, the target wrong"
-    assert shown("<think><score>no</score>", 1) == "the response says no verdict, the target right"
+    assert shown("<score>Yes</score>", False) == "response = right, target = wrong"
+    assert shown("<score>no</score>", "no") == "response = wrong, target = wrong"
+    assert shown("<think><score>no</score>", 1) == "response = no verdict, target = right"
+
+
+@dataclass(frozen=True)
+class Own:
+    """1.0 for all."""
+
+    raises: bool = False
+
+    low, high, needs = 0.0, 1.0, frozenset()
+
+    def __call__(self, rollouts):
+        return np.ones(len(rollouts))
+
+    def row_numbers(self, rollouts, row, score):
+        if self.raises:
+            raise ValueError("no")
+        return {"score": score, "length": len(rollouts.text[row]), "unit": "letters"}
+
+
+def test_a_verifier_of_ones_own_states_its_numbers_or_is_named():
+    click = gr.recipe("click", response_space="pixel")
+    case = Case(("(1, 2)",), ({"bbox": [0, 0, 9, 9]},))
+    own = replace(click, reward=gr.weighted(own=(1.0, Own())))
+    assert numbers(own, case, "own") == "score = 1, length = 6, unit = letters"
+    with pytest.raises(gr.VerifierError, match=r"Own\(raises=True\): row_numbers raised ValueError: no"):
+        explain(replace(click, reward=gr.weighted(own=(1.0, Own(raises=True)))), case)
