@@ -5,26 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import os
-import socket
 import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, wait
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from ssl import create_default_context
-from threading import Event, Semaphore, Timer
+from threading import Semaphore
 from time import monotonic
-from typing import Any
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from grounding_rewards.converting.prompts import Message, messages_with_images
 from grounding_rewards.coords.image_header import image_format
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running, Sampling
 from grounding_rewards.errors import ConvertError, EngineError, printable, short_repr
 from grounding_rewards.tables.interrupting import thread_of
+
+if TYPE_CHECKING:
+    import httpx
 
 LOG = logging.getLogger("grounding_rewards")
 _HOSTED = "api.openai.com"
@@ -186,10 +185,9 @@ class _Server:
     def __init__(self, engine: OpenAI, key: str) -> None:
         self._engine, self._key = engine, key
         self.control_tokens = engine.control_tokens
-        self._free, self._stopped, self._calls = Semaphore(engine.concurrency), Event(), set[_Call]()
+        self._free, self._stopped = Semaphore(engine.concurrency), Future[None]()
         self._n_in_one, self._limit = engine.n_in_one, "max_tokens"
-        secure = urlsplit(engine.base_url).scheme == "https"
-        self._tls = create_default_context() if secure else None  # reading the certificates takes a while
+        self._client = _client(key, engine.timeout)
 
     def __call__(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer a batch of requests."""
@@ -224,9 +222,8 @@ class _Server:
 
     def close(self) -> None:
         """End the requests in flight."""
-        self._stopped.set()
-        for call in list(self._calls):
-            call.end()
+        self._stopped.set_result(None)
+        self._client.close()
 
     def _greet(self, patience: float = 0.0) -> None:
         """Ask for one token, of a busy server again and again, and raise an EngineError where none comes."""
@@ -317,57 +314,52 @@ class _Server:
 
     def _exchange(self, url: str, data: bytes | None, seconds: float) -> bytes:
         """Send one request, and return the body of its reply, which is whole within the seconds."""
-        most, call = self._engine.max_reply_bytes, _Call()
-        self._calls.add(call)
-        timer = Timer(seconds, call.end)
-        timer.daemon = True
-        timer.start()
+        import httpx
+
+        self._wait(0)
+        request = self._client.build_request("GET" if data is None else "POST", url, content=data)
+        future = Future[tuple[httpx.Response, bytes]]()
+        # A thread of its own, which nobody waits for longer: the client's time-outs are of one reading each.
+        thread_of(future, self._sent, request).start()
+        first: list[Future[Any]] = [future, self._stopped]
+        wait(first, seconds, FIRST_COMPLETED)
         try:
+            response, body = future.result(0)
+        except (TimeoutError, httpx.ReadTimeout, httpx.WriteTimeout):
             self._wait(0)
-            for _ in range(_REDIRECTS):
-                response = call.send(urlsplit(url), data, self._headers(data), min(seconds, _CONNECT_S), self._tls)
-                body, to = _body(response, most), urljoin(url, response.headers.get("Location", ""))
-                if response.status not in (301, 302, 307, 308) or _origin(to) != _origin(url):
-                    break
-                url = to
-            else:
-                raise HTTPException(f"more than {_REDIRECTS} redirects")
-            if call.ended:  # which cuts a body whose length nobody said
-                raise TimeoutError
-        except (OSError, HTTPException, ValueError, zlib.error) as error:
+            raise _Failure(_BROKEN, f"none within {seconds:g} s") from None
+        except (httpx.HTTPError, ValueError, zlib.error) as error:
             self._wait(0)
-            if call.ended:
-                raise _Failure(_BROKEN, f"none within {seconds:g} s") from None
             why = self._shown(f"{type(error).__name__}: {error}")
-            if call.socket is None and not isinstance(error, TimeoutError):
+            if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
                 raise _Failure(_ABSENT, why) from None
             raise _Failure(_BROKEN, f"the connection broke, {why}") from None
-        finally:
-            timer.cancel()
-            call.close()
-            self._calls.discard(call)
-        if 300 <= response.status < 400 and _origin(to) != _origin(url):
-            raise _Failure(response.status, f"redirects to {_origin(to)}, another server, which is sent nothing")
-        if response.status >= 300:
-            raise _Failure(response.status, self._shown(_reason(body)), _wished(response))
-        if len(body) > most:
+        if response.next_request is not None:
+            to = response.next_request.url
+            raise _Failure(response.status_code, f"redirects to {_origin(to)}, another server, which is sent nothing")
+        if response.status_code >= 300:
+            raise _Failure(response.status_code, self._shown(_reason(body)), _wished(response))
+        if len(body) > self._engine.max_reply_bytes:
+            most = self._engine.max_reply_bytes
             raise _Failure(_STRANGE, f"more than {most:,} bytes; max_reply_bytes of the engine allows more")
         return body
 
+    def _sent(self, request: httpx.Request) -> tuple[httpx.Response, bytes]:
+        """Send a request, to the same server again where that redirects it, and return the reply and its body."""
+        import httpx
+
+        for _ in range(_REDIRECTS):
+            with closing(self._client.send(request, stream=True)) as response:
+                body, again = _body(response, self._engine.max_reply_bytes), response.next_request
+            if again is None or _origin(again.url) != _origin(request.url):
+                return response, body
+            request = again
+        raise httpx.TooManyRedirects(f"more than {_REDIRECTS} redirects", request=request)
+
     def _wait(self, seconds: float) -> None:
         """Wait, and raise an EngineError where the engine is stopped."""
-        if self._stopped.wait(seconds):
+        if wait([self._stopped], seconds).done:
             raise EngineError(f"{self._engine.base_url}: the engine was stopped")
-
-    def _headers(self, data: bytes | None) -> dict[str, str]:
-        return {
-            "Authorization": f"Bearer {self._key or 'EMPTY'}",
-            "Accept": "application/json",
-            "Accept-Encoding": "gzip, deflate",
-            "User-Agent": "grounding-rewards",
-            "Connection": "close",
-            **({} if data is None else {"Content-Type": "application/json"}),
-        }
 
     def _names(self) -> list[str]:
         """Return the models that the server lists; none where it has no list."""
@@ -413,78 +405,46 @@ class _Server:
         return printable(line if len(line) <= 300 else f"{line[:299]}…")
 
 
-class _Call:
-    """One request in flight, which another thread may end."""
-
-    def __init__(self) -> None:
-        self.ended = False
-        self.socket: socket.socket | None = None
-        self._opened = ExitStack()
-
-    def send(
-        self, url: SplitResult, data: bytes | None, headers: dict[str, str], seconds: float, tls: Any
-    ) -> HTTPResponse:
-        """Connect within the seconds, through a proxy where the environment names one, and return the reply's head."""
-        self.close()
-        host, target = url.hostname or "", f"{url.path}{url.query and f'?{url.query}'}"
-        proxy = "" if proxy_bypass(host) else getproxies().get(url.scheme, "")
-        via, known = (urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else url), dict[str, str]()
-        if proxy and via.username:
-            login = f"{unquote(via.username)}:{unquote(via.password or '')}".encode()
-            known = {"Proxy-Authorization": f"Basic {b64encode(login).decode()}"}
-        connection = HTTPConnection(via.hostname or "", via.port, timeout=seconds)
-        if url.scheme == "https":
-            connection = HTTPSConnection(via.hostname or "", via.port, timeout=seconds, context=tls)
-            if proxy:
-                connection.set_tunnel(host, url.port or 443, headers=known)
-        elif proxy:
-            target, headers = url.geturl(), {**headers, **known}
-        self._opened.callback(connection.close)
-        connection.connect()
-        self.socket = connection.sock
-        self.socket.settimeout(None)  # ``end`` comes in time
-        if self.ended:
-            raise TimeoutError
-        connection.request("GET" if data is None else "POST", target, data, headers)
-        return self._opened.enter_context(connection.getresponse())
-
-    def end(self) -> None:
-        """Have reading and writing fail."""
-        self.ended = True
-        if (opened := self.socket) is not None:
-            with suppress(OSError):
-                socket.socket.shutdown(opened, socket.SHUT_RDWR)  # that of TLS forgets its encryption
-
-    def close(self) -> None:
-        """Close the connection and the reply."""
-        self._opened.close()
-        self.socket = None
+def _client(key: str, seconds: float) -> httpx.Client:
+    """Return a client, which sends through the proxies that the environment names."""
+    try:
+        import httpx
+    except ImportError as error:
+        message = "the engine openai needs the package httpx: pip install 'grounding-rewards[openai]'"
+        raise EngineError(message) from error
+    headers = {
+        "Authorization": f"Bearer {key or 'EMPTY'}",
+        "Accept": "application/json",
+        "Accept-Encoding": "gzip, deflate",
+        "Content-Type": "application/json",
+        "User-Agent": "grounding-rewards",
+    }
+    timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_S), pool=None)
+    return httpx.Client(headers=headers, timeout=timeout, limits=httpx.Limits(max_connections=None))
 
 
-def _body(response: HTTPResponse, most: int) -> bytes:
+def _body(response: httpx.Response, most: int) -> bytes:
     """Read a body, unpacked, up to one byte above the most.
 
     Raises:
         ValueError: it has an encoding that was not asked for.
-        HTTPException: it ends too early.
     """
     coding, body = response.headers.get("Content-Encoding", "identity").strip().lower(), bytearray()
     if coding not in ("identity", "", "gzip", "deflate"):
         raise ValueError(f"Content-Encoding is {coding!r:.40}; expected gzip or deflate")
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress if coding in ("gzip", "deflate") else None
-    while len(body) <= most and (chunk := response.read(_CHUNK)):
+    for chunk in response.iter_raw(_CHUNK):  # httpx itself would unpack a chunk whole
         body += inflate(chunk, most + 1 - len(body)) if inflate else chunk[: most + 1 - len(body)]
-    if len(body) <= most and response.length:
-        raise HTTPException(f"{response.length:,} bytes are missing at the end")
+        if len(body) > most:
+            break
     return bytes(body)
 
 
-def _origin(url: str) -> str:
-    split = urlsplit(url)
-    return f"{split.scheme}://{split.hostname}:{split.port or {'http': 80, 'https': 443}.get(split.scheme)}"
+def _origin(url: httpx.URL) -> str:
+    return f"{url.scheme}://{url.host}:{url.port or {'http': 80, 'https': 443}.get(url.scheme)}"
 
 
-def _wished(response: HTTPResponse) -> float:
+def _wished(response: httpx.Response) -> float:
     """Return the seconds of ``Retry-After``; 0 where it has none, or too many."""
     with suppress(ValueError):
         seconds = float(response.headers.get("Retry-After", "0"))

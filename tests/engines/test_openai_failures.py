@@ -290,7 +290,8 @@ def test_a_reply_that_ends_early_is_a_problem_of_its_row():
         good, bad = run([request("good"), request("bad")])
     assert good.answers == (Answer("good 0", 6),)
     assert bad.answers[0].problem == (
-        "no reply from the server (the connection broke, HTTPException: 4,987 bytes are missing at the end)"
+        "no reply from the server (the connection broke, RemoteProtocolError: peer closed connection without sending "
+        "complete message body (received 13 bytes, expected 5000))"
     )
 
 
@@ -302,3 +303,11 @@ def test_requests_go_through_the_proxy_of_the_environment(monkeypatch):
             assert run([request()])[0].answers == (Answer("Save 0", 6),)
         assert proxy.targets == ["http://models.example/v1/models", "http://models.example/v1/chat/completions"]
         assert proxy.logins == ["Basic bWU6cGFzc0A="] * 2
+
+
+def test_without_httpx_an_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(
+        EngineError, match=r"^the engine openai needs the package httpx: pip install 'ground.*\[openai\]'$"
+    ):
+        OpenAI("tiny", base_url="http://localhost:1/v1").start().__enter__()

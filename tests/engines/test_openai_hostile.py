@@ -27,7 +27,7 @@ PROBLEMS = {
     "failing_brackets": 'the server refused the request (400: {"message": [[[',
     "digits": 'no chat completion from the server (got \'{"choices"',
     "elsewhere": "the server refused the request (307: redirects to http://127.0.0.1:1, another server, which is sent",
-    "circle": "no reply from the server (the connection broke, HTTPException: more than 20 redirects)",
+    "circle": "no reply from the server (the connection broke, TooManyRedirects: more than 20 redirects)",
 }
 READ = {
     "ordinary": Answer("(5, 7)", 6), "packed": Answer("(5, 7)", 6), "moved": Answer("(5, 7)", 6),
