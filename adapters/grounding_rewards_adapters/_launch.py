@@ -130,9 +130,6 @@ class Settings:
     def of(cls, raw: Mapping[str, Any]) -> Settings:
         """Read the settings among what a launch gives; mappings and lists of OmegaConf will do.
 
-        Raises:
-            RecipeError: a value is not plain, or does not fit.
-
         >>> Settings.of({"recipe": "gelato", "model": "qwen3_vl", "format_weight": 0.1}).options
         {'model': 'qwen3_vl', 'format_weight': 0.1}
         """

@@ -55,11 +55,7 @@ class Recording:
         self._logged: set[str] = set()
 
     def add(self, scored: ScoredBatch, inputs: Inputs) -> None:
-        """Record n scored rows; what goes wrong is logged once, and not raised. Likewise samples that lack a name.
-
-        Raises:
-            RecipeError: the first rows have no column of the name of a further one.
-        """
+        """Record n scored rows; what goes wrong is logged once, and not raised. Likewise samples that lack a name."""
         try:
             provenance = Provenance(scored, inputs.targets, inputs.extras or {})
             targets = scored.recorded_targets(provenance.texts)

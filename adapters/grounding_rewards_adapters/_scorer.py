@@ -111,12 +111,7 @@ class Scorer:
         return any(recipe.reads_extras for recipe in self.recipes)
 
     def score(self, inputs: Inputs, names: Sequence[str | None] = ()) -> ScoredBatch:
-        """Score n rows, log each unusable target once, and keep what is to be recorded.
-
-        Raises:
-            RecipeError: none of the first targets can be used, or a row's route has no recipe.
-            TargetError: a target cannot be used, and ``bad_target`` is ``"raise"``.
-        """
+        """Score n rows, log each unusable target once, and keep what is to be recorded."""
         if self.router is None:
             slices = [self._score(self.recipes[0], inputs, None)]
         else:

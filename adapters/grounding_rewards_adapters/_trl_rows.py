@@ -262,9 +262,6 @@ def response_text(completion: Any) -> str | None:
     text stand there as they are, without quotes: whether the model wrote some itself is lost, too. Whatever
     a message holds, this returns.
 
-    Raises:
-        TypeError: it is neither; no trainer gives such a completion, so that the call is wrong and not the response.
-
     >>> response_text([{"role": "assistant", "content": [{"type": "text", "text": "(1, 2)"}]}])
     '(1, 2)'
     >>> call = {"type": "function", "function": {"name": "tap", "arguments": {"coordinate": [1, 2]}}}
@@ -356,9 +353,6 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
     Without ``sizes``, size = greatest common divisor of the lengths of the runs of equal rows, so that two equal
     samples beside each other are still two groups, as long as not all runs are that long. Images are read where
     nothing else tells rows apart, and not where one size is known.
-
-    Raises:
-        RecipeError: rows do not make whole groups of any of ``sizes``, or a group has unequal rows.
 
     >>> repeated([list("aabbbb")], 6).tolist()
     [0, 0, 1, 1, 2, 2]

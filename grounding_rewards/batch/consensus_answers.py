@@ -47,11 +47,7 @@ class ConsensusAnswers:
 
 
 def check_votes(recipe: Recipe) -> None:
-    """Check that a recipe judges one answer by itself.
-
-    Raises:
-        RecipeError: it compares rollouts, looks at no target, or reads several answers of a response.
-    """
+    """Check that a recipe judges one answer by itself."""
     compares = recipe.label_free or recipe.needs & {"groups", "trajectories"}
     if compares or recipe.answers == "all":
         does = "compares rollouts" if compares else "reads several answers of one response"
@@ -72,17 +68,6 @@ def consensus_answers(
     voter alone gives the answer as it is. Without any, the first refusal is the answer, else the first rollout.
     What an answer says beside its place, such as an action, is that of the first rollout that agrees.
     A sample whose rollouts have different targets or sizes is a warning.
-
-    Args:
-        scorer: of this table.
-        table: the table.
-        batch: all of its rows.
-        scored: their scores.
-        names: (n,) names of their samples.
-
-    Raises:
-        TableError: two rollouts of a sample have one number, or an answer cannot be brought into pixels; names the row,
-            and the size that is missing.
     """
     codes: dict[str, int] = {}
     samples = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)

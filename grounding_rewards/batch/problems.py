@@ -37,11 +37,7 @@ class Problems:
         return [self.column] if self.column else []
 
     def left_out(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Yield batches without these rows.
-
-        Raises:
-            TableError: no other row is there.
-        """
+        """Yield batches without these rows."""
         for batch in batches:
             kept = [row for row in range(len(batch)) if not self._has(batch, row)]
             self.rows, self.count = self.rows + len(batch), self.count + len(batch) - len(kept)

@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
-from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.earlier_scores import check_once, left_out, renamed
-from grounding_rewards.batch.grouped_rows import files_of_groups, scored_groups
-from grounding_rewards.batch.rollout_scorer import RolloutScorer
-from grounding_rewards.batch.scored_shards import summary
+from grounding_rewards.batch.columns import OWN, Columns, has
+from grounding_rewards.batch.rollout_scorer import RolloutScorer, rescored
+from grounding_rewards.batch.score_rows import Inputs, RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.catalogue import RecordedName, recorded_recipe
+from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import Finding, Severity
+from grounding_rewards.checks.naming import command_line
+from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.sources import files_named, plugins_named
+from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.base import Batch, Note, Table
+from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
-from grounding_rewards.tables.manifests import OUTPUTS, digest, read_manifest
+from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest
 from grounding_rewards.tables.reporting import Advance
-from grounding_rewards.tables.rollout_columns import COLUMNS, rollout_schema
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
-from grounding_rewards.tables.runs import Run, open_run
-from grounding_rewards.targets.box_format import as_box_format
+from grounding_rewards.tables.runs import Run, described, is_whole, open_run
+from grounding_rewards.tables.sample_ids import name_of
+from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
 MANIFEST = "_score.manifest.json"
 """Readers of a directory of Parquet pass over names that begin with an underscore."""
@@ -176,7 +187,7 @@ class _Rescorer:
     ) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
         sources = list[RolloutFile]()
-        gone = left_out(self.rollouts, tables, self.scorer.recipe, self.note, warn)
+        gone = earlier_columns(self.rollouts, tables, self.scorer.recipe, self.note, warn)
         for table, scorer, state in zip(tables, scorers, states, strict=True):
             sources.append(RolloutFile.of(table, gone | renamed(scorer), state, self.note))
             self.advance(_READING * len(sources) / len(tables))
@@ -265,7 +276,7 @@ def _by_group(
     files = files_of_groups(folder, scorers, sources, columns)
     for number, file in enumerate(files, 1):
         # A generator, so that a shard that is there already is not scored again.
-        yield ((scored_groups(each, scorers[0], sources, columns), number / len(files)) for each in [file])
+        yield ((scored_groups(each, scorers[0], sources), number / len(files)) for each in [file])
 
 
 def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:
@@ -287,3 +298,236 @@ def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
                 held, size = [], 0
         if held:
             writer.write_table(pa.Table.from_batches(held))
+
+
+_SCORED = frozenset({"total", "acc", "valid", "x", "y", "reason", "dialect"})
+"""Columns that `grounding-rewards score` writes."""
+
+_KEY = ("sample_id", "round", "rollout")
+
+
+def earlier_columns(
+    rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, note: Note, warn: Note
+) -> set[str]:
+    """Return columns that are not written again: earlier scores, and what takes their names."""
+    known = {name for table in tables for name in table.columns}
+    parts, stay = _parts(rollouts, recipe) if "recipe" in known else (set[str](), list[str]())
+    scored = _SCORED - set(COLUMNS) if known >= _SCORED else frozenset[str]()
+    gone = sorted(((parts | scored) & known) - set(recipe.parts) - set(COLUMNS))
+    if gone:
+        note(f"scores of earlier recipes are left out: {', '.join(gone)}")
+    if stay:
+        warn(
+            "rollouts name recipes that are not installed, or that need options: "
+            f"{', '.join(f'{name!r:.80}' for name in stay[:3])}; a name in a file is never loaded as code, so the "
+            "columns of their parts are unknown and stay as they are"
+        )
+    return {*gone, *recipe.parts, "correct"}
+
+
+def renamed(scorer: TableScorer) -> set[str]:
+    """Return columns of one table that are called otherwise from now on; another table may have more by these names."""
+    kept = {
+        "image",
+        "refusal",
+        *(field for field in ("id", "image_size") if scorer.guessed(field)),
+    }  # targets may say another
+    return {name for field, name in vars(scorer.columns).items() if field not in kept} - {*vars(OWN).values()}
+
+
+def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]:
+    """Parts of the recipes that rows were scored with before; and those recipes whose parts nobody can tell."""
+    names: set[str] = set()
+    for batch in rollouts.batches(["recipe"]):
+        names.update(name for name in batch.column("recipe").unique().to_pylist() if name is not None)
+    parts, unknown = set[str](), list[str]()
+    for name in sorted(names):
+        named = RecordedName(name)
+        built = (
+            # Some recipes demand a space, on which their parts do not depend.
+            recipe if name == recipe.name else recorded_recipe(named) or recorded_recipe(named, response_space="pixel")
+        )
+        parts.update(() if built is None else built.parts)
+        unknown += [name] if built is None else []
+    return parts, unknown
+
+
+def check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequence[TableScorer]) -> None:
+    """Check that no rollout is there twice, as far as files name and number them."""
+    named = [(table, each.columns.id) for table, each in zip(tables, scorers, strict=True) if not each.guessed("id")]
+    numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
+    if numbered:
+        RolloutTable(rollouts.paths, rollouts.files, [], [_Keys(numbered)]).check_once()
+
+
+class _Keys:
+    """The keys of all rows. Unlike in a rollout table samples may lack names, and what cannot be read is null."""
+
+    columns = _KEY
+
+    def __init__(self, tables: Sequence[tuple[Table, str]]) -> None:
+        self.tables = tables  # each with the column of names
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """All rows; see ``Rows``."""
+        schema = pa.schema([(name, COLUMNS[name]) for name in _KEY])
+        yield pa.RecordBatch.from_pylist([], schema=schema)
+        for table, named in self.tables:
+            own = (named, "round", "rollout")
+            for batch in table.batches(columns_read(own), whole=False):
+                names, rounds, numbers = (batch.column(name) for name in own)
+                values = ([name_of(name) for name in names], rounds, numbers)
+                arrays = [arrow(each, field.type) for each, field in zip(values, schema, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema).select(list(columns))
+
+
+GROUP_ROWS = 1 << 16
+"""About so many rows are brought together in a file."""
+
+_FOLDER = "groups"
+_MOST_FILES = 256
+"""More files are not written at once."""
+
+_GROUP = ("sample_id", "round", "train_step")
+"""Columns that are equal in the rows of one group: a sample that is visited again is compared anew."""
+
+_SCATTERED_BYTES = 1 << 27
+
+
+def files_of_groups(
+    folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
+) -> list[Path]:
+    """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
+    count = min(_MOST_FILES, -(-sum(source.rows for source in sources) // GROUP_ROWS))
+    files = [folder / _FOLDER / f"{number}.parquet" for number in range(count)]
+    complete = folder / _FOLDER / "complete"
+    if (there := manifest_or_none(complete)) is not None:  # made by a run that was killed later
+        if all(is_whole(complete.parent, {**there.get(file.name, {}), "path": file.name}) for file in files):
+            return files
+        scorers[0].scorer.on_warning(f"{folder}: groups of rows are not what was written; they are made again")
+    complete.parent.mkdir(exist_ok=True)
+    with atomic_files() as outputs:
+        whole = outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all anew
+        made = [outputs.open(file) for file in files]
+        with ExitStack() as stack:
+            writers = [stack.enter_context(pq.ParquetWriter(file, scorers[0].schema)) for file in made]
+            held: list[list[Any]] = [[] for _ in writers]
+            size = 0
+            for number, rows in _scattered(scorers, sources, columns, count):
+                held[number].append(rows)
+                size += rows.nbytes
+                if size > _SCATTERED_BYTES:
+                    _flush(writers, held)
+                    size = 0
+            _flush(writers, held)
+        for file in made:
+            file.flush()
+        names = {file.name: described(file.name, Path(one.name)) for file, one in zip(files, made, strict=True)}
+        whole.write(manifest_bytes(names))
+    return files
+
+
+def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile]) -> Any:
+    """Score all rows of a file, in an order of their own: the last bit of a sum depends on the order."""
+    with file.open("rb") as opened:
+        table = pq.read_table(opened, schema=scorer.schema)
+    if not len(table):  # whose groups all went elsewhere
+        return pa.RecordBatch.from_pylist([], schema=scorer.schema)
+    table = table.sort_by([(name, "ascending") for name in (*_GROUP, "rollout")]).combine_chunks()
+    (whole,) = table.to_batches()
+    names = ", ".join(str(source.table.path) for source in sources[:3])
+    return rescored(scorer.scorer.recipe, whole, names, groups=_groups(whole), bad_target=scorer.scorer.bad_target)
+
+
+def _scattered(
+    scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str], count: int
+) -> Iterator[tuple[int, Any]]:
+    """Yield all rows, each with the number of its group's file."""
+    for place, (source, scorer) in enumerate(zip(sources, scorers, strict=True)):
+        for batch in source.batches(columns):
+            scorer.scorer.responses(source.table, batch)  # which are texts of some kind from here on
+            rows = scorer.unscored(source, place, batch, alone=False)
+            # Not hash(), which differs between processes: a run that goes on finds the groups in the same files.
+            hashes = [blake2b(repr(group).encode(), digest_size=8).digest() for group in _groups(rows)]
+            numbers = [int.from_bytes(each) % count for each in hashes]
+            for number in sorted(set(numbers)):
+                yield number, rows.take([row for row, each in enumerate(numbers) if each == number])
+
+
+def _groups(rows: Any) -> list[tuple[Any, ...]]:
+    return list(zip(*(rows.column(list(COLUMNS).index(name)).to_pylist() for name in _GROUP), strict=True))
+
+
+def _flush(writers: Sequence[Any], held: Sequence[list[Any]]) -> None:
+    for writer, rows in zip(writers, held, strict=True):
+        if rows:
+            writer.write_table(pa.Table.from_batches(rows))
+            rows.clear()
+
+
+_JUDGED = ["sample_id", "response", "target", "image_size", "model_image_size", "total", "acc", "reason"]
+"""Columns that a diagnosis is made of."""
+
+
+def summary(
+    folder: Path,
+    names: Sequence[str],
+    recipe: Recipe,
+    response: str = OWN.response,
+    box_format: BoxFormat | None = None,
+    warned: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return figures and warnings of all shards, read from the files: the same however many runs made them."""
+    rows, scored, hits, total, parsed = 0, 0, 0, 0.0, 0
+    reasons: Counter[str | None] = Counter()
+    written = box_format and BoxFormat.XYXY  # which the directory has, whatever was declared
+    diagnosis = Diagnosis(recipe, command_line(response), written)
+    parsed_reasons = pa.array([reason.name for reason in PARSED])
+    for name in names:
+        with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
+            figures = file.read(["total", "acc", "reason"])
+            for batch in file.iter_batches(columns=_JUDGED):
+                _diagnose(diagnosis, batch.filter(batch.column("response").is_valid()), box_format)
+        usable = figures.filter(figures.column("acc").is_valid())
+        rows, scored = rows + len(figures), scored + len(usable)
+        hits += int(np.count_nonzero(usable.column("acc").to_numpy() == 1.0))
+        total += float(usable.column("total").to_numpy().sum())
+        parsed += int(pc.sum(pc.is_in(usable.column("reason"), parsed_reasons)).as_py() or 0)
+        counts = figures.column("reason").value_counts().to_pylist()
+        reasons.update({each["values"]: each["counts"] for each in counts})
+    findings = diagnosis.findings()
+    return {
+        **({"label_free": True} if recipe.label_free else {}),
+        "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
+        "mean_total": total / scored if scored else None, "hit_rate": hits / scored if scored else None,
+        "parse_rate": parsed / scored if scored else None,
+        "reasons": {reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
+        "warnings": [*warned, *(str(each) for each in findings if each.severity is not Severity.NOTE)],
+        "findings": [each.to_dict() for each in findings],
+    }  # fmt: skip
+
+
+_CODES = {reason.name: int(reason) for reason in Reason}
+
+
+def _diagnose(diagnosis: Diagnosis, rows: Any, declared: BoxFormat | None) -> None:
+    """Count scored rows, which all have a response, in a diagnosis; boxes were ``declared`` to be of a format."""
+    recipe = diagnosis.recipe
+    names, texts, targets, *sizes = (rows.column(name).to_pylist() for name in _JUDGED[:5])
+    read = recipe.read_targets(targets, bad_target="abstain", warn=False)
+    read = read.changed(box_format=declared)
+    rollouts = recipe.prepare(
+        [None] * len(targets), read, image_sizes=sizes[0], model_image_sizes=sizes[1], groups=names,
+        bad_target="abstain",
+    )  # fmt: skip
+    total, acc = (rows.column(name).fill_null(0.0).to_numpy(zero_copy_only=False) for name in ("total", "acc"))
+    reason = np.array([_CODES[name] for name in rows.column("reason").to_pylist()], dtype=np.int8)
+    scores = Scores(
+        total, acc, (reason != Reason.BAD_TARGET).astype(np.float64), {}, reason, rollouts.predictions,
+        rollouts.targets.errors,
+    )  # fmt: skip
+    outside = [
+        None if all(size is None for size in each) else read_sizes("image_size", each, len(each)) for each in sizes
+    ]
+    scored = RecipeSlice(recipe, Inputs(texts, targets), rollouts, scores, sizes=(outside[0], outside[1]))
+    diagnosis.add(scored, place=lambda row: f"sample {names[row]!r:.80}")

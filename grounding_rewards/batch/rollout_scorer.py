@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.recorded_targets import forgets_space, recorded_targets
+from grounding_rewards.arrays import Floats, Ints
+from grounding_rewards.batch.columns import OWN
 from grounding_rewards.batch.sample_names import names_of
-from grounding_rewards.batch.score_rows import ScoredBatch
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.score_rows import (
+    Inputs,
+    RecipeSlice,
+    ScoredBatch,
+    forgets_space,
+    recorded_targets,
+    score_rows,
+)
+from grounding_rewards.batch.table_scorer import TableScorer, remedies, token_lengths
+from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables import Batch
+from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import some
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
@@ -77,27 +84,15 @@ class RolloutScorer:
         arrays["rollout"] = self._numbers(source, place, batch, arrays["rollout"])
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
-    def scored(self, table: Any, batch: Batch, rows: Any, groups: Sequence[Hashable] | None = None) -> Any:
+    def scored(self, table: Table, batch: Batch, rows: Any) -> Any:
         """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none."""
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
-            return self._replaced(rows, {"recipe": self._named(len(rows))})
+            return with_scores(rows, self.scorer.recipe, None, answered)
         if len(answered) < len(rows):
             self.scorer.responses(table, batch)
             batch = some(batch, answered.tolist())
-            groups = None if groups is None else [groups[row] for row in answered.tolist()]
-        scored = self.scorer.score(table, batch, groups=groups)
-        scored = scored if len(answered) == len(rows) else replace(scored, rows=answered)
-        by_name = ScoredBatch([scored], scored.recipe.parts, len(rows)).rollout_columns()
-        for name in ("image_size", "model_image_size"):
-            by_name[name] = _filled(rows.column(name), by_name[name])
-        columns = {
-            name: pa.array(values, rows.schema.field(name).type, mask=np.isnan(values))
-            if isinstance(values, np.ndarray)
-            else values
-            for name, values in by_name.items()
-        }
-        return self._replaced(rows, {**columns, "recipe": self._named(len(rows))})
+        return with_scores(rows, self.scorer.recipe, self.scorer.score(table, batch), answered)
 
     def _targets(self, batch: Batch, written: Any) -> Any:
         """Return targets as readers take them: boxes as x1 y1 x2 y2, and in a space that they or the recipe name."""
@@ -112,13 +107,6 @@ class RolloutScorer:
             for row, (target, text) in enumerate(zip(read.rows, written.to_pylist(), strict=True))
         ]
         return pa.array(texts if self.reads is None else recorded_targets(self.reads, texts, read.rows), written.type)
-
-    def _named(self, count: int) -> Any:
-        return arrow([self.scorer.recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
-
-    def _replaced(self, rows: Any, columns: Mapping[str, Any]) -> Any:
-        arrays = [columns.get(name, rows.column(name)) for name in self.schema.names]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _names(self, source: RolloutFile, batch: Batch) -> Any:
         """The names of samples, as of ``names_of``."""
@@ -148,6 +136,66 @@ class RolloutScorer:
                 "file, or in none"
             )
         return numbers
+
+
+def rescored(recipe: Recipe, rows: Any, of: str, *, groups: Any = None, bad_target: str = "abstain") -> Any:
+    """Return rows of a rollout table with scores, from its own columns; ``of`` names where they are from, for errors.
+
+    ``groups`` says which rows to compare, by a key for each; None for those of one sample.
+    """
+    answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
+    if not len(answered):
+        return with_scores(rows, recipe, None, answered)
+    part = rows if len(answered) == len(rows) else rows.take(answered)
+    names, numbers = part.column("sample_id").to_pylist(), part.column("rollout")
+
+    def place(row: int) -> str:
+        return f"{of}, sample {names[row]!r}, rollout {numbers[row].as_py()}"
+
+    read = part.schema.names if recipe.reads_extras else [each for each in vars(OWN).values() if each in COLUMNS]
+    columns = {name: part.column(name).to_pylist() for name in read}
+    sizes = {name: [read_size(size) for size in columns[name]] for name in ("image_size", "model_image_size")}
+    for name, each in sizes.items() if bad_target == "raise" else ():
+        for row, (came, size) in enumerate(zip(columns[name], each, strict=True)):
+            if came is not None and size is None:
+                raise TableError(f"{place(row)}: {name}: got {came!r:.60}; expected [width, height] or null")
+    if "groups" in recipe.needs:
+        groups = names if groups is None else [groups[row] for row in answered.tolist()]
+    lengths = None
+    if recipe.reads_extras:
+        lengths = token_lengths(columns["token_length"], lambda row: f"{place(row)}: token_length")
+    inputs = Inputs(
+        columns["response"],
+        columns["target"],
+        columns if recipe.reads_extras else None,
+        sizes["image_size"],
+        sizes["model_image_size"],
+        groups,
+        lengths,
+    )
+    scored = score_rows(recipe, inputs, "abstain")  # under "raise", too: the error below names the row
+    if bad_target == "raise" and scored.scores.errors:
+        row, error = next(iter(scored.scores.errors.items()))
+        raise TableError(f"{place(row)}: {'; '.join([str(error.named(names[row])), *remedies(error)])}")
+    return with_scores(rows, recipe, scored, answered)
+
+
+def with_scores(rows: Any, recipe: Recipe, scored: RecipeSlice | None, answered: Ints) -> Any:
+    """Return rows with the scores of those that were ``answered``; the others have none."""
+    count = len(rows)
+    named = arrow([recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
+    columns = dict[str, Any]()
+    if scored is not None:
+        scored = scored if len(answered) == count else replace(scored, rows=answered)
+        columns = ScoredBatch([scored], recipe.parts, count).rollout_columns()
+        for name in ("image_size", "model_image_size"):
+            columns[name] = _filled(rows.column(name), columns[name])
+        for name, values in columns.items():
+            if isinstance(values, np.ndarray):
+                columns[name] = pa.array(values, rows.schema.field(name).type, mask=np.isnan(values))
+    columns["recipe"] = named
+    arrays = [columns.get(name, rows.column(name)) for name in rows.schema.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
 
 
 def _holds_texts(batch: Batch, name: str) -> bool:

@@ -22,17 +22,6 @@ def names_of(
     """Return the names of the samples of a batch: as they came, else their target's id, else made of ``CONTENT``.
 
     A target's id goes before a column that was guessed, as in ``TableScorer.samples``.
-
-    Args:
-        scorer: of this table.
-        table: the table.
-        batch: some of its rows.
-        values: its column of names.
-        image: the column of images, where the caller knows it; it goes before those of usual names.
-        instruction: that of instructions, likewise.
-
-    Raises:
-        TableError: a value is no name, or no text that UTF-8 has, or nothing names a row; names the row.
     """
     column, guessed = scorer.columns.id, scorer.guessed("id")
     names = [name_of(name) for name in values]

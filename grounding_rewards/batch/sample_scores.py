@@ -54,11 +54,7 @@ class SampleTable:
         return reads(self.scorer, self.table, [self.scorer.columns.image, IMAGE_HASH, *NUMBER])
 
     def add(self, batch: Batch, scored: RecipeSlice, names: Sequence[str]) -> None:
-        """Add a batch that was scored, and the names of its samples.
-
-        Raises:
-            TableError: a sample has two rows, and no number tells these rollouts apart.
-        """
+        """Add a batch that was scored, and the names of its samples."""
         numbers = list(zip(*(batch.numbers(name) for name in NUMBER), strict=True))
         images, hashes = batch.column(self.scorer.columns.image), batch.column(IMAGE_HASH)
         samples, rows, new = list[int](), list[int](), list[int]()
@@ -130,12 +126,7 @@ class Answers:
         self.samples, self.problems = SampleTable(scorer, table, by), Problems(scorer, table)
 
     def batches(self) -> Iterator[tuple[Batch, RecipeSlice]]:
-        """Yield batches and their scores; rows with a problem are left out, and ``problems`` counts them.
-
-        Raises:
-            TableError: as of ``TableScorer``, ``names_of``, ``SampleTable.add`` and ``consensus_answers``; or no row
-                has a response.
-        """
+        """Yield batches and their scores; rows with a problem are left out, and ``problems`` counts them."""
         scorer, table, names = self.scorer, self.table, list[str]()
         further = self.samples.reads if self.paired else reads(scorer, table, NUMBER) if self.consensus else []
         reading = [*self.by, *further, *self.problems.reads]

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace as replaced
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.batch.recorded_targets import recorded_targets
+from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.coords.image_sizes import read_sizes
-from grounding_rewards.coords.spaces import UNIT, convert
+from grounding_rewards.coords.spaces import UNIT, CoordSpace, convert
 from grounding_rewards.errors import TargetError
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
+from grounding_rewards.targets.target import Target
+from grounding_rewards.targets.write import to_wire
 
 Rows = NDArray[np.int64] | None
 """(m,) numbers of some rows of a batch; None for all."""
@@ -114,19 +118,7 @@ class RecipeSlice:
 def score_rows(
     recipe: Recipe, inputs: Inputs, bad_target: BadTarget, *, rows: Rows = None, outside_first: bool = True
 ) -> RecipeSlice:
-    """Score rows with one recipe.
-
-    Args:
-        recipe: the recipe.
-        inputs: what there is of the rows.
-        bad_target: what to do with a row whose target cannot be used.
-        rows: which rows of their batch they are.
-        outside_first: whether sizes from outside go before those in targets, or only stand in for them.
-
-    Raises:
-        TargetError: a target cannot be used, under ``"raise"``.
-        TypeError: a response is neither a string nor None.
-    """
+    """Score rows with one recipe; sizes from outside go before those in targets, or only stand in for them."""
     targets = recipe.read_targets(list(inputs.targets), bad_target=bad_target, warn=False, box_format=inputs.box_format)
     sizes = (
         _outside("image_sizes", inputs.image_sizes, None if outside_first else targets.known_image_sizes),
@@ -261,3 +253,33 @@ def _usable(scored: RecipeSlice) -> dict[str, Floats]:
     """The numbers of m rows, NaN where the target could not be used."""
     columns, valid = scored.columns, scored.scores.valid > 0
     return {name: np.where(valid, each, np.nan) for name, each in columns.items()} if scored.scores.errors else columns
+
+
+def forgets_space(recipe: Recipe) -> bool:
+    """Return True where a recipe's name does not say the space of its targets: an option has set it, or needs to.
+
+    >>> from grounding_rewards.catalogue import recipe
+    >>> forgets_space(recipe("gelato")), forgets_space(recipe("gelato", target_space="pixel"))
+    (False, True)
+    """
+    return _space_of(recipe.name) != recipe.target_space
+
+
+@lru_cache
+def _space_of(name: str) -> CoordSpace | None:
+    known = recorded_recipe(RecordedName(name))
+    return None if known is None else known.target_space
+
+
+def recorded_targets(recipe: Recipe, texts: Sequence[str | None], read: Sequence[Target | None]) -> list[str | None]:
+    """Return targets as JSON that name their space, where the recipe's name does not say it."""
+    if not forgets_space(recipe):
+        return list(texts)
+    return [
+        text if target is None or not (target.regions or target.ends) else _with_space(recipe, target)
+        for text, target in zip(texts, read, strict=True)
+    ]
+
+
+def _with_space(recipe: Recipe, target: Target) -> str:
+    return dumps(to_wire(replaced(target, space=target.space or recipe.target_space))).decode()

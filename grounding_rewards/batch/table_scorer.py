@@ -1,8 +1,9 @@
-"""Score batches of a table: names of its columns, and errors that say where in the file something is wrong."""
+"""Score batches of a table: names of its columns, sizes of its images, and errors that say where something is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, get_args
@@ -12,25 +13,91 @@ import numpy as np
 from grounding_rewards.arrays import nowhere
 from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.columns import Columns, ResolvedColumns, has, resolve
-from grounding_rewards.batch.image_sizes import RowImages
 from grounding_rewards.batch.layouts import Layout
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
-from grounding_rewards.errors import RecipeError, TableError, TargetError
+from grounding_rewards.errors import MISSING, ConvertError, PictureError, RecipeError, TableError, TargetError
 from grounding_rewards.literals import literal
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import Note, joined, require_column, value_at
+from grounding_rewards.tables import Table
+from grounding_rewards.tables.base import Batch, Note, joined, require_column, value_at
 from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_named
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of
-from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.prompts import response_text
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
+
+
+@dataclass(frozen=True)
+class RowImages:
+    """Images of the rows of a table.
+
+    Attributes:
+        files: the folder of the images, and bounds on them.
+        column: the column of images.
+        note: takes, once, where sizes were read.
+        unknown: why no column of images is known; "" where one is.
+    """
+
+    files: ImageFiles
+    column: str
+    note: Note
+    unknown: str = ""
+    _noted: list[str] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def read(self) -> bool:
+        """Return True once a size was read."""
+        return bool(self._noted)
+
+    def filled(
+        self, batch: Batch, sizes: Sizes | None, errors: Mapping[int, TargetError], recipe: Recipe
+    ) -> tuple[Sizes | None, dict[int, str]]:
+        """Return sizes, with those of images in rows whose errors say that one is missing, and why others have none.
+
+        Without a way to resize it an image's size does not say that of the image that the model saw.
+        """
+        fields = {"image_size", "model_image_size"} if recipe.resizing else {"image_size"}
+        known, why = list(sizes or [None] * len(batch)), dict[int, str]()
+        for row, error in errors.items():
+            if error.came is MISSING and error.field in fields:
+                try:
+                    known[row] = self._size(batch, row)
+                except (ConvertError, PictureError) as problem:
+                    why[row] = str(problem)
+        if not any(known):
+            return None, why
+        if known != sizes and not self.read:
+            self._noted.append(
+                f"image sizes: of the images in column {self.column}, in {self.files.root}; --image-column, "
+                "--image-root or --image-size-column name others"
+            )
+            self.note(self._noted[0])
+        return known, why
+
+    def known(self, batch: Batch, rows: Sequence[int]) -> dict[int, tuple[float, float]]:
+        """Return the sizes of some rows' images, as far as these can be read."""
+        sizes = {}
+        for row in rows:
+            with suppress(ConvertError, PictureError):
+                sizes[row] = self._size(batch, row)
+        return sizes
+
+    def _size(self, batch: Batch, row: int) -> tuple[float, float]:
+        """Return the size of a row's image, of several of the last one, as stored."""
+        value = value_at(batch.rows[row], self.column)
+        if value is None and self.unknown:
+            raise ConvertError(self.unknown)
+        image = read_images(value)[-1]
+        info = self.files.look(image, turning=False)
+        if info is None:
+            raise PictureError(f"image: {image.path!r:.80} is an address on a network, which is not read")
+        return info.size
 
 
 @dataclass(frozen=True)
@@ -66,11 +133,7 @@ class TableScorer:
             raise RecipeError(f"bad_target: got {self.bad_target!r:.60}; expected one of {', '.join(choices)}")
 
     def of(self, table: Table) -> TableScorer:
-        """Return the scorer of one table, which knows its columns.
-
-        Raises:
-            TableError: a column is missing, or there are two for one thing; names the option to set.
-        """
+        """Return the scorer of one table, which knows its columns."""
         if self.resolved is not None:
             return self
         resolved = resolve(
@@ -112,9 +175,6 @@ class TableScorer:
         """Return the table's batches with the columns that scoring needs, and the columns ``by``.
 
         All rows come in one batch where a row's score needs other rows. ``whole`` is as for ``Table.batches``.
-
-        Raises:
-            TableError: a column is missing.
         """
         if self.resolved is None:
             return self.of(table).batches(table, by=by, whole=whole)
@@ -147,12 +207,7 @@ class TableScorer:
         return not holds_bytes(schema.field(top).type)
 
     def score(self, table: Table, batch: Batch, *, groups: Sequence[Hashable] | None = None) -> RecipeSlice:
-        """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample.
-
-        Raises:
-            TableError: a response is no text, a size or length cannot be read, a sample has no name where rows are
-                compared, or a target cannot be used under ``"raise"``; names the file and the row.
-        """
+        """Score a batch; ``groups`` says which rows to compare, by a key for each row; None for those of one sample."""
         if self.resolved is None:
             return self.of(table).score(table, batch, groups=groups)
         reads_extras, targets = self.recipe.reads_extras, self.targets(batch)
@@ -274,18 +329,8 @@ class TableScorer:
 
     def lengths(self, table: Table, batch: Batch) -> list[int] | None:
         """Return the column of lengths in tokens, or None where no row has one."""
-        lengths = batch.numbers(self.columns.token_length)
-        if all(length is None for length in lengths):
-            return None
-        for row, length in enumerate(lengths):
-            # True is no length; fractions, NaN and infinities differ from what // makes of them
-            if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= COORDINATE_LIMIT:
-                came = "null" if length is None else f"{length!r:.60}"
-                raise TableError(
-                    f"{table.path}, {batch.place(row)}: {self.columns.token_length}: got {came}; expected how many "
-                    "tokens the response has, a whole number from 0, in every row or in none"
-                )
-        return [int(length) for length in lengths]
+        name = self.columns.token_length
+        return token_lengths(batch.numbers(name), lambda row: f"{table.path}, {batch.place(row)}: {name}")
 
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
         """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
@@ -333,8 +378,26 @@ class TableScorer:
         if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
             computed = ", or --model, which computes it" if error.field.startswith("model") else ""
             hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column{computed})")
-        if error.expected.endswith("judges nothing else"):
-            hints.append("--recipe names another, such as click")
-        if error.expected.endswith("option target_space"):
-            hints.append("on the command line --target-space SPACE")
-        return TableError(f"{table.path}, {batch.place(row)}: {'; '.join(hints)}")
+        return TableError(f"{table.path}, {batch.place(row)}: {'; '.join([*hints, *remedies(error)])}")
+
+
+def remedies(error: TargetError) -> list[str]:
+    """Return the flags that make another target fit."""
+    if error.expected.endswith("judges nothing else"):
+        return ["--recipe names another, such as click"]
+    return ["on the command line --target-space SPACE"] if error.expected.endswith("option target_space") else []
+
+
+def token_lengths(lengths: Sequence[Any], place: Callable[[int], str]) -> list[int] | None:
+    """Return lengths in tokens, or None where no row has one; ``place`` names a row's, for errors."""
+    if all(length is None for length in lengths):
+        return None
+    for row, length in enumerate(lengths):
+        # True is no length; fractions, NaN and infinities differ from what // makes of them
+        if type(length) not in (int, float) or length != length // 1 or not 0 <= length <= COORDINATE_LIMIT:
+            came = "null" if length is None else f"{length!r:.60}"
+            raise TableError(
+                f"{place(row)}: got {came}; expected how many tokens the response has, a whole number from 0, in every "
+                "row or in none"
+            )
+    return [int(length) for length in lengths]

@@ -22,10 +22,6 @@ def target_numbers(targets: Targets, space: CoordSpace) -> Floats:
     Refusal, number of places, their bounds, the actions, the sum of the places' areas, and the sums of x, y, x², y² and
     xy over their corners, in whatever order these are written. Pixels of the model's image become shares of it.
 
-    Args:
-        targets: n targets.
-        space: the space of their places.
-
     >>> from grounding_rewards.coords.spaces import PIXEL
     >>> square, dented = [0, 0, 4, 0, 4, 4, 0, 4], [0, 0, 4, 0, 2, 2, 4, 4, 0, 4]
     >>> targets = Targets.from_list([{"bbox": [0, 0, 4, 4]}, {"polygon": square}, {"polygon": dented}])

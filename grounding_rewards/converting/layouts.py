@@ -60,11 +60,7 @@ _OTHER_MEDIA = ("<video>", "<audio>")
 
 
 def _verl(sample: Sample) -> dict[str, Any]:
-    """Return one row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``.
-
-    Raises:
-        ConvertError: a text beside images names a video or a sound, which verl would look for.
-    """
+    """Return one row: ``data_source``, ``prompt``, ``reward_model`` and ``extra_info``."""
     if sample.images:
         for message in sample.messages:
             named = [name for name in _OTHER_MEDIA if name in message.text]
@@ -111,11 +107,7 @@ VERL = Layout(
 
 
 def _trl(sample: Sample) -> dict[str, Any]:
-    """Return one row: ``prompt``, ``target`` and ``sample_id``; TRL itself puts images before the first user's text.
-
-    Raises:
-        ConvertError: an image's place is somewhere else.
-    """
+    """Return one row: ``prompt``, ``target`` and ``sample_id``; TRL itself puts images before the first user's text."""
     messages = [message.as_field() for message in sample.messages]
     asked = next(message for message in messages if message["role"] == "user")
     asked["content"] = asked["content"].removeprefix(IMAGE * len(sample.images))
@@ -139,11 +131,7 @@ TRL = replace(
 
 
 def _easyr1(sample: Sample) -> dict[str, Any]:
-    """Return one row: ``problem`` and ``answer``.
-
-    Raises:
-        ConvertError: the prompt is more than one user's message, or more than its text.
-    """
+    """Return one row: ``problem`` and ``answer``."""
     further = sorted({name for message in sample.messages for name in message.further})
     if further:
         raise ConvertError(f"instruction: its messages have {', '.join(further)}, for which EasyR1 has no place")
@@ -157,11 +145,7 @@ def _easyr1(sample: Sample) -> dict[str, Any]:
 
 
 def _easyr1_sourced(sample: Sample) -> dict[str, Any]:
-    """Return the same row with the source among the target's own fields: nothing else reaches the reward function.
-
-    Raises:
-        ConvertError: the target's ``extra`` has no place for it.
-    """
+    """Return the same row with the source among the target's own fields: nothing else reaches the reward function."""
     extra = {} if sample.target.extra is None else sample.target.extra
     if not isinstance(extra, Mapping):
         raise ConvertError(

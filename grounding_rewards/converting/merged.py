@@ -54,10 +54,6 @@ def merged_columns(
 
     ``fields`` is True to write images with their bytes, ``parquet`` where the output needs types; ``note`` takes
     remarks on values that types could not keep as they were.
-
-    Raises:
-        ConvertError: fields of messages have no type in common.
-        TableError: fields that stay hold bytes, and the output is JSON.
     """
     types = {name: arrow_type(kind) for name, kind in form.types.items()}
     if reading.columns.image:

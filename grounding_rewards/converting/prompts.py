@@ -46,14 +46,6 @@ class Wording:
 def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...]:
     """Read the messages of one row.
 
-    Args:
-        value: the instruction, or a list of messages with ``role`` and ``content``, the last one not the assistant's.
-        wording: the system message and template; only the former goes with a conversation.
-        images: number of the row's images. Without any ``<image>`` they are put before the first user's text.
-
-    Raises:
-        ConvertError: it is neither, a message is malformed, or it has another number of ``<image>``.
-
     >>> read_prompt("Close the tab", Wording(template="Click on: {instruction}"), 1)
     (Message(role='user', text='<image>Click on: Close the tab', further={}),)
     """
@@ -131,9 +123,6 @@ def messages_with_images(messages: Sequence[Message], images: Sequence[Mapping[s
     """Return messages with the parts of images in place of each ``<image>``, in order.
 
     The content of a message is its text where it has no image, else a list of parts.
-
-    Raises:
-        ConvertError: the prompt names more or fewer images than there are.
 
     >>> messages_with_images([Message("system", "Click."), Message("user", "<image>Save")], [{"type": "image"}])
     [{'role': 'system', 'content': 'Click.'},

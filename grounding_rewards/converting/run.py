@@ -238,12 +238,7 @@ class Converter:
     reporting: Reporting = SILENT
 
     def run(self, file: Path, out: Path) -> Converted:
-        """Convert a file or a directory.
-
-        Raises:
-            ConvertError: columns are unknown, or rows cannot be converted and ``skip_bad`` is False.
-            TableError: the input cannot be read, or the output not be written.
-        """
+        """Convert a file or a directory."""
         if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
             return replace(self, layout=self.layout.sourced).run(file, out)
         table = open_rows(file, self.split, tolerant=True, encoding=self.encoding)

@@ -124,9 +124,6 @@ class TargetReader:
 def written(target: Target) -> str:
     """Return a target as the JSON of its wire form.
 
-    Raises:
-        ConvertError: ``extra`` holds a value that JSON lacks.
-
     >>> written(Target(space=CoordSpace.UNIT, id="ä"))
     '{"space": "unit", "id": "ä"}'
     """

@@ -46,16 +46,7 @@ class Checkpoint:
 
 
 def loaded(name: str, dtype: str, device: str) -> Checkpoint:
-    """Load a checkpoint onto a device.
-
-    Args:
-        name: a folder, or a name on the Hugging Face hub.
-        dtype: of the weights; "auto" for the checkpoint's.
-        device: as torch names it; "auto" for the accelerator if there is one, else the CPU.
-
-    Raises:
-        EngineError: a package, the device, the checkpoint or a part of it is missing, or it is no model that generates.
-    """
+    """Load a checkpoint onto a device."""
     place = _device(device)
     transformers = package("transformers")
     package("jinja2")
@@ -104,11 +95,7 @@ def _ends(*tokens: int | Sequence[int] | None) -> tuple[int, ...]:
 
 
 def package(name: str) -> Any:
-    """Import a package that only engines of this kind need.
-
-    Raises:
-        EngineError: it is missing; names the command that installs it.
-    """
+    """Import a package that only engines of this kind need."""
     try:
         return import_module(name)
     except ImportError as error:

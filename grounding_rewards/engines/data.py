@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.batch.columns import OWN, Columns
-from grounding_rewards.batch.earlier_scores import renamed
 from grounding_rewards.batch.layouts import Row, layout_of
+from grounding_rewards.batch.rescore import renamed
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import recipe as recipe_named
@@ -124,22 +124,7 @@ def open_data(
     note: Note,
     warn: Note,
 ) -> Data:
-    """Open the data of a run.
-
-    Args:
-        path: a file of rows, or a directory of them.
-        split: which split of a directory.
-        columns: names of columns; "" to guess, "none" for none.
-        instruction: the column of instructions; None to guess.
-        recipe: the recipe whose form targets have; None reads them in the general one.
-        box_format: how boxes of targets are written.
-        files: bounds of images, and their folder; "" for that of the data.
-        note: takes remarks on columns.
-        warn: takes what looks wrong with rows.
-
-    Raises:
-        TableError: rows cannot be read, or a column is missing or ambiguous; names the option to set.
-    """
+    """Open the data of a run."""
     refuse_stream(path)
     table = Unanswered(open_rows(path, split))
     rows = _first_rows(table)
@@ -226,16 +211,6 @@ def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] 
     """Plan the shards: read all rows once, so that what cannot be read is an error before a model is loaded.
 
     A row that repeats the name, instruction, image and target of an earlier one is left out.
-
-    Args:
-        data: the data.
-        settings: settings of the run.
-        allocated: responses by the sample's name; samples without any are left out. None for ``settings.n`` each.
-        warn: takes how many rows are left out.
-
-    Raises:
-        TableError: a row cannot be read, two different rows have one name, or no target can be used.
-        EngineError: responses are allocated to samples that the data lack.
     """
     wanted, survey = list[int](), _Survey(data)
     for batch in data.table.batches():

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards._version import __version__
-from grounding_rewards.batch.scored_shards import summary
+from grounding_rewards.batch.rescore import summary
 from grounding_rewards.engines.protocol import Engine
 from grounding_rewards.engines.shard import ShardMaker
 from grounding_rewards.plugins.sources import files_named, plugins_named

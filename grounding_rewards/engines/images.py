@@ -139,15 +139,6 @@ def _shown(size: Size) -> str:
 def token_problem(prompt_tokens: int | None, sizes: Sequence[Size], resizing: Resizing | None, text_length: int) -> str:
     """Check that the tokens of a prompt fit its images: an image has (w / factor) · (h / factor) of them.
 
-    Args:
-        prompt_tokens: tokens of the prompt as the server counts them, images included; None where it does not.
-        sizes: width and height of the images as they were sent.
-        resizing: the way of images into the model; None where unknown.
-        text_length: bytes of the prompt's texts; a text has at most a token a byte, and chat templates add up to 1,024.
-
-    Returns:
-        The problem; "" where the tokens fit, or nothing is known of them.
-
     >>> resizing = Resizing("qwen2_5_vl", max_pixels=1003520)
     >>> token_problem(1300, [(1316, 728)], resizing, 80)
     ''

@@ -289,12 +289,7 @@ class _Server:
         return [_Part(answer, prompt_tokens) for answer in answers[:n]]
 
     def _fetch(self, path: str, fields: Mapping[str, Any] | None, seconds: float, retries: int) -> bytes:
-        """Return the body of a reply.
-
-        Raises:
-            _Failure: there is none, after all retries.
-            EngineError: there is no server, or the engine was stopped.
-        """
+        """Return the body of a reply."""
         url, tries = f"{self._engine.base_url.rstrip('/')}/{path}", 0
         data = None if fields is None else json.dumps(fields).encode()
         while True:
@@ -424,11 +419,7 @@ def _client(key: str, seconds: float) -> httpx.Client:
 
 
 def _body(response: httpx.Response, most: int) -> bytes:
-    """Read a body, unpacked, up to one byte above the most.
-
-    Raises:
-        ValueError: it has an encoding that was not asked for.
-    """
+    """Read a body, unpacked, up to one byte above the most."""
     coding, body = response.headers.get("Content-Encoding", "identity").strip().lower(), bytearray()
     if coding not in ("identity", "", "gzip", "deflate"):
         raise ValueError(f"Content-Encoding is {coding!r:.40}; expected gzip or deflate")
@@ -486,17 +477,6 @@ def _text(body: bytes) -> str:
 def chat_messages(messages: Sequence[Message], images: Sequence[bytes]) -> list[dict[str, Any]]:
     """Return a prompt as messages of the protocol, with images as data URLs.
 
-    Args:
-        messages: the prompt; each ``<image>`` stands for one image, in order.
-        images: files of images: PNG, JPEG, WebP, GIF or BMP.
-
-    Returns:
-        For each message its role, its content and its further fields. The content is a text where it has no image.
-
-    Raises:
-        ConvertError: the prompt names more or fewer images than there are, a file is of another format, or a text has
-            half a surrogate pair, which UTF-8 does not have.
-
     >>> chat_messages([Message("system", "Click."), Message("user", "<image>Save")], [b"GIF89a"])
     [{'role': 'system', 'content': 'Click.'},
      {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'data:image/gif;base64,R0lGODlh'}},
@@ -528,10 +508,6 @@ def read_completion(value: Any) -> tuple[tuple[Answer, ...], int | None] | None:
     A refusal, which has a field of its own, is the model's response. A response that the server kept back has a
     problem; any other one without content is an empty text. Content in parts is their texts. The tokens of an answer
     are known where it is the only one.
-
-    Returns:
-        The answers by their index, and the number of tokens, None where the server does not say; None where the value
-        is no chat completion.
 
     >>> choice = {"message": {"content": "(5, 7)"}, "finish_reason": "length"}
     >>> read_completion({"choices": [choice], "usage": {"prompt_tokens": 90, "completion_tokens": 6}})

@@ -15,14 +15,6 @@ _SILENT = "the engine gave no text and no reason"
 def checked(replies: Any, expected: Sequence[int], place: str) -> list[Reply]:
     """Check replies, and return them; an answer with neither a text nor a problem gets a problem.
 
-    Args:
-        replies: what an engine gave.
-        expected: the number of answers that each reply is to have.
-        place: of the requests, for errors.
-
-    Raises:
-        EngineError: they are no replies, or too few or too many, or hold what does not fit; names what came.
-
     >>> checked([Reply((Answer(None),))], [1], "a.jsonl, row 0")[0].answers[0].problem
     'the engine gave no text and no reason'
     >>> checked([Reply((Answer(5),))], [1], "a.jsonl, row 0")

@@ -189,11 +189,7 @@ def _remarks(settings: RolloutSettings, prompt: Prompt, recipe: Recipe | None) -
 
 
 def read_allocated(path: Path) -> dict[str, int]:
-    """Read the responses that samples get, by name: columns ``sample_id`` and ``n``, as ``pool allocate`` writes.
-
-    Raises:
-        TableError: a column is missing, a number is no whole number from 0, or a sample is there twice.
-    """
+    """Read the responses that samples get, by name: columns ``sample_id`` and ``n``, as ``pool allocate`` writes."""
     table, allocated = open_table(path), dict[str, int]()
     for column in ("sample_id", "n"):
         require_column(table, column, "--allocate")

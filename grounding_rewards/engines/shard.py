@@ -12,9 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from grounding_rewards.batch.columns import OWN, ResolvedColumns
-from grounding_rewards.batch.rollout_scorer import RolloutScorer
-from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.rollout_scorer import rescored
 from grounding_rewards.converting.prompts import Message
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines.control_tokens import usual_tokens
@@ -27,7 +25,7 @@ from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.stretches import Stretch
 from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Batch, value_at
+from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.image_files import Image, read_images
 from grounding_rewards.tables.rollout_columns import IMAGE_HASH, arrow
 
@@ -65,11 +63,7 @@ class Prepared:
 
 
 def check_prompts(prepared: Prepared) -> None:
-    """Check that some prompt can be made: where none can, settings are wrong, not rows.
-
-    Raises:
-        EngineError: none can; names the first problem.
-    """
+    """Check that some prompt can be made: where none can, settings are wrong, not rows."""
     if all(asked.problem for asked in prepared.asked):
         raise EngineError(
             f"no prompt of the first {len(prepared.asked)} samples can be made, that of {prepared.place} for this: "
@@ -120,12 +114,7 @@ class ShardMaker:
     resizing: Resizing | None = None
 
     def make(self, stretch: Stretch, running: Running) -> Made:
-        """Make one shard.
-
-        Raises:
-            EngineError: the engine cannot answer any more.
-            TableError: responses cannot be scored.
-        """
+        """Make one shard."""
         return self.answered(self.prepared(stretch, running.resizing), running)
 
     def prepared(self, stretch: Stretch, engines: Resizing | None) -> Prepared:
@@ -293,47 +282,21 @@ class ShardMaker:
         ]
         return self._scored(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
-    def _scored(self, rows: Any) -> Any:
+    def _scored(self, rows: Any, bad_target: str = "abstain") -> Any:
         """Score rows as ``pool score`` does, which reads nothing but them."""
-        if self.recipe is None:
-            return rows
-        table, scorer, batch = self._scoring(self.recipe, rows)
-        return RolloutScorer(scorer, rows.schema).scored(table, batch, rows)
+        of = f"rollouts of {self.data.table.path}"
+        return rows if self.recipe is None else rescored(self.recipe, rows, of, bad_target=bad_target)
 
     def _why_unscored(self, rows: Any) -> str:
         """Return why no response could be scored; "" where one could, or there is none."""
         answered = rows.filter(rows.column("response").is_valid())
         if self.recipe is None or not len(answered) or answered.column("acc").null_count < len(answered):
             return ""
-        table, scorer, batch = self._scoring(self.recipe, answered)
         try:
-            replace(scorer, bad_target="raise").score(table, batch)
+            self._scored(answered, "raise")
         except TableError as error:
             return f"no response of a whole shard could be scored, the first for this: {error}"
         return ""
-
-    def _scoring(self, recipe: Recipe, rows: Any) -> tuple[Any, TableScorer, Batch]:
-        table = _Rows(rows, f"rollouts of {self.data.table.path}")
-        scorer = TableScorer(recipe, OWN, "abstain", resolved=ResolvedColumns(OWN))
-        names = [name for name in rows.schema.names if recipe.reads_extras or name in scorer.reads(table)]
-        return table, scorer, Batch(0, rows.select(names).to_pylist(), rows, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows in memory as a table, of the file that they come from."""
-
-    rows: Any
-    path: Any
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.rows.schema.names)
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        yield Batch(0, self.rows.to_pylist(), self.rows, 1.0)
 
 
 def _hashed(images: Sequence[Image]) -> str:

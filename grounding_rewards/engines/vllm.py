@@ -160,11 +160,7 @@ of vllm.LLM
 
 
 def _settings(model: str, revision: str | None) -> dict[str, Any]:
-    """Return the settings of a checkpoint's image processor.
-
-    Raises:
-        OSError: it has none.
-    """
+    """Return the settings of a checkpoint's image processor."""
     from transformers.image_processing_base import ImageProcessingMixin
 
     settings: dict[str, Any] = ImageProcessingMixin.get_image_processor_dict(model, revision=revision)[0]

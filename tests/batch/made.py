@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import grouped_rows
+from grounding_rewards.batch import rescore as rescoring
 from grounding_rewards.batch.rescore import Rescored, rescore
 from grounding_rewards.tables import parquet, text_rows
 from grounding_rewards.tables.recorder import read_rollouts
@@ -44,7 +44,7 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (text_rows, parquet):
         monkeypatch.setattr(module, "BATCH_ROWS", 4)
     monkeypatch.setattr(import_module("grounding_rewards.batch.rescore"), "SHARD_BATCHES", 1)
-    monkeypatch.setattr(grouped_rows, "SHARD_ROWS", 4)
+    monkeypatch.setattr(rescoring, "GROUP_ROWS", 4)
 
 
 def contents(out: Path) -> dict[str, bytes]:

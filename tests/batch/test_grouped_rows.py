@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import grouped_rows
+from grounding_rewards.batch import rescore as rescoring
 from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.errors import TableError
 from tests.batch.made import HIT, contents, table, votes
@@ -25,7 +25,7 @@ def test_rows_that_are_compared_find_each_other_wherever_they_stand(tmp_path, mo
     ]  # fmt: skip
     first, second = write_rows(tmp_path / "a.jsonl", *rows[:50]), write_rows(tmp_path / "b.jsonl", *rows[50:])
     assert votes(tmp_path / "whole", first, second).made == 1
-    monkeypatch.setattr(grouped_rows, "SHARD_ROWS", 16)
+    monkeypatch.setattr(rescoring, "GROUP_ROWS", 16)
     assert votes(tmp_path / "parted", first, second).made == 5
     recipe = gr.recipe("gui-rcpo", response_space="thousandths")
     groups = [f"{row['sample_id']} {row['round']} {row['train_step']}" for row in rows]

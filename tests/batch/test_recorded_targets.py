@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 import grounding_rewards as gr
 from grounding_rewards import catalogue
-from grounding_rewards.batch.recorded_targets import recorded_targets
 from grounding_rewards.batch.rescore import rescore
+from grounding_rewards.batch.score_rows import recorded_targets
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.tables.rollout_table import open_rollouts

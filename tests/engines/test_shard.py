@@ -102,8 +102,8 @@ def test_what_no_response_can_be_scored_for_is_said_at_once(tmp_path):
         "--image-size-column names another column, or none"
     )
     assert scores.startswith(
-        f"no response of a whole shard could be scored, the first for this: rollouts of {source}, row 0: target of "
-        "sample 'a', field 'model_image_size': got nothing"
+        f"no response of a whole shard could be scored, the first for this: rollouts of {source}, sample 'a', rollout "
+        "0: target of sample 'a', field 'model_image_size': got nothing"
     )
     assert finding.startswith("1 row has a target that cannot be used")
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.batch import table_scorer
+from grounding_rewards.batch import rollout_scorer, table_scorer
 from tests.batch.made import contents, rollouts, small_shards, table
 from tests.cli.command import names, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
@@ -158,7 +158,8 @@ def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatc
             raise OSError("full")
         return score_rows(recipe, inputs, *args, **options)
 
-    monkeypatch.setattr(table_scorer, "score_rows", failing)
+    for module in (table_scorer, rollout_scorer):
+        monkeypatch.setattr(module, "score_rows", failing)
     assert run.error(*words, tmp_path / "out") == "full"
     resumed = json.loads(run(*words, tmp_path / "out").out)
     done = resumed["pieces"]["found"]
