@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from pool import Making, peak, write
 
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.pool.plan.candidates import CHOICE, SELECTOR, Candidate, candidates
+from grounding_rewards.pool.methods import CHOICE, SELECTOR
+from grounding_rewards.pool.plan.candidates import Candidate, candidates
 
 PER_SAMPLE = 16
 SIZES = "1000000,10000000"
@@ -99,10 +100,9 @@ def chosen(words: list[str]) -> list[Candidate]:
 def run(step: str, path: Path) -> dict[str, Any]:
     """One step, in this process."""
     from grounding_rewards.pool.aggregate import stats_of
-    from grounding_rewards.pool.allocation import allocate
+    from grounding_rewards.pool.methods.protocol import allocate, choose, select
     from grounding_rewards.pool.plan.files import plan_rollouts
-    from grounding_rewards.pool.rollout_choice import choose, read_columns
-    from grounding_rewards.pool.selectors.protocol import select
+    from grounding_rewards.pool.rollouts import read_columns
     from grounding_rewards.pool.stats_table import count_rollouts
     from grounding_rewards.tables.rollout_table import open_rollouts
 

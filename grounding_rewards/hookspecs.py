@@ -33,8 +33,13 @@ def register_recipes(register: Register) -> None:
 
 
 @hookspec
+def register_methods(register: Register) -> None:
+    """Offer selectors, allocations and choices: ``register("name", MethodClass)``, a frozen dataclass."""
+
+
+@hookspec
 def register_selectors(register: Register) -> None:
-    """Offer selectors: ``register("name", SelectorClass)``, a frozen dataclass."""
+    """Offer methods under the hook's older name."""
 
 
 @hookspec

@@ -200,10 +200,11 @@ def test_a_name_from_data_is_looked_up_alone(folder, monkeypatch):
 
 
 LOADERS = {"load", "recipe", "verifier_named", "selector", "dialect_named", "import_module", "__import__"}
-LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "OwnVerifier", "OwnSelector", "built"}
+LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "OwnVerifier", "OwnMethod", "built"}
+LOADERS |= {"method_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
 OF_THE_CALLER = (  # --selector, --method, configs, Python
-    "pool/__init__.py", "pool/methods.py", "pool/plan/candidates.py", "pool/selectors/", "pool/selection/filters.py",
+    "pool/__init__.py", "pool/methods/", "pool/plan/candidates.py", "pool/selection/filters.py",
 )  # fmt: skip
 
 

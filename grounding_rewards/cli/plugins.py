@@ -33,7 +33,7 @@ def list_plugins(
     everything: Annotated[bool, typer.Option("--all", help="Also list the built-ins.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a plugin.")] = False,
 ) -> None:
-    """List the plugins, and the dialects, verifiers, recipes, selectors and engines that each adds.
+    """List the plugins, and the dialects, verifiers, recipes, methods and engines that each adds.
 
     A plugin that does not load is listed with its error. GROUNDING_REWARDS_PLUGINS=NAME,NAME loads these alone;
     set but empty it loads none.

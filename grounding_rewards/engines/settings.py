@@ -8,7 +8,7 @@ from typing import Any
 
 from grounding_rewards.engines.protocol import Sampling
 from grounding_rewards.errors import EngineError
-from grounding_rewards.pool.selection.quotas import hashed
+from grounding_rewards.pool.draws import hashed
 from grounding_rewards.tables.rollout_columns import PLACES
 
 SHARD_ROWS = 64

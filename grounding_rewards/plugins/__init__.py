@@ -1,1 +1,1 @@
-"""The extension surface: named verifiers, recipes, dialects and selectors, built in or from elsewhere."""
+"""The extension surface: named verifiers, recipes, dialects and methods, built in or from elsewhere."""

@@ -1,4 +1,4 @@
-"""The import path of each built-in dialect, verifier, recipe, selector and engine, imported when it is asked for."""
+"""The import path of each built-in dialect, verifier, recipe, method and engine, imported when it is asked for."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ _VERIFIERS = """
     MatchedRecall NearPoint Noise NotCollinear Novelty Overlap RefusalMatch Repetition ScreenDistance Suggestion
     TextMatch ThinkingLength Verdict
 """
-_SELECTORS = """
-    Band DifficultyBuffer DifficultyPools DispersionWeighted Every ItemResponse Learnability MeanBand MinRollouts
-    MovingTarget RareCells Screening Source Spread TargetSize Unsolved VarianceAware
+_METHODS = """
+    answers:DispersionWeighted,RareCells dars:Dars dart:Dart,DartProportional,DartSteps,DartStored
+    exploration:OutcomeExploration filters:Band,Every,MeanBand,MinRollouts,Source,Spread,Unsolved
+    learnability:ItemResponse,Learnability,Screening moving_target:MovingTarget
+    prime_rl:DifficultyBuffer,DifficultyPools rorecomp:RoRecomp step_returns:StepReturns target_size:TargetSize
+    variance:D3s,Pods variance_aware:VarianceAware xrpo:Xrpo
 """
 _PUBLISHED = """
     agentcpm-gui btl-ui gelato groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo infigui-g1 se-gui ui-agile ui-ins ui-r1
@@ -44,7 +47,11 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "gelato-pixel": _of_recipe("published.gelato", "gelato-pixel"),
         "ui-r1-e": _of_recipe("published.ui_r1", "ui-r1-e"),
     },
-    "selectors": _of_classes("pool", _SELECTORS),
+    "methods": {
+        "rorecomp" if name == "RoRecomp" else _snake(name): f"grounding_rewards.pool.methods.{file}:{name}"
+        for file, _, names in (each.partition(":") for each in _METHODS.split())
+        for name in names.split(",")
+    },
     "engines": {
         "openai": "grounding_rewards.engines.openai:OpenAI",
         "transformers": "grounding_rewards.engines.transformers:Transformers",

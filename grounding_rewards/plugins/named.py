@@ -1,4 +1,4 @@
-"""Verifiers and selectors that a config names: registered ones, and anybody's own by their place in code."""
+"""Verifiers and methods of selection that a config names: registered ones, and anybody's own by their place in code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, s
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import left_out, origin, registry
-from grounding_rewards.verifiers.contract import SELECTOR, VERIFIER, is_bound, why_invalid
+from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
+from grounding_rewards.verifiers.contract import VERIFIER, is_bound, why_invalid
 from grounding_rewards.verifiers.terms import Term, Verifier, verifier
 
 if TYPE_CHECKING:
@@ -64,11 +65,55 @@ def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
     grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, ...
     """
     config: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
-    if "name" not in config:
-        raise RecipeError(f'a selector without a name: got {short_repr(config)}; expected such as {{"name": "band"}}')
-    named = config.pop("name")
-    term: Selector = OwnSelector.named(named, registry().selectors, {**config, **arguments})
+    term: Selector = method_named({**config, **arguments}, SELECTOR)
     return term
+
+
+SELECTOR, ALLOCATION, CHOICE = "selector", "allocation", "choice"
+"""Kinds of methods: weights of samples, numbers of further rollouts, and rollouts that are kept."""
+
+_COMMANDS = {
+    SELECTOR: "is a selector: `pool next --selector`",
+    ALLOCATION: "allocates rollouts: `pool allocate`",
+    CHOICE: "chooses rollouts: `pool rollouts`",
+}
+
+
+def kind_of(method: Any) -> str:
+    """Return the kind of a method, or of a class of methods; a function gives weights."""
+    kind = getattr(method.inner if isinstance(method, NamedTerm) else method, "kind", SELECTOR)
+    if kind not in _COMMANDS:
+        raise RecipeError(f"{short_repr(method)} has kind {short_repr(kind)}; expected one of {', '.join(_COMMANDS)}")
+    return str(kind)
+
+
+def method_named(config: Mapping[str, Any], kind: str | None = None) -> Any:
+    """Build a method of selection from a mapping with ``name`` and arguments; of any kind where None is asked for.
+
+    Raises:
+        RecipeError: there is no such method of this kind, or an argument is unknown, missing or not to its liking.
+
+    >>> method_named({"name": "pods", "keep": 4}, "allocation")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: unknown allocation 'pods'; pods chooses rollouts: `pool rollouts`. There ...
+    """
+    noun = kind or "method"
+    if not isinstance(config.get("name"), str):
+        raise RecipeError(f'{noun} without a name: got {short_repr(config)}; expected such as {{"name": "band"}}')
+    every, name = registry().methods, config["name"]
+    arguments = frozen({key: value for key, value in config.items() if key != "name"})
+    known = every[name] if name in every else load(name) if names_code(name) else None
+    if known is None or kind not in (None, kind_of(known)):
+        there = [each for each in every if kind in (None, kind_of(every[each]))]
+        hint = left_out(name) or near(name, there) or "."
+        if known is not None:
+            what = "is a plain function, and so a selector" if inspect.isfunction(known) else _COMMANDS[kind_of(known)]
+            hint = f"; {name} {what}."
+        raise RecipeError(
+            f"unknown {noun} {name!r:.80}{hint} There are: {', '.join(there)}; your own by module:attr or "
+            "/path/file.py:attr"
+        )
+    return OwnMethod.named(name, every, arguments)
 
 
 @dataclass(frozen=True)
@@ -206,11 +251,21 @@ def _selector(fn: Callable[..., Any], *, low: Any, high: Any) -> FunctionSelecto
     return FunctionSelector(fn, float(low), float(high))
 
 
-class OwnSelector(NamedTerm):
-    """Selector of one's own."""
+class OwnMethod(NamedTerm):
+    """Method of one's own."""
 
-    noun, keys, takes, gives = "selector", SELECTOR, "SampleStats", "weights"
+    noun, keys, takes, gives = "selector", BOUNDS, "SampleStats", "weights"
     lift = staticmethod(_selector)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns that a choice reads."""
+        return tuple(self.inner.needs)
+
+    @property
+    def samples_apart(self) -> bool:
+        """True for a choice of each sample's rollouts by these alone."""
+        return bool(getattr(self.inner, "samples_apart", False))
 
 
 @dataclass(frozen=True)

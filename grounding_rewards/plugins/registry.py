@@ -24,7 +24,7 @@ BUILT_IN = "grounding-rewards"
 LOAD = "GROUNDING_REWARDS_PLUGINS"
 """Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
 
-KINDS = ("parsers", "verifiers", "recipes", "selectors", "engines")
+KINDS = ("parsers", "verifiers", "recipes", "methods", "engines")
 """Kinds of thing that a plugin may offer, as the hooks call them."""
 
 Offer = tuple[str, str, Any]
@@ -34,7 +34,7 @@ Offer = tuple[str, str, Any]
 class Names(Mapping[str, Any]):
     """Things by name, in order: built-in ones, each imported when it is asked for, and what plugins offer.
 
-    >>> "gelato" in Names("recipes", {}), list(Names("selectors", {"acme/mine": len}))[:2]
+    >>> "gelato" in Names("recipes", {}), list(Names("methods", {"acme/mine": len}))[:2]
     (True, ['acme/mine', 'band'])
     """
 
@@ -62,7 +62,7 @@ class Registry:
     parsers: Mapping[str, Any]
     verifiers: Mapping[str, Any]
     recipes: Mapping[str, Any]
-    selectors: Mapping[str, Any]
+    methods: Mapping[str, Any]
     engines: Mapping[str, Any]
     plugins: tuple[Offer, ...] = ()
 
@@ -235,7 +235,7 @@ def collect(plugins: Iterable[Offer]) -> Registry:
 def _check_hooks(manager: pluggy.PluginManager, plugin: Any, name: str, distribution: str) -> None:
     """Complain of hooks that would never run: those without the mark, and a plugin that has none."""
     marked = [caller.name for caller in manager.get_hookcallers(plugin) or ()]
-    hooks = [f"register_{kind}" for kind in KINDS]
+    hooks = [*(f"register_{kind}" for kind in KINDS), "register_selectors"]
     start = f"plugin {name!r} of {distribution}"
     if isinstance(plugin, type):
         raise PluginError(f"{start} is {short_repr(plugin)}; let its entry point name an instance of it, or a module")
@@ -288,7 +288,8 @@ class _Register:
 
 def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str) -> Names:
     things: dict[str, Any] = {}
-    for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
+    hooks = [f"register_{kind}", *(["register_selectors"] if kind == "methods" else [])]  # the latter's older name
+    for implementation in [each for hook in hooks for each in getattr(manager.hook, hook).get_hookimpls()]:
         plugin, distribution = implementation.plugin_name, owners[implementation.plugin_name]
         register = _Register(kind, plugin, distribution, things)
         try:
@@ -349,6 +350,6 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "parsers": (is_dialect, "a dialect with name, names and one, such as a PatternDialect"),
     "verifiers": (makes_callables, "a class of verifiers, a frozen dataclass with low, high, needs and __call__"),
     "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
-    "selectors": (makes_callables, "a class of selectors, a frozen dataclass with low, high and __call__"),
+    "methods": (makes_callables, "a class of methods, a frozen dataclass with low, high and __call__"),
     "engines": (is_engine_class, "a class of engines, a frozen dataclass with model and start"),
 }

@@ -10,12 +10,10 @@ import numpy as np
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, TableError
-from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.pool import Band
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.files import NamedRows, check_paths, write_pool
-from grounding_rewards.pool.methods import other_kind
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selection.filters import SelectorSpec, filters, plain
 from grounding_rewards.pool.selection.steps import check_numbers
@@ -160,9 +158,7 @@ def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> No
     try:
         filters(band, selectors)
     except RecipeError as error:
-        names = [spec.get("name") if isinstance(spec, Mapping) else spec for spec in selectors]
-        hints = [other_kind(name, BUILT_IN["selectors"]) for name in names]
-        raise PoolError(f"selectors: {error}{''.join(hints).removesuffix('.')}") from None
+        raise PoolError(f"selectors: {error}") from None
     except RecursionError:  # selectors come from JSON, nested at will
         raise PoolError("selectors: is nested too deep") from None
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.selection.quotas import check_whole
+from grounding_rewards.pool.draws import check_whole
 from grounding_rewards.tables.base import require_column
 from grounding_rewards.tables.files import open_table
 from grounding_rewards.tables.sample_ids import name_of

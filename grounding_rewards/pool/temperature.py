@@ -12,7 +12,7 @@ import numpy as np
 
 from grounding_rewards.arrays import plain
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.selection.quotas import check_whole
+from grounding_rewards.pool.draws import check_whole
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.transitions import confounded, in_common, of_temperatures
 from grounding_rewards.stats.intervals import Bootstrap, exact_mean, wilson_of_samples

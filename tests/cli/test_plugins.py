@@ -79,7 +79,7 @@ ACME_FACTS = {
         {"name": "acme/silent", "says": ""},
     ],
     "recipes": [],
-    "selectors": [],
+    "methods": [],
     "engines": [],
 }
 
@@ -158,7 +158,7 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
         "dialects": known.parsers,
         "verifiers": known.verifiers,
         "recipes": known.recipes,
-        "selectors": known.selectors,
+        "methods": known.methods,
         "engines": known.engines,
     }
     for kind, things in kinds.items():
@@ -168,7 +168,7 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
     assert says["bare_tuple"] == "(512, 384)"
     assert says["json_2d"] == '{"point_2d": [512, 384], "label": "save"}'
     assert says["correct_refusal"] == "1.0 where the target is a refusal and the response refuses, else 0.0."
-    assert says["min_rollouts"] == "1 where at least n rollouts were scored, else 0: leave out samples with too few."
+    assert says["min_rollouts"] == "Keep samples with at least n scored rollouts."
     shown = run("plugins", "--all").out
     assert shown.startswith("built in (grounding-rewards 0.1.0)\n  dialects   action_blink")
     assert shown.rstrip().endswith("acme/silent")

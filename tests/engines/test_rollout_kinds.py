@@ -10,7 +10,7 @@ import pytest
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, TableError
-from grounding_rewards.pool.allocation.files import allocate_rollouts
+from grounding_rewards.pool.command import allocate_rollouts
 from grounding_rewards.pool.inputs import read_input, stats_by_temperature
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.tables.rollout_table import open_rollouts

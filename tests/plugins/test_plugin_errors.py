@@ -50,8 +50,8 @@ class Uncalled:
             "verifier 'acme/mine': got <class .*Uncalled'>; expected a class of verifiers, a frozen",
         ),
         ("recipes", {"name": "gelato"}, "recipe 'acme/mine': got {'name': 'gelato'}; expected a function of keyword"),
-        ("selectors", None, "selector 'acme/mine': got None; expected a class of selectors"),
-        ("selectors", Uncalled(), "selector 'acme/mine': got Uncalled"),
+        ("methods", None, "method 'acme/mine': got None; expected a class of methods"),
+        ("methods", Uncalled(), "method 'acme/mine': got Uncalled"),
     ],
 )
 def test_a_thing_of_the_wrong_kind_is_named_with_what_was_expected(kind, thing, message):

@@ -103,7 +103,7 @@ def test_two_plugins_may_use_one_name_each_under_its_own():
 
 
 @pytest.mark.parametrize(
-    ("kind", "thing"), [("parsers", BARE_TUPLE), ("verifiers", Hit), ("recipes", gelato), ("selectors", Band)]
+    ("kind", "thing"), [("parsers", BARE_TUPLE), ("verifiers", Hit), ("recipes", gelato), ("methods", Band)]
 )
 def test_a_name_offered_twice_is_an_error_that_names_kind_name_and_distribution(kind, thing):
     def twice(register):

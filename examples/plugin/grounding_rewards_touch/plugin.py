@@ -28,6 +28,6 @@ def register_recipes(register: Register) -> None:
 
 
 @hookimpl
-def register_selectors(register: Register) -> None:
+def register_methods(register: Register) -> None:
     """Offer the selector's class."""
     register("learnable", Learnable)

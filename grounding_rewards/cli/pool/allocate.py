@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.specs import read_spec
+from grounding_rewards.cli.pool.specs import options_named, read_spec
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.render.next import say_measured
-from grounding_rewards.errors import PoolError
 
 _MOST_ROWS = 20
 
@@ -48,15 +46,13 @@ def allocate(
 
     Example: `grounding-rewards pool allocate rollouts/ --round 1 --method dars --out further.parquet`
     """
-    from grounding_rewards.pool.allocation.files import allocate_rollouts
+    from grounding_rewards.pool.command import allocate_rollouts
 
-    try:
+    with options_named({"method": "--method", "budget": "--budget"}):
         manifest = allocate_rollouts(
             rollouts, out, read_spec("--method", method), budget=budget,
             rounds=None if rounds is None else sorted(set(rounds)), by=by, reporting=terminal.REPORTING,
         )  # fmt: skip
-    except PoolError as error:
-        raise PoolError(re.sub(r"^(?=(?:method\b.*?|budget):)", "--", str(error))) from error
     say_measured(manifest)
     if manifest["suspects"]["n"]:
         terminal.note(

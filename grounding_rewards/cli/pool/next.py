@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.specs import read_spec
+from grounding_rewards.cli.pool.specs import options_named, read_spec
 from grounding_rewards.cli.render.next import say, summary
 from grounding_rewards.errors import PoolError
 
@@ -118,7 +116,7 @@ def next_round(
     if confident and band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
     weak_strong = None if two_model is None else _two(two_model, "--two-model", "WEAK,STRONG, two paths")
-    with _as_options():
+    with options_named(_ARGUMENTS):
         manifest = draw_pool(
             rollouts, out, seed=seed, zero_share=zero_share, exclude_sources=exclude_source or (),
             min_rollouts=min_rollouts,
@@ -164,13 +162,3 @@ _ARGUMENTS = {
     "selectors": "--selector",
     "two_model": "--two-model",
 }
-
-
-@contextmanager
-def _as_options() -> Iterator[None]:
-    """Turn the name of an argument at the beginning of an error into that of the option."""
-    try:
-        yield
-    except PoolError as error:
-        name, colon, rest = str(error).partition(":")
-        raise PoolError(_ARGUMENTS.get(name, name) + colon + rest) from error

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.specs import read_spec
+from grounding_rewards.cli.pool.specs import options_named, read_spec
 from grounding_rewards.cli.render.next import say_rounds
 
 
@@ -57,11 +57,12 @@ def plan(
     from grounding_rewards.cli.render.plan import show
     from grounding_rewards.pool.plan.files import plan_rollouts
 
-    compared, counted = plan_rollouts(
-        rollouts, [read_spec("--method", text) for text in method or ()], rounds=rounds, by=by,
-        target_space=target_space, recipe=options.target_recipe(recipe), picture=picture, weights=weights,
-        reporting=terminal.REPORTING,
-    )  # fmt: skip
+    with options_named({"method": "--method"}):
+        compared, counted = plan_rollouts(
+            rollouts, [read_spec("--method", text) for text in method or ()], rounds=rounds, by=by,
+            target_space=target_space, recipe=options.target_recipe(recipe), picture=picture, weights=weights,
+            reporting=terminal.REPORTING,
+        )  # fmt: skip
     written = {name: path for name, path in (("picture", picture), ("weights", weights)) if path is not None}
     if rounds is None and counted:
         say_rounds(len(rollouts), counted)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.specs import read_spec
+from grounding_rewards.cli.pool.specs import options_named, read_spec
 from grounding_rewards.cli.render.next import say_rounds
 from grounding_rewards.pool.report.wording import percent
 
@@ -48,12 +48,13 @@ def choose(
 
     Example: `grounding-rewards pool rollouts DIR --method '{"name": "pods", "keep": 4}' --out kept.parquet`
     """
-    from grounding_rewards.pool.rollout_choice.files import choose_rollouts, manifest_of
+    from grounding_rewards.pool.command import choose_rollouts, manifest_of
 
     spec = read_spec("--method", method)
-    manifest = choose_rollouts(
-        rollouts, spec, out, rounds=None if rounds is None else sorted(set(rounds)), reporting=terminal.REPORTING
-    )  # fmt: skip
+    with options_named({"method": "--method"}):
+        manifest = choose_rollouts(
+            rollouts, spec, out, rounds=None if rounds is None else sorted(set(rounds)), reporting=terminal.REPORTING
+        )  # fmt: skip
     if manifest["rounds"] == [None]:  # others are groups of their own
         say_rounds(len(rollouts), [None])
     if as_json:

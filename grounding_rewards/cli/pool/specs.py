@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from grounding_rewards.errors import PoolError
+
+
+@contextmanager
+def options_named(options: Mapping[str, str]) -> Iterator[None]:
+    """Turn the name of an argument at the beginning of an error into that of its option."""
+    try:
+        yield
+    except PoolError as error:
+        name, colon, rest = str(error).partition(":")
+        raise PoolError(options.get(name, name) + colon + rest) from error
 
 
 def read_spec(option: str, text: str) -> str | dict[str, Any]:

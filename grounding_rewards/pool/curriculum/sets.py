@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import NO_BAND, Curriculum, Stage, assign
-from grounding_rewards.pool.selection.quotas import check_whole, draw, largest_remainder
+from grounding_rewards.pool.draws import check_whole, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 
 

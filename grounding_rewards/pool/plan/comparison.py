@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import GroundingRewardsError, PoolError
-from grounding_rewards.pool.allocation import allocate
-from grounding_rewards.pool.plan.candidates import ALLOCATION, CHOICE, REFERENCE, Candidate
+from grounding_rewards.pool.command import figures
+from grounding_rewards.pool.methods import ALLOCATION, CHOICE
+from grounding_rewards.pool.methods.protocol import allocate, choose, select
+from grounding_rewards.pool.plan.candidates import REFERENCE, Candidate
 from grounding_rewards.pool.plan.measures import PASS_RATES, Measures, measures, overlaps
-from grounding_rewards.pool.rollout_choice import RolloutColumns, choose
-from grounding_rewards.pool.rollout_choice.figures import figures
+from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selection.filters import plain
-from grounding_rewards.pool.selectors.protocol import select
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.tables.reporting import Advance
 

@@ -14,10 +14,11 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.inputs import mixed
-from grounding_rewards.pool.plan.candidates import CHOICE, REFERENCE, Candidate, candidates
+from grounding_rewards.pool.methods import CHOICE
+from grounding_rewards.pool.plan.candidates import REFERENCE, Candidate, candidates
 from grounding_rewards.pool.plan.comparison import Plan, compare
 from grounding_rewards.pool.plan.page import page_of
-from grounding_rewards.pool.rollout_choice import RolloutColumns, read_columns
+from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.pool.run import open_measured
 from grounding_rewards.pool.stats_table import read_stats
 from grounding_rewards.scoring import Recipe

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.plugins.named import NamedTerm
-from grounding_rewards.pool.selectors.bands import Band
-from grounding_rewards.pool.selectors.protocol import Selector, name_of, select
-from grounding_rewards.pool.selectors.weights import Every, built
+from grounding_rewards.pool.methods.filters import Band, Every, built
+from grounding_rewards.pool.methods.protocol import Selector, name_of, select
 from grounding_rewards.pool.stats import SampleStats
 
 NO_SOURCE = "(none)"

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.selection.filters import Funnel, SelectorSpec, Step, as_list, filters, weigh
-from grounding_rewards.pool.selection.filters import suspects as are_suspects
-from grounding_rewards.pool.selection.quotas import (
+from grounding_rewards.pool.draws import (
     check_whole,
     draw,
     most_positive,
     share_of_zeros,
     zero_quota,
 )
-from grounding_rewards.pool.selectors.bands import Band, among
-from grounding_rewards.pool.selectors.weights import sources_of
+from grounding_rewards.pool.methods.filters import Band, among, sources_of
+from grounding_rewards.pool.selection.filters import Funnel, SelectorSpec, Step, as_list, filters, weigh
+from grounding_rewards.pool.selection.filters import suspects as are_suspects
 from grounding_rewards.pool.stats import SampleStats
 
 Rows = NDArray[np.int64]

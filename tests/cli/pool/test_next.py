@@ -296,7 +296,7 @@ def test_datasets_loads_the_pool_with_its_images(run, tmp_path):
         (["--exclude-source", "essy"], "--exclude-source: no sample is from 'essy'; did you mean 'easy'? There"),
         (["--selector", "lernability"], "--selector: unknown selector 'lernability'; did you mean 'learnability'?"),
         (["--selector", "{nonsense"], "--selector: got '{nonsense'; expected a name, or JSON"),
-        (["--selector", '{"low_rate": 0}'], "--selector: a selector without a name: got {'low_rate': 0}"),
+        (["--selector", '{"low_rate": 0}'], "--selector: selector without a name: got {'low_rate': 0}"),
         (["--selector", '{"name": "a.py:b", "k": 1e999}'], '"k": 1e999}\'; k: expected a finite number'),
         (["--selector", '{"name": "every", "selectors": [{"name": "spread", "k": NaN}]}'], "; selectors.0.k: expected"),
         (["--selector", '{"name": "a.py:b", "k": ' + "[" * 600 + "]" * 600 + "}"], "--selector: is nested too deep"),

@@ -7,10 +7,9 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.pool.serving import read_weights
 from tests.cli.command import write_rows
-from tests.pool.plan.made import ROWS, made_up
+from tests.pool.plan.made import ROWS, SELECTED, made_up
 
 __all__ = ["made_up"]
 
@@ -47,7 +46,7 @@ def test_methods_are_rows_of_a_table(run, made_up, file, monkeypatch):
 def test_a_bare_run_takes_every_method_and_fits(run, made_up, file, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     result = run("pool", "plan", file)
-    assert {*BUILT_IN["selectors"], "further", "budget", "first", "short", "raising"} <= set(result.out.split())
+    assert {*SELECTED, "further", "budget", "first", "short", "raising"} <= set(result.out.split())
     assert ["every", "selector", "needs", "selectors"] in [line.split() for line in result.out.splitlines()]
     assert max(map(len, result.out.splitlines())) <= 100
 
@@ -73,7 +72,7 @@ def test_arguments_are_json(run, made_up, file):
 
 def test_mistakes_are_one_line(run, made_up, file, tmp_path):
     message = run.error("pool", "plan", file, "--method", "lernability")
-    assert message.startswith("method: got 'lernability'; did you mean 'learnability'? There are: band, ")
+    assert message.startswith("--method: unknown method 'lernability'; did you mean 'learnability'? There are: ")
     assert run.error("pool", "plan", file, "--method", '{"name": "budget"') == (
         '--method: got \'{"name": "budget"\'; expected a name, or JSON such as {"name": "spread"}'
     )

@@ -174,8 +174,8 @@ def test_the_order_of_rows_changes_only_that_of_the_output(run, tmp_path, spec):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--method", "pdos"), "method: got 'pdos'; did you mean 'pods'"),
-        (("--method", "pods"), "method pods: "),
+        (("--method", "pdos"), "--method: unknown choice 'pdos'; did you mean 'pods'"),
+        (("--method", "pods"), "--method: pods: needs keep"),
         (("--method", '{"name": "pods", "keep": 0}'), "got 0; expected a whole number from 1"),
         (("--method", '{"name": "pods"'), '--method: got \'{"name": "pods"\'; expected a name, or JSON such as'),
         (("--method", '{"name": "d3s", "share": NaN}'), "share: expected a finite number"),

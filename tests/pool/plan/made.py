@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from grounding_rewards.plugins import named
+from grounding_rewards.plugins.builtins import BUILT_IN
+from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
-from grounding_rewards.pool.rollout_choice import Choice, RolloutColumns
+from grounding_rewards.pool.methods.protocol import Choice
+from grounding_rewards.pool.plan.candidates import Candidate
+from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.stats import SampleStats, sample_stats
+
+_candidates = sys.modules[Candidate.__module__]  # the package has a function of this name
 
 RIGHT = {"a": (0, 0, 0, 0), "b": (1, 0, 0, 0), "c": (1, 0, 1, 0), "d": (1, 1, 1, 1), "e": (None, None)}
 ROWS: list[dict[str, Any]] = [
@@ -36,8 +42,11 @@ def five_rollouts() -> RolloutColumns:
     return RolloutColumns(np.array(list("abcde"), dtype=object), sample, acc, rollout=number)
 
 
-class Further:
+@dataclass(frozen=True)
+class Further(methods.Method):
     """Three further rollouts of never-solved samples, one of those solved once."""
+
+    kind = "allocation"
 
     def __call__(self, stats: SampleStats) -> Any:
         return np.where(stats.none_correct, 3, np.where(stats.num_correct == 1, 1, 0))
@@ -51,8 +60,10 @@ class Budget(Further):
 
 
 @dataclass(frozen=True)
-class First:
+class First(methods.Method):
     """The first rollouts of each sample that were scored."""
+
+    kind = "choice"
 
     keep: int = 2
     needs: ClassVar[tuple[str, ...]] = ()
@@ -68,8 +79,11 @@ class Short(First):
     needs = ("token_length",)
 
 
-class Raising:
+@dataclass(frozen=True)
+class Raising(methods.Method):
     """An error of each kind's own."""
+
+    kind = "choice"
 
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -77,12 +91,15 @@ class Raising:
         raise KeyError("no\nnumber")
 
 
+SELECTED = [name for name in BUILT_IN["methods"] if named.kind_of(registry().methods[name]) == named.SELECTOR]
+
+
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put these methods in the tables."""
-    classes = {each.__name__: each for each in (Further, Budget, First, Short, Raising)}
-    monkeypatch.setitem(sys.modules, "grounding_rewards.pool.made_up", SimpleNamespace(**classes))
-    allocations = {"further": "made_up:Further", "budget": "made_up:Budget"}
-    choices = {"first": "made_up:First", "short": "made_up:Short", "raising": "made_up:Raising"}
-    monkeypatch.setattr(methods, "ALLOCATIONS", allocations)
-    monkeypatch.setattr(methods, "ROLLOUT_CHOICES", choices)
+    """Put these methods in the registry, in place of the built-in ones of their kinds."""
+    known = registry()
+    every = {name: known.methods[name] for name in SELECTED}
+    every |= {each.__name__.lower(): each for each in (Further, Budget, First, Short, Raising)}
+    for module in (named, _candidates):
+        monkeypatch.setattr(module, "registry", lambda: replace(known, methods=every))
+    monkeypatch.setattr(_candidates, "BUILT_IN", {"methods": every})

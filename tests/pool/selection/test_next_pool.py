@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import Band, SampleStats, sample_stats
+from grounding_rewards.pool.draws import zero_quota
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.quotas import zero_quota
 
 
 def counted(*kinds):

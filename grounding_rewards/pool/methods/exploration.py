@@ -1,0 +1,57 @@
+"""Outcome-based exploration: a bonus for each rollout by how often its sample's rollouts gave the same answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from grounding_rewards.groups.exploration import answer_counts, batch_penalty, constant_bonus, mean_bonus, ucb_bonus
+from grounding_rewards.plugins.named import CHOICE
+from grounding_rewards.pool.methods.protocol import Choice, Method, setting
+from grounding_rewards.pool.rollouts import RolloutColumns, groups, moments
+from grounding_rewards.verifiers import options
+
+
+@dataclass(frozen=True)
+class OutcomeExploration(Method):
+    """All rollouts, with the column ``bonus``, weight · b, to add to their advantages.
+
+    N is how many rollouts of the sample gave the same answer up to and including the rollout's own round and step of
+    the trainer; b_ucb = min(1, sqrt(1 / N)). A group is a sample's rollouts of one round and step. Without an answer b
+    is 0 in all forms; whether it was right, or scored at all, does not matter.
+
+    Source: outcome-based exploration, arXiv 2509.06941. The formulas are from memory; that N counts over all of
+    training, and the values of ``weight`` and ``b0``, are from a review; no bonus without an answer is our own form.
+
+    >>> answers = {"answer": np.array([7, 7, 7, 7, 8]), "round": np.array([1, 2, 2, 2, 2])}
+    >>> rollouts = RolloutColumns(np.array(["a"], dtype=object), np.zeros(5, int), np.ones(5), **answers)
+    >>> OutcomeExploration(form="ucb", weight=1)(rollouts).columns["bonus"]
+    array([1. , 0.5, 0.5, 0.5, 1. ])
+    """
+
+    kind, needs, samples_apart = CHOICE, ("answer",), True
+
+    form: Literal["ucb", "mean", "constant", "batch"] = setting(
+        "b_ucb; b_ucb - its mean over the answers of the group; b_ucb - b0; or -(others of the group with the same "
+        "answer) / (its size)"
+    )
+    weight: float = setting("the factor c of the bonus; a review names 0.2")
+    b0: float | None = setting("the baseline of constant alone; 1 for easy, 0.5 for medium data", None, low=-math.inf)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.b0 is None) == (self.form == "constant"):
+            expected = "a number, such as 0.5" if self.b0 is None else 'None, as form is not "constant"'
+            raise options.wrong(self, "b0", expected)
+
+    def __call__(self, rollouts: RolloutColumns) -> Choice:
+        if self.form == "batch":
+            bonus = batch_penalty(rollouts.answer, groups(rollouts))
+        else:
+            counts = answer_counts(rollouts.answer, rollouts.sample, moments(rollouts))
+            bonus = mean_bonus(counts, groups(rollouts)) if self.form == "mean" else ucb_bonus(counts)
+            bonus = bonus if self.b0 is None else constant_bonus(counts, self.b0)
+        return Choice(np.arange(len(rollouts)), {"bonus": self.weight * bonus})

@@ -1,0 +1,260 @@
+"""Base of methods, with settings that are declared and checked in their fields, and the calls that check results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import partial
+from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grounding_rewards.arrays import Floats, Ints, begins
+from grounding_rewards.errors import PoolError, SelectorError, short_repr
+from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, NamedTerm
+from grounding_rewards.plugins.registry import origin
+from grounding_rewards.pool.rollouts import RolloutColumns
+from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.verifiers import contract, options
+
+TRUTH = Literal[True, False]
+
+
+def setting(
+    meaning: str, default: Any = MISSING, *, low: float = 0.0, high: float = math.inf, above: bool = False
+) -> Any:
+    """Declare a setting of a method as a field.
+
+    Args:
+        meaning: what it means, as the end of a sentence that begins with its name.
+        default: its default; without one it is required.
+        low: the least number; a whole one where the type is ``int``.
+        high: the largest.
+        above: True where the number must be above ``low``.
+    """
+    return field(default=default, metadata={"meaning": meaning, "range": (low, high, above)})
+
+
+class Method:
+    """Base of methods that weigh samples, allocate further rollouts or choose among rollouts.
+
+    A method is a frozen dataclass whose fields are made by ``setting``. Values are checked by type and range when it is
+    built: a whole number, a number, one of a ``Literal``, True or False, a list of texts, or None where it is allowed.
+
+    Attributes:
+        kind: ``selector`` maps ``SampleStats`` of m samples to (m,) floats from ``low`` to ``high``, 0 leaving a sample
+            out; ``allocation`` maps them to (m,) numbers of rollouts; ``choice`` maps ``RolloutColumns`` to ``Choice``.
+        needs: columns of rollouts that a choice reads beside ``sample_id`` and ``acc``.
+        needs_one_of: settings of which one is needed.
+        samples_apart: True where the rollouts of each sample are chosen by these alone.
+
+    >>> @dataclass(frozen=True)
+    ... class Tried(Method):
+    ...     least: int = setting("the fewest rollouts", 4, low=1)
+    ...     def __call__(self, stats):
+    ...         return np.where(stats.n >= self.least, 1.0, 0.0)
+    >>> Tried(least=0)
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: Tried(least=): got 0; expected a whole number from 1
+    """
+
+    kind: ClassVar[str] = SELECTOR
+    needs_one_of: ClassVar[tuple[str, ...]] = ()
+    samples_apart: ClassVar[bool] = False
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Return the columns of rollouts that it reads."""
+        return ()
+
+    @property
+    def low(self) -> float:
+        """Return the lowest weight."""
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        """Return the highest weight."""
+        return 1.0
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for each in fields(self):  # type: ignore[arg-type]
+            if "range" in each.metadata:
+                _check(self, each.name, hints[each.name], *each.metadata["range"])
+
+
+def _check(owner: Any, name: str, hint: Any, low: float, high: float, above: bool) -> None:
+    """Check one setting by its type and range."""
+    if type(None) in get_args(hint):
+        if getattr(owner, name) is None:
+            return
+        (hint,) = (each for each in get_args(hint) if each is not type(None))
+    if hint is bool or get_origin(hint) is Literal:
+        options.choice(owner, name, TRUTH if hint is bool else hint)
+    elif hint is int:
+        options.whole(owner, name, int(low))
+    elif hint is float:
+        options.number(owner, name, low, high, above=above)
+    elif hint == Sequence[str]:
+        options.names(owner, name)
+
+
+class Selector(Protocol):
+    """Map from m samples to m weights between ``low`` and ``high``; a weight of 0 leaves a sample out."""
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+    def __call__(self, stats: SampleStats) -> Floats: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Rollouts that a method keeps.
+
+    Attributes:
+        kept: their places in ``RolloutColumns``, ascending.
+        columns: further columns of theirs, by name; floats without NaN.
+    """
+
+    kept: NDArray[np.int64]
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def select(stats: SampleStats, method: Selector) -> Floats:
+    """Weigh samples by a selector, and check the weights.
+
+    Args:
+        stats: m samples.
+        method: the selector.
+
+    Returns:
+        (m,) float64, from the selector's ``low`` to its ``high``.
+
+    Raises:
+        SelectorError: it is no selector, raised, or did not return m finite weights within its bounds; names it, its
+            plugin and the sample.
+
+    >>> from grounding_rewards.pool import Band, sample_stats
+    >>> select(sample_stats(["a", "a", "b"], [1, 0, 1]), Band(0.25, 0.75)).tolist()
+    [1.0, 0.0]
+    """
+    if problem := contract.why_invalid(method, contract.SELECTOR):
+        raise SelectorError(f"{_label(method, SELECTOR)} {problem}")
+    returned = _returned(method, stats, SELECTOR)
+    try:
+        return contract.checked_scores(returned, method.low, method.high, len(stats), stats.named)
+    except ValueError as error:
+        raise SelectorError(f"{_label(method, SELECTOR)} {error}") from None
+
+
+def allocate(stats: SampleStats, method: Callable[[SampleStats], Any]) -> Ints:
+    """Allocate rollouts to samples, and check the numbers.
+
+    Args:
+        stats: m samples.
+        method: the allocation.
+
+    Returns:
+        (m,) int64, from 0.
+
+    Raises:
+        PoolError: the method raised, cannot use these samples, or did not return m whole numbers from 0.
+
+    >>> from grounding_rewards.pool import Dars, sample_stats
+    >>> allocate(sample_stats(["a", "a", "b", "b"], [0, 0, 1, 0]), Dars())
+    array([1, 0])
+    """
+    numbers = np.asarray(_returned(method, stats, ALLOCATION))
+    if numbers.shape != (len(stats),) or numbers.dtype.kind not in "iu":
+        raise PoolError(
+            f"{_label(method, ALLOCATION)} returned {short_repr(numbers)}; expected {len(stats)} whole numbers"
+        )
+    for row in np.flatnonzero(numbers < 0)[:1]:
+        raise PoolError(
+            f"{_label(method, ALLOCATION)} returned {numbers[row]} for {stats.named(row)}; expected 0 or more"
+        )
+    return numbers.astype(np.int64)
+
+
+def choose(rollouts: RolloutColumns, method: Callable[[RolloutColumns], Choice]) -> Choice:
+    """Choose among rollouts, and check the choice.
+
+    Args:
+        rollouts: n rollouts.
+        method: the choice.
+
+    Raises:
+        PoolError: the method raised, cannot use these rollouts, or returned something else than ascending places with
+            columns of finite values.
+
+    >>> from grounding_rewards.pool import Pods
+    >>> choose(RolloutColumns(np.array(["a"], dtype=object), np.zeros(3, int), np.array([1.0, 0, 1])),
+    ...        Pods(keep=2, of="acc")).kept
+    array([0, 1])
+    """
+    if getattr(method, "samples_apart", False):  # some at a time: small arrays are faster than those of millions
+        chosen = _joined([(start, _returned(method, part, CHOICE)) for start, part in _parts(rollouts)])
+    else:
+        chosen = _returned(method, rollouts, CHOICE)
+    kept, label = np.asarray(chosen.kept, dtype=np.int64), partial(_label, method, CHOICE)
+    if len(kept) and (kept[0] < 0 or kept[-1] >= len(rollouts) or (np.diff(kept) <= 0).any()):
+        raise PoolError(f"{label()} returned places {short_repr(kept)}; expected ascending ones below {len(rollouts)}")
+    for name, column in chosen.columns.items():
+        if len(column) != len(kept):
+            raise PoolError(f"{label()} returned {len(column)} values of {name}; expected {len(kept)}")
+        if column.dtype.kind == "f" and not np.isfinite(column).all():
+            raise PoolError(f"{label()} returned a {name} that is not finite; expected finite numbers")
+    return chosen
+
+
+def _parts(rollouts: RolloutColumns) -> Iterator[tuple[int, RolloutColumns]]:
+    """Yield the first place and the rollouts of some samples at a time."""
+    starts = begins(rollouts.sample)
+    for start, end in zip(starts, [*starts[1:], len(rollouts)], strict=True):
+        yield start, rollouts.samples(start, end)
+
+
+def _joined(parts: Sequence[tuple[int, Choice]]) -> Choice:
+    kept, names = np.concatenate([start + part.kept for start, part in parts]), parts[0][1].columns
+    return Choice(kept, {name: np.concatenate([part.columns[name] for _, part in parts]) for name in names})
+
+
+def _returned(method: Callable[[Any], Any], table: Any, kind: str) -> Any:
+    """Call a method, which is anybody's code: a refusal keeps its words, and any other error names the method."""
+    try:
+        return method(table)
+    except PoolError as error:
+        if kind != SELECTOR:
+            raise
+        raise SelectorError(f"{_label(method, kind)}: {error}") from error
+    except (Exception, SystemExit) as error:  # exit() must not end the run
+        problem = f"{_label(method, kind)} raised {type(error).__name__}: {error}"
+        raise (SelectorError if kind == SELECTOR else PoolError)(problem) from error
+
+
+def _label(method: object, kind: str) -> str:
+    return f"{kind} {name_of(method)}{origin(method)}"
+
+
+def name_of(method: object) -> str:
+    """Return the name of a method for errors: the place in code that a config names, in full, else its repr."""
+    return method.name if isinstance(method, NamedTerm) else short_repr(method)
+
+
+def settings_of(spec: str | Mapping[str, Any], method: Any) -> dict[str, Any]:
+    """Return a method's name and all its settings, for a manifest."""
+    name, given = (spec, {}) if isinstance(spec, str) else (spec["name"], {**spec})
+    return {**given, "name": name} if isinstance(method, NamedTerm) else {"name": name, **asdict(method)}
+
+
+def in_name_order(stats: SampleStats) -> Ints:
+    """Return the rows of samples in the order of their names, so that ties do not depend on the order of rows."""
+    names = [str(name) for name in stats.sample_id.tolist()]
+    return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)

@@ -1,0 +1,88 @@
+"""Bonuses of outcome-based exploration on a table of rollouts."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grounding_rewards.pool.methods import CHOICE, method
+from grounding_rewards.pool.methods.exploration import OutcomeExploration
+from grounding_rewards.pool.methods.protocol import choose
+from tests.pool.methods.made import chosen, columns
+
+ROWS = [
+    {"sample_id": "x", "round": number, "rollout": rollout, "acc": 0, "answer_key": answer}
+    for number, rollout, answer in ((1, 0, "a"), (2, 0, "a"), (2, 1, "a"), (2, 2, "a"), (2, 3, "b"), (2, 4, None))
+]
+"""N(a) = 4 and N(b) = 1 in the second round, one of whose rollouts has no answer."""
+
+
+@pytest.mark.parametrize(
+    ("options", "bonus"),
+    [
+        ({"form": "ucb"}, [1.0, 0.5, 0.5, 0.5, 1.0, 0.0]),
+        ({"form": "mean"}, [0.0, -0.125, -0.125, -0.125, 0.375, 0.0]),
+        ({"form": "constant", "b0": 0.5}, [0.5, 0.0, 0.0, 0.0, 0.5, 0.0]),
+        ({"form": "batch"}, [0.0, -0.4, -0.4, -0.4, 0.0, 0.0]),
+    ],
+)
+def test_the_four_forms(tmp_path, options, bonus):
+    one = chosen(tmp_path, ROWS, method({"name": "outcome_exploration", "weight": 1, **options}, CHOICE))
+    assert [row[:3] for row in one] == [("x", row["round"], row["rollout"]) for row in ROWS]
+    assert [value for *_, value in one] == bonus
+    weighted = chosen(tmp_path, ROWS, OutcomeExploration(weight=0.2, **options))
+    assert [value for *_, value in weighted] == pytest.approx([0.2 * value for value in bonus])
+
+
+def test_the_baseline_may_be_below_0(tmp_path):
+    raised = chosen(tmp_path, ROWS, OutcomeExploration("constant", weight=1, b0=-1.0))
+    assert [value for *_, value in raised] == [2.0, 1.5, 1.5, 1.5, 2.0, 0.0]
+
+
+def test_the_batch_form_on_a_group_of_four(tmp_path):
+    four = chosen(tmp_path, ROWS[1:5], OutcomeExploration("batch", weight=1))
+    assert [value for *_, value in four] == [-0.5, -0.5, -0.5, 0.0]
+
+
+def test_steps_of_the_trainer_are_moments_and_groups_too():
+    rollouts = columns([0.0] * 4, train_step=[1, 1, 2, 2], answer=[5, 5, 5, 6])
+    bonus = choose(rollouts, OutcomeExploration("ucb", weight=1)).columns["bonus"]
+    assert bonus.tolist() == pytest.approx([0.5**0.5, 0.5**0.5, 1 / 3**0.5, 1.0])
+    assert choose(rollouts, OutcomeExploration("batch", weight=1)).columns["bonus"].tolist() == [-0.5, -0.5, 0.0, 0.0]
+
+
+def test_clicks_are_answers_by_their_cell(tmp_path):
+    rows = [
+        {"sample_id": "x", "acc": 0.0, "x_unit": x, "y_unit": x} for x in (0.01, 0.02, 0.5, None)
+    ]  # cells of 1 / 32
+    assert [value for *_, value in chosen(tmp_path, rows, OutcomeExploration("batch", weight=1))] == [
+        -0.25,
+        -0.25,
+        0,
+        0,
+    ]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 3), st.sampled_from(["u", "v", None])), max_size=30),
+    st.sampled_from(["ucb", "mean", "constant", "batch"]),
+)
+def test_bonuses_are_finite_and_the_same_in_any_order_of_rows(tmp_path_factory, some, form):
+    rows = [
+        {"sample_id": sample, "round": number, "rollout": place, "acc": None, "answer_key": answer}
+        for place, (sample, number, answer) in enumerate(some)
+    ]
+    rows.append({"sample_id": "z", "round": 1, "rollout": 0, "acc": 0, "answer_key": "u"})
+    choice = OutcomeExploration(form, weight=0.5, b0=0.5 if form == "constant" else None)
+    folder = tmp_path_factory.mktemp("exploration")
+    result = chosen(folder, rows, choice)
+    shuffled = chosen(folder, random.Random(len(some)).sample(rows, len(rows)), choice)
+    assert [row[:3] for row in result] == [row[:3] for row in shuffled]
+    assert [row[3] for row in result] == pytest.approx([row[3] for row in shuffled], abs=1e-15)
+    assert len(result) == len(rows)
+    assert np.isfinite([bonus for *_, bonus in result]).all()

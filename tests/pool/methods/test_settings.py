@@ -1,0 +1,198 @@
+"""Settings of every method: ranges, types, what two of them must be together, and what is required."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from grounding_rewards.errors import PoolError, RecipeError
+from grounding_rewards.plugins.builtins import BUILT_IN
+from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.registry import registry
+from grounding_rewards.pool.methods import method
+
+GIVEN = {
+    "d3s": {"keep": 2},
+    "dart": {"cut": 2},
+    "dart_steps": {"over": "all"},
+    "difficulty_buffer": {"easy_threshold": 1, "hard_threshold": 0},
+    "every": {"selectors": ["unsolved"]},
+    "min_rollouts": {"n": 1},
+    "moving_target": {"batch": 1},
+    "outcome_exploration": {"form": "mean", "weight": 1},
+    "pods": {"keep": 2},
+    "rorecomp": {"alpha": 0.5, "buffer": 4, "compensation": 1},
+    "source": {"only": ["web"]},
+    "xrpo": {"budget": 1, "alpha": 0.05, "exploration": 0.1, "total": 12},
+}
+"""Settings that each method is built with beside the wrong value."""
+
+WRONG = [
+    ("band", {"low_rate": -0.1}, "from 0 to 1"),
+    ("band", {"high_rate": "1"}, "from 0 to 1"),
+    ("band", {"low_rate": 0.6, "high_rate": 0.5}, "at most high_rate, 0.5"),
+    ("band", {"low_rate": 0.5, "high_rate": 0.5}, "below high_rate, or inclusive: true for one pass rate"),
+    ("band", {"confident": "yes"}, "one of True, False"),
+    ("d3s", {"keep": 2, "share": 0.5}, "exactly one of keep and share; share is 0.5"),
+    ("d3s", {"keep": None}, "exactly one of keep and share; share is None"),
+    ("d3s", {"share": 0, "keep": None}, "above 0 to 1"),
+    ("d3s", {"share": 1.5, "keep": None}, "above 0 to 1"),
+    ("d3s", {"by": "step"}, "one of table, train_step"),
+    ("dars", {"form": "hard"}, "one of equal, hardness"),
+    ("dars", {"std": "yes"}, "one of True, False"),
+    ("dars", {"most": 0}, "a whole number from 1"),
+    ("dars", {"rollouts": 2.5}, "a whole number from 1"),
+    ("dars", {"rollouts": 10**13}, "a whole number from 1"),
+    ("dart", {"cut": 8}, "less than rollouts, 8"),
+    ("dart", {"cut": 0}, "a whole number from 1"),
+    ("dart", {"cut": True}, "a whole number from 1"),
+    ("dart", {"above": 1.5}, "from 0 to 1"),
+    ("dart_proportional", {"keep": 0}, "a whole number from 1"),
+    ("dart_proportional", {"high": 0.1}, "from 0.125 to 1"),
+    ("dart_proportional", {"by": "reward"}, "one of acc, total"),
+    ("dart_proportional", {"seed": -1}, "a whole number from 0"),
+    ("dart_steps", {"over": "round"}, "one of all, trajectory, sample"),
+    ("dart_steps", {"percentile": 101}, "from 0 to 100"),
+    ("difficulty_buffer", {"easy_threshold": 0.2, "hard_threshold": 0.8}, "above hard_threshold, 0.8"),
+    ("difficulty_buffer", {"easy_threshold": 0.5, "hard_threshold": 0.5}, "above hard_threshold, 0.5"),
+    ("difficulty_buffer", {"easy_threshold": "1"}, "a number that is finite"),
+    ("difficulty_buffer", {"easy_fraction": 2}, "from 0 to 1"),
+    ("difficulty_buffer", {"hard_fraction": 2}, "from 0 to 1"),
+    ("difficulty_buffer", {"seed": -1}, "a whole number from 0"),
+    ("difficulty_pools", {"pools": []}, "pairs of an upper bound and a weight from 0"),
+    ("difficulty_pools", {"pools": [[0.5]]}, "pairs of an upper bound and a weight from 0"),
+    ("difficulty_pools", {"pools": [[0.5, -1]]}, "pairs of an upper bound and a weight from 0"),
+    ("difficulty_pools", {"pools": [[0.5, 1], [0.5, 2]]}, "ascending upper bounds"),
+    ("difficulty_pools", {"pools": 3}, "pairs of an upper bound"),
+    ("difficulty_pools", {"unseen": -1}, "from 0"),
+    ("difficulty_pools", {"of": "max"}, "one of mean, pass_rate"),
+    ("dispersion_weighted", {"gamma": 0}, "above 0"),
+    ("dispersion_weighted", {"of": "median"}, "one of pass_rate, mean"),
+    ("dispersion_weighted", {"form": "gini"}, "one of entropy, distinct"),
+    ("dispersion_weighted", {"choices": 0}, "a whole number from 1"),
+    ("dispersion_weighted", {"choices": 2.5}, "a whole number from 1"),
+    ("dispersion_weighted", {"choices": 4, "form": "distinct"}, "none with form 'distinct'"),
+    ("every", {"selectors": []}, "a list of one selector or more"),
+    ("every", {"selectors": "unsolved"}, "a list of one selector or more"),
+    ("learnability", {"scaled": 2}, "one of True, False"),
+    ("mean_band", {"low_mean": 1, "high_mean": 1}, "below high_mean, 1"),
+    ("min_rollouts", {"n": 0}, "a whole number from 1"),
+    ("min_rollouts", {"n": 1.5}, "a whole number from 1"),
+    ("moving_target", {"batch": 0}, "a whole number from 1"),
+    ("moving_target", {"target": 101}, "from 0 to 100"),
+    ("moving_target", {"mean_reward": 1.5}, "from 0 to 1, for the target rises where the mean reward is above beta"),
+    ("moving_target", {"mean_reward": "1"}, "from 0 to 1"),
+    ("moving_target", {"hardest": 50, "easiest": 50}, "above 50 to 100"),
+    ("moving_target", {"beta": 1.5}, "from 0 to 1"),
+    ("moving_target", {"alpha": -1}, "from 0"),
+    ("moving_target", {"eta": -1}, "from 0"),
+    ("moving_target", {"seed": -1}, "a whole number from 0"),
+    ("outcome_exploration", {"form": "con"}, "one of ucb, mean, constant, batch"),
+    ("outcome_exploration", {"b0": None, "form": "constant"}, "a number, such as 0.5"),
+    ("outcome_exploration", {"b0": 1}, 'None, as form is not "constant"'),
+    ("outcome_exploration", {"weight": -1}, "from 0"),
+    ("pods", {"keep": 0}, "a whole number from 1"),
+    ("pods", {"keep": 1.5}, "a whole number from 1"),
+    ("pods", {"advantages": "some"}, "one of none, kept, all"),
+    ("pods", {"of": "hit"}, "one of total, acc"),
+    ("rorecomp", {"alpha": 0}, "above 0 to 1"),
+    ("rorecomp", {"buffer": 0}, "a whole number from 1"),
+    ("rorecomp", {"compensation": 1.5}, "from 0 to 1"),
+    ("rorecomp", {"seed": "x"}, "a whole number from 0"),
+    ("screening", {"rollouts": 1}, "a whole number from 2"),
+    ("source", {"exclude": "web"}, "a list of texts"),
+    ("source", {"exclude": ["web"]}, "other sources than only, "),
+    ("spread", {"threshold": -1}, "from 0"),
+    ("step_returns", {"gamma": 1.5}, "from 0 to 1"),
+    ("step_returns", {"step_weight": "x"}, "a number that is finite"),
+    ("step_returns", {"episode_weight": True}, "a number that is finite"),
+    ("step_returns", {"epsilon": 0}, "above 0"),
+    ("target_size", {"smallest": 0}, "from 1e-06 to 1"),
+    ("target_size", {"smallest": 2}, "from 1e-06 to 1"),
+    ("target_size", {"largest": 0.5}, "from 1 to 1e+06"),
+    ("target_size", {"largest": 5.0, "form": "published"}, "none with form 'published'"),
+    ("variance_aware", {"outcome_weight": -1}, "from 0"),
+    ("variance_aware", {"diversity_weight": -1}, "from 0"),
+    ("variance_aware", {"outcome_weight": 0, "diversity_weight": 0}, "above 0, for diversity_weight is 0"),
+    ("variance_aware", {"diversity": "bleu"}, "one of dispersion, cells, responses"),
+    ("variance_aware", {"weighted_share": 1.5}, "from 0 to 1"),
+    ("variance_aware", {"unbiased": "yes"}, "one of True, False"),
+    ("xrpo", {"budget": -1}, "a whole number from 0"),
+    ("xrpo", {"budget": 1.5}, "a whole number from 0"),
+    ("xrpo", {"budget": 10_000_001}, "10,000,000 turns at most: raise per_turn, 1"),
+    ("xrpo", {"alpha": 0}, "from 1e-09 to 1"),
+    ("xrpo", {"exploration": math.nan}, "from 0"),
+    ("xrpo", {"total": -1}, "from 0"),
+    ("xrpo", {"per_turn": 0}, "a whole number from 1"),
+    ("xrpo", {"of": "mean"}, "one of acc, total"),
+]
+"""Methods, settings of which the first is named in the error, and what the error expects."""
+
+
+@pytest.mark.parametrize(("name", "wrong", "expected"), WRONG, ids=[f"{name}-{wrong}" for name, wrong, _ in WRONG])
+def test_a_wrong_value_is_named_beside_what_was_expected(name, wrong, expected):
+    setting, value = next(iter(wrong.items()))
+    with pytest.raises(PoolError) as error:
+        method({"name": name, **GIVEN.get(name, {}), **wrong})
+    where, _, rest = str(error.value).partition(": got ")
+    got, _, said = rest.partition("; expected ")
+    assert where == f"method: {name}: {registry().methods[name].__name__}({setting}=)"
+    assert got == repr(frozen(value))  # lists become tuples, which have a hash
+    assert expected in said
+
+
+@pytest.mark.parametrize("name", BUILT_IN["methods"])
+def test_every_setting_says_what_it_means_and_refuses_what_it_is_not(name):
+    made = method({"name": name, **GIVEN.get(name, {})})
+    for each in dataclasses.fields(made):
+        assert each.metadata["meaning"]
+        with pytest.raises(PoolError, match=rf"{each.name}.*<object"):
+            method({"name": name, **GIVEN.get(name, {}), each.name: object()})
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_a_source_does_not_state_has_no_default(name):
+    required = [each.name for each in dataclasses.fields(registry().methods[name]) if each.name in GIVEN[name]]
+    required = [] if name in ("d3s", "source") else required
+    for setting in required:
+        with pytest.raises(PoolError, match=f"method: {name}: needs {setting}; it takes: "):
+            method({"name": name, **{key: value for key, value in GIVEN[name].items() if key != setting}})
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("bnad", "method: unknown method 'bnad'; did you mean 'band'"),
+        ({"name": "band", "lowrate": 0.5}, "method: band: unknown argument 'lowrate'; did you mean 'low_rate'"),
+        ({"name": "item_response", "target": 0.5}, "unknown argument 'target'. It takes: no arguments"),
+        ({"name": "every", "selectors": ["unsolvde"]}, "unknown selector 'unsolvde'; did you mean 'unsolved'"),
+        ({"name": "every", "selectors": ["pods"]}, "unknown selector 'pods'; pods chooses rollouts: `pool rollouts`"),
+        ({"low_rate": 1}, "method: method without a name: got {'low_rate': 1}; expected such as"),
+    ],
+)
+def test_unknown_names(spec, message):
+    with pytest.raises(PoolError) as error:
+        method(spec)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("pods", "allocation", "method: unknown allocation 'pods'; pods chooses rollouts: `pool rollouts`. There are"),
+        ("dars", "choice", "method: unknown choice 'dars'; dars allocates rollouts: `pool allocate`. There are: d3s"),
+        ("band", "choice", "method: unknown choice 'band'; band is a selector: `pool next --selector`. There are"),
+        ("math:sqrt", "choice", "unknown choice 'math:sqrt'; math:sqrt is a selector"),
+    ],
+)
+def test_a_method_of_another_kind_says_which_command_takes_it(name, kind, message):
+    with pytest.raises(PoolError) as error:
+        method(name, kind)
+    assert message in str(error.value)
+
+
+def test_classes_refuse_as_names_do():
+    with pytest.raises(RecipeError, match=r"^Dars\(most=\): got 0; expected a whole number from 1$"):
+        registry().methods["dars"](most=0)
