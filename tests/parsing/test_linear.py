@@ -134,9 +134,10 @@ def test_an_answer_that_goes_on_for_ever_at_any_character_costs_little(dialect):
     # Two runs of white space in a row would take a fifth of a second for these 8 Ki characters.
     answers = SPACED.get(dialect.name) or [answer for some in SPACED.values() for answer in some]
     assert parse(answers, dialect, space=CoordSpace.PIXEL, answers="first", thinking="read").parsed[0]
+    one_in = 1 if dialect.name in SPACED else 4  # auto reads the answers of all others
     for answer in answers:
         for end in range(1, len(answer) + 1):
-            for filler in FILLERS:
+            for filler in FILLERS[end % one_in :: one_in]:
                 texts = Texts([answer[:end] + filler * (8192 // len(filler))])
                 assert costs_less(0.05, dialect, texts), (answer[:end], filler)
 
