@@ -29,8 +29,8 @@ def answering_space(recipe: str, space: CoordSpace | str | None) -> CoordSpace:
     if space is None:
         spaces = ", ".join(CoordSpace)
         raise SpaceError(
-            f"{recipe} needs response_space, the space that the model answers in: {spaces}; or family, or model (on the "
-            "command line --response-space, --family and --model)"
+            f"{recipe} needs response_space, the space that the model answers in: {spaces}; or family, or model (on "
+            "the command line --response-space, --family and --model)"
         )
     return as_space(space)
 
