@@ -3,8 +3,8 @@
 Answers are whole numbers that tell the answers of one sample apart, such as the cell of a click; a negative one is no
 answer. It has a bonus of exactly 0, and equals no other.
 
-Source: outcome-based exploration, arXiv 2509.06941; its formulas are from memory, and no answer without a bonus is our
-own choice.
+Source: outcome-based exploration, arXiv 2509.06941, its formulas from a reading note and reviews of the paper; that no
+answer has no bonus is our own choice.
 """
 
 from __future__ import annotations
@@ -63,23 +63,31 @@ def ucb_bonus(counts: ArrayLike) -> Floats:
     return np.where(count > 0, np.sqrt(1 / np.maximum(count, 1)), 0.0)  # the least N is 1, so that b is 1 at most
 
 
-def mean_bonus(counts: ArrayLike, groups: ArrayLike) -> Floats:
+def mean_bonus(counts: ArrayLike, groups: ArrayLike, *, others: bool = False) -> Floats:
     """Return b - the mean of b over the rollouts of the group that have an answer; b is that of ``ucb_bonus``.
 
     Args:
         counts: (n,) N(x, a).
         groups: (n,) the number of each rollout's group.
+        others: take the mean over the others of the group alone, which is G / (G - 1) times as much for G answers; 0
+            where there is no other.
 
     Raises:
         RecipeError: something is no whole number from 0, or lengths differ.
 
     >>> mean_bonus([4, 4, 4, 1], [0, 0, 0, 0])
     array([-0.125, -0.125, -0.125,  0.375])
+    >>> mean_bonus([16, 4, 1, 16], [0, 0, 0, 0], others=True).round(4)
+    array([-0.3333,  0.    ,  0.6667, -0.3333])
     """
     count = _counts(counts)
     group, answered, bonus = _whole("groups", groups, len(count)), count > 0, np.zeros(len(count))
     ucb = ucb_bonus(count)[answered]
-    bonus[answered] = ucb - means(ucb, numbered(group[answered]))
+    code = numbered(group[answered])
+    bonus[answered] = ucb - means(ucb, code)
+    if others:
+        size = np.bincount(code)[code] if len(code) else code
+        bonus[answered] *= np.where(size > 1, size / np.maximum(size - 1, 1), 0.0)
     return bonus
 
 

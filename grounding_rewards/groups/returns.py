@@ -6,16 +6,20 @@ the rows of a rollout are one response to each step. Rows come in any order.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grounding_rewards.arrays import Floats, changes, numbered, packed, stable_order
+from grounding_rewards.arrays import Floats, Ints, changes, numbered, packed, stable_order
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.spread import EPSILON, Codes, Names, codes_of, normalised
 
 GAMMA = 0.5
 """The usual discount."""
+
+Form = Literal["paper", "published"]
 
 _FINITE = float(np.finfo(np.float64).max)
 
@@ -28,12 +32,14 @@ def step_returns(
     rollouts: Names | None = None,
     *,
     gamma: float = GAMMA,
+    form: Form = "paper",
 ) -> Floats:
     """Return the discounted sum of a rollout's rewards from each step on, up to its first step that did not match.
 
     R(t) = r(t) + gamma · R(t + 1) where step t matched and the rollout has a step t + 1 in the batch, else r(t). So
     the step that did not match counts, and those after it do not: there the policy was on a path of its own. A gap in
-    the steps ends the sum, too, as it is unknown whether the missing step matched; steps may start at any number.
+    the steps ends the sum, too, as it is unknown whether the missing step matched; steps may start at any number. In
+    the form ``published`` the step that did not match counts for itself alone: the sum goes on where both matched.
 
     Args:
         rewards: (n,) the reward of each step.
@@ -43,6 +49,7 @@ def step_returns(
         rollouts: (n,) which attempt at its trajectory each row belongs to. Without it, the k-th row of the same step of
             the same trajectory belongs to rollout k, and every step of a trajectory must have as many rows.
         gamma: the discount, 0 to 1.
+        form: ``paper`` is equation 9 of UI-S1, ``published`` the sum in its published code.
 
     Returns:
         (n,) returns, in the order of the rows; sums that no float holds are the largest, or the least.
@@ -56,6 +63,8 @@ def step_returns(
     array([1.5, 1. , 0. , 1. ])
     >>> step_returns([1, 0, 1, 1], [1, 0, 1, 1], ["a"] * 4, [0, 0, 1, 1])  # two rollouts of two steps
     array([1.5, 0. , 1. , 1. ])
+    >>> [step_returns([1, 0.55], [1, 0], ["a"] * 2, [0, 1], form=form).tolist() for form in ("paper", "published")]
+    [[1.275, 0.55], [1.0, 0.55]]
     """
     earned = _numbers("rewards", rewards)
     rows = len(earned)
@@ -71,6 +80,8 @@ def step_returns(
     if (same & (step[1:] == step[:-1])).any():
         raise RecipeError("rollouts: two rows are the same step of one rollout; expected one row for each of its steps")
     linked = same & (step[1:] - step[:-1] == 1) & goes_on[order[:-1]]
+    if form == "published":
+        linked &= goes_on[order[1:]]
     returns = np.empty(rows)
     returns[order] = _discounted(earned[order], np.append(linked, False)[:rows], gamma)
     return np.clip(returns, -_FINITE, _FINITE)
@@ -140,6 +151,24 @@ def step_and_episode_advantages(
     first = order[changes(episode.take(order))]  # the first step of each episode
     of_episode = normalised(value[first], trajectory[first], epsilon)[episode]
     return episode_weight * of_episode + step_weight * normalised(value, _pairs(trajectory, step), epsilon)
+
+
+def step_and_task_advantages(
+    rewards: Floats, returns: Floats, trajectories: Ints, steps: Ints, *, episode_weight: float, step_weight: float,
+    epsilon: float,
+) -> Floats:  # fmt: skip
+    """Return A = w_e · A_task + w_s · A_step, as in UI-S1's published code.
+
+    A_step is that of ``step_and_episode_advantages``; A_task is (r - mean) / (std + epsilon) of a row's own reward over
+    all rows of its trajectory, of all steps and rollouts, and r / (1 + epsilon) where it is the only one.
+
+    >>> once, both = {"episode_weight": 1.0, "step_weight": 1.0, "epsilon": 1e-6}, np.array([1, 0.55])
+    >>> step_and_task_advantages(both, both, np.zeros(2, int), np.arange(2), **once).round(3)
+    array([ 0.707, -0.707])
+    """
+    alone = np.bincount(trajectories, minlength=1)[trajectories] == 1
+    of_task = np.where(alone, rewards / (1.0 + epsilon), normalised(rewards, trajectories, epsilon))
+    return episode_weight * of_task + step_weight * normalised(returns, _pairs(trajectories, steps), epsilon)
 
 
 def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.groups.returns import EPSILON, step_and_episode_advantages, step_returns
+from grounding_rewards.groups.returns import (
+    EPSILON,
+    step_and_episode_advantages,
+    step_and_task_advantages,
+    step_returns,
+)
 
 
 def test_a_return_is_the_discounted_sum_of_what_follows():
@@ -220,3 +225,16 @@ def test_options_that_do_not_fit(options):
 def test_names_of_trajectories_may_be_an_array():
     found = step_returns(np.array([1.0, 1.0]), np.array([True, True]), np.array(["a", "a"]), np.array([0, 1]))
     assert found.tolist() == [1.5, 1.0]
+
+
+def test_the_published_form_by_hand():
+    """Three rollouts of one task: all right, a miss at step 1, and one that ends with its miss at step 0."""
+    rewards, matched = np.array([1, 1, 1, 1, 0.55, 1, 0.55]), [1, 1, 1, 1, 0, 1, 0]
+    steps, task = np.array([0, 1, 2, 0, 1, 2, 0]), np.zeros(7, dtype=np.int64)
+    returns = step_returns(rewards, matched, task, steps, [0, 0, 0, 1, 1, 1, 2], form="published")
+    assert returns.tolist() == [1.75, 1.5, 1, 1, 0.55, 1, 0.55]
+    once = {"episode_weight": 1.0, "step_weight": 1.0, "epsilon": 1e-6}
+    advantages = step_and_task_advantages(rewards, returns, task, steps, **once)
+    assert advantages.round(4).tolist() == [1.6578, 1.2926, 0.5855, 0.4206, -2.1709, 0.5855, -2.3711]
+    alone = step_and_task_advantages(np.array([0.5]), np.array([0.5]), task[:1], steps[:1], **once)
+    assert alone.tolist() == [0.5 / (1 + 1e-6)]

@@ -75,8 +75,8 @@ class RareCells(Method):
 
     1 where nothing was scored, for nothing there was tried; 0 where the answers of scored rollouts are unknown.
 
-    Source: Outcome-based exploration, arXiv 2509.06941 (its bonus, from memory); a mean of it as a weight of samples
-        is our own use.
+    Source: Outcome-based exploration, arXiv 2509.06941 (its bonus, from a reading note); a mean of it as a weight of
+        samples is our own use.
     """
 
     def __call__(self, stats: SampleStats) -> Floats:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints, begins, numbered
 from grounding_rewards.errors import PoolError
-from grounding_rewards.groups.returns import GAMMA, step_and_episode_advantages, step_returns
+from grounding_rewards.groups.returns import (
+    GAMMA,
+    Form,
+    step_and_episode_advantages,
+    step_and_task_advantages,
+    step_returns,
+)
 from grounding_rewards.groups.spread import EPSILON
 from grounding_rewards.plugins.named import CHOICE
 from grounding_rewards.pool.methods.protocol import Choice, Method, setting
@@ -20,13 +27,17 @@ from grounding_rewards.pool.rollouts import RolloutColumns, ranks, rewards_of
 class StepReturns(Method):
     """Keep every scored rollout, with columns ``step_return`` and ``advantage`` of its place in a trajectory.
 
-    R(t) = r(t) + gamma · R(t + 1) where step t is right (``acc``) and its attempt has a scored step t + 1, else r(t);
-    A = w_e · A_episode + w_s · A_step, as of ``groups.returns``. The k-th rollout of each step of a trajectory, by its
-    number within its round, is of the k-th attempt at it; so every step of a trajectory has as many rollouts a round,
-    and of numbers that several steps share, each step has the same. A rollout that was not scored is left out and ends
-    the sum of the step before it.
+    ``paper``: R(t) = r(t) + gamma · R(t + 1) where step t is right (``acc``) and its attempt has a scored step t + 1,
+    else r(t); A = w_e · A_episode + w_s · A_step, A_episode comparing the attempts' first returns. ``published``: the
+    sum goes on where step t + 1 is right, too, and A_episode compares the rollout's own reward with those of all
+    rollouts of the trajectory in its round. Both are in ``groups.returns``.
 
-    Source: UI-S1 (MobileAgent 11cea57), from its published code; how rollouts make attempts is our own form.
+    The k-th rollout of each step of a trajectory, by its number within its round, is of the k-th attempt at it; so
+    every step of a trajectory has as many rollouts a round, and of numbers that several steps share, each step has the
+    same. A rollout that was not scored is left out and ends the sum of the step before it.
+
+    Source: UI-S1, ``paper`` is its equation 9 with episodes as there, ``published`` its code (MobileAgent 11cea57); how
+    rollouts make attempts is our own form.
     """
 
     kind, needs = CHOICE, ("total", "trajectory", "step")
@@ -35,6 +46,7 @@ class StepReturns(Method):
     episode_weight: float = setting("w_e", 1.0, low=-math.inf)
     step_weight: float = setting("w_s", 1.0, low=-math.inf)
     epsilon: float = setting("added to standard deviations", EPSILON, above=True)
+    form: Form = setting("the paper's formulas, or those of its published code", "paper")
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Return all scored rollouts, with their columns.
@@ -60,11 +72,15 @@ class StepReturns(Method):
         rewards = rewards_of(rollouts)
         kept = np.flatnonzero(~np.isnan(rewards))
         names = trajectory[kept], rollouts.step[kept], attempt[kept]
-        returns = step_returns(rewards[kept], rollouts.acc[kept], *names, gamma=self.gamma)
-        advantages = step_and_episode_advantages(
-            returns, *names, episode_weight=self.episode_weight, step_weight=self.step_weight, epsilon=self.epsilon
-        )  # fmt: skip
-        return returns, advantages
+        returns = step_returns(rewards[kept], rollouts.acc[kept], *names, gamma=self.gamma, form=self.form)
+        weights: dict[str, Any] = {
+            "episode_weight": self.episode_weight,
+            "step_weight": self.step_weight,
+            "epsilon": self.epsilon,
+        }
+        if self.form == "published":
+            return returns, step_and_task_advantages(rewards[kept], returns, *names[:2], **weights)
+        return returns, step_and_episode_advantages(returns, *names, **weights)
 
 
 def _check_places(rollouts: RolloutColumns) -> None:

@@ -26,16 +26,31 @@ ROWS = [
     [
         ({"form": "ucb"}, [1.0, 0.5, 0.5, 0.5, 1.0, 0.0]),
         ({"form": "mean"}, [0.0, -0.125, -0.125, -0.125, 0.375, 0.0]),
+        ({"form": "leave_one_out"}, [0.0, -1 / 6, -1 / 6, -1 / 6, 0.5, 0.0]),
         ({"form": "constant", "b0": 0.5}, [0.5, 0.0, 0.0, 0.0, 0.5, 0.0]),
         ({"form": "batch"}, [0.0, -0.4, -0.4, -0.4, 0.0, 0.0]),
     ],
 )
-def test_the_four_forms(tmp_path, options, bonus):
+def test_the_five_forms(tmp_path, options, bonus):
     one = chosen(tmp_path, ROWS, method({"name": "outcome_exploration", "weight": 1, **options}, CHOICE))
     assert [row[:3] for row in one] == [("x", row["round"], row["rollout"]) for row in ROWS]
-    assert [value for *_, value in one] == bonus
+    assert [value for *_, value in one] == pytest.approx(bonus)
     weighted = chosen(tmp_path, ROWS, OutcomeExploration(weight=0.2, **options))
     assert [value for *_, value in weighted] == pytest.approx([0.2 * value for value in bonus])
+
+
+@pytest.mark.parametrize("form", ["ucb", "mean", "leave_one_out", "batch"])
+def test_a_group_that_is_all_right_has_no_bonus(form):
+    """The first round is solved, the second not; one rollout was not scored."""
+    rollouts = columns([1, 1, np.nan, 1, 0, 1], round=[1, 1, 1, 2, 2, 2], answer=[0, 1, 1, 0, 0, 2])
+    zero, kept = (
+        choose(rollouts, OutcomeExploration(form, weight=1, solved=solved)).columns["bonus"]
+        for solved in ("zero", "bonus")
+    )
+    assert zero[:3].tolist() == [0.0] * 3
+    assert kept[:3].any()
+    assert zero[3:].tolist() == kept[3:].tolist()
+    assert kept[3:].any()
 
 
 def test_the_baseline_may_be_below_0(tmp_path):
@@ -70,7 +85,7 @@ def test_clicks_are_answers_by_their_cell(tmp_path):
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 3), st.sampled_from(["u", "v", None])), max_size=30),
-    st.sampled_from(["ucb", "mean", "constant", "batch"]),
+    st.sampled_from(["ucb", "mean", "leave_one_out", "constant", "batch"]),
 )
 def test_bonuses_are_finite_and_the_same_in_any_order_of_rows(tmp_path_factory, some, form):
     rows = [

@@ -49,6 +49,18 @@ def test_options_are_those_of_the_functions(tmp_path):
     assert choice.columns["advantage"].round(3).tolist() == [1.414, -1.414, 0, 0]
 
 
+def test_the_published_form_ends_before_a_miss_and_compares_rewards_over_the_task(tmp_path):
+    """Attempts of rewards 1, 1 and 1, .55 with a miss: the sum of the second is 1, where the paper has 1.275."""
+    file = table(tmp_path, [1, 1], [1, 0.55], acc=[1, 1, 1, 0])
+    forms = ({"name": "step_returns", "form": form} for form in ("paper", "published"))
+    paper, published = (chosen(file, form)[1].columns for form in forms)
+    assert paper["step_return"].tolist() == [1.5, 1.275, 1, 0.55]
+    assert published["step_return"].tolist() == [1.5, 1, 1, 0.55]
+    assert paper["advantage"].round(3).tolist() == [1.414, -1.414, 1.414, -1.414]
+    # Rewards 1, 1, 1, .55 have the mean .8875 and the deviation .225: .5 and -1.5, beside 1 / sqrt(2) of each step.
+    assert published["advantage"].round(3).tolist() == [1.207, -0.207, 1.207, -2.207]
+
+
 def test_epsilon_is_added_to_standard_deviations(tmp_path):
     _, choice = chosen(table(tmp_path, [1, 0]), {"name": "step_returns", "epsilon": 1})
     assert choice.columns["advantage"].round(3).tolist() == [0.586, -0.586]  # twice 0.5 / (0.7071 + 1)
