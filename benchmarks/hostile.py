@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.testing.hostile import MEGABYTE
 from grounding_rewards.testing.recipes import examples_of
-from grounding_rewards.testing.timing import growth, seconds, shapes
+from tests.testing.timing import growth, seconds, shapes
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ it depends on no test framework.
 from grounding_rewards.testing.dialects import check_dialect
 from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
 from grounding_rewards.testing.hostile import hostile_responses, hostile_shapes
-from grounding_rewards.testing.linear import check_linear
 from grounding_rewards.testing.recipes import check_recipe
 from grounding_rewards.testing.selectors import check_selector
 from grounding_rewards.testing.verifiers import check_verifier
@@ -19,7 +18,6 @@ __all__ = [
     "ANSWER_FORMATS",
     "AnswerFormat",
     "check_dialect",
-    "check_linear",
     "check_recipe",
     "check_selector",
     "check_verifier",

@@ -14,7 +14,6 @@ from grounding_rewards.rollouts import Reason, Scores
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Example, Recipe
 from grounding_rewards.testing._checks import brief, close, members, quietly, same_bits, survives_copies
 from grounding_rewards.testing.hostile import hostile_responses, shapes_of
-from grounding_rewards.testing.timing import check_time
 
 _WIRE = {"space": "pixel", "image_size": [1024, 512], "model_image_size": [512, 256]}  # for any space
 _PLACES: dict[str, tuple[dict[str, Any], ...]] = {
@@ -43,7 +42,6 @@ def check_recipe(
     image_sizes: Any = None,
     model_image_sizes: Any = None,
     responses: Sequence[str | None] | None = None,
-    time_limit: float | None = None,
     seed: int = 0,
 ) -> None:
     """Check what every recipe promises, on ``hostile_responses`` and on its own example made hostile.
@@ -59,8 +57,6 @@ def check_recipe(
         image_sizes: (2,) size of the images that ``targets`` belong to, where these do not say.
         model_image_sizes: (2,) the same of the images that the model saw.
         responses: texts to score in place of the hostile ones.
-        time_limit: processor seconds that a megabyte may take, whatever it holds; with it, time must also grow about
-            linearly from 15 to 60 KiB. None measures nothing.
         seed: decides the other order, and the groups.
 
     Raises:
@@ -84,8 +80,6 @@ def check_recipe(
         check = _Check(recipe, [(text, example) for text in texts if len(text or "") < _SHORT], seed)
         check.score(range(len(check.cases)), "in a batch")
     _Check(recipe, [(text, examples[row % len(examples)]) for row, text in enumerate(texts)], seed).agreement()
-    if time_limit is not None:
-        check_time(recipe, examples[0], time_limit)
 
 
 def examples_of(recipe: Recipe) -> list[Example]:

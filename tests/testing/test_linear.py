@@ -13,8 +13,7 @@ from grounding_rewards.parsing.reading import Step
 from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.scoring import Example
-from grounding_rewards.testing import check_linear
-from grounding_rewards.testing.linear import work
+from tests.testing.linear import check_linear, work
 from tests.verifiers.test_all import CASES
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from grounding_rewards.parsing import BARE_TUPLE, BARE_TUPLE_WHOLE, PatternDiale
 from grounding_rewards.parsing.reading import Form, Step
 from grounding_rewards.scoring import Example
 from grounding_rewards.testing import check_dialect, check_recipe, check_verifier, hostile_responses
-from grounding_rewards.testing.timing import check_time
 from grounding_rewards.verifiers import Hit, InsideDistance
+from tests.testing.timing import check_time
 
 pytestmark = pytest.mark.slow
 
@@ -354,7 +354,7 @@ def test_time_that_grows_with_the_cube_of_the_text_is_caught():
 
 
 def test_a_time_limit_is_kept():
-    assert "expected at most 1e-09 s" in fault(check_recipe, gr.recipe("gta1"), BOX, responses=[], time_limit=1e-9)
+    assert "expected at most 1e-09 s" in fault(check_time, gr.recipe("gta1"), Example("", BOX[0]), limit=1e-9)
 
 
 def test_the_checks_depend_on_no_test_framework():

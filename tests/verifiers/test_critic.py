@@ -14,9 +14,11 @@ import grounding_rewards as gr
 from grounding_rewards.parsing import ACTION_JSON, AUTO_ACTION, TaggedDialect
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Example
-from grounding_rewards.testing import check_linear, check_recipe
+from grounding_rewards.testing import check_recipe
 from grounding_rewards.verifiers import ActionMatch, Suggestion, Verdict
 from grounding_rewards.verifiers.critic import check_tag
+from tests.testing.linear import check_linear
+from tests.testing.timing import check_time
 from tests.verifiers.judging import rollouts
 
 JUDGE = Verdict("score", positive=["right", "1"], negative=["Wrong", "0"])
@@ -281,5 +283,6 @@ def test_one_and_the_same_verdict_scores_its_share(truths, says):
 def test_it_keeps_the_promises_of_recipes_in_linear_work_and_time():
     recipe = replace(RECIPE, example=Example(answer(), wanted()))
     typed = {"action": {"name": "type", "text": "hi"}, "extra": {"verdict": "correct"}}
-    check_recipe(recipe, [wanted(), typed], time_limit=1.0)
+    check_recipe(recipe, [wanted(), typed])
+    check_time(recipe, Example(answer(), wanted()), limit=1.0)
     check_linear(recipe, [Example(text, wanted()) for text in (answer(), answer("?"), answer() * 9, "")], rows=64)

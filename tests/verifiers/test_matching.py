@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.testing import check_linear, check_recipe
+from grounding_rewards.testing import check_recipe
 from grounding_rewards.verifiers import Hit, MatchedF1, MatchedPrecision, MatchedRecall
+from tests.testing.linear import check_linear
 from tests.verifiers.judging import judge_all, rollouts
 
 A, B, C = (10, 20, 30, 40), (50, 20, 70, 40), (90, 20, 110, 40)
