@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from grounding_rewards.arrays import Ints
 from grounding_rewards.batch.columns import OWN, Columns
 from grounding_rewards.batch.layouts import Row, layout_of
 from grounding_rewards.batch.rescore import renamed
@@ -19,14 +20,14 @@ from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
-from grounding_rewards.engines.stretches import Plan
 from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Batch, Note, Table, value_at
+from grounding_rewards.tables.base import Batch, Note, Table, joined, picked, value_at
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_note
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles, read_images
+from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import holds_bytes
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH
@@ -291,3 +292,67 @@ class _Survey:
 
 def _hashed(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Plan of the shards of a run.
+
+    Attributes:
+        wanted: (rows,) responses that each row of the data gets at each temperature; 0 for a row that is left out.
+        size: samples of a shard; the last one has fewer.
+
+    >>> import numpy as np
+    >>> Plan(np.array([8, 0, 8, 8]), 2).names
+    ('rollouts-000000.parquet', 'rollouts-000001.parquet')
+    """
+
+    wanted: Ints
+    size: int
+
+    @property
+    def samples(self) -> int:
+        """The number of samples."""
+        return int((self.wanted > 0).sum())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the shards."""
+        return tuple(f"{PREFIX}{number:06d}.parquet" for number in range(-(-self.samples // self.size)))
+
+    def of(self, number: int) -> int:
+        """Return the number of samples of a shard."""
+        return min(self.size, self.samples - number * self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Rows of one shard, and the responses that each gets at each temperature."""
+
+    number: int
+    batch: Batch
+    wanted: Sequence[int]
+
+
+def stretches(table: Table, plan: Plan, numbers: Collection[int]) -> Iterator[Stretch]:
+    """Yield the stretches of some shards, by ``numbers``, in one pass over the table."""
+    held, count, number = list[Batch](), 0, 0
+    for batch in table.batches() if numbers else ():
+        rows = [row for row in range(len(batch)) if plan.wanted[batch.start + row]]
+        while rows:
+            part, rows = rows[: plan.size - count], rows[plan.size - count :]
+            count += len(part)
+            if number in numbers:
+                held.append(picked(batch, part))
+            if count == plan.of(number):
+                if held:
+                    yield _stretch(number, held, plan)
+                held, count, number = [], 0, number + 1
+        if number > max(numbers):
+            return
+
+
+def _stretch(number: int, held: Sequence[Batch], plan: Plan) -> Stretch:
+    rows = [part.number(row) for part in held for row in range(len(part))]
+    batch = replace(joined(held), start=held[0].start)
+    return Stretch(number, batch, [int(plan.wanted[row]) for row in rows])

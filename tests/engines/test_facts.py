@@ -2,8 +2,7 @@
 
 import pytest
 
-from grounding_rewards.engines.facts import checkpoint_of
-from grounding_rewards.engines.rollout import roll_out
+from grounding_rewards.engines.rollout import checkpoint_of, roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import TableError
 from tests.engines.seeded import Scripted

@@ -13,9 +13,9 @@ import pytest
 
 from grounding_rewards.engines import Answer, Reply, Request
 from grounding_rewards.engines.prompts import Prompt
-from grounding_rewards.engines.replies import checked
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
+from grounding_rewards.engines.shard import checked
 from grounding_rewards.errors import EngineError
 from tests.cli.command import write_rows
 from tests.engines.seeded import Scripted

@@ -13,12 +13,11 @@ import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import Answer, Reply, Request, shard
-from grounding_rewards.engines.data import Data, open_data, plan_of
+from grounding_rewards.engines.data import Data, open_data, plan_of, stretches
 from grounding_rewards.engines.prompts import Prompt
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.shard import ShardMaker
-from grounding_rewards.engines.stretches import stretches
 from grounding_rewards.tables.image_files import ImageFiles
 from tests.cli.command import write_rows
 from tests.engines.seeded import Answering, Scripted

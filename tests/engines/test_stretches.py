@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding_rewards.engines.stretches import Plan, stretches
+from grounding_rewards.engines.data import Plan, stretches
 from grounding_rewards.tables.base import Batch
 
 
