@@ -1,4 +1,4 @@
-"""Checks that authors of verifiers, dialects, recipes and selectors run in their tests, and texts that break rewards.
+"""Checks that authors of verifiers, dialects, recipes and methods run in their tests, and texts that break rewards.
 
 Each check is a plain function that raises AssertionError with a message that names the fault, the row and the input;
 it depends on no test framework.
@@ -10,14 +10,15 @@ it depends on no test framework.
 from grounding_rewards.testing.dialects import check_dialect
 from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
 from grounding_rewards.testing.hostile import hostile_responses, hostile_shapes
+from grounding_rewards.testing.methods import check_method, check_selector
 from grounding_rewards.testing.recipes import check_recipe
-from grounding_rewards.testing.selectors import check_selector
 from grounding_rewards.testing.verifiers import check_verifier
 
 __all__ = [
     "ANSWER_FORMATS",
     "AnswerFormat",
     "check_dialect",
+    "check_method",
     "check_recipe",
     "check_selector",
     "check_verifier",

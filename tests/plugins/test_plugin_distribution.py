@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "examples" / "plugin"
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distribution")]
 
-NAMES = ["touch/edge_margin", "touch/learnable", "touch/tap", "touch/tap_tag"]
+NAMES = ["touch/edge_margin", "touch/firsts", "touch/learnable", "touch/tap", "touch/tap_tag", "touch/top_up"]
 ROW = {"sample_id": "a", "response": "<tap>104, 150</tap>", "target": {"bbox": [100, 100, 300, 200]}}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -71,7 +71,7 @@ box = {"bbox": [100, 100, 300, 200]}
 parts = {"margin": {"verifier": "touch/edge_margin", "weight": 1.0, "margin": 16}}
 own = gr.recipe("composite", response_space="pixel", dialect="touch/tap_tag", parts=parts)
 stats = sample_stats(["a", "a", "b"], [1, 0, 1])
-kinds = ("parsers", "verifiers", "recipes", "selectors")
+kinds = ("parsers", "verifiers", "recipes", "methods")
 try:
     gr.recipe("touch/tap", margin=-1)
 except gr.RecipeError as error:
@@ -107,7 +107,7 @@ def test_it_is_used_from_the_command_line(run: Run, fresh: Path, tmp_path: Path)
     assert (scored["total"], scored["hit"], scored["margin"], scored["dialect"]) == (0.9, 1.0, 0.5, "tap_tag")
     (listed,) = json.loads(done(command, "plugins", "--json", folder=tmp_path))
     assert (listed["plugin"], listed["distribution"]) == ("touch", "grounding-rewards-touch")
-    kinds = ("dialects", "verifiers", "recipes", "selectors")
+    kinds = ("dialects", "verifiers", "recipes", "methods")
     assert sorted(each["name"] for kind in kinds for each in listed[kind]) == NAMES
 
 

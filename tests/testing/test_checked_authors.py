@@ -1,4 +1,4 @@
-"""Messages of ``check_verifier`` and ``check_selector`` to an author: the fault, where it is, and what to do."""
+"""Messages of ``check_verifier`` and ``check_method`` to an author: the fault, where it is, and what to do."""
 
 import itertools
 import sys
@@ -11,7 +11,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import Band, Every, Unsolved
-from grounding_rewards.testing import check_selector, check_verifier
+from grounding_rewards.testing import check_method, check_verifier
 
 
 def clicked(rollouts):
@@ -224,15 +224,15 @@ class Mute:
         (check_verifier, Mute(), "Mute(low=0.0, high=1.0) cannot be called: expected a verifier, with __call__"),
         (check_verifier, "hit", "'hit' cannot be called: expected a verifier"),
         (check_verifier, Counts(), "returns 1.0 and 0.5 for row 0 (pixel, in a batch and alone)"),
-        (check_selector, Band, "is a class: build it, such as Band()"),
-        (check_selector, Mute(), "selector Mute(low=0.0, high=1.0) cannot be called: expected a selector"),
+        (check_method, Band, "is a class: build it, such as Band()"),
+        (check_method, Mute(), "selector Mute(low=0.0, high=1.0) cannot be called: expected a selector"),
         (
-            check_selector,
+            check_method,
             Open(high=float("nan")),
             "declares low 0.0 and high nan: expected finite numbers, low <= high",
         ),
-        (check_selector, Open(), "has no hash"),
-        (check_selector, Counts(), "returns 1.0 and 0.5 (the first time and the second): sample sample_id='s"),
+        (check_method, Open(), "has no hash"),
+        (check_method, Counts(), "returns 1.0 and 0.5 (the first time and the second): sample sample_id='s"),
     ],
 )
 def test_what_cannot_be_one_is_distinguished_from_what_is_wrong_with_it(check, thing, message):
@@ -300,8 +300,8 @@ def stumbles_without_clicks(stats):
 
 
 def test_only_statistics_without_a_column_may_be_refused_and_by_a_pool_error():
-    check_selector(Weigh(needs_clicks))
-    check_selector(Every([Weigh(needs_clicks), Unsolved()]))
+    check_method(Weigh(needs_clicks))
+    check_method(Every([Weigh(needs_clicks), Unsolved()]))
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_only_statistics_without_a_column_may_be_refused_and_by_a_pool_error():
     ],
 )
 def test_a_faulty_selector_is_named_with_its_fault(fn, message):
-    said = fault(check_selector, Weigh(fn))
+    said = fault(check_method, Weigh(fn))
     assert said.startswith("selector Weigh(fn=<function ")
     assert message in said
 
@@ -328,8 +328,8 @@ def test_a_faulty_selector_is_named_with_its_fault(fn, message):
 def test_sound_selectors_pass_whatever_the_seed():
     for seed in (0, 1):
         for selector in (Unsolved(), Band(0.2, 0.8), Band(), Band(0.5, 0.5, inclusive=True)):
-            check_selector(selector, seed=seed)
+            check_method(selector, seed=seed)
 
 
 def test_bounds_are_those_that_the_selector_declares():
-    assert "returns 1.0, expected 0.0 to 0.5" in fault(check_selector, replace(Weigh(Unsolved()), high=0.5))
+    assert "returns 1.0, expected 0.0 to 0.5" in fault(check_method, replace(Weigh(Unsolved()), high=0.5))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from grounding_rewards.hookspecs import Register, hookimpl
 from grounding_rewards_touch.dialects import TAP_TAG
+from grounding_rewards_touch.methods import Firsts, Learnable, TopUp
 from grounding_rewards_touch.recipes import tap
-from grounding_rewards_touch.selectors import Learnable
 from grounding_rewards_touch.verifiers import EdgeMargin
 
 
@@ -29,5 +29,7 @@ def register_recipes(register: Register) -> None:
 
 @hookimpl
 def register_methods(register: Register) -> None:
-    """Offer the selector's class."""
+    """Offer a selector, an allocation and a choice of rollouts, by their classes."""
     register("learnable", Learnable)
+    register("top_up", TopUp)
+    register("firsts", Firsts)

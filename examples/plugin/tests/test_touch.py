@@ -1,11 +1,12 @@
 """Literal values, and the checks that grounding-rewards offers for each kind of thing."""
 
+import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.pool import sample_stats
-from grounding_rewards.testing import check_dialect, check_recipe, check_selector, check_verifier
-from grounding_rewards_touch import TAP_TAG, EdgeMargin, Learnable
+from grounding_rewards.pool import Method, RolloutColumns, allocate, choose, method, sample_stats, select, selector
+from grounding_rewards.testing import check_dialect, check_method, check_recipe, check_verifier
+from grounding_rewards_touch import TAP_TAG, EdgeMargin, Firsts, Learnable, TopUp
 
 BUTTON = {"bbox": [100, 100, 300, 200]}
 
@@ -20,9 +21,17 @@ def test_the_verifier_keeps_its_promises() -> None:
         EdgeMargin(0)
 
 
-def test_the_selector_keeps_its_promises() -> None:
-    check_selector(Learnable())
-    assert Learnable()(sample_stats(["a", "a", "b", "c"], [1, 0, 1, None])).tolist() == [1.0, 0.0, 1.0]
+@pytest.mark.parametrize("method", [Learnable(), TopUp(), Firsts(2)])
+def test_the_methods_keep_their_promises(method: Method) -> None:
+    check_method(method)
+
+
+def test_methods_by_hand() -> None:
+    stats = sample_stats(["a", "a", "b", "c"], [1, 0, 1, None])
+    assert select(stats, selector("touch/learnable")).tolist() == [1.0, 0.0, 1.0]
+    assert allocate(stats, method("touch/top_up", "allocation")).tolist() == [0, 0, 16]
+    three = RolloutColumns(np.array(["a"], dtype=object), np.zeros(3, int), np.ones(3), rollout=np.arange(3))
+    assert choose(three, method({"name": "touch/firsts", "keep": 2}, "choice")).kept.tolist() == [0, 1]
 
 
 def test_a_margin_scores_up_to_a_fingers_width() -> None:

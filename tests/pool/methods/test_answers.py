@@ -13,7 +13,7 @@ from grounding_rewards.pool import DispersionWeighted, RareCells, SampleStats, s
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.sql import GRID
 from grounding_rewards.tables.rollout_table import open_rollouts
-from grounding_rewards.testing import check_selector
+from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 
@@ -160,4 +160,4 @@ def from_letters(samples):
     ids=["entropy", "choices", "distinct", "rare cells"],
 )
 def test_they_keep_the_promises_of_selectors(chosen):
-    check_selector(chosen)
+    check_method(chosen)

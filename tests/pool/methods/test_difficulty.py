@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import ItemResponse, MovingTarget, Screening, next_target, sample_stats, select, selector
-from grounding_rewards.testing import check_selector
+from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 
@@ -167,4 +167,4 @@ def test_a_next_target_of_no_numbers_is_an_error(name, arguments):
     ids=repr,
 )
 def test_they_keep_the_promises_of_selectors(chosen):
-    check_selector(chosen)
+    check_method(chosen)

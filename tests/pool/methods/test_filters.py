@@ -19,7 +19,7 @@ from grounding_rewards.pool import (
     sample_stats,
     select,
 )
-from grounding_rewards.testing import check_selector
+from grounding_rewards.testing import check_method
 
 IDS = ["all"] * 4 + ["half"] * 4 + ["none"] * 4 + ["new"] * 2
 ACC = [1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, None, None]
@@ -138,4 +138,4 @@ def test_few_rollouts_and_sources_are_left_out():
     ids=repr,
 )
 def test_they_keep_the_promises_of_selectors(chosen):
-    check_selector(chosen)
+    check_method(chosen)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.pool import DifficultyBuffer, DifficultyPools, select, selector
-from grounding_rewards.testing import check_selector
+from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 
@@ -80,4 +80,4 @@ def test_shares_are_put_back_exactly_and_by_name(easy, hard, easy_fraction, hard
     ids=repr,
 )
 def test_they_keep_the_promises_of_selectors(chosen):
-    check_selector(chosen)
+    check_method(chosen)

@@ -6,12 +6,14 @@ import dataclasses
 import math
 
 import pytest
+import scipy.special  # noqa: F401  its first import adds a filter of warnings
 
 from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool.methods import method
+from grounding_rewards.testing import check_method
 
 GIVEN = {
     "d3s": {"keep": 2},
@@ -198,3 +200,8 @@ def test_a_method_of_another_kind_says_which_command_takes_it(name, kind, messag
 def test_classes_refuse_as_names_do():
     with pytest.raises(RecipeError, match=r"^Dars\(most=\): got 0; expected a whole number from 1$"):
         registry().methods["dars"](most=0)
+
+
+@pytest.mark.parametrize("name", BUILT_IN["methods"])
+def test_every_method_keeps_its_promises(name):
+    check_method(method({"name": name, **GIVEN.get(name, {})}))

@@ -9,7 +9,7 @@ from grounding_rewards.errors import SelectorError
 from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import Band, Every, Learnability, MinRollouts, Source, Unsolved, select, selector
 from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.testing import check_selector
+from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 
@@ -97,4 +97,4 @@ def test_a_product_too_small_for_a_float_leaves_no_sample_out():
     ids=["learnability", "unbiased", "every", "function"],
 )
 def test_they_keep_the_promises_of_selectors(chosen):
-    check_selector(chosen)
+    check_method(chosen)
