@@ -11,7 +11,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import model_image_size
-from grounding_rewards_adapters import _scorer, easyr1
+from grounding_rewards_adapters import easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters._scorer import Diagnosis
 from grounding_rewards_adapters.trl import reward_funcs
@@ -23,11 +23,6 @@ IN_PIXELS = [f"({x + 20}, {y + 10})" for x, y in CORNERS]
 IN_THOUSANDTHS = [f"({(x + 20) // 2}, {y + 10})" for x, y in CORNERS]
 WRONG = {"name": "click", "response_space": "thousandths"}
 UNIT = ("(250, 250)", [0.0, 0.0, 0.5, 0.5])
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -23,11 +23,6 @@ POINT = ("(20, 15)", {"bbox": [10, 10, 30, 20], "task": "point"})
 NO_TASK = [None, '{"bbox": [1', {"bbox": None}, [], 7, '{"task": ' * 5000]
 
 
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
-
-
 def valid(*pairs: tuple[Any, Any], **options: Any) -> list[float]:
     rows = [{"response": text, "response_length": 5, "ground_truth": truth} for text, truth in pairs]
     found = easyr1.compute_score(rows, **{"routes": TASKS, **options})

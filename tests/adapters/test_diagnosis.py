@@ -9,18 +9,13 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards_adapters import _launch, _scorer, easyr1
+from grounding_rewards_adapters import _launch, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
 BOX = {"bbox": [10, 10, 30, 20], "image_size": [2000, 1000]}
 KWARGS = "worker.reward.reward_function_kwargs"
 CLICK = {"recipe": "click", "response_space": "pixel"}
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:

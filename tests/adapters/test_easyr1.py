@@ -12,7 +12,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.combine import weighted
-from grounding_rewards_adapters import _scorer, easyr1
+from grounding_rewards_adapters import easyr1
 from grounding_rewards_adapters.easyr1 import compute_score
 
 BOX = {"bbox": [10, 10, 30, 20]}
@@ -20,11 +20,6 @@ BAD = {"bbox": [30, 10, 10, 20]}
 CLICK = {"recipe": "click", "response_space": "pixel"}
 PAIR = {"recipe": "composite", "response_space": "pixel", "parts": {"hit": 0.75, "format": 0.25}}
 KEYS = ["overall", "accuracy", "correct", "format", "valid", "parsed", "in_image", "hit"]
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def rows(*pairs: tuple[Any, Any], length: int = 5) -> list[dict[str, Any]]:

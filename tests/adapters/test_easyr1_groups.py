@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards_adapters import _scorer
 from grounding_rewards_adapters.easyr1 import compute_score
 
 RCPO = {"recipe": "gui-rcpo", "response_space": "pixel"}
@@ -19,11 +18,6 @@ A, B = {"id": "a"}, {"id": "b"}
 NO_ID = (
     "gui-rcpo compares the rollouts of one sample, and EasyR1 tells samples apart by their targets alone: the target of"
 )
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def rows(*pairs: tuple[str, Any]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import model_image_size
-from grounding_rewards_adapters import _scorer, easyr1
+from grounding_rewards_adapters import easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
@@ -18,11 +18,6 @@ SCREEN = [3840, 2160]
 BOX = {"bbox": [3000, 2000, 3010, 2010]}
 BOUNDS = {"min_pixels": 3136, "max_pixels": 1003520}
 QWEN = {"recipe": "click", "model": "qwen2_5_vl", **BOUNDS}
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def verl(text: str, truth: Any, extra: Any = None, **options: Any) -> dict[str, float]:

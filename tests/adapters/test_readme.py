@@ -12,7 +12,7 @@ import grounding_rewards as gr
 from grounding_rewards.cli.where import TRAINERS
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.tables.recorder import read_rollouts
-from grounding_rewards_adapters import _scorer, easyr1, verl
+from grounding_rewards_adapters import easyr1, verl
 from grounding_rewards_adapters._launch import Settings
 
 PAGE = Path(__file__).parents[2] / "adapters" / "README.md"
@@ -71,7 +71,6 @@ def test_how_records_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
     duckdb = pytest.importorskip("duckdb")
     (query,) = re.findall(r"^```sql\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE)
     folder = str(tmp_path / "rollouts")
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
     sizes = {"image_size": [100, 100], "model_image_size": [100, 100]}
     targets = [{"bbox": BOX, "id": name, "space": "unit", **sizes} for name in ("a", "a", "b")]
     rows = [{"response": text, "ground_truth": target} for text, target in zip(TEXTS, targets, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards_adapters import _scorer, easyr1
+from grounding_rewards_adapters import easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters._scorer import REPORTED
 from grounding_rewards_adapters.trl import reward_funcs
@@ -17,11 +17,6 @@ BOX = {"bbox": [1, 1, 5, 5]}
 QWEN = {"recipe": "click", "model": "qwen2_5_vl"}
 BOTH = {"min_pixels": 3136, "max_pixels": 1003520}
 GOOD = ("(3, 3)", {**BOX, "image_size": [280, 280]})
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def valid(*pairs: tuple[str, Any], **options: Any) -> list[float]:

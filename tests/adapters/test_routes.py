@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards_adapters import _scorer, easyr1
+from grounding_rewards_adapters import easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
 
@@ -20,11 +20,6 @@ TWO = {
     "gelato set": "gelato",
 }
 KEYS = ["score", "acc", "valid", "parsed", "in_image", "hit", "distance", "format"]
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def call(source: str, text: str, truth: Any, extra: Any = None, **options: Any) -> dict[str, float]:

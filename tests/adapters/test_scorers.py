@@ -22,11 +22,6 @@ BAD = {"bbox": [1]}
 HALVED = "def constant(rollouts):\n    return [0.5] * len(rollouts)\n"
 
 
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
-
-
 def row(text: str, truth: Any) -> dict[str, Any]:
     return {"response": text, "response_length": 5, "ground_truth": truth}
 

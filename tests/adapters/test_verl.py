@@ -28,11 +28,6 @@ PAIR = {"recipe": "composite", "response_space": "pixel", "parts": {"hit": 0.9, 
 KEYS = ["score", "acc", "valid", "parsed", "in_image", "hit", "format"]
 
 
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
-
-
 def call(solution: Any = "(20, 15)", truth: Any = BOX, extra: Any = None, **options: Any) -> dict[str, float]:
     return compute_score(data_source="clicks", solution_str=solution, ground_truth=truth, extra_info=extra, **options)
 

@@ -26,11 +26,6 @@ ONE, MISSED, NOTHING = [1.0] * 7, [0.1, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0], [0.0, 0.0
 UNUSABLE = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
-
-
 def objects(values: list[Any]) -> Any:
     """A column as verl's batches hold it."""
     found = np.empty(len(values), dtype=object)

@@ -15,7 +15,6 @@ import pytest
 
 from grounding_rewards.cli.where import where
 from grounding_rewards.plugins import registry as plugins
-from grounding_rewards_adapters import _scorer
 from tests.adapters.own_terms import BOX, TOTALS, named_in_a_config, write_plugin, write_terms
 from tests.contracts import easyr1
 
@@ -28,7 +27,6 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     write_terms(tmp_path)
     write_plugin(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
     plugins._registry.cache_clear()
     yield tmp_path
     plugins._registry.cache_clear()

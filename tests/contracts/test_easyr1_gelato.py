@@ -12,7 +12,6 @@ import pytest
 
 import grounding_rewards as gr
 import grounding_rewards_adapters
-from grounding_rewards_adapters import _scorer
 from tests.contracts import easyr1
 from tests.golden.departures import ORACLES
 
@@ -24,11 +23,6 @@ CENTRE, CORNER, HALFWAY, MISS = "(200, 150)", "(100, 100)", "(150, 125)", "(900,
 TOTALS = {CENTRE: 1.0, HALFWAY: 0.75, CORNER: 0.5, MISS: 0.0}
 OVERALL = {"filter_key": "overall", "filter_low": 0.01, "filter_high": 0.49}
 ACCURACY = {"filter_key": "accuracy", "filter_low": 0.01, "filter_high": 0.99}
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def manager(kind: str = "easyr1", **options: Any) -> easyr1.Manager:

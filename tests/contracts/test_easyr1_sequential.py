@@ -15,18 +15,12 @@ import pytest
 import grounding_rewards as gr
 import grounding_rewards_adapters
 from grounding_rewards.combine import weighted
-from grounding_rewards_adapters import _scorer
 from tests.contracts import easyr1
 
 FOLDER = Path(grounding_rewards_adapters.__file__).parent
 BOX = {"bbox": [10, 10, 30, 20], "id": "a7"}
 CLICK = {"recipe": "click", "response_space": "pixel"}
 TEXTS = ["(20, 15)", "(50, 15)", "no idea", "", "\ud800", "(" * 5000, "(1e999, 1)", "<think>", "(20, 15)" * 300]
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "_SCORERS", {})
 
 
 def manager(kind: str = "easyr1_sequential", **options: Any) -> easyr1.Manager:
