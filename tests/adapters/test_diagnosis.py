@@ -158,7 +158,7 @@ def test_it_shows_an_answer_that_would_be_read(caplog: pytest.LogCaptureFixture)
         "gelato: of the first 256 responses none were read and none right; MALFORMED in 256, such as "
         "'The button is at (250, 250).'; 0 of 256 responses were read as bare_tuple_whole (answers such as '(200, "
         f"150)'); 256 of the others are read by bare_tuple; set {KWARGS}.recipe to click and {KWARGS}.response_space "
-        f"to thousandths and {KWARGS}.target_space to unit; it also needs image_size"
+        f"to thousandths and {KWARGS}.target_space to unit"
     ]
 
 

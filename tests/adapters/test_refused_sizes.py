@@ -79,15 +79,16 @@ def test_a_refused_size_names_its_row_in_the_whole_batch() -> None:
 @pytest.mark.parametrize(
     ("options", "field"),
     [
-        (QWEN, "image_size"),
+        ({**QWEN, "target_space": "pixel"}, "image_size"),
         ({"recipe": "gelato", "model": "qwen2_5_vl"}, "model_image_size"),
         ({"routes": {"task": {"t": "gelato"}}, "model": "qwen2_5_vl"}, "model_image_size"),
     ],
 )
 def test_with_a_model_a_missing_size_is_the_images(options: dict[str, Any], field: str) -> None:
     """``model`` is set already: it is not to be set again."""
+    box = [1, 1, 5, 5] if "target_space" in options else [0.0, 0.0, 0.5, 0.5]
     with pytest.raises(gr.RecipeError, match=f"target of row 0, field '{field}': got nothing") as caught:
-        valid(("(3, 3)", {"bbox": [0.0, 0.0, 0.5, 0.5], "task": "t"}), **options)
+        valid(("(3, 3)", {"bbox": box, "task": "t"}), **options)
     assert str(caught.value).endswith("; give image_size: in the target")
     assert "reward_function_kwargs.model" not in str(caught.value)
 
