@@ -101,7 +101,7 @@ def run(step: str, path: Path) -> dict[str, Any]:
     """One step, in this process."""
     from grounding_rewards.pool.aggregate import stats_of
     from grounding_rewards.pool.methods.protocol import allocate, choose, select
-    from grounding_rewards.pool.plan.files import plan_rollouts
+    from grounding_rewards.pool.plan.command import plan_rollouts
     from grounding_rewards.pool.rollouts import read_columns
     from grounding_rewards.pool.stats_table import count_rollouts
     from grounding_rewards.tables.rollout_table import open_rollouts

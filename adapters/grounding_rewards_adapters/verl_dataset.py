@@ -15,7 +15,7 @@ from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.files import stage_files
+from grounding_rewards.pool.curriculum.command import stage_files
 from grounding_rewards.pool.serving import check_weights, read_weights, stage_order, weighted_order
 from grounding_rewards.tables.sample_ids import name_in, name_paths
 from grounding_rewards_adapters._launch import LOG

@@ -1,8 +1,9 @@
-"""The frame of the commands that choose: read and measure, choose, and write with a manifest, each once."""
+"""Commands that choose, on one frame: read and measure, choose, and write with the manifest last."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -12,28 +13,37 @@ import pyarrow as pa
 
 from grounding_rewards._version import __version__
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.errors import PoolError, RecipeError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
+from grounding_rewards.plugins.sources import files_named, plugins_named
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.draws import check_whole
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose, method
+from grounding_rewards.pool.methods.filters import Band
 from grounding_rewards.pool.methods.protocol import in_name_order, settings_of
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
-from grounding_rewards.pool.selection.filters import suspects
+from grounding_rewards.pool.selection import NextPool, next_pool
+from grounding_rewards.pool.selection.filters import SelectorSpec, filters, plain, suspects
+from grounding_rewards.pool.selection.steps import check_numbers
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.stats_table import is_stats, read_stats
+from grounding_rewards.pool.stats_table import in_tables, is_stats, read_stats
 from grounding_rewards.pool.summary import by_source
-from grounding_rewards.tables.atomic import atomic_files
+from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.atomic import atomic_files, leftovers
+from grounding_rewards.tables.base import Note, Table
 from grounding_rewards.tables.chosen_rollouts import ChosenRollouts
 from grounding_rewards.tables.files import check_output, check_place
+from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.launches import several_runs
-from grounding_rewards.tables.manifests import digest, fingerprint, manifest_bytes
-from grounding_rewards.tables.parted import write_rows
-from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint, manifest_bytes, read_manifest
+from grounding_rewards.tables.parted import write_parts, write_rows, write_tables
+from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from grounding_rewards.tables.sample_ids import sample_names
 
 SCHEMA_VERSION = 1
+_ASIDE = ("easy", "suspects", "control")
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,32 @@ def allocate_rollouts(
     by: str = "source",
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
-    """Write ``sample_id`` and ``n``, the further rollouts of each sample that gets some; return the manifest."""
+    r"""Allocate further rollouts, as ``grounding-rewards pool allocate`` does, and write them beside a manifest.
+
+    Args:
+        rollouts: files and directories of rollouts, or one file of statistics.
+        out: the file to write, .parquet or .jsonl: ``sample_id`` and ``n`` of each sample with n > 0, by name.
+        spec: the method's name, or a mapping with ``name`` and settings.
+        budget: scale the numbers so that they sum to this; None leaves them as they are.
+        rounds: the rounds that count; None for all.
+        by: the column that becomes the samples' source.
+        reporting: takes warnings and progress.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        PoolError: an argument does not fit, or the method cannot use these samples.
+        TableError: a file cannot be read or written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file, out = Path(folder, "rollouts.jsonl"), Path(folder, "more.jsonl")
+    ...     _ = file.write_text('{"sample_id": "a", "acc": 0}\n{"sample_id": "a", "acc": 0, "rollout": 1}\n')
+    ...     manifest = allocate_rollouts([file], out, "dars")
+    ...     out.read_text(), manifest["n"], manifest["method"]["form"]
+    ('{"sample_id": "a", "n": 1}\n', 1, 'equal')
+    """
     allocation = method(spec, ALLOCATION)
     if budget is not None:
         check_budget(budget)
@@ -138,7 +173,7 @@ def allocate_rollouts(
         rows = rows[numbers[rows] > 0]
         content = {
             "suspects": {"samples": int(aside.sum()), "n": int(numbers[aside].sum())},
-            "method": settings_of(spec, allocation), "budget": budget, "inputs": given.inputs(),
+            "method": settings_of(spec, allocation), "budget": budget, **_inputs(given, spec),
             **given.measured_at(stats), **counts(stats, numbers),
         }  # fmt: skip
         names = pa.array([str(name) for name in stats.sample_id[rows].tolist()], pa.string())
@@ -154,7 +189,22 @@ def choose_rollouts(
     rounds: Collection[int] | None = None,
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
-    """Write the rollouts that a method keeps, as they were, with its columns behind them; return the manifest."""
+    """Choose rollouts, as ``grounding-rewards pool rollouts`` does, and write them beside a manifest.
+
+    Args:
+        rollouts: files and directories of rollouts.
+        spec: the method's name, or a mapping with ``name`` and settings.
+        out: the file to write, .parquet or .jsonl: the rows that stay, as they were, and the method's columns.
+        rounds: the rounds that count; None for all.
+        reporting: takes notes, warnings and progress.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        PoolError: an argument does not fit, the method cannot use these rollouts, or keeps none.
+        TableError: a file cannot be read or written, or has a column that the method adds.
+    """
     choice = method(spec, CHOICE)
     for path in rollouts:
         if is_stats(path):
@@ -182,7 +232,7 @@ def choose_rollouts(
         before, after = figures(columns), figures(columns, chosen.kept)
         there = np.unique(columns.round).tolist()
         content = {
-            "inputs": given.inputs(), "method": settings_of(spec, choice),
+            **_inputs(given, spec), "method": settings_of(spec, choice),
             "rounds": [None if number < 0 else number for number in there],
             **{name: {"before": before[name], "after": after[name]} for name in before}, "columns": list(new),
         }  # fmt: skip
@@ -194,6 +244,14 @@ def choose_rollouts(
             return len(places)
 
         return write_output(out, content, write)
+
+
+def _inputs(given: Source, spec: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs for a manifest, and where a method comes from that is not built in: its file, or its plugin."""
+    named = spec if isinstance(spec, Mapping) else {"name": spec}
+    code = [{"role": "method", **fingerprint(path, [path])} for path in files_named(named)]
+    plugins = plugins_named(named)
+    return {"inputs": given.inputs() + code, **({"plugins": plugins} if plugins else {})}
 
 
 def within_budget(stats: SampleStats, numbers: Ints, budget: Any) -> Ints:
@@ -257,3 +315,248 @@ def figures(rollouts: RolloutColumns, kept: Ints | None = None) -> dict[str, Any
         "mean_p": float((right[n > 0] / n[n > 0]).mean()) if n.any() else None,
         "no_signal": float((spread <= NO_SIGNAL).mean()) if len(spread) else None,
     }
+
+
+@dataclass(frozen=True, eq=False)
+class NamedRows:
+    """Training rows with the name of each row's sample.
+
+    Attributes:
+        table: the rows.
+        names: (n,) the name of each row's sample; None where it has none.
+    """
+
+    table: Table
+    names: Sequence[str | None]
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the files that hold the rows."""
+        return [table.path for table in getattr(self.table, "tables", [self.table])]  # a folder has several
+
+    def join(self, stats: SampleStats) -> dict[str, int]:
+        """Count the samples in the rollouts, in the data, and in both.
+
+        Raises:
+            PoolError: none is in both; shows names of both.
+        """
+        measured, there = set(stats.sample_id.tolist()), {name for name in self.names if name is not None}
+        both = len(measured & there)
+        if not both:
+            raise PoolError(
+                f"{self.table.path}: none of its samples is among those of the rollouts: its names are such as "
+                f"{_examples(there)}, those of the rollouts such as {_examples(measured)}; expected the same names in "
+                "both: name the column that holds them by --id-column"
+            )
+        return {
+            "both": both,
+            "data_only": len(there) - both,
+            "rollouts_only": len(measured) - both,
+            "rows_without_name": sum(name is None for name in self.names),
+        }
+
+
+def next_round(
+    rollouts: Sequence[Path],
+    out: Path,
+    *,
+    seed: int = 0,
+    zero_share: float = 0.2,
+    exclude_sources: Collection[str] = (),
+    min_rollouts: int | None = None,
+    two_model: tuple[Path, Path] | None = None,
+    suspects: bool = True,
+    band: Band | None = None,
+    selectors: Sequence[SelectorSpec] = (),
+    limit: int | None = None,
+    control: bool = False,
+    rounds: Collection[int] | None = None,
+    by: str = "source",
+    target_space: CoordSpace | str | None = None,
+    recipe: Recipe | None = None,
+    data: Path | None = None,
+    id_column: str | None = None,
+    split: str | None = None,
+    reporting: Reporting = SILENT,
+) -> dict[str, Any]:
+    r"""Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
+
+    Args:
+        rollouts: files and directories of rollouts, or one file of statistics.
+        out: the pool's own file, .parquet or .jsonl; ``pool_paths`` names those beside it.
+        seed: see ``next_pool``, as for all arguments up to ``control``.
+        zero_share: the share of never-solved samples.
+        exclude_sources: sources to leave out.
+        min_rollouts: the fewest scored rollouts of a sample.
+        two_model: rollouts or statistics of a weak and of a strong model.
+        suspects: set suspects aside.
+        band: pass rates to keep.
+        selectors: further selectors.
+        limit: the most samples.
+        control: also draw a control of the same size.
+        rounds: the rounds that count; None for all.
+        by: the column that becomes the samples' source.
+        target_space: the space of targets that name none.
+        recipe: the recipe whose form targets have, where rollouts name none that is installed.
+        data: the training rows to draw from; None writes names and statistics.
+        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
+        split: the split of ``data``.
+        reporting: takes notes, warnings and progress.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        PoolError: no sample is left, or an argument does not fit.
+        TableError: a file cannot be read or written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "rollouts.jsonl")
+    ...     _ = file.write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "a", "acc": 0, "rollout": 1}\n')
+    ...     manifest = next_round([file], Path(folder, "pool.jsonl"), zero_share=0)
+    >>> manifest["samples"], manifest["kept"], manifest["outputs"][0]["path"]
+    (1, 1, 'pool.jsonl')
+    """
+    # Here, and not after a long count.
+    check_numbers(seed=seed, zero_share=zero_share, min_rollouts=min_rollouts, limit=limit)
+    _check_selectors(band, selectors)
+    given = source(rollouts, rounds=rounds, by=by, **{"--target-space": target_space, "--recipe": recipe})
+    rows = None if data is None else open_rows(data, split)
+    models = dict(zip(("weak", "strong"), two_model or (), strict=False))  # None: no pairs
+    for path in models.values():
+        if not path.exists():
+            raise PoolError(f"two_model: {path}: no such file")
+    files = [
+        *(rollouts if given.table is None else given.table.files),
+        *(file for path in models.values() for file in files_of_rows(path)),
+    ]
+    inputs = [*rollouts, *models.values(), *([] if data is None else [data])]
+    # Before the long work, for the output must replace no input.
+    _check_pool(out, inputs, [*files, *([] if rows is None else NamedRows(rows, ()).files)])
+    with reporting.progress("drawing the next pool") as advance:
+        named = None
+        if rows is not None:
+            named = NamedRows(rows, sample_names(rows, id_column, advance=lambda done: advance(done / 5)))
+        stats = given.stats(target_space=target_space, recipe=recipe, warn=reporting.warn)
+        advance(0.4)
+        join = None if named is None else named.join(stats)
+        weak_strong = [read_stats(path, warn=reporting.warn) for path in models.values()]
+        pool = next_pool(
+            stats, seed=seed, zero_share=zero_share, exclude_sources=exclude_sources, min_rollouts=min_rollouts,
+            two_model=(weak_strong[0], weak_strong[1]) if weak_strong else None, suspects=suspects, band=band,
+            selectors=selectors, limit=limit, control=control,
+            available=None if named is None else {name for name in named.names if name is not None},
+        )  # fmt: skip
+        code = {"selectors": [plain(spec) for spec in selectors]}
+        hashes = given.inputs()
+        hashes += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in models.items()]
+        if data is not None and named is not None:
+            hashes.append({"role": "data", **fingerprint(data, named.files)})
+        hashes += [{"role": "selector", **fingerprint(path, [path])} for path in files_named(code)]
+        advance(0.5)
+        settings = {
+            "exclude_source": sorted(exclude_sources),
+            "band": None if band is None else [band.low_rate, band.high_rate],
+            "confident": band is not None and band.confident,
+            "suspects": suspects,
+            "min_rollouts": min_rollouts,
+            "limit": limit,
+            "control": control,
+            "target_space": target_space,
+            "recipe": None if recipe is None else recipe.to_dict(),
+        }
+        facts = {
+            "inputs": hashes,
+            "join": join,
+            **given.measured_at(stats),
+            **code,
+            "plugins": plugins_named({**code, "recipe": settings["recipe"]}),
+            "settings": settings,
+        }
+        return _write_pool(out, pool, named, facts, reporting.note, lambda done: advance(0.5 + done / 2))
+
+
+def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> None:
+    """Check that selectors can be built, before anything is read."""
+    try:
+        filters(band, selectors)
+    except RecipeError as error:
+        raise PoolError(f"selectors: {error}") from None
+    except RecursionError:  # selectors come from JSON, nested at will
+        raise PoolError("selectors: is nested too deep") from None
+
+
+def pool_paths(out: Path) -> dict[str, Path]:
+    """Return the paths of the pool, of the samples set aside, and of the manifest.
+
+    >>> [str(path) for path in pool_paths(Path("a/pool.parquet")).values()]
+    ['a/pool.parquet', 'a/pool.easy.parquet', 'a/pool.suspects.parquet', 'a/pool.control.parquet', \
+'a/pool.parquet.manifest.json']
+    """
+    aside = {name: out.with_name(f"{out.stem}.{name}{out.suffix}") for name in _ASIDE}
+    return {"pool": out, **aside, "manifest": out.with_name(f"{out.name}.manifest.json")}
+
+
+def _check_pool(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> None:
+    """Check that a pool can be written.
+
+    Raises:
+        TableError: a path has another suffix, lies in no directory or in an input, or is an input; or a file exists
+            that no run set aside.
+    """
+    check_output(out, files)
+    paths = pool_paths(out)
+    ours = _listed(paths)  # any other file aside is somebody else's, and not replaced
+    for name, path in paths.items():
+        check_place(path, [*files, *inputs])
+        if name in _ASIDE and path.name not in ours and path.exists():
+            raise TableError(
+                f"{path}: exists, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
+                "write to another file"
+            )
+
+
+def _write_pool(
+    out: Path,
+    pool: NextPool,
+    data: NamedRows | None,
+    facts: dict[str, Any],
+    note: Note,
+    advance: Advance,
+) -> dict[str, Any]:
+    """Write all files of a pool, its manifest last; files that only an earlier run set aside are removed."""
+    paths = pool_paths(out)
+    rows = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}
+    parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
+    with atomic_files() as files:
+        opened = files.open(paths["manifest"])  # opened first, so renamed last: it never describes older files
+        if data is None:
+            written = write_tables(files, ((path, in_tables(pool.stats, chosen)) for path, chosen in parts.items()))
+        else:
+            ids = {path: pool.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
+            written = write_parts(files, ids, data.table, data.names, note=note, advance=advance)
+        manifest = {
+            **pool.to_json(),
+            **facts,
+            "outputs": [{"path": file.path.name, "rows": file.rows, "sha256": file.sha256} for file in written],
+            "version": __version__,
+            "schema_version": SCHEMA_VERSION,
+        }
+        opened.write(manifest_bytes(manifest))
+        there = {file.path for file in written}
+        files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]  # an older run's
+    return manifest
+
+
+def _listed(paths: Mapping[str, Path]) -> set[str]:
+    """Return the files of earlier runs, by their manifest or by that of one that was killed before the rename."""
+    outputs = set[str]()
+    for manifest in (paths["manifest"], *leftovers(paths["manifest"])):
+        with suppress(TableError, KeyError, TypeError):  # what is no manifest of ours lists nothing
+            outputs |= {str(output["path"]) for output in read_manifest(manifest)["outputs"]}
+    return outputs
+
+
+def _examples(names: set[Any]) -> str:
+    return ", ".join(repr(name) for name in sorted(names, key=str)[:3])

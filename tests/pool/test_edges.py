@@ -7,7 +7,7 @@ from grounding_rewards.errors import SelectorError
 from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import MeanBand, SampleStats, Spread, sample_stats, select, selector
 from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, StageGate, check_bands, stage_sets
-from grounding_rewards.pool.curriculum.files import declared_bands
+from grounding_rewards.pool.curriculum.command import declared_bands
 from grounding_rewards.pool.curriculum.gate import Progress
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.temperature import sweep

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.curriculum.files import write_stages
+from grounding_rewards.pool.curriculum.command import write_stages
 from grounding_rewards.pool.serving import stage_order, weighted_order
 from tests.trainers.verl_launch import MARKS, compose, stand_ins
 

@@ -109,8 +109,8 @@ def next_round(
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """
-    from grounding_rewards.pool.files import pool_paths
-    from grounding_rewards.pool.run import next_round as draw_pool
+    from grounding_rewards.pool.command import next_round as draw_pool
+    from grounding_rewards.pool.command import pool_paths
 
     options.check_data(data, id_column, split)
     if confident and band is None:

@@ -55,7 +55,7 @@ def plan(
     Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.html`
     """
     from grounding_rewards.cli.render.plan import show
-    from grounding_rewards.pool.plan.files import plan_rollouts
+    from grounding_rewards.pool.plan.command import plan_rollouts
 
     with options_named({"method": "--method"}):
         compared, counted = plan_rollouts(

@@ -29,6 +29,14 @@ def say(manifest: Mapping[str, Any]) -> None:
         )
     if manifest["suspects"]:
         _say_suspects(manifest)
+    removed = {step["name"]: step for step in manifest["steps"] if step["removed"]}
+    if removed and "limit" not in removed and manifest["kept"] < _FEW * manifest["samples"]:
+        most = max(removed.values(), key=lambda step: step["removed"])
+        terminal.warn(
+            f"the pool has {manifest['kept']} of {manifest['samples']} samples "
+            f"({percent(manifest['kept'] / manifest['samples'])}); most are left out in one step: "
+            f"{in_words(most['name'], most['removed'], most['params'])}"
+        )
 
 
 def say_measured(manifest: Mapping[str, Any]) -> None:
@@ -89,6 +97,7 @@ def summary(manifest: Mapping[str, Any], out: Path) -> list[str]:
         f"{manifest['kept']} of {manifest['samples']} samples written to {out}",
         f"  kept      {kept} ({percent(manifest['zero_share_actual'])})",
         f"  left out  {', '.join(removed) or 'none'}",
+        f"  files     {', '.join([*(each['path'] for each in manifest['outputs']), f'{out.name}.manifest.json'])}",
     ]
 
 
@@ -107,6 +116,7 @@ def _short(manifest: Mapping[str, Any]) -> str:
     return "; ".join([text, *advice, "--zero-share 0 asks for none"])
 
 
+_FEW = 0.1  # share of the samples below which a pool may be smaller than was meant
 _SHOWN = 5  # sources in a warning
 _ENOUGH = 5  # never-solved samples of a source: all of fewer are suspects by chance, as in breakdowns of many values
 _KEEPING = {

@@ -16,8 +16,9 @@ STEPS = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir")
 """Audit events that may change files: opening one for writing, and the system's calls of these names."""
 
 PRELOADED = (
-    "grounding_rewards.cli", "grounding_rewards.pool.files", "grounding_rewards.batch",
-    "grounding_rewards.cli.render.next", "grounding_rewards.pool.curriculum.files", "grounding_rewards.pool.aggregate",
+    "grounding_rewards.cli", "grounding_rewards.pool.command", "grounding_rewards.batch",
+    "grounding_rewards.cli.render.next", "grounding_rewards.pool.curriculum.command",
+    "grounding_rewards.pool.aggregate",
     "grounding_rewards.pool.selection.steps", "grounding_rewards.pool.stats_table",
     "grounding_rewards.tables.parted",
     "grounding_rewards.tables.trainer_logs.trl", "rich.progress",

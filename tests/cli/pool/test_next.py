@@ -48,6 +48,7 @@ def test_names_and_statistics_of_the_published_step(run, source, tmp_path):  # p
         f"15 of 50 samples written to {out}\n"
         "  kept      12 sometimes solved, 3 never solved (20.0 %)\n"
         "  left out  8 always solved, 27 never solved (over quota)\n"
+        "  files     pool.parquet, pool.easy.parquet, pool.parquet.manifest.json\n"
     )
     rows = pq.read_table(out).to_pylist()
     assert [row["sample_id"] for row in rows if row["num_correct"]] == sorted(f"part{row}" for row in range(12))
@@ -164,6 +165,17 @@ def test_rounds_and_temperatures_count_together_unless_one_is_chosen(run, tmp_pa
     assert "no rollouts of round 3; rounds that are there: 1, 2" in run.error(
         "pool", "next", source, "--out", out, "--round", 3
     )
+
+
+def test_a_pool_of_fewer_than_a_tenth_says_what_left_out_most(run, source, tmp_path):
+    words = ("pool", "next", source, "--out", tmp_path / "pool.jsonl", "--zero-share", 0)
+    narrow = json.dumps({"name": "moving_target", "batch": 4, "target": 50})
+    assert run(*words, "--selector", narrow).err.splitlines()[0] == (
+        "warning: the pool has 4 of 50 samples (8.0 %); most are left out in one step: 38 by selector moving_target"
+    )
+    enough = json.dumps({"name": "moving_target", "batch": 5, "target": 50})
+    assert "warning" not in run(*words, "--selector", enough).err
+    assert "warning" not in run(*words, "--limit", 4).err  # as asked
 
 
 def test_filters_and_selectors(run, source, tmp_path):

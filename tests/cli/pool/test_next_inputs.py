@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from grounding_rewards.pool.run import next_round
+from grounding_rewards.pool.command import next_round
 from grounding_rewards.tables.reporting import Reporting
 from tests.cli.command import names, read_rows, write_rows
 from tests.cli.pool.test_next import GELATO, digest, manifest_of

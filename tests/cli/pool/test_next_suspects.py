@@ -21,6 +21,7 @@ def test_suspects_lie_beside_the_pool_with_their_clicks(run, tmp_path):
         f"5 of 14 samples written to {out}",
         "  kept      4 sometimes solved, 1 never solved (20.0 %)",
         "  left out  5 set aside as suspects (50.0 % of the never-solved), 4 never solved (over quota)",
+        "  files     pool.jsonl, pool.suspects.jsonl, pool.jsonl.manifest.json",
     ]
     assert run("pool", "next", source, "--out", out, "--strict").code == 1
     shown = json.loads(run("pool", "next", source, "--out", out, "--json").out)

@@ -12,15 +12,13 @@ import pyarrow as pa
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.command import source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import CHOICE
 from grounding_rewards.pool.plan.candidates import REFERENCE, Candidate, candidates
 from grounding_rewards.pool.plan.comparison import Plan, compare
 from grounding_rewards.pool.plan.page import page_of
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
-from grounding_rewards.pool.run import open_measured
-from grounding_rewards.pool.stats_table import read_stats
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.files import check_output
 from grounding_rewards.tables.parted import write_file
@@ -74,20 +72,17 @@ def plan_rollouts(
     ['control', 'next', 'learnability', 'unsolved']
     """
     chosen = candidates(methods)  # this and the next lines before the long work
-    asked = {"--round": rounds is not None, "--target-space": target_space, "--by": by != "source", "--recipe": recipe}
-    table = open_measured(rollouts, [option for option, value in asked.items() if value])
-    inputs = [*rollouts, *(() if table is None else table.files)]
+    given = source(rollouts, rounds=rounds, by=by, **{"--target-space": target_space, "--recipe": recipe})
+    table = given.table
     if picture is not None:
-        check_page(picture, inputs)
+        check_page(picture, given.files)
     if weights is not None:
-        check_output(weights, inputs)
+        check_output(weights, given.files)
     columns, counted = None, list[int | None]()
     with reporting.progress("comparing methods") as advance:
-        if table is None:
-            stats = read_stats(rollouts[0])
-        else:
-            stats = stats_of(table, rounds=rounds, by=by, target_space=target_space, recipe=recipe, warn=reporting.warn)
-            advance(0.4)
+        stats = given.stats(target_space=target_space, recipe=recipe, warn=reporting.warn)
+        advance(0.4)
+        if table is not None:
             chosen = [_checked(method, table) for method in chosen]
             choices = [each for each in chosen if each.kind == CHOICE and each.built is not None and not each.reason]
             columns, failed = _read(table, choices, rounds)

@@ -17,11 +17,11 @@ import pyarrow as pa
 from grounding_rewards._version import __version__
 from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.command import NamedRows
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
 from grounding_rewards.pool.curriculum.stages import read_curriculum
-from grounding_rewards.pool.files import NamedRows
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, atomic_files, output_of
