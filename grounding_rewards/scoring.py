@@ -372,8 +372,7 @@ def turned(predictions: Predictions, axes: str) -> Predictions:
         return predictions
     read = axes_named(axes).read
     points, arguments = predictions.points, predictions.arguments
-    return replace(
-        predictions,
+    return predictions.changed(
         xy=read(predictions.xy),
         box=read(predictions.box),
         points=None if points is None else read(points),
@@ -402,7 +401,7 @@ def into_space(predictions: Predictions, space: CoordSpace, targets: Targets) ->
         moves = moves_px(predictions.xy, arguments.to, predictions.space, *sizes)
         arguments = replace(arguments, to=convert(arguments.to, predictions.space, space, *sizes))
         arguments = with_directions(predictions.actions, arguments, moves)
-    return replace(predictions, xy=xy, box=box, reason=reason, space=space, points=points, arguments=arguments)
+    return predictions.changed(xy=xy, box=box, reason=reason, space=space, points=points, arguments=arguments)
 
 
 _OUT_OF_IMAGE = np.int8(Reason.OUT_OF_IMAGE)
