@@ -87,3 +87,20 @@ def test_a_bad_target_names_its_field(peer: str) -> None:
             with pytest.raises(gr.TargetError, match=r"target of \S.*, field '\S+': "):
                 recipe.score([line["response"]], [adapter.target(line)], **options)
     assert bad > LINES, "most changes of a target make it a bad one"
+
+
+@pytest.mark.parametrize("peer", harness.PEERS)
+def test_a_changed_line_is_worth_the_same_alone_and_among_many(peer: str) -> None:
+    adapter, rows = harness.PEERS[peer], list(changed(peer))
+    rows = [line for line in rows if adapter.options(line) == adapter.options(rows[0])]
+    recipe, options = harness.build(peer, rows[0]), [adapter.score_options(line) for line in rows]
+    responses, targets = [line["response"] for line in rows], [adapter.target(line) for line in rows]
+    columns = {name: [each[name] for each in options] for name in options[0]}
+    many = recipe.score(responses, targets, bad_target="abstain", **columns)
+    for row, (response, target) in enumerate(zip(responses, targets, strict=True)):
+        one = recipe.score([response], [target], bad_target="abstain", **options[row])
+        for name in ("total", "acc", "valid", "reason"):
+            assert getattr(one, name)[0].tobytes() == getattr(many, name)[row].tobytes(), (name, rows[row])
+        assert {name: part[0] for name, part in one.parts.items()} == {
+            name: part[row] for name, part in many.parts.items()
+        }, rows[row]

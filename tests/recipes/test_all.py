@@ -154,3 +154,35 @@ def test_a_row_whose_screen_is_unknown_abstains_alone(name, options, response, t
         recipe.score([response] * 2, [target] * 2, image_sizes=[(100, 80), None])
     scores = recipe.score([response] * 2, [target] * 2, image_sizes=[(100, 80), None], bad_target="abstain")
     assert scores.valid.tolist() == [1.0, 0.0]
+
+
+TAKES = """
+a number from 0: btl-ui.blink_weight btl-ui.format_weight btl-ui.link_weight click.point_radius click.point_share
+ gui-g1.box_weight gui-g1.iou_weight gui-g2.format_weight infigui-g1.format_weight se-gui.format_weight
+ ui-agile.format_weight ui-agile.length_weight ui-r1-dast.format_weight ui-r1-e.format_weight ui-r1.format_weight
+ ui-venus-navigation.content_weight ui-venus-navigation.coord_weight ui-venus-navigation.scroll_weight
+a number from 0 to 1: action.format_weight action.type_weight agentcpm-gui.format_weight click.format_weight
+ gelato-pixel.format_weight gelato.format_weight groundnext.format_weight gta1.format_weight gui-r1.format_weight
+ ui-s1.format_weight ui-venus-navigation.far ui-venus-navigation.format_weight ui-venus-navigation.near
+ ui-venus.format_weight
+a number from 0 to below 1: ui-s1.gamma
+a number above 0 to 1: ui-venus-navigation.least_f1
+true or false: action.text_case composite.label_free infigui-g1.no_think ui-s1.returns
+one of inclusive, strict, half_open: click.polygon
+one of iou, diou, ciou: ui-agile.overlap
+one of main, dast, nothink: ui-r1.form
+one of simple, plain, dast: ui-agile.thinking_length
+one of gaussian, linear, quadratic, inverse_quadratic, exponential, cosine, sigmoid, step, cubic, sqrt, binary:
+ ui-agile.shape
+"""
+
+
+def test_every_option_that_says_what_it_takes_refuses_the_rest():
+    for row in TAKES.strip().replace("\n ", " ").split("\n"):
+        takes, _, options = row.partition(": ")
+        for recipe, _, option in (each.partition(".") for each in options.split()):
+            for value in (math.nan, -0.1, "x", [0.1]):
+                with pytest.raises(gr.RecipeError) as caught:
+                    build(recipe, **{option: value})
+                assert str(caught.value).startswith(f"option {option}: got "), recipe
+                assert str(caught.value).endswith(f"; expected {takes}"), recipe

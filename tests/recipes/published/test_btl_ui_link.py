@@ -119,9 +119,3 @@ def test_an_unknown_size_is_an_error_that_says_who_asks():
     with pytest.raises(gr.TargetError, match="LinkMatch measures in shares of the screen"):
         LINK(acting([Act("Tap", (350, 150))], [target("Tap", [350, 150])]))
     assert LINK(acting([Act("Tap", (350, 150))], [target("Tap")])).dtype == np.float64
-
-
-@pytest.mark.parametrize("options", [{"share": -1}, {"words": 1.5}, {"words": "a"}, {"share": float("nan")}])
-def test_options(options):
-    with pytest.raises(gr.RecipeError, match="LinkMatch"):
-        LinkMatch(**options)

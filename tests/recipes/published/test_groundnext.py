@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -199,25 +198,10 @@ def test_exploits():
     assert {exploit.name: exploit.payoff for exploit in GROUNDNEXT.exploits} == {"long-edge": 1.0}
 
 
-def test_nothing_is_printed(capfd):
-    GROUNDNEXT.score([CALL.format("[200, 150]"), "x"], [TARGET] * 2, **SIZE)
-    assert capfd.readouterr() == ("", "")
-
-
 pieces = st.sampled_from(
     ["<tool_call>", "</tool_call>", "{", "}", '"', "true", "null", CALL.format("[200, 150]"), CALL.format("[1.5, 2]")]
 )
 texts = st.lists(st.one_of(pieces, pieces, responses), min_size=1, max_size=6).map("".join)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(st.lists(texts, min_size=1, max_size=5))
-def test_one_response_and_many_score_alike(answers):
-    many = GROUNDNEXT.score(answers * VECTOR_ROWS, [TARGET] * len(answers) * VECTOR_ROWS, **SIZE)
-    for row, answer in enumerate(answers):
-        assert columns(GROUNDNEXT.score([answer], [TARGET], **SIZE)) == columns(many, row)
-        assert -1 <= many.total[row] <= 1
 
 
 @pytest.mark.parametrize(

@@ -86,14 +86,6 @@ def test_options():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf, "1", None, True])
-def test_options_are_checked(value):
-    with pytest.raises(gr.RecipeError, match=r"option format_weight: got .*; expected a number from 0"):
-        gr.recipe("gui-g2", format_weight=value)
-    with pytest.raises(gr.RecipeError, match=r"GaussianPoint\(alpha=\): got .*; expected a number above 0"):
-        gr.recipe("gui-g2", alpha=value)
-
-
 @pytest.mark.parametrize("target", [
     tuple(TARGET), "[100, 100, 300, 200]", np.array(TARGET), ["100", "100", "300", "200"], {"bbox": TARGET},
     {"bbox": [0.1, 0.1, 0.3, 0.2], "space": "unit", "image_size": [1000, 1000]},

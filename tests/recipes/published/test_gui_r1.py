@@ -317,20 +317,3 @@ def test_weights():
     assert built.score(answer(point=(1, 1)), BOX).total.tolist() == [0]
     assert [exploit.name for exploit in built.exploits] == ["single-letter", "any-argument", "far-click"]
     assert (GUI_R1.low, GUI_R1.high, GUI_R1.parts) == (0.0, 1.0, ("matched", "format"))
-    with pytest.raises(gr.RecipeError, match="option format_weight"):
-        gr.recipe("gui-r1", format_weight=1.5)
-
-
-POINTS = st.tuples(st.integers(0, 400), st.integers(0, 400))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(POINTS, POINTS, st.sampled_from(["click", "type", "wait"]), st.booleans()), max_size=8))
-def test_alone_and_in_a_batch(rows):
-    truths = [target(name, "hat", list(place) if dot else [*place, 300, 300]) for place, _, name, dot in rows
-              if dot or max(place) <= 300]  # fmt: skip
-    texts = [answer(name, point, "hat") for place, point, name, dot in rows if dot or max(place) <= 300]
-    alone = [GUI_R1.score(text, truth).total[0] for text, truth in zip(texts, truths, strict=True)]
-    assert GUI_R1.score(texts, truths).total.tolist() == alone
-    many = GUI_R1.score(texts * VECTOR_ROWS, truths * VECTOR_ROWS).total.tolist()
-    assert many == alone * VECTOR_ROWS

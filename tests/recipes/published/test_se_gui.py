@@ -110,8 +110,6 @@ def test_the_weight_of_the_format():
         scores = gr.recipe("se-gui", format_weight=weight).score(texts, [TARGET] * 4)
         assert scores.total.tolist() == totals
         assert scores.acc.tolist() == [1, 1, 0, 0]
-    with pytest.raises(gr.RecipeError, match="option format_weight"):
-        gr.recipe("se-gui", format_weight=-1)
 
 
 @pytest.mark.parametrize(
@@ -154,12 +152,6 @@ def test_a_size_from_outside_serves_as_well():
     assert scores.total.tolist() == [2.5]
 
 
-def test_exploits():
-    payoffs = {exploit.name: exploit.payoff for exploit in SE_GUI.exploits}
-    assert payoffs == {"anywhere": pytest.approx(8 / 9 + 0.5), "any-action": 2.5, "blind-format": 0.5}
-    assert [exploit.name for exploit in gr.recipe("se-gui", format_weight=0).exploits] == ["anywhere", "any-action"]
-
-
 def test_uniformly_random_clicks_earn_three_quarters_of_a_point():
     rng, rows = np.random.default_rng(1), 4000
     points = rng.integers(0, (1920, 1080), (rows, 2))
@@ -170,11 +162,6 @@ def test_uniformly_random_clicks_earn_three_quarters_of_a_point():
     scores = SE_GUI.score([CALL.format(point.tolist()) for point in points], targets)
     assert 0.70 < scores.parts["point"].mean() < 0.78
     assert scores.acc.mean() < 0.02
-
-
-def test_nothing_is_printed(capfd):
-    SE_GUI.score([CALL.format("[200, 150]"), "x"], [TARGET] * 2)
-    assert capfd.readouterr() == ("", "")
 
 
 pieces = st.sampled_from(
@@ -192,21 +179,6 @@ pieces = st.sampled_from(
     ]
 )
 texts = st.lists(st.one_of(pieces, pieces, responses), min_size=1, max_size=8).map("".join)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(st.lists(texts, min_size=1, max_size=5))
-def test_one_response_and_many_score_alike(answers):
-    rows = len(answers)
-    many = SE_GUI.score(answers * VECTOR_ROWS, [TARGET] * rows * VECTOR_ROWS)
-    for row, answer in enumerate(answers):
-        one = SE_GUI.score(answer, TARGET)
-        assert one.total[0].tobytes() == many.total[row].tobytes()
-        assert {name: part[0] for name, part in one.parts.items()} == {
-            name: part[row] for name, part in many.parts.items()
-        }
-        assert 0 <= one.total[0] <= 2.5
 
 
 @settings(deadline=None)

@@ -297,17 +297,6 @@ def test_sizes_are_needed():
         AGILE.score([click([200, 150])], [BOX])
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"shape": "round"}, "option shape: got 'round'; expected one of gaussian"), ({"shape": None}, "option shape"),
-    ({"shape": ["gaussian"]}, "option shape"), ({"overlap": "giou"}, "option overlap: got 'giou'; expected one of iou"),
-    ({"overlap": None}, "option overlap"), ({"thinking_length": "long"}, "option thinking_length"),
-    ({"format_weight": -1}, "option format_weight"), ({"length_weight": "1"}, "option length_weight"),
-])  # fmt: skip
-def test_bad_options(options, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        gr.recipe("ui-agile", **options)
-
-
 @pytest.mark.parametrize("options", [
     {"shape": "linear"}, {"shape": "binary"}, {"thinking_length": "simple"},
     {"thinking_length": "plain", "length_weight": 0.5},
@@ -322,19 +311,3 @@ def test_exploits_earn_what_they_say_under_all_options(options):
         found = columns(example.response, example.target, recipe,
                         {"image_sizes": example.image_size, "model_image_sizes": example.model_image_size})  # fmt: skip
         assert found["total"] == pytest.approx(exploit.payoff, abs=1e-12), exploit.name
-
-
-def test_many_rows_are_scored_as_one():
-    responses = [click([200, 150]), click([200, 150, 300, 200]), "<think>t</think><answer>{'action': 'wait'}</answer>",
-    "", None,
-                 click([300, 200], "notclick"), "<think>" + "a" * 150 + ".</think>(200, 150)"] * 20  # fmt: skip
-    targets = [BOX, {"bbox": [100, 100, 300, 200], "action": "click"}, solution("wait", "x")] * 46 + [BOX, BOX]
-    for options in ({}, {"thinking_length": "plain", "shape": "sigmoid"}, {"overlap": "ciou"}):
-        recipe = gr.recipe("ui-agile", **options)
-        many = recipe.score(responses, targets, **SAME)
-        for row, (response, target) in enumerate(zip(responses, targets, strict=True)):
-            one = recipe.score([response], [target], **SAME)
-            assert (many.total[row], many.acc[row]) == (one.total[0], one.acc[0])
-            assert {name: part[row] for name, part in many.parts.items()} == {
-                name: part[0] for name, part in one.parts.items()
-            }

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
@@ -92,19 +91,5 @@ def test_it_has_no_options_and_no_exploits():
     assert (UI_INS.low, UI_INS.high) == (0, 1)
 
 
-def test_nothing_is_printed(capfd):
-    UI_INS.score(["[200,150]", "x"], [TARGET] * 2)
-    assert capfd.readouterr() == ("", "")
-
-
 pairs = st.sampled_from(["[300,150]", "[300, 150]", "[1,1]", "[９,9]", "[1.5,1]", "[", "]", "[,]"])
 texts = st.lists(st.one_of(pairs, responses), min_size=1, max_size=4).map("".join)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(texts, min_size=1, max_size=5))
-def test_one_response_and_many_score_alike(answers):
-    many = UI_INS.score(answers * VECTOR_ROWS, [TARGET] * len(answers) * VECTOR_ROWS)
-    for row, answer in enumerate(answers):
-        one = UI_INS.score(answer, TARGET)
-        assert (one.total[0], one.acc[0], one.reason[0]) == (many.total[row], many.acc[row], many.reason[row])

@@ -311,16 +311,6 @@ def test_options():
     nothink = gr.recipe("ui-r1", form="nothink")
     assert nothink.score([ANSWER, THOUGHT], [TARGET] * 2, **SAME).total.tolist() == [3, 2]
     assert (nothink.answers, nothink.source) == (UI_R1_E.answers, UI_R1_E.source)
-    for options in ({"form": "v2"}, {"form": None}, {"format_weight": -1}):
-        with pytest.raises(gr.RecipeError, match=f"option {next(iter(options))}"):
-            gr.recipe("ui-r1", **options)
-
-
-def test_exploits():
-    expected = {"click-anywhere": 2, "bare-action": 3, "blind-format": 1}
-    for recipe in (UI_R1, DAST, UI_R1_E):
-        assert {exploit.name: exploit.payoff for exploit in recipe.exploits} == expected
-    assert [exploit.payoff for exploit in gr.recipe("ui-r1", format_weight=0).exploits] == [1, 2]
 
 
 pieces = st.sampled_from(
@@ -328,20 +318,6 @@ pieces = st.sampled_from(
      "'action': ", "'click'", "[1, 2]", "[200.5, 150]"]
 )  # fmt: skip
 texts = st.lists(st.one_of(pieces, pieces, pieces, responses), max_size=8).map("".join)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(texts, min_size=1, max_size=5), st.sampled_from([UI_R1, DAST, UI_R1_E]))
-def test_one_response_and_many_score_alike(answers, recipe):
-    targets = [(TARGET, ORIGIN, TARGET.replace("click", "scroll"))[row % 3] for row in range(len(answers))]
-    many = recipe.score(answers * VECTOR_ROWS, targets * VECTOR_ROWS, **SAME)
-    for row, answer in enumerate(answers):
-        one = recipe.score([answer], [targets[row]], **SAME)
-        assert one.total[0].tobytes() == many.total[row].tobytes()
-        assert {name: part[0] for name, part in one.parts.items()} == {
-            name: part[row] for name, part in many.parts.items()
-        }
-        assert 0 <= one.total[0] <= 3
 
 
 @settings(max_examples=150, deadline=None)

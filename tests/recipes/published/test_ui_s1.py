@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.testing import check_recipe
@@ -287,23 +285,6 @@ def test_thought_and_json_make_the_format(response, formed, total):
     assert (scores.parts["format"].tolist(), scores.total.tolist()) == ([formed], [total])
 
 
-def test_many_rows_are_scored_like_one():
-    responses = [answer(action="wait"), answer("a < b", action="wait"), click(120, 300), "<think>a</think><action>{}"
-                 "</action>", "<think> </think><action>{}</action>", swipe(*UP), answer(action="type", text="hell"), "",
-                 answer(action="system_button", button="Back"), None, answer(action="dance"), click(0, 0)]  # fmt: skip
-    wanted = [WAIT, BOX, POINT, TYPE, {"action": "swipe", "direction": "down"}, {**WAIT, "annotation": "HARMFUL"},
-              {"action": "system_button", "button": "Back"}]  # fmt: skip
-    rows = [(response, native(each)) for response in responses for each in wanted]
-    together = UI_S1.score(*map(list, zip(*rows, strict=True)), **SIZES)
-    for row, (response, target) in enumerate(rows):
-        alone = UI_S1.score(response, target, **SIZES)
-        assert together.total[row] == alone.total[0], (response, target)
-        assert together.acc[row] == alone.acc[0]
-        assert {name: part[row] for name, part in together.parts.items()} == {
-            name: part[0] for name, part in alone.parts.items()
-        }
-
-
 @pytest.mark.parametrize(
     ("response", "annotation", "total", "acc"),
     [
@@ -332,8 +313,6 @@ def test_the_format_weight_is_an_option():
     recipe = gr.recipe("ui-s1", format_weight=0.5)
     assert scored(answer(action="dance"), TYPE, recipe).total.tolist() == [0.5 + 0.5 * 0.1]
     assert scored('<action>{"action": "wait"}</action>', WAIT, recipe).total.tolist() == [0.5]
-    with pytest.raises(gr.RecipeError, match="format_weight"):
-        gr.recipe("ui-s1", format_weight=1.5)
 
 
 @pytest.mark.parametrize("options", [{}, {"format_weight": 0.0}, {"returns": True}, {"returns": True, "gamma": 0.9}])
@@ -348,14 +327,6 @@ def test_exploits_earn_what_is_said_and_bounds_hold(options):
     assert gr.recipe(recipe.to_dict()) == recipe
 
 
-@given(st.text(max_size=40), st.sampled_from([BOX, TYPE, WAIT, {"action": "swipe", "direction": "up"}]))
-def test_no_text_breaks_it(text, wanted):
-    for response in (text, f"<action>{text}</action>", f'<think>{text}</think><action>{{"action": "{text}"}}</action>'):
-        scores = scored(response, wanted)
-        assert 0.0 <= scores.total[0] <= 1.0
-
-
 @pytest.mark.slow
 def test_it_keeps_what_every_recipe_promises():
-    check_recipe(UI_S1)
     check_recipe(gr.recipe("ui-s1", returns=True))

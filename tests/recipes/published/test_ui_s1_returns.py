@@ -65,12 +65,6 @@ def test_a_row_whose_target_cannot_be_used_ends_a_return():
     assert (scores.total.tolist(), scores.valid.tolist()) == ([1.0, 0.0, 1.0], [1, 0, 1])
 
 
-@pytest.mark.parametrize("options", [{"returns": 1}, {"returns": True, "gamma": 1.0}, {"gamma": -1}])
-def test_options_of_returns(options):
-    with pytest.raises(gr.RecipeError, match=r"returns|gamma"):
-        gr.recipe("ui-s1", **options)
-
-
 def test_a_long_rollout_stays_within_its_bounds():
     recipe = gr.recipe("ui-s1", returns=True, gamma=0.9)
     scores = recipe.score(*steps(*[1] * 2000))

@@ -117,12 +117,6 @@ def test_a_version_as_a_whole_number_is_the_same_recipe():
     assert POINTS.to_dict() == {"name": "ui-venus", "version": 1.5}
 
 
-def test_exploits():
-    assert {each.name: each.payoff for each in BOXES.exploits} == {"blind-format": 0.1, "huge-box": 1.0}
-    assert {each.name: each.payoff for each in POINTS.exploits} == {"blind-format": 0.1}
-    assert gr.recipe("ui-venus", version=1.5, format_weight=0).exploits == ()
-
-
 numbers = st.sampled_from(["0", "-1", "200", "300", "0.5", ".5", "12.", "9" * 400, "-9", "1e5", "NaN", ""])
 lists = st.lists(numbers, max_size=5).map(lambda items: f"[{','.join(items)}]")
 texts = st.lists(st.one_of(responses, lists), min_size=1, max_size=4).map("".join)
