@@ -204,7 +204,7 @@ LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "Ow
 LOADERS |= {"method_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
 OF_THE_CALLER = (  # --selector, --method, configs, Python
-    "pool/__init__.py", "pool/methods/", "pool/plan/candidates.py", "pool/selection/filters.py",
+    "batch/evaluate.py", "pool/__init__.py", "pool/methods/", "pool/plan/candidates.py", "pool/selection/filters.py",
 )  # fmt: skip
 
 

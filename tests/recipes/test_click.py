@@ -232,10 +232,10 @@ def test_further_actions_count_as_clicks_where_the_caller_says_so():
 @pytest.mark.parametrize("name", ["click", "action"])
 def test_calls_of_tools_that_the_caller_names_are_no_answers(name):
     call = '{"name": "inspect_region", "arguments": {"point": [30, 25]}}'
-    told = gr.recipe(name, response_space="pixel", tools=["Inspect_"])
-    assert told.score(call, WIDE).total.tolist() == [0.0]
-    assert told.score(f"{call}</tool_response>(30, 25)", WIDE).total.tolist() == [1.0]
-    assert told.score(f"{call}\n(30, 25)", WIDE).acc.tolist() == [1.0]
+    named = gr.recipe(name, response_space="pixel", tools=["Inspect_"])
+    assert named.score(call, WIDE).total.tolist() == [0.0]
+    assert named.score(f"{call}</tool_response>(30, 25)", WIDE).total.tolist() == [1.0]
+    assert named.score(f"{call}\n(30, 25)", WIDE).acc.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
