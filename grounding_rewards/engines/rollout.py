@@ -419,83 +419,55 @@ def facts_of(
     folder: Path, names: Sequence[str], maker: ShardMaker, samples: int, warned: Sequence[str]
 ) -> dict[str, Any]:
     """Return figures of all rows, read from the shards: the same however many runs made them."""
-    rows = answered = cut = tokens = known = 0
+    answered = cut = tokens = known = several = alike = 0
     reasons, examples = Counter[str](), dict[str, Mapping[str, Any]]()
-    each_temperature, responses = _Temperatures(), _Alike()
+    scores, warm = list[Any](), set[float]()
     for name in names:
         with (folder / name).open("rb") as opened, pq.ParquetFile(opened) as file:
             read = file.read(_READ)
-        rows += len(read)
+        scores.append(read.select(["temperature", "acc"]))
         answered += len(read) - read.column("response").null_count
         cut += int(np.count_nonzero(read.column("cut").fill_null(False).to_numpy()))
         lengths = read.column("token_length").drop_null().to_numpy()
         tokens, known = tokens + int(lengths.sum()), known + len(lengths)
-        each_temperature.add(read)
-        responses.add(read)
+        drawn = read.filter(pc.and_(pc.greater(read.column("temperature"), 0), read.column("response").is_valid()))
+        warm.update(drawn.column("temperature").unique().to_pylist())
+        counts = (
+            drawn.group_by("sample_id").aggregate([("response", "count"), ("response", "count_distinct")]).to_pylist()
+        )
+        several += sum(each["response_count"] > 1 for each in counts)
+        alike += sum(each["response_count"] > each["response_count_distinct"] == 1 for each in counts)
         for each in read.filter(read.column("problem").is_valid()).to_pylist():
             kind = _OWN.sub("...", each["problem"])
             reasons[kind] += 1
             examples.setdefault(kind, {"sample_id": each["sample_id"], "problem": each["problem"]})
     problems = [{"rows": count, **examples[kind]} for kind, count in reasons.most_common(_LISTED)]
-    recipe, scorer = maker.recipe, maker.data.reader.scorer
+    recipe, scorer, warnings = maker.recipe, maker.data.reader.scorer, [*warned, *map(_text, problems[:_SHOWN])]
     scored = {} if recipe is None else summary(folder, names, recipe, box_format=scorer.box_format)
+    if several == alike >= _ALIKE:
+        where = f"temperature{'s' * (len(warm) > 1)} {', '.join(map(str, sorted(warm)))}"
+        warnings.append(
+            f"all responses to each of {several:,} samples are alike at {where}; the engine or its server may be "
+            "greedy: see docs/rollouts.md"
+        )
     return {
         "samples": samples,
-        "rows": rows, "answered": answered, "problems": problems, "further_problems": len(reasons) - len(problems),
-        "cut": cut, "mean_token_length": tokens / known if known else None, **scored, **each_temperature.figures(),
-        "warnings": [*warned, *map(_text, problems[:_SHOWN]), *responses.warnings(), *scored.get("warnings", ())],
+        "rows": sum(map(len, scores)), "answered": answered, "problems": problems,
+        "further_problems": len(reasons) - len(problems),
+        "cut": cut, "mean_token_length": tokens / known if known else None, **scored,
+        **_by_temperature(pa.concat_tables(scores)), "warnings": [*warnings, *scored.get("warnings", ())],
     }  # fmt: skip
 
 
-class _Temperatures:
-    """Counts of rows, of scored ones and of right ones by temperature."""
-
-    def __init__(self) -> None:
-        self.counts = dict[float, list[int]]()
-
-    def add(self, rows: Any) -> None:
-        for temperature in rows.column("temperature").unique().to_pylist():
-            acc = rows.filter(pc.equal(rows.column("temperature"), temperature)).column("acc")
-            new = len(acc), len(acc) - acc.null_count, int(np.count_nonzero(acc.drop_null().to_numpy() == 1.0))
-            old = self.counts.get(temperature, [0, 0, 0])
-            self.counts[temperature] = [one + other for one, other in zip(old, new, strict=True)]
-
-    def figures(self) -> dict[str, Any]:
-        """Return the figures of each temperature, where there are several."""
-        each = [
-            {"temperature": temperature, "rows": rows, "scored": scored, "hit_rate": right / scored if scored else None}
-            for temperature, (rows, scored, right) in sorted(self.counts.items())
-        ]
-        return {"by_temperature": each} if len(each) > 1 else {}
-
-
-class _Alike:
-    """Samples of which several responses were drawn, and those of them whose responses are all alike."""
-
-    def __init__(self) -> None:
-        self.several = self.alike = 0
-        self.temperatures = set[float]()
-
-    def add(self, rows: Any) -> None:
-        of_sample = dict[str, list[str]]()
-        drawn = rows.filter(pc.and_(pc.greater(rows.column("temperature"), 0), rows.column("response").is_valid()))
-        for name, text in zip(*(drawn.column(each).to_pylist() for each in ("sample_id", "response")), strict=True):
-            of_sample.setdefault(name, []).append(text)
-        several = [texts for texts in of_sample.values() if len(texts) > 1]
-        self.several += len(several)
-        self.alike += sum(len({*texts}) == 1 for texts in several)
-        self.temperatures.update(drawn.column("temperature").unique().to_pylist())
-
-    def warnings(self) -> list[str]:
-        """Return a warning where all are alike."""
-        if not self.several == self.alike >= _ALIKE:
-            return []
-        several = len(self.temperatures) > 1
-        where = f"temperature{'s' * several} {', '.join(map(str, sorted(self.temperatures)))}"
-        return [
-            f"all responses to each of {self.several:,} samples are alike at {where}; the engine or its server may be "
-            "greedy: see docs/rollouts.md"
-        ]
+def _by_temperature(scores: Any) -> dict[str, Any]:
+    """Return the figures of each temperature, where there are several."""
+    each = []
+    for temperature in sorted(scores.column("temperature").unique().to_pylist()):
+        acc = scores.filter(pc.equal(scores.column("temperature"), temperature)).column("acc")
+        known = acc.drop_null().to_numpy()
+        hit_rate = int(np.count_nonzero(known == 1.0)) / len(known) if len(known) else None
+        each.append({"temperature": temperature, "rows": len(acc), "scored": len(known), "hit_rate": hit_rate})
+    return {"by_temperature": each} if len(each) > 1 else {}
 
 
 def _text(problem: Mapping[str, Any]) -> str:
