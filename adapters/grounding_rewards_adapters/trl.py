@@ -28,16 +28,10 @@ _TRAINER = _launch.Trainer(
     whole_columns=True,
     outside_first=True,
     own=(
-        "target_column",
-        "num_generations",
-        "num_generations_eval",
-        "image_index",
-        "max_image_bytes",
-        "max_image_pixels",
-        "name",
-        "split",
+        "target_column", "num_generations", "num_generations_eval", "image_index", "max_image_bytes",
+        "max_image_pixels", "name", "split",
     ),
-)
+)  # fmt: skip
 
 
 def reward_funcs(

@@ -167,12 +167,6 @@ def test_a_reward_models_arguments_are_ignored() -> None:
     assert call(reward_router_address="x:1", reward_model_tokenizer=object(), **CLICK) == call(**CLICK)
 
 
-def test_own_verifiers_find_extra_info(tmp_path: Path) -> None:
-    parts = {"bonus": {"verifier": f"{write_terms(tmp_path)}:bonus", "weight": 1.0, "low": 0, "high": 1}}
-    found = call(extra={"bonus": 0.25}, recipe="composite", response_space="pixel", parts=parts)
-    assert (found["score"], found["bonus"]) == (0.25, 0.25)
-
-
 def test_targets_as_they_come_from_parquet() -> None:
     truths = ['{"bbox": [10, 10, 30, 20]}', [10, 10, 30, 20], np.array([10, 10, 30, 20]), {**BOX, "polygon": None}]
     assert [call(truth=truth, **CLICK)["score"] for truth in truths] == [1.0] * 4
@@ -245,12 +239,3 @@ def test_a_spawned_process_scores_own_terms(tmp_path: Path, monkeypatch: pytest.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         found = [job.result()["score"] for job in [pool.submit(job) for job in jobs]]
     assert found == [*TOTALS.values()] * len(options)
-
-
-def test_the_logs_limit_holds_here_too(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scorer, "REPORTED", 2)
-    call(**CLICK)
-    with caplog.at_level(logging.ERROR):
-        for row in range(5):
-            call(truth={**BAD, "id": f"a{row}"}, **CLICK)
-    assert len(caplog.records) == 3
