@@ -12,8 +12,8 @@ from typing import Any
 
 from verl.trainer.ppo.core_algos import register_adv_est
 
+from grounding_rewards import advantages
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.groups import advantages
 
 
 def mc_grpo(

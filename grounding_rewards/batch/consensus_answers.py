@@ -16,8 +16,7 @@ from grounding_rewards.checks.paired import close
 from grounding_rewards.checks.single_answers import SingleAnswers
 from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.errors import RecipeError, TableError
-from grounding_rewards.groups.consensus import consensus_region
-from grounding_rewards.groups.voting import SIZE, voters, voting_regions
+from grounding_rewards.groups.consensus import SIZE, consensus_region, voters, voting_regions
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table

@@ -21,41 +21,25 @@ NONE = "(none)"
 
 @dataclass(frozen=True)
 class Refusals:
-    """Counts of refusals, wanted and unwanted.
+    """Counts of refusals, wanted and unwanted."""
 
-    Attributes:
-        targets: valid rows whose target is a refusal.
-        correct: right ones among them, those with ``acc`` 1.
-        false_clicks: wrong ones among them that answer with a place, in the image or outside it, or another action.
-        false_refusals: wrong rows of other targets among valid ones that refuse or finish as impossible.
-    """
-
-    targets: int
-    correct: int
-    false_clicks: int
-    false_refusals: int
+    targets: int  # valid rows whose target is a refusal
+    correct: int  # right ones among them, those with acc 1
+    false_clicks: int  # wrong ones among them that answer with a place, in the image or outside it, or another action
+    false_refusals: int  # wrong rows of other targets among valid ones that refuse or finish as impossible
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Counts over rollouts, with rates and intervals.
+    """Counts over rollouts, with rates and intervals."""
 
-    Attributes:
-        n: valid rows: those with a usable target.
-        correct: valid rows with ``acc`` 1.
-        parsed: valid rows with a parsed response: a place or a refusal.
-        not_valid: rows with an unusable target; they count only here and in ``reasons``.
-        reasons: rows by reason, by name, in the order of ``Reason``; only those that occur.
-        refusals: counts of refusals; None if not requested.
-        by: the same for the rows of each value of each field, the most frequent value first.
-    """
-
-    n: int
-    correct: int
-    parsed: int
-    not_valid: int
-    reasons: Mapping[str, int]
-    refusals: Refusals | None = None
+    n: int  # valid rows: those with a usable target
+    correct: int  # valid rows with acc 1
+    parsed: int  # valid rows with a parsed response: a place or a refusal
+    not_valid: int  # rows with an unusable target; they count only here and in reasons
+    reasons: Mapping[str, int]  # rows by reason, by name, in the order of Reason; only those that occur
+    refusals: Refusals | None = None  # counts of refusals; None if not requested
+    # The same for the rows of each value of each field, the most frequent value first.
     by: Mapping[str, Mapping[str, Evaluation]] = field(default_factory=dict)
 
     @property

@@ -73,12 +73,6 @@ _FINE = (Reason.OK, Reason.REFUSED, Reason.BAD_TARGET)
 class Diagnosis:
     """Findings about rows that one recipe scored.
 
-    Attributes:
-        recipe: the recipe.
-        naming: names of settings, for fixes.
-        box_format: how boxes of targets were declared to be written.
-        rows: number of rows so far.
-
     >>> from grounding_rewards import recipe
     >>> from grounding_rewards.batch.score_rows import Inputs, score_rows
     >>> gelato = recipe("gelato")
@@ -86,13 +80,13 @@ class Diagnosis:
     >>> diagnosis.add(score_rows(gelato, Inputs(["click(x=200, y=150)"] * 9, [[0.1, 0.1, 0.3, 0.2]] * 9), "raise"))
     >>> print(*diagnosis.findings())
     0 of 9 responses were read as bare_tuple_whole (answers such as '(200, 150)'); 9 of the others are read by \
-keyword_call; build recipe('click', response_space='thousandths', target_space='unit'); it also needs image_size
+keyword_call; build recipe('click', response_space='thousandths', target_space='unit')
     """
 
-    recipe: Recipe
-    naming: Naming = PYTHON
-    box_format: BoxFormat | None = None
-    rows: int = 0
+    recipe: Recipe  # the recipe
+    naming: Naming = PYTHON  # names of settings, for fixes
+    box_format: BoxFormat | None = None  # how boxes of targets were declared to be written
+    rows: int = 0  # number of rows so far
     _outcomes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
     _hits: int = 0
     _first: dict[Reason, tuple[str, list[int]]] = field(default_factory=dict)

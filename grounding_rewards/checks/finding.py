@@ -39,24 +39,16 @@ class Code(StrEnum):
 class Finding:
     """Something that looks wrong, with the fix.
 
-    Attributes:
-        code: the kind.
-        severity: the weight.
-        count: number of rows that show it.
-        rows: numbers of the first of them, counted from 0 in the order in which rows were read.
-        message: what looks wrong, with the evidence.
-        fix: what to do about it; "" where the message says enough.
-
     >>> print(Finding(Code.EMPTY_RESPONSES, Severity.WARNING, 9, (0, 1), "9 of 10 responses are empty", "check them"))
     9 of 10 responses are empty; check them
     """
 
-    code: Code
-    severity: Severity
-    count: int
-    rows: tuple[int, ...]
-    message: str
-    fix: str
+    code: Code  # the kind
+    severity: Severity  # the weight
+    count: int  # number of rows that show it
+    rows: tuple[int, ...]  # numbers of the first of them, counted from 0 in the order in which rows were read
+    message: str  # what looks wrong, with the evidence
+    fix: str  # what to do about it; "" where the message says enough
 
     def __str__(self) -> str:
         return f"{self.message}; {self.fix}" if self.fix else self.message

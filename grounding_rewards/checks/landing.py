@@ -26,23 +26,17 @@ _EDGE = 0.01  # of the screen: annotators draw a little over its edge
 
 @dataclass(frozen=True, eq=False)
 class Landing:
-    """Points of n rows and the m places of their targets, in shares of the screen.
+    """Points of n rows and the m places of their targets, in shares of the screen."""
 
-    Attributes:
-        screens: (n, 2) width and height of the screen in the recipe's space; where unknown, the largest coordinate.
-        points: (n, 2) the points; NaN where there is none, or no usable target.
-        row: (m,) the row of each place.
-        centres: (m, 2) centres of places, of polygons and circles those of the box around them.
-        sides: (n, 2) of each row's places the least width and height, at least 0.002; of a point 0.02. Infinite without
-            a usable target.
-        outside: (n,) True where the target is unusable, or one of its places reaches outside the screen.
-    """
-
+    # (n, 2) width and height of the screen in the recipe's space; where unknown, the largest coordinate.
     screens: Floats
-    points: Floats
-    row: NDArray[np.int64]
-    centres: Floats
+    points: Floats  # (n, 2) the points; NaN where there is none, or no usable target
+    row: NDArray[np.int64]  # (m,) the row of each place
+    centres: Floats  # (m, 2) centres of places, of polygons and circles those of the box around them
+    # (n, 2) of each row's places the least width and height, at least 0.002; of a point 0.02. Infinite without a usable
+    # target.
     sides: Floats
+    # (n,) True where the target is unusable, or one of its places reaches outside the screen.
     outside: NDArray[np.bool_]
 
     @classmethod

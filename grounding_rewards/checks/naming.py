@@ -18,17 +18,12 @@ _FLAGS = {"recipe", "response_space", "target_space", BOX_FORMAT, *RESIZING}
 
 @dataclass(frozen=True)
 class Naming:
-    """Names of what users set.
+    """Names of what users set."""
 
-    Attributes:
-        use: makes a request of settings: "recipe", "box_format", and options of the recipe; None is to leave one out.
-        responses: where responses come from.
-        bounds: the bounds of resizing.
-    """
-
+    # Makes a request of settings: "recipe", "box_format", and options of the recipe; None is to leave one out.
     use: Callable[[Mapping[str, Any]], str]
-    responses: str
-    bounds: str = "max_pixels and min_pixels"
+    responses: str  # where responses come from
+    bounds: str = "max_pixels and min_pixels"  # the bounds of resizing
 
 
 def in_python(settings: Mapping[str, Any]) -> str:

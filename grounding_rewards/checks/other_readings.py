@@ -34,28 +34,18 @@ _SIZES = np.full((2, 2), 1000.0)  # any: shares of an image do not depend on its
 
 @dataclass(frozen=True)
 class Reading:
-    """Another reading of responses.
+    """Another reading of responses."""
 
-    Attributes:
-        recipe: the recipe that reads them.
-        settings: what to set for it.
-        how: how they are read, such as "by tool_call".
-        count: number of responses that it reads.
-        without: options that it does not take.
-        lacks: what its targets lack, such as "image_size"; "" for nothing.
-        right: number of responses that are right then, and not by a place on the very border of their target, as the
-            first corner of a box is.
-        inside: number of responses that lie in their image.
-    """
-
-    recipe: Recipe
-    settings: Mapping[str, Any]
-    how: str = ""
-    count: int = 0
-    without: tuple[str, ...] = ()
-    lacks: str = ""
+    recipe: Recipe  # the recipe that reads them
+    settings: Mapping[str, Any]  # what to set for it
+    how: str = ""  # how they are read, such as "by tool_call"
+    count: int = 0  # number of responses that it reads
+    without: tuple[str, ...] = ()  # options that it does not take
+    lacks: str = ""  # what its targets lack, such as "image_size"; "" for nothing
+    # Number of responses that are right then, and not by a place on the very border of their target, as the first
+    # corner of a box is.
     right: int = 0
-    inside: int = 0
+    inside: int = 0  # number of responses that lie in their image
 
 
 def other_reading(

@@ -41,32 +41,20 @@ class SampleScores:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Comparison of two models over the same samples.
+    """Comparison of two models over the same samples."""
 
-    Attributes:
-        n: samples; each counts once, with the mean ``acc`` of its rollouts.
-        images: clusters of samples that share an image; a sample whose image is unknown is one by itself.
-        first: accuracy of the first model, 0 to 1.
-        second: accuracy of the second one.
-        difference: second - first, -1 to 1.
-        interval: its 95 % interval, by a bootstrap over images; None for fewer than two of them.
-        p_value: two-sided, by flips of the signs of images' summed differences (``stats.intervals.sign_flip``).
-        only_first: samples that the first model alone has right; None where a sample has several rollouts.
-        only_second: samples that the second one alone has right, likewise.
-        mcnemar: p-value of McNemar's exact test, which takes samples as independent; likewise.
-        by: the same for the samples of each value of each field, the most frequent value first.
-    """
-
-    n: int
-    images: int
-    first: float
-    second: float
-    difference: float
+    n: int  # samples; each counts once, with the mean acc of its rollouts
+    images: int  # clusters of samples that share an image; a sample whose image is unknown is one by itself
+    first: float  # accuracy of the first model, 0 to 1
+    second: float  # accuracy of the second one
+    difference: float  # second - first, -1 to 1
+    # Its 95 % interval, by a bootstrap over images; None for fewer than two of them.
     interval: tuple[float, float] | None
-    p_value: float
-    only_first: int | None
-    only_second: int | None
-    mcnemar: float | None
+    p_value: float  # two-sided, by flips of the signs of images' summed differences (stats.intervals.sign_flip)
+    only_first: int | None  # samples that the first model alone has right; None where a sample has several rollouts
+    only_second: int | None  # samples that the second one alone has right, likewise
+    mcnemar: float | None  # p-value of McNemar's exact test, which takes samples as independent; likewise
+    # The same for the samples of each value of each field, the most frequent value first.
     by: Mapping[str, Mapping[str, Pairs]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

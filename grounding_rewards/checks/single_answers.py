@@ -11,22 +11,14 @@ from grounding_rewards.stats.intervals import exact_mean, pass_at_k, wilson_of_s
 
 @dataclass(frozen=True)
 class SingleAnswers:
-    """Accuracy of single rollouts.
+    """Accuracy of single rollouts."""
 
-    Attributes:
-        samples: samples with a valid rollout.
-        rollouts: valid rollouts of all of them.
-        accuracy: mean over samples of the share of right rollouts; None without samples.
-        interval: its 95 % interval, of ``wilson_of_samples``.
-        k: the smallest number of valid rollouts of a sample; 0 without samples.
-        pass_at_k: mean over samples of the unbiased chance that one of k rollouts is right; None without samples.
-    """
-
-    samples: int
-    rollouts: int
-    accuracy: float | None
-    interval: tuple[float, float]
-    k: int
+    samples: int  # samples with a valid rollout
+    rollouts: int  # valid rollouts of all of them
+    accuracy: float | None  # mean over samples of the share of right rollouts; None without samples
+    interval: tuple[float, float]  # its 95 % interval, of wilson_of_samples
+    k: int  # the smallest number of valid rollouts of a sample; 0 without samples
+    # Mean over samples of the unbiased chance that one of k rollouts is right; None without samples.
     pass_at_k: float | None
 
     @classmethod

@@ -69,15 +69,11 @@ _SIMPLE = ("response_space", "model", "axes", "box_format", "target_space")
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Other values for some settings, and the hits.
+    """Other values for some settings, and the hits."""
 
-    Attributes:
-        settings: each setting with another value, the main one first; None for a bound that must go.
-        hits: number of hits with them.
-    """
-
+    # Each setting with another value, the main one first; None for a bound that must go.
     settings: tuple[tuple[str, Any], ...]
-    hits: int
+    hits: int  # number of hits with them
 
     @property
     def role(self) -> str:
@@ -119,31 +115,22 @@ def _answers(named: Settings) -> str:
 
 @dataclass(frozen=True)
 class SpaceFit:
-    """Result of the search; ``str`` makes a sentence of it.
+    """Result of the search; ``str`` makes a sentence of it."""
 
-    Attributes:
-        declared: the space declared for responses.
-        declared_target: the space declared for targets that name none.
-        rows: number of rows, of those looked at, with a usable target, as declared or under a hypothesis.
-        hits: number of hits among them as declared.
-        tried: the hypotheses that the known sizes allow to judge, by their settings.
-        better: the hypothesis that is better, if there is one.
-        rivals: others as simple that are better than what is declared, and not clearly worse than ``better``.
-        nearer: numbers of distinct targets whose responses land nearer under ``better``, and farther away.
-        seen: width and height of the images that the model saw over those of the originals, where all are alike.
-        why: the reason for no hypothesis; "" where there are some.
-    """
-
-    declared: CoordSpace
-    declared_target: CoordSpace
-    rows: int = 0
-    hits: int = 0
+    declared: CoordSpace  # the space declared for responses
+    declared_target: CoordSpace  # the space declared for targets that name none
+    rows: int = 0  # number of rows, of those looked at, with a usable target, as declared or under a hypothesis
+    hits: int = 0  # number of hits among them as declared
+    # The hypotheses that the known sizes allow to judge, by their settings.
     tried: tuple[tuple[tuple[str, Any], ...], ...] = ()
-    better: Hypothesis | None = None
+    better: Hypothesis | None = None  # the hypothesis that is better, if there is one
+    # Others as simple that are better than what is declared, and not clearly worse than better.
     rivals: tuple[Hypothesis, ...] = ()
+    # Numbers of distinct targets whose responses land nearer under better, and farther away.
     nearer: tuple[int, int] = (0, 0)
+    # Width and height of the images that the model saw over those of the originals, where all are alike.
     seen: tuple[float, float] | None = None
-    why: str = ""
+    why: str = ""  # the reason for no hypothesis; "" where there are some
 
     def __str__(self) -> str:
         if self.why:

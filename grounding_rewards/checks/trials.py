@@ -41,20 +41,13 @@ _BEYOND = 5.0  # standard deviations of those pairings by which gains are beyond
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A hypothesis: settings other than the declared ones, and the recipe and the targets read with them.
+    """A hypothesis: settings other than the declared ones, and the recipe and the targets read with them."""
 
-    Attributes:
-        settings: what is set otherwise, the main one first; None for a bound that must go.
-        recipe: the recipe with them.
-        targets: the targets as read with them.
-        changes: number of separate mistakes.
-        fitted: 0; or where a number of it was fitted to the rows, 1 for a usual scale, 2 for a bound, 3 for any scale.
-    """
-
-    settings: Settings
-    recipe: Recipe
-    targets: Targets
-    changes: int = 1
+    settings: Settings  # what is set otherwise, the main one first; None for a bound that must go
+    recipe: Recipe  # the recipe with them
+    targets: Targets  # the targets as read with them
+    changes: int = 1  # number of separate mistakes
+    # 0; or where a number of it was fitted to the rows, 1 for a usual scale, 2 for a bound, 3 for any scale.
     fitted: int = 0
 
     def joined(self, other: Trial) -> Trial:
@@ -81,24 +74,15 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows to try hypotheses on.
+    """Rows to try hypotheses on."""
 
-    Attributes:
-        recipe: the recipe, with what is declared.
-        raw: n targets as written; in the wire form, where they were read before.
-        as_written: whether they are as written, so that the format of boxes can be doubted.
-        image_sizes: (n, 2) sizes of images that do not stand in targets; NaN where unknown.
-        model_image_sizes: (n, 2) the same of the images that the model saw.
-        answers: what is written in the responses, read once.
-    """
-
-    recipe: Recipe
-    raw: Sequence[Any]
-    as_written: bool
-    image_sizes: Floats
-    model_image_sizes: Floats
+    recipe: Recipe  # the recipe, with what is declared
+    raw: Sequence[Any]  # n targets as written; in the wire form, where they were read before
+    as_written: bool  # whether they are as written, so that the format of boxes can be doubted
+    image_sizes: Floats  # (n, 2) sizes of images that do not stand in targets; NaN where unknown
+    model_image_sizes: Floats  # (n, 2) the same of the images that the model saw
     responses: Sequence[str | None] = ()
-    answers: Rollouts = field(init=False)
+    answers: Rollouts = field(init=False)  # what is written in the responses, read once
     _ready: dict[Any, tuple[Targets, Landing]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -165,15 +149,10 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Outcomes of the same rows, compared target by target: gains of one target are averaged, for they are alike.
+    """Outcomes of the same rows, compared target by target: gains of one target are averaged, for they are alike."""
 
-    Attributes:
-        targets: (n,) code of each row's target, from 0, targets on screens of one size side by side.
-        declared: the outcome of what is declared.
-    """
-
-    targets: NDArray[np.int64]
-    declared: Outcome
+    targets: NDArray[np.int64]  # (n,) code of each row's target, from 0, targets on screens of one size side by side
+    declared: Outcome  # the outcome of what is declared
 
     def likelihood(self, outcome: Outcome) -> float:
         """Return the log-likelihood of all rows. Rounded, for scales of spaces leave the last bits to chance."""

@@ -20,17 +20,11 @@ from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 
 
 class Input(NamedTuple):
-    """Rollouts or statistics to compare with others.
+    """Rollouts or statistics to compare with others."""
 
-    Attributes:
-        path: rollouts or statistics.
-        round: the only round that counts; None where none is named.
-        temperature: the sampling temperature; None where none is named.
-    """
-
-    path: Path
-    round: int | None = None
-    temperature: float | None = None
+    path: Path  # rollouts or statistics
+    round: int | None = None  # the only round that counts; None where none is named
+    temperature: float | None = None  # the sampling temperature; None where none is named
 
 
 def read_input(text: str) -> Input:

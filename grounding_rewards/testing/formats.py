@@ -7,17 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class AnswerFormat:
-    """One way of writing an answer.
+    """One way of writing an answer."""
 
-    Attributes:
-        name: its name.
-        right: an answer as it should be; where the format has a place, it is around (512, 384).
-        broken: the same with a slip that a model makes: cut off, a number missing, a wrong type.
-    """
-
-    name: str
-    right: str
-    broken: str
+    name: str  # its name
+    right: str  # an answer as it should be; where the format has a place, it is around (512, 384)
+    broken: str  # the same with a slip that a model makes: cut off, a number missing, a wrong type
 
 
 def _call(arguments: str, name: str = "computer_use") -> str:

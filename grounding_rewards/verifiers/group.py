@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import extents
 from grounding_rewards.errors import RecipeError, TargetError
-from grounding_rewards.groups import voting
+from grounding_rewards.groups import consensus
 from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
 from grounding_rewards.groups.exploration import answer_counts
 from grounding_rewards.rollouts import Reason, Rollouts
@@ -42,12 +42,12 @@ class Consensus(Term):
     Source: GUI-RCPO, from the paper.
     """
 
-    size: Positive = voting.SIZE
+    size: Positive = consensus.SIZE
 
     needs = NEEDS_GROUPS
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        return voting.consensus_scores(_regions(rollouts, self.size), rollouts.groups)
+        return consensus.consensus_scores(_regions(rollouts, self.size), rollouts.groups)
 
     def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
         """Return the votes of a row."""
@@ -69,14 +69,14 @@ class InConsensus(Term):
     Source: GUI-RC, from the paper, which clicks there.
     """
 
-    size: Positive = voting.SIZE
+    size: Positive = consensus.SIZE
     votes: Count = 2
 
     needs = NEEDS_GROUPS
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions = _regions(rollouts, self.size)
-        here, most = voting.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
+        here, most = consensus.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
         agreed: NDArray[np.bool_] = (here == most) & (most >= self.votes)
         return agreed.astype(np.float64)
 
@@ -90,7 +90,7 @@ def _votes(rollouts: Rollouts, row: int, size: float) -> dict[str, float | str]:
     regions = _regions(rollouts, size)
     if np.isnan(regions[row]).any():
         return {"vote": "none: there is no place in the image"}
-    here, most = voting.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
+    here, most = consensus.votes_at(rollouts.predictions.xy, regions, rollouts.groups)
     return {"v_max": most[row].item(), "v at the point": here[row].item()}
 
 
@@ -101,7 +101,7 @@ def clicks(rollouts: Rollouts) -> Floats:
 
 
 def _regions(rollouts: Rollouts, size: float) -> Floats:
-    return voting.voting_regions(clicks(rollouts), rollouts.predictions.box, size)
+    return consensus.voting_regions(clicks(rollouts), rollouts.predictions.box, size)
 
 
 Per = Literal["others", "group"]

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.groups.blocks import CELLS, LARGE, by_size, neighbours
-from grounding_rewards.groups.voting import consensus_scores, votes_at, voting_regions
+from grounding_rewards.groups.consensus import consensus_scores, votes_at, voting_regions
 
 LIMIT = 1e12
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from grounding_rewards import advantages as adv
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.groups import advantages as room
 
 FORMS = {
     "grpo": adv.grpo,
@@ -247,10 +246,6 @@ def test_the_share_of_groups_without_signal():
         assert adv.no_signal_share(form(values, groups), groups) == 0.75
     assert math.isnan(adv.no_signal_share([], []))
     assert adv.no_signal_share([math.nan, 1.0], ["a", "b"]) == 0.5
-
-
-def test_the_short_name_is_the_same_module():
-    assert [getattr(adv, name) for name in adv.__all__] == [getattr(room, name) for name in adv.__all__]
 
 
 @ANY_FORM
