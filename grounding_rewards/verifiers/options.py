@@ -47,6 +47,7 @@ Share = Annotated[float, Range(0, 1)]
 Part = Annotated[float, Range(0, 1, above=True)]
 Discount = Annotated[float, Range(0, 1, below=True)]
 Count = Annotated[int, Range(1, whole=True)]
+Whole = Annotated[int, Range(0, whole=True)]
 
 Fit = Callable[[Any], Any]
 """Returns a value as it is kept, or raises a ValueError that says what is expected."""
@@ -155,29 +156,10 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= COORDINATE_LIMIT
 
 
-def number(owner: object, name: str, low: float = 0.0, high: float = math.inf, *, above: bool = False) -> None:
-    """Check that a field is a number in a range; raise a RecipeError where it is none."""
-    _held(owner, name, lambda value: _number(value, Range(low, high, above)))
-
-
-def whole(owner: object, name: str, least: int) -> None:
-    """Check that a field is a whole number, and keep it as an int; raise a RecipeError where it is none."""
-    _held(owner, name, lambda value: _number(value, Range(least, whole=True)))
-
-
-def choice(owner: object, name: str, literal: Any) -> None:
-    """Check that a field is one of a ``Literal``'s values; raise a RecipeError where it is none."""
-    _held(owner, name, lambda value: _choice(value, get_args(literal)))
-
-
-def names(owner: Any, name: str) -> None:
-    """Check that a field is a list of texts, and keep it as a tuple; raise a RecipeError where it is none."""
-    _held(owner, name, _texts)
-
-
-def _held(owner: object, name: str, fit: Fit) -> None:
+def number(owner: object, name: str, low: float, high: float, *, above: bool = False) -> None:
+    """Check that a field is a number in a range that other fields decide; raise a RecipeError where it is none."""
     try:
-        object.__setattr__(owner, name, fit(getattr(owner, name)))
+        _number(getattr(owner, name), Range(low, high, above))
     except ValueError as error:
         raise wrong(owner, name, str(error)) from None
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.pool import Choice, Method, RolloutColumns, SampleStats, setting
+from grounding_rewards.verifiers.options import Count
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class TopUp(Method):
 
     kind = "allocation"
 
-    most: int = setting("rollouts of a sample in all", 16, low=1)
+    most: Count = setting("rollouts of a sample in all", 16)
 
     def __call__(self, stats: SampleStats) -> Ints:
         """Return the number of further rollouts of each sample."""
@@ -42,7 +43,7 @@ class Firsts(Method):
 
     kind, samples_apart = "choice", True
 
-    keep: int = setting("rollouts that stay of a sample in a round", 4, low=1)
+    keep: Count = setting("rollouts that stay of a sample in a round", 4)
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         """Return the rollouts that stay."""

@@ -13,6 +13,7 @@ from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.sql import GRID
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Count, Positive
 
 ANSWERS = "x_unit and y_unit, or answer_key"
 """Columns of rollouts that say what was answered."""
@@ -35,12 +36,12 @@ class DispersionWeighted(Method):
     array([0., 1.])
     """
 
-    gamma: float = setting("the exponent of diversity", 0.5, above=True)
+    gamma: Positive = setting("the exponent of diversity", 0.5)
     of: Literal["pass_rate", "mean"] = setting("d: the pass rate, or the mean total, from 0 to 1", "pass_rate")
     form: Literal["entropy", "distinct"] = setting(
         "dpi: the entropy of the answers over ln K, or (M - 1) / (n - 1) for M different answers of n", "entropy"
     )
-    choices: int | None = setting("K of entropy; None: the smaller of n and the cells of the grid", None, low=1)
+    choices: Count | None = setting("K of entropy; None: the smaller of n and the cells of the grid", None)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,6 +11,7 @@ from grounding_rewards.arrays import Ints
 from grounding_rewards.plugins.named import ALLOCATION
 from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.verifiers.options import Count
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Dars(Method):
 
     form: Literal["equal", "hardness"] = setting("treat samples below 0.5 alike, or give the harder more", "equal")
     std: bool = setting("True where the trainer divides advantages by their standard deviation", False)
-    rollouts: int | None = setting("N; None for each sample's number of scored rollouts", None, low=1)
-    most: int | None = setting("the most rollouts of a sample, N among them; None: 32, or 64 of hardness", None, low=1)
+    rollouts: Count | None = setting("N; None for each sample's number of scored rollouts", None)
+    most: Count | None = setting("the most rollouts of a sample, N among them; None: 32, or 64 of hardness", None)
 
     def __call__(self, stats: SampleStats) -> Ints:
         first = np.maximum(stats.n if self.rollouts is None else self.rollouts, np.ones(len(stats)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from grounding_rewards.pool.methods.protocol import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, need, random_keys, ranks
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Count, Range, Share, Whole
 
 RIGHT = 0.8
 """Totals above it are right in the published script; wrong is a total of 0."""
@@ -35,9 +36,9 @@ class Dart(Method):
 
     kind = ALLOCATION
 
-    cut: int = setting("rollouts fewer, below N", low=1)
-    rollouts: int = setting("N", 8, low=1)
-    above: float = setting("the pass rate above which rollouts are cut", 0.6, high=1.0)
+    cut: Count = setting("rollouts fewer, below N")
+    rollouts: Count = setting("N", 8)
+    above: Share = setting("the pass rate above which rollouts are cut", 0.6)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,11 +68,11 @@ class DartProportional(Method):
 
     kind, samples_apart = CHOICE, True
 
-    keep: int = setting("rollouts of a sample", 8, low=1)
-    low: float = setting("the least share of right rollouts of a sample that has some", 0.125, high=1.0)
-    high: float = setting("the largest", 0.875, high=1.0)
+    keep: Count = setting("rollouts of a sample", 8)
+    low: Share = setting("the least share of right rollouts of a sample that has some", 0.125)
+    high: Share = setting("the largest", 0.875)
     by: Literal["acc", "total"] = setting("acc of 1 and 0, or the script's total, above 0.8 and 0", "acc")
-    seed: int = setting("of the draw", 0)
+    seed: Whole = setting("of the draw", 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,7 +151,7 @@ class DartSteps(Method):
     kind = CHOICE
 
     over: Literal["all", "trajectory", "sample"] = setting("the rollouts that are compared, of all rounds in each")
-    percentile: float = setting("0 keeps all", 20.0, high=100.0)
+    percentile: Annotated[float, Range(0, 100)] = setting("0 keeps all", 20.0)
 
     @property
     def needs(self) -> tuple[str, ...]:

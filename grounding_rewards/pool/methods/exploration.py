@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +12,7 @@ from grounding_rewards.plugins.named import CHOICE
 from grounding_rewards.pool.methods.protocol import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, moments
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length, Number
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class OutcomeExploration(Method):
         "b_ucb; b_ucb - its mean over the answers of the group, or over its other answers; b_ucb - b0; or -(others of "
         "the group with the same answer) / (its size)"
     )
-    weight: float = setting("the factor c of the bonus; a review names 0.2")
-    b0: float | None = setting("the baseline of constant alone; 1 for easy, 0.5 for medium data", None, low=-math.inf)
+    weight: Length = setting("the factor c of the bonus; a review names 0.2")
+    b0: Number | None = setting("the baseline of constant alone; 1 for easy, 0.5 for medium data", None)
     solved: Literal["zero", "bonus"] = setting("0 in groups that are all right, or their bonus", "zero")
 
     def __post_init__(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -20,6 +19,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.contract import SELECTOR, why_invalid
+from grounding_rewards.verifiers.options import Count, Length, Number, Share
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Band(Method):
     (array([0.]), array([1.]))
     """
 
-    low_rate: float = setting("the pass rate below those that stay", 0.0, high=1.0)
-    high_rate: float = setting("the pass rate above them", 1.0, high=1.0)
+    low_rate: Share = setting("the pass rate below those that stay", 0.0)
+    high_rate: Share = setting("the pass rate above them", 1.0)
     inclusive: bool = setting("keep the edges, too", False)
     confident: bool = setting("leave out only what the 95 % Wilson interval of the pass rate is outside of", False)
 
@@ -68,8 +68,8 @@ class MeanBand(Method):
     Source: EasyR1, verl/trainer/ray_trainer.py, online_filtering.
     """
 
-    low_mean: float = setting("the mean below those that stay", 0.01, low=-math.inf)
-    high_mean: float = setting("the mean above them", 0.99, low=-math.inf)
+    low_mean: Number = setting("the mean below those that stay", 0.01)
+    high_mean: Number = setting("the mean above them", 0.99)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,7 +93,7 @@ class Spread(Method):
     (array([0., 1.]), array([0., 0.]))
     """
 
-    threshold: float = setting("the standard deviation (of n) must be above this as well; UI-S1 has 0.3", 0.0)
+    threshold: Length = setting("the standard deviation (of n) must be above this as well; UI-S1 has 0.3", 0.0)
 
     def __call__(self, stats: SampleStats) -> Floats:
         stats.check_known("spread", "total")
@@ -106,7 +106,7 @@ class Spread(Method):
 class MinRollouts(Method):
     """Keep samples with at least n scored rollouts."""
 
-    n: int = setting("the fewest scored rollouts", low=1)
+    n: Count = setting("the fewest scored rollouts")
 
     def __call__(self, stats: SampleStats) -> Floats:
         return np.where(stats.n >= self.n, 1.0, 0.0)
@@ -123,8 +123,8 @@ class Source(Method):
 
     needs_one_of = ("exclude", "only")
 
-    exclude: Sequence[str] = setting("sources that are left out", ())
-    only: Sequence[str] = setting("the sources that stay; none named, all stay", ())
+    exclude: tuple[str, ...] = setting("sources that are left out", ())
+    only: tuple[str, ...] = setting("the sources that stay; none named, all stay", ())
 
     def __post_init__(self) -> None:
         super().__post_init__()

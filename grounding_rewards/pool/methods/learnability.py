@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.verifiers.options import Range
 
 HARDEST = 100.0
 
@@ -54,7 +56,7 @@ class Screening(Method):
     array([0.6797, 0.875 ])
     """
 
-    rollouts: int = setting("n of the screening", 4, low=2)
+    rollouts: Annotated[int, Range(2, whole=True)] = setting("n of the screening", 4)
 
     def __call__(self, stats: SampleStats) -> Floats:
         right = np.where(stats.mixed, stats.num_correct / np.maximum(stats.n, 1), 0.5)

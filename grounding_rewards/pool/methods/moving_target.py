@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from grounding_rewards.pool.methods.learnability import HARDEST, difficulties
 from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Count, Length, Range, Share, Whole
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,15 @@ class MovingTarget(Method):
     array([1., 1., 0., 0.])
     """
 
-    batch: int = setting("number of samples to keep", low=1)
-    target: float = setting("T, from easiest to hardest; of an earlier round where mean_reward is there", 0.0)
-    mean_reward: float | None = setting("the mean reward of the last batch, which moves T; None: T stays", None)
-    beta: float = setting("the mean reward at which the target stays", 0.5, high=1.0)
-    alpha: float = setting("sensitivity to the reward", 2.0)
-    eta: float = setting("the largest step", 50.0)
-    easiest: float = setting("the lowest target", 0.0, high=HARDEST)
-    hardest: float = setting("the highest target", HARDEST, high=HARDEST)
-    seed: int = setting("seed of draws among samples at equal distance", 0)
+    batch: Count = setting("number of samples to keep")
+    target: Length = setting("T, from easiest to hardest; of an earlier round where mean_reward is there", 0.0)
+    mean_reward: Share | None = setting("the mean reward of the last batch, which moves T; None: T stays", None)
+    beta: Share = setting("the mean reward at which the target stays", 0.5)
+    alpha: Length = setting("sensitivity to the reward", 2.0)
+    eta: Length = setting("the largest step", 50.0)
+    easiest: Annotated[float, Range(0, HARDEST)] = setting("the lowest target", 0.0)
+    hardest: Annotated[float, Range(0, HARDEST)] = setting("the highest target", HARDEST)
+    seed: Whole = setting("seed of draws among samples at equal distance", 0)
 
     def __post_init__(self) -> None:
         if self.mean_reward is not None:

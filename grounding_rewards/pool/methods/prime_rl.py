@@ -14,6 +14,7 @@ from grounding_rewards.pool.draws import draw
 from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length, Number, Share, Whole
 
 Average = Literal["mean", "pass_rate"]
 _OF = "the mean total (the pass rate where no total is known), or the pass rate"
@@ -36,7 +37,7 @@ class DifficultyPools(Method):
     pools: Sequence[Any] = setting(
         "upper bounds, ascending, and weights", ((0.25, 0.2), (0.75, 1.0), (1.0, 0.2))
     )  # fmt: skip
-    unseen: float = setting("the weight of samples without a scored rollout", 1.0)
+    unseen: Length = setting("the weight of samples without a scored rollout", 1.0)
     of: Average = setting(_OF, "mean")
 
     def __post_init__(self) -> None:
@@ -80,12 +81,12 @@ class DifficultyBuffer(Method):
     (array([0., 0., 1.]), array([0., 1., 1.]))
     """
 
-    easy_threshold: float | None = setting("average from which samples are easy; None: none is", low=-math.inf)
-    hard_threshold: float | None = setting("average up to which samples are hard; None: none is", low=-math.inf)
-    easy_fraction: float = setting("share of the easy ones to put back", 0.0, high=1.0)
-    hard_fraction: float = setting("share of the hard ones", 0.0, high=1.0)
+    easy_threshold: Number | None = setting("average from which samples are easy; None: none is")
+    hard_threshold: Number | None = setting("average up to which samples are hard; None: none is")
+    easy_fraction: Share = setting("share of the easy ones to put back", 0.0)
+    hard_fraction: Share = setting("share of the hard ones", 0.0)
     of: Average = setting(_OF, "mean")
-    seed: int = setting("seed of the draws", 0)
+    seed: Whole = setting("seed of the draws", 0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,29 +18,23 @@ from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import contract, options
 
-TRUTH = Literal[True, False]
 
-
-def setting(
-    meaning: str, default: Any = MISSING, *, low: float = 0.0, high: float = math.inf, above: bool = False
-) -> Any:
-    """Declare a setting of a method as a field.
+def setting(meaning: str, default: Any = MISSING) -> Any:
+    """Declare a setting of a method as a field; its annotation says what it takes, as in ``verifiers.options``.
 
     Args:
         meaning: what it means, as the end of a sentence that begins with its name.
         default: its default; without one it is required.
-        low: the least number; a whole one where the type is ``int``.
-        high: the largest.
-        above: True where the number must be above ``low``.
     """
-    return field(default=default, metadata={"meaning": meaning, "range": (low, high, above)})
+    return field(default=default, metadata={"meaning": meaning})
 
 
 class Method:
     """Base of methods that weigh samples, allocate further rollouts or choose among rollouts.
 
-    A method is a frozen dataclass whose fields are made by ``setting``. Values are checked by type and range when it is
-    built: a whole number, a number, one of a ``Literal``, True or False, a list of texts, or None where it is allowed.
+    A method is a frozen dataclass whose fields are made by ``setting`` and annotated by what they take: ``Count``,
+    ``Share`` and the other ranges of ``verifiers.options``, a ``Literal``, ``bool`` or ``tuple[str, ...]``, each maybe
+    with None. They are checked when it is built.
 
     Attributes:
         kind: ``selector`` maps ``SampleStats`` of m samples to (m,) floats from ``low`` to ``high``, 0 leaving a sample
@@ -52,7 +45,7 @@ class Method:
 
     >>> @dataclass(frozen=True)
     ... class Tried(Method):
-    ...     least: int = setting("the fewest rollouts", 4, low=1)
+    ...     least: options.Count = setting("the fewest rollouts", 4)
     ...     def __call__(self, stats):
     ...         return np.where(stats.n >= self.least, 1.0, 0.0)
     >>> Tried(least=0)
@@ -80,26 +73,7 @@ class Method:
         return 1.0
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for each in fields(self):  # type: ignore[arg-type]
-            if "range" in each.metadata:
-                _check(self, each.name, hints[each.name], *each.metadata["range"])
-
-
-def _check(owner: Any, name: str, hint: Any, low: float, high: float, above: bool) -> None:
-    """Check one setting by its type and range."""
-    if type(None) in get_args(hint):
-        if getattr(owner, name) is None:
-            return
-        (hint,) = (each for each in get_args(hint) if each is not type(None))
-    if hint is bool or get_origin(hint) is Literal:
-        options.choice(owner, name, TRUTH if hint is bool else hint)
-    elif hint is int:
-        options.whole(owner, name, int(low))
-    elif hint is float:
-        options.number(owner, name, low, high, above=above)
-    elif hint == Sequence[str]:
-        options.names(owner, name)
+        options.check(self)
 
 
 class Selector(Protocol):

@@ -12,6 +12,7 @@ from grounding_rewards.plugins.named import CHOICE
 from grounding_rewards.pool.draws import hashed
 from grounding_rewards.pool.methods.protocol import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, moments, need, ranks
+from grounding_rewards.verifiers.options import Count, Part, Share, Whole
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class RoRecomp(Method):
 
     kind, needs = CHOICE, ("token_length",)
 
-    alpha: float = setting("the share of the right and of the wrong rollouts of a group", high=1.0, above=True)
-    buffer: int = setting("the number of rollouts in a compensation batch", low=1)
-    compensation: float = setting("the probability of a compensation batch; a smaller one leaves out batches", high=1.0)
-    seed: int = setting("decides which batches are left out", 0)
+    alpha: Part = setting("the share of the right and of the wrong rollouts of a group")
+    buffer: Count = setting("the number of rollouts in a compensation batch")
+    compensation: Share = setting("the probability of a compensation batch; a smaller one leaves out batches")
+    seed: Whole = setting("decides which batches are left out", 0)
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
         scored = ~np.isnan(rollouts.acc)

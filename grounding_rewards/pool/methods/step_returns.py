@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from grounding_rewards.groups.spread import EPSILON
 from grounding_rewards.plugins.named import CHOICE
 from grounding_rewards.pool.methods.protocol import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, ranks, rewards_of
+from grounding_rewards.verifiers.options import Number, Positive, Share
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class StepReturns(Method):
 
     kind, needs = CHOICE, ("total", "trajectory", "step")
 
-    gamma: float = setting("the discount", GAMMA, high=1.0)
-    episode_weight: float = setting("w_e", 1.0, low=-math.inf)
-    step_weight: float = setting("w_s", 1.0, low=-math.inf)
-    epsilon: float = setting("added to standard deviations", EPSILON, above=True)
+    gamma: Share = setting("the discount", GAMMA)
+    episode_weight: Number = setting("w_e", 1.0)
+    step_weight: Number = setting("w_s", 1.0)
+    epsilon: Positive = setting("added to standard deviations", EPSILON)
     form: Form = setting("the paper's formulas, or those of its published code", "paper")
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Range
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class TargetSize(Method):
     (array([0.143, 0.571, 2.286]), array([0.5, 0.7, 1.5]))
     """
 
-    smallest: float = setting("the smallest weight of mean before the division", 0.1, low=1e-6, high=1.0)
-    largest: float = setting("the largest one", 10.0, low=1.0, high=1e6)
+    smallest: Annotated[float, Range(1e-6, 1)] = setting("the smallest weight of mean before the division", 0.1)
+    largest: Annotated[float, Range(1, 1e6)] = setting("the largest one", 10.0)
     form: Literal["mean", "published"] = setting("the formula", "mean")
 
     def __post_init__(self) -> None:

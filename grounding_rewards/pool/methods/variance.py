@@ -13,7 +13,7 @@ from grounding_rewards.groups.spread import EPSILON, normalised
 from grounding_rewards.plugins.named import CHOICE
 from grounding_rewards.pool.methods.protocol import Choice, Method, setting
 from grounding_rewards.pool.rollouts import Reward, RolloutColumns, groups, rewards_of
-from grounding_rewards.verifiers.options import wrong
+from grounding_rewards.verifiers.options import Count, Part, wrong
 
 Advantages = Literal["none", "kept", "all"]
 _COLUMN = "a column advantage, A = (r - mean) / (std of m - 1, + 1e-6), over those kept of the group, or all of it"
@@ -31,7 +31,7 @@ class Pods(Method):
 
     kind, samples_apart = CHOICE, True
 
-    keep: int = setting("rollouts to keep of each group", low=1)
+    keep: Count = setting("rollouts to keep of each group")
     advantages: Advantages = setting(_COLUMN, "none")
     of: Reward = setting("the reward", "total")
 
@@ -58,8 +58,8 @@ class D3s(Method):
 
     kind, needs_one_of = CHOICE, ("keep", "share")
 
-    keep: int | None = setting("rollouts to keep of each batch", None, low=1)
-    share: float | None = setting("the share of each batch's scored rollouts to keep", None, high=1.0, above=True)
+    keep: Count | None = setting("rollouts to keep of each batch", None)
+    share: Part | None = setting("the share of each batch's scored rollouts to keep", None)
     by: Literal["table", "train_step"] = setting("the batch; rollouts without a step make one of their own", "table")
     advantages: Advantages = setting(_COLUMN, "all")
     of: Reward = setting("the reward", "total")

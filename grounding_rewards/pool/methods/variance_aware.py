@@ -14,6 +14,7 @@ from grounding_rewards.pool.methods.learnability import Learnability
 from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Length, Share
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,13 @@ class VarianceAware(Method):
     (array([0.35  , 0.1875, 0.2   ]), array([1.   , 0.264, 0.321]))
     """
 
-    outcome_weight: float = setting("weight of the outcomes' variance", 0.8)
-    diversity_weight: float = setting("weight of D; not both 0", 0.2)
+    outcome_weight: Length = setting("weight of the outcomes' variance", 0.8)
+    diversity_weight: Length = setting("weight of D; not both 0", 0.2)
     diversity: Literal["dispersion", "cells", "responses"] = setting(
         "D: how far clicks lie apart (0.5 at most), (M - 1) / (n - 1) answers, or the share of different responses",
         "dispersion",
     )
-    weighted_share: float = setting("the share that goes by score; at 1 the lowest score is left out", 0.5, high=1.0)
+    weighted_share: Share = setting("the share that goes by score; at 1 the lowest score is left out", 0.5)
     unbiased: bool = setting("times n / (n - 1), as in learnability", False)
 
     def __post_init__(self) -> None:

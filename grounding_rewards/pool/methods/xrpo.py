@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from grounding_rewards.plugins.named import ALLOCATION
 from grounding_rewards.pool.methods.protocol import Method, in_name_order, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.options import Count, Length, Range, Whole
 
 MOST_TURNS = 10_000_000
 """Turns of a budget; so many take some 15 seconds."""
@@ -43,11 +44,11 @@ class Xrpo(Method):
 
     kind = ALLOCATION
 
-    budget: int = setting("further rollouts of all samples together")
-    alpha: float = setting("1 - the confidence of the intervals", low=1e-9, high=1.0)
-    exploration: float = setting("the weight lambda of exploration")
-    total: float = setting("T in the logarithm: the number of steps, or of all rollouts so far")
-    per_turn: int = setting("rollouts that are allocated at a time", 1, low=1)
+    budget: Whole = setting("further rollouts of all samples together")
+    alpha: Annotated[float, Range(1e-9, 1)] = setting("1 - the confidence of the intervals")
+    exploration: Length = setting("the weight lambda of exploration")
+    total: Length = setting("T in the logarithm: the number of steps, or of all rollouts so far")
+    per_turn: Count = setting("rollouts that are allocated at a time", 1)
     of: Literal["acc", "total"] = setting("the scores that s is of", "acc")
 
     def __post_init__(self) -> None:
