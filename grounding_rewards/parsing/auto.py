@@ -54,13 +54,13 @@ FORMS = (
     "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
     "json_distribution", "json_xy", "box_tokens", "point_tag", "xy_tags", "molmo", "cropped", "keyword_call",
     "click_call", "corner_tuples", "bare_tuple", "nested_list", "corner_lists", "bare_list", "action_json",
-    "action_calls", "action_os_atlas", "bare_numbers",
+    "action_calls", "action_os_atlas", "location_tokens", "bare_numbers",
 )  # fmt: skip
 """Names of the forms that are looked for."""
 
 _SIGNS = (
     "(", "[", "<point", "box_start|>", "box>", "<x>", "coords=", "Image_", "point_2d", "bbox_2d", '"x"', "'x'",
-    "POINT", "TYPE [", "<function=",
+    "POINT", "TYPE [", "<function=", "<loc", "<patch_index_",
     'coordinate"', "coordinate'", "tool_call>", "point:", "ction\"", "ction'", "action_type", '"mean"',
 )  # fmt: skip
 """Substrings that show that an answer was begun."""
@@ -396,6 +396,7 @@ _TAGS = re.compile(
     rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
     rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
     rf"""|<points?(?P<percent>(?:[ \t]+[xy][0-9]{{0,3}}=["']{NUMBER}["'])+)(?:[^<>]*>[^<>]*</points?>)?"""
+    r"|(?P<locations>(?:<loc_?[0-9]{1,4}>)+)|(?P<patches>(?:<patch_index_[0-9]{1,4}>)+)"
     rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
 )
 _KEYS_OF_PLACES = [
@@ -407,6 +408,15 @@ _KEYS_OF_PLACES = [
 
 
 _AXIS = re.compile(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
+
+
+_INDEX = re.compile("[0-9]+")
+_PATCHES = 32  # Kosmos-2's along each side
+
+
+def _of_patches(indices: list[int]) -> tuple[float, ...]:
+    """The centres of patches, in patches from the left and the top."""
+    return tuple([side + 0.5 for index in indices for side in (index % _PATCHES, index // _PATCHES)])
 
 
 def _tags(text: str) -> Iterator[Candidate]:
@@ -423,6 +433,11 @@ def _tags(text: str) -> Iterator[Candidate]:
             pairs = list(zip(found[::2], found[1::2], strict=False))
             for pair, (begin, end) in zip(pairs, _parts(*match.span(), len(pairs)), strict=True):
                 yield Candidate(begin, end, "molmo", Act("", pair))
+            continue
+        if match["locations"] or match["patches"]:
+            indices = [int(numeral) for numeral in _INDEX.findall(match[0])]
+            place = _of_patches(indices) if match["patches"] else tuple(map(float, indices))
+            yield Candidate(*match.span(), "location_tokens", Act("", place) if len(place) == 4 else None)
             continue
         groups = match.groupdict()
         keys = next(keys for keys in _KEYS_OF_PLACES if groups.get(keys[0]))

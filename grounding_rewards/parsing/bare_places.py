@@ -187,11 +187,16 @@ _ALONE = re.compile(
     rf"[\"'`*]*(?:[xX]{SPACE}[=:]{SPACE}(?P<x>{NUMBER}){_PX}{GAP}[yY]{SPACE}[=:]{SPACE}(?P<y>{NUMBER}){_PX}"
     rf"|(?P<x1>{NUMBER}){_PX}{GAP}(?P<y1>{NUMBER}){_PX}(?:{GAP}(?P<x2>{NUMBER}){_PX}{GAP}(?P<y2>{NUMBER}){_PX})?)[\"'`*]*\.?"
 )
-_WRAP = re.compile(rf"^{SPACE}(?:```[a-z]*\n|<answer>)?{SPACE}|{SPACE}(?:\n```|</answer>)?{SPACE}$")
+_WRAP = re.compile(
+    rf"^{SPACE}(?:```[a-z]*\n|<answer>)?{SPACE}|{SPACE}(?:\n```|</answer>|\]\}}*{SPACE}(?:</tool_call>)?)?{SPACE}$"
+)
 
 
 def bare_numbers(text: str) -> Candidate | None:
-    """A text that is nothing but numbers: ``x, y``, ``x y``, ``x=.., y=..``, with px or without, or four of them."""
+    """A text that is nothing but numbers: ``x, y``, ``x y``, ``x=.., y=..``, with px or without, or four of them.
+
+    The rest of a call that the prompt began, such as ``x, y]}}``, is one, too.
+    """
     if len(text) > _LONGEST:
         return None
     body = _WRAP.sub("", text)

@@ -108,8 +108,7 @@ def test_published_forms_of_answers_are_read_by_the_name_of_their_family():
         xy = gr.recipe("click", family=row["family"]).prepare(row["response"], target).predictions.xy[0]
         if not np.allclose(xy, row["expected_point_pixels"], atol=5):
             wrong.append((row["family"], row["variant"]))
-    # Two points are a box, a rest of a call is none, and one family writes two spaces or two orders.
+    # Two points are a box, and some families write in two spaces or two orders.
     assert wrong == [
         ("seeclick", "box tag in thousandths"), ("showui", "two points"), ("gemini", "computer use"),
-        ("se_gui", "tool call, prefilled"),
     ]  # fmt: skip

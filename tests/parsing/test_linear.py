@@ -104,7 +104,7 @@ DIALECTS = [getattr(parsing, name.upper()) for name in OPENERS]
 
 
 def test_every_dialect_has_openers():
-    assert tuple(OPENERS) == tuple(SPACED) == AUTO.names[:-4]
+    assert tuple(OPENERS) == tuple(SPACED) == AUTO.names[:-5]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -146,6 +146,7 @@ OF_AUTO = [
     "type, hello", "Action: click, a", "WAIT", "long press at : ( 1 , 2 )", "TYPE [ a ]", "point: 1 , 2",
     "action:CLICK\tpoint:1,2", "x = 1 px , y = 2 px .", "do( action = 'Tap' , element = [ 1 , 2 ] )",
     "<function=click> <parameter=point> 1 2 </parameter> </function>", "<thinking> a </thinking> ( 1 , 2 )",
+    "<loc0001><loc0002><loc0003><loc0004>", "<patch_index_0001><patch_index_0002>", '<point x="1" y="2">a</point>',
     "( 1 , 2 )\nassistant\n[ 3 , 4 ] <|im_end|>", "Thought: a\nAction: tap ( 1 , 2 )",
 ]  # fmt: skip
 """Forms that ``auto`` alone reads."""

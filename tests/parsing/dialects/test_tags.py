@@ -172,3 +172,25 @@ def test_a_number_of_5000_digits_is_far_away():
     text = f'<points coords="1 1 {"9" * 5000} 2">a</points>'
     assert read(text, MOLMO) == ([1e12, 2], "OK")
     assert read("so " + text, MOLMO) == ([1e12, 2], "OK")
+
+
+@cases(
+    ("text", "place", "reason"),
+    [
+        ("<loc0097><loc0563><loc0159><loc0665> search", [128, 614], "OK"),
+        ("search<loc_550><loc_95><loc_650><loc_155></s>", [600, 125], "OK"),
+        ("<loc0097><loc0563><loc0159>", None, "MALFORMED"),
+        ("<loc0097><loc0563><loc0159><loc06", None, "MALFORMED"),
+        ("<loc_1><loc_2><loc_3><loc_4><loc_5><loc_6>", None, "MALFORMED"),
+        ("<loc_1><loc_2><loc_3><loc_4> ; <loc_5><loc_6><loc_7><loc_8>", None, "SEVERAL_ANSWERS"),
+        ("<object><patch_index_0113><patch_index_0149></object>", [19.5, 4], "OK"),
+        ("<patch_index_0113>", None, "MALFORMED"),
+        ('<point x="75.0" y="25.0" alt="gear">gear</point>', [75, 25], "OK"),
+        ('<points x1="75.0" y1="25.0" x2="5" y2="6" alt="a">a</points>', None, "SEVERAL_ANSWERS"),
+        ('<point x="75.0" y="2', None, "MALFORMED"),
+        ("1159, 136]}}\n</tool_call>", [1159, 136], "OK"),
+        ("1159, 136", [1159, 136], "OK"),
+    ],
+)
+def test_tokens_and_attributes_that_hold_places(text, place, reason):
+    assert read(text, AUTO) == (place, reason)

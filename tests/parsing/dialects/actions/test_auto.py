@@ -24,7 +24,7 @@ def test_names_of_the_forms():
         "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
         "json_distribution", "json_xy", "box_tokens", "point_tag", "xy_tags", "molmo", "cropped", "keyword_call",
         "click_call", "corner_tuples", "bare_tuple", "nested_list", "corner_lists", "bare_list", "action_json",
-        "action_calls", "action_os_atlas", "bare_numbers",
+        "action_calls", "action_os_atlas", "location_tokens", "bare_numbers",
     )  # fmt: skip
 
 
