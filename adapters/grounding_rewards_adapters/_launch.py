@@ -23,40 +23,24 @@ LOG = logging.getLogger("grounding_rewards")
 
 @dataclass(frozen=True)
 class Trainer:
-    """A trainer: what it gives, and what its users call things.
-
-    Attributes:
-        name: the trainer's name.
-        option: how a launch sets an option, with ``{}`` for its name.
-        where: where targets come from.
-        sizes: where image sizes come from.
-        fields: where what routes choose by comes from.
-        pipeline: what goes before a model's name in the name of the resizing that images go through.
-        lacking: why a score cannot have the other rows that it needs, by need.
-        outcome: what becomes of a sample whose target cannot be used.
-        patience: so many rows may pass, at the start, without one usable target.
-        alone_ignored: whether one of the processor's two bounds is passed over where the other is not set.
-        whole_columns: whether a column is there for all rows or for none.
-        outside_first: whether sizes from outside go before those in targets, or only stand in for them.
-        apart: a package and its first version beside which the trainer does not start, such as ``("trl", (1, 16))``.
-        own: options of this trainer's adapter alone.
-        defaults: options that the trainer's own settings have, where a launch does not say.
-    """
+    """A trainer: what it gives, and what its users call things."""
 
     name: str
-    option: str
-    where: str
-    sizes: str
-    fields: str
-    lacking: Mapping[str, str]
-    pipeline: str = ""
-    outcome: str = "the sample gets 0.0, and 0.0 for valid"
-    patience: int = 1
-    alone_ignored: bool = False
-    whole_columns: bool = False
-    outside_first: bool = False
+    option: str  # how a launch sets an option, with ``{}`` for its name
+    where: str  # where targets come from
+    sizes: str  # where image sizes come from
+    fields: str  # where what routes choose by comes from
+    lacking: Mapping[str, str]  # why a score cannot have the other rows that it needs, by need
+    pipeline: str = ""  # what goes before a model's name in the name of the resizing that images go through
+    outcome: str = "the sample gets 0.0, and 0.0 for valid"  # what becomes of a sample whose target cannot be used
+    patience: int = 1  # so many rows may pass, at the start, without one usable target
+    alone_ignored: bool = False  # whether one of the processor's two bounds is passed over where the other is not set
+    whole_columns: bool = False  # whether a column is there for all rows or for none
+    outside_first: bool = False  # whether sizes from outside go before those in targets, or only stand in for them
+    # a package and its first version beside which the trainer does not start, such as ``("trl", (1, 16))``
     apart: tuple[str, tuple[int, int]] | None = None
-    own: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()  # options of this trainer's adapter alone
+    # options that the trainer's own settings have, where a launch does not say
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -81,14 +65,10 @@ class Trainer:
 
 @dataclass(frozen=True)
 class Named:
-    """The place where a launch names a recipe.
+    """The place where a launch names a recipe."""
 
-    Attributes:
-        key: what goes before an option of that recipe alone: "" where options stand beside it.
-        alone: its name, where nothing but that stands there, so that a mapping must take its place to hold an option.
-    """
-
-    key: str = ""
+    key: str = ""  # what goes before an option of that recipe alone: "" where options stand beside it
+    # its name, where nothing but that stands there, so that a mapping must take its place to hold an option
     alone: str = ""
 
     def set(self, trainer: Trainer, settings: Mapping[str, Any]) -> str:

@@ -45,22 +45,14 @@ class Scorer:
     """Score rows with one recipe, or with several and a router, and report what is wrong with targets.
 
     Threads may share it, and it can be pickled.
-
-    Attributes:
-        trainer: the trainer that calls.
-        settings: options of the launch.
-        recipes: the recipe, or all that the router chooses from.
-        named: where the launch names each recipe; None for a recipe that was given as an object.
-        router: chooses the recipe of each row; None where there is only one.
-        logged: messages that were logged, so that none is repeated.
     """
 
     trainer: Trainer
-    settings: Settings
-    recipes: tuple[gr.Recipe, ...]
-    named: tuple[Named | None, ...]
-    router: Router | None = None
-    logged: set[str] = field(default_factory=set)
+    settings: Settings  # options of the launch
+    recipes: tuple[gr.Recipe, ...]  # the recipe, or all that the router chooses from
+    named: tuple[Named | None, ...]  # where the launch names each recipe; None for a recipe that was given as an object
+    router: Router | None = None  # chooses the recipe of each row; None where there is only one
+    logged: set[str] = field(default_factory=set)  # messages that were logged, so that none is repeated
     _diagnoses: list[Diagnosis] = field(default_factory=list)
     _recording: Recording | None = None
     _rows: int = 0  # rows that ``_watch`` has seen

@@ -30,25 +30,18 @@ _SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
 
 @dataclass(eq=False)
 class Batches:
-    """Read and score batches for one list of reward functions. May be shared by threads, and pickled.
+    """Read and score batches for one list of reward functions. May be shared by threads, and pickled."""
 
-    Attributes:
-        scorer: the recipe or recipes.
-        name: what the list is called in the logs.
-        target_column: the column that holds the targets.
-        group_sizes: how many completions each sample has in training, and in evaluation where that is another number;
-            empty where runs of equal rows show it.
-        image_index: which image of a list is the one that targets are on.
-        parts: the part that each function of the list returns; empty for one function that returns the total.
-        image_files: how images that are not decoded yet are read for their size.
-    """
-
-    scorer: Scorer
-    name: str
-    target_column: str
+    scorer: Scorer  # the recipe or recipes
+    name: str  # what the list is called in the logs
+    target_column: str  # the column that holds the targets
+    # how many completions each sample has in training, and in evaluation where that is another number; empty where runs
+    # of equal rows show it
     group_sizes: tuple[int, ...]
-    image_index: int
+    image_index: int  # which image of a list is the one that targets are on
+    # the part that each function of the list returns; empty for one function that returns the total
     parts: tuple[str, ...] = ()
+    # how images that are not decoded yet are read for their size
     image_files: ImageFiles = field(default_factory=ImageFiles)
     _first: bool = True
     _last: _Last | None = None
@@ -66,7 +59,7 @@ class Batches:
 
         The functions of a list are called with the same objects, one after another or at the same time: the first
         scores, the others take its scores, each ``asking`` for its part. A function that asks again, or brings other
-        texts or objects, scores anew. What is changed inside a cell, such as a target, is not noticed.
+        texts or objects, scores again. What is changed inside a cell, such as a target, is not noticed.
         """
         if len(self.parts) <= 1:  # no other function asks for these scores
             return self._score([response_text(completion) for completion in completions], columns), True

@@ -64,7 +64,7 @@ class Join:
         ``whole`` files are one evaluation, as those of a benchmark are.
 
         Raises:
-            RecipeError: as of ``check``; or a comparison has not two files, nor two files of predictions.
+            RecipeError: as in ``check``; or a comparison has not two files, nor two files of predictions.
         """
         if not paired:
             self.check(files[:1] if whole else files)

@@ -112,7 +112,7 @@ def rescore(
         out: the directory.
         columns: names of the columns of the rollouts; those without one are looked for in each file.
         bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
-        box_format: how boxes of targets are written, as of ``Targets.from_list``; the directory has them as xyxy.
+        box_format: how boxes of targets are written, as in ``Targets.from_list``; the directory has them as xyxy.
         image_files: reads sizes that rows lack and conversions need from their images; None reads none.
         overwrite: replace a directory, or an unfinished run, that was made of something else.
         advance: takes the share that is done, 0 to 1.

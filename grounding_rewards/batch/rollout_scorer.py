@@ -40,7 +40,7 @@ Arrays = dict[str, Any]
 
 @dataclass(frozen=True)
 class RolloutScorer:
-    """Score rows of rollouts anew, into a schema: columns of every rollout table, further ones, and parts.
+    """Score rows of rollouts again, into a schema: columns of every rollout table, further ones, and parts.
 
     ``first`` is the number of the first file: files whose rollouts have no numbers count them from ``file << 32``.
     ``image`` and ``instruction`` are columns that names are made of before those of usual names; "" for none.
@@ -109,7 +109,7 @@ class RolloutScorer:
         return pa.array(texts if self.reads is None else recorded_targets(self.reads, texts, read.rows), written.type)
 
     def _names(self, source: RolloutFile, batch: Batch) -> Any:
-        """The names of samples, as of ``names_of``."""
+        """The names of samples, as in ``names_of``."""
         column = self.scorer.columns.id
         if isinstance(batch.whole, list) or column not in batch.whole.schema.names:
             values = batch.column(column)

@@ -109,7 +109,7 @@ class Answers:
         table: the table.
         by: columns to break down by.
         paired: whether ``samples`` collects right answers by sample.
-        consensus: whether rollouts of a sample are merged, as of ``consensus_answers``; ``singles`` counts them.
+        consensus: whether rollouts of a sample are merged, as in ``consensus_answers``; ``singles`` counts them.
 
     Raises:
         RecipeError: the recipe judges no single answer.

@@ -38,25 +38,18 @@ _REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Inputs of scoring n rows.
-
-    Attributes:
-        extras: further columns; what is no column, such as a trainer's state, is every row's.
-        image_sizes: n sizes of the original images from outside of targets; None for none.
-        model_image_sizes: the same of the images that the model saw.
-        groups: (n,) which sample each row belongs to; or a function that says so of a recipe that compares rows.
-        token_lengths: (n,) lengths of the responses.
-        box_format: how boxes of targets are written, as of ``Targets.from_list``.
-    """
+    """Inputs of scoring n rows."""
 
     responses: Sequence[str | None]
     targets: Sequence[Any]
+    # further columns; what is no column, such as a trainer's state, is every row's
     extras: Mapping[str, Any] | None = None
-    image_sizes: Sizes | None = None
-    model_image_sizes: Sizes | None = None
+    image_sizes: Sizes | None = None  # n sizes of the original images from outside of targets; None for none
+    model_image_sizes: Sizes | None = None  # the same of the images that the model saw
+    # (n,) which sample each row belongs to; or a function that says so of a recipe that compares rows
     groups: Groups | Any = None
-    token_lengths: Sequence[int] | None = None
-    box_format: BoxFormat | None = None
+    token_lengths: Sequence[int] | None = None  # (n,) lengths of the responses
+    box_format: BoxFormat | None = None  # how boxes of targets are written, as in ``Targets.from_list``
 
     def take(self, rows: Rows) -> Inputs:
         """Return some of the rows; all for None."""
@@ -76,23 +69,16 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False)
 class RecipeSlice:
-    """The rows of a batch that one recipe scored.
-
-    Attributes:
-        inputs: what it was given of them.
-        rollouts: what its verifiers saw.
-        scores: what it returned.
-        rows: which rows of the batch they are.
-        sizes: (m, 2) image sizes and model image sizes that came beside the targets' own; None where none did.
-        routed: whether the rows name that recipe; where they name none it stands in, and their targets cannot be used.
-    """
+    """The rows of a batch that one recipe scored."""
 
     recipe: Recipe
-    inputs: Inputs
-    rollouts: Rollouts
+    inputs: Inputs  # what it was given of them
+    rollouts: Rollouts  # what its verifiers saw
     scores: Scores
-    rows: Rows = None
+    rows: Rows = None  # which rows of the batch they are
+    # (m, 2) image sizes and model image sizes that came beside the targets' own; None where none did
     sizes: tuple[Floats | None, Floats | None] = (None, None)
+    # whether the rows name that recipe; where they name none it stands in, and their targets cannot be used
     routed: bool = True
 
     @property

@@ -35,19 +35,12 @@ from grounding_rewards.targets.columns import BadTarget, Targets
 
 @dataclass(frozen=True)
 class RowImages:
-    """Images of the rows of a table.
+    """Images of the rows of a table."""
 
-    Attributes:
-        files: the folder of the images, and bounds on them.
-        column: the column of images.
-        note: takes, once, where sizes were read.
-        unknown: why no column of images is known; "" where one is.
-    """
-
-    files: ImageFiles
-    column: str
-    note: Note
-    unknown: str = ""
+    files: ImageFiles  # the folder of the images, and bounds on them
+    column: str  # the column of images
+    note: Note  # takes, once, where sizes were read
+    unknown: str = ""  # why no column of images is known; "" where one is
     _noted: list[str] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -105,10 +98,10 @@ class TableScorer:
     """Score batches of a table; errors name the file and the row.
 
     Columns without names are looked for in each table: ``of`` returns the scorer of one table, with ``resolved``.
-    ``box_format`` says how boxes are written, as of ``Targets.from_list``.
+    ``box_format`` says how boxes are written, as in ``Targets.from_list``.
     ``image_files`` reads sizes that rows lack and conversions need from the images that rows name, by default in the
     folder of the table; None reads no images.
-    ``layouts`` are those of a benchmark that is named, as of ``resolve``.
+    ``layouts`` are those of a benchmark that is named, as in ``resolve``.
     ``on_note`` takes which columns were guessed, ``on_warning`` what looks wrong with rows, ``diagnosis`` counts what
     was scored, batch by batch.
 

@@ -24,17 +24,11 @@ _ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bytes: pa.bina
 
 @dataclass(frozen=True)
 class MergedColumns:
-    """Columns that are written anew.
+    """Columns that are written again."""
 
-    Attributes:
-        types: their Arrow types.
-        merged: those in which fields of the input stay.
-        found: inferred types of their fields, where the input has none.
-    """
-
-    types: Mapping[str, Any]
-    merged: Sequence[str] = ()
-    found: Mapping[str, Any] = field(default_factory=dict)
+    types: Mapping[str, Any]  # their Arrow types
+    merged: Sequence[str] = ()  # those in which fields of the input stay
+    found: Mapping[str, Any] = field(default_factory=dict)  # inferred types of their fields, where the input has none
 
     def merge(self, row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
         """Merge our columns of a row over its own."""

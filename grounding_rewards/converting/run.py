@@ -37,43 +37,25 @@ _NUMBERS = re.compile(r"-?[0-9][-+0-9.,e ]*")
 
 @dataclass
 class Converted:
-    """Counts, problems and notes of one conversion.
+    """Counts, problems and notes of one conversion."""
 
-    Attributes:
-        guesses: guessed columns, by role.
-        space: the space of targets that do not name one.
-        split: the split of the input, if it has splits.
-        left_out: columns whose names the trainer needs.
-        files: names of the input's files, if it has several.
-        rows: number of rows read.
-        written: number of rows written.
-        problems: number, place and problem of each row that cannot be converted.
-        notes: notes, without problems.
-        suspects: suspicious targets.
-        warnings: warnings.
-        spaces: number of targets by space.
-        without_size: number of rows whose image has no known size.
-        turned: number of images that their EXIF data ask to turn.
-        relative: number of images with relative paths.
-        repeated: number of rows with an earlier one's name, and the first of them, each after its namesake.
-        reporting: takes notes and warnings.
-    """
-
-    guesses: Mapping[str, str] = field(default_factory=dict)
-    space: str | None = None
-    split: str | None = None
-    left_out: Sequence[str] = ()
-    files: Sequence[str] = ()
+    guesses: Mapping[str, str] = field(default_factory=dict)  # guessed columns, by role
+    space: str | None = None  # the space of targets that do not name one
+    split: str | None = None  # the split of the input, if it has splits
+    left_out: Sequence[str] = ()  # columns whose names the trainer needs
+    files: Sequence[str] = ()  # names of the input's files, if it has several
     rows: int = 0
     written: int = 0
+    # number, place and problem of each row that cannot be converted
     problems: list[tuple[int, str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     suspects: list[SuspectTargets] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    spaces: Counter[str] = field(default_factory=Counter)
-    without_size: int = 0
-    turned: int = 0
-    relative: int = 0
+    spaces: Counter[str] = field(default_factory=Counter)  # number of targets by space
+    without_size: int = 0  # number of rows whose image has no known size
+    turned: int = 0  # number of images that their EXIF data ask to turn
+    relative: int = 0  # number of images with relative paths
+    # number of rows with an earlier one's name, and the first of them, each after its namesake
     repeated: tuple[int, Sequence[tuple[int, int]]] = (0, ())
     reporting: Reporting = SILENT
 
@@ -302,7 +284,7 @@ class Converter:
                 advance(batch.done)
         if not survey.names:
             self._check_wiring(result, ended=True)
-        result.rows, result.problems = 0, []  # all rows are counted anew as they are converted
+        result.rows, result.problems = 0, []  # all rows are counted again as they are converted
         return survey
 
     def _benchmark(self, table: Table, survey: Survey) -> benchmarks.Layout | None:

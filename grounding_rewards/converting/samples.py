@@ -47,7 +47,7 @@ class TargetReader:
         accepts: the accepted kinds of targets.
         label_free: True where targets may be empty.
         needs: the requirements of the recipe that will score them, if known.
-        box_format: how boxes are written, as of ``Targets.from_list``.
+        box_format: how boxes are written, as in ``Targets.from_list``.
         benchmark: the layout of the benchmark whose rows these are; None for rows with one column of targets.
     """
 

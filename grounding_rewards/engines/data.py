@@ -62,25 +62,15 @@ class Unanswered:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Samples of a table.
+    """Samples of a table."""
 
-    Attributes:
-        source: the table, and its further columns.
-        reader: reads names, targets and sizes of its rows, in the schema of the rollouts.
-        instruction: the column of instructions.
-        image: that of images; "" for rows of text alone.
-        files: where images are.
-        image_root: their folder, where the caller names one; "" for that of the data.
-        judged: whether a recipe scores the responses by targets.
-    """
-
-    source: RolloutFile
-    reader: RolloutScorer
-    instruction: str
-    image: str
-    files: ImageFiles
-    image_root: str = ""
-    judged: bool = False
+    source: RolloutFile  # the table, and its further columns
+    reader: RolloutScorer  # reads names, targets and sizes of its rows, in the schema of the rollouts
+    instruction: str  # the column of instructions
+    image: str  # that of images; "" for rows of text alone
+    files: ImageFiles  # where images are
+    image_root: str = ""  # their folder, where the caller names one; "" for that of the data
+    judged: bool = False  # whether a recipe scores the responses by targets
 
     @property
     def hashes(self) -> bool:
@@ -298,17 +288,13 @@ def _hashed(text: str) -> bytes:
 class Plan:
     """Plan of the shards of a run.
 
-    Attributes:
-        wanted: (rows,) responses that each row of the data gets at each temperature; 0 for a row that is left out.
-        size: samples of a shard; the last one has fewer.
-
     >>> import numpy as np
     >>> Plan(np.array([8, 0, 8, 8]), 2).names
     ('rollouts-000000.parquet', 'rollouts-000001.parquet')
     """
 
-    wanted: Ints
-    size: int
+    wanted: Ints  # (rows,) responses that each row of the data gets at each temperature; 0 for a row that is left out
+    size: int  # samples of a shard; the last one has fewer
 
     @property
     def samples(self) -> int:

@@ -24,19 +24,13 @@ _FURTHER = 1024
 
 @dataclass(frozen=True)
 class SeenImages:
-    """Images of a row, ready to be sent.
+    """Images of a row, ready to be sent."""
 
-    Attributes:
-        files: PNG, JPEG or WebP files, in the order of the images.
-        image_size: width and height of the last image, upright; None without images.
-        model_image_size: the same as the model sees it; None without images, or where nothing is known of its resizing.
-        sizes: width and height of each file.
-    """
-
-    files: tuple[bytes, ...] = ()
-    image_size: Size | None = None
+    files: tuple[bytes, ...] = ()  # PNG, JPEG or WebP files, in the order of the images
+    image_size: Size | None = None  # width and height of the last image, upright; None without images
+    # the same as the model sees it; None without images, or where nothing is known of its resizing
     model_image_size: Size | None = None
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[Size, ...] = ()  # width and height of each file
 
 
 @dataclass(frozen=True)

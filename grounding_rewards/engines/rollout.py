@@ -116,7 +116,7 @@ def roll_out(
         columns: names of the columns of the data; those without one are looked for.
         instruction: the column of instructions; None to look for it.
         split: which split of a directory.
-        box_format: how boxes of targets are written, as of ``Targets.from_list``; the directory has them as xyxy.
+        box_format: how boxes of targets are written, as in ``Targets.from_list``; the directory has them as xyxy.
         image_files: bounds of images, and the folder of relative paths; "" for that of the data.
         allocated: a file with ``sample_id`` and ``n``, as ``pool allocate`` writes; then ``settings.n`` is None.
         shard: (i, n): only every n-th shard, from number i on; several processes make one directory.

@@ -92,23 +92,14 @@ class _Group:
 
 @dataclass(frozen=True, eq=False)
 class ShardMaker:
-    """Settings by which shards are made, each from its rows and a running engine alone.
+    """Settings by which shards are made, each from its rows and a running engine alone."""
 
-    Attributes:
-        data: the samples.
-        settings: how many responses they get, and how these are sampled.
-        model: name of the model.
-        prompt: makes the messages of a sample.
-        recipe: scores the responses; None leaves that to ``pool score``.
-        resizing: the way of images into the model; None for the engine's own.
-    """
-
-    data: Data
-    settings: RolloutSettings
-    model: str
-    prompt: Prompt
-    recipe: Recipe | None = None
-    resizing: Resizing | None = None
+    data: Data  # the samples
+    settings: RolloutSettings  # how many responses they get, and how these are sampled
+    model: str  # name of the model
+    prompt: Prompt  # makes the messages of a sample
+    recipe: Recipe | None = None  # scores the responses; None leaves that to ``pool score``
+    resizing: Resizing | None = None  # the way of images into the model; None for the engine's own
 
     def make(self, stretch: Stretch, running: Running) -> Made:
         """Make one shard."""

@@ -37,7 +37,7 @@ class Transformers:
     Of the checkpoint's generation_config only the ends of responses are kept, beside the tokenizer's own: a
     temperature, top_k, top_p or repetition_penalty in it does not count, as in the rollouts of verl. Special tokens are
     left out of the texts. ``token_length`` counts the token that ends a response. A response is cut at the end of the
-    model's context, too. Each response reads its prompt anew, which vLLM does once for all of them.
+    model's context, too. Each response reads its prompt again, which vLLM does once for all of them.
 
     A control token of the model in a message, such as ``<|im_end|>``, is text: it gets a zero-width space.
 
@@ -299,31 +299,19 @@ def _problem(name: str, error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Checkpoint in memory.
+    """Checkpoint in memory."""
 
-    Attributes:
-        model: generates; its generation_config is empty.
-        processor: makes tensors of prompts, and of images where the model sees them.
-        tokenizer: the processor's, or the processor itself; pads on the left.
-        device: where the model is.
-        sees: True for a vision model.
-        context: the most tokens of a prompt and its response; inf where the model has no bound.
-        ends: the tokens that end a response.
-        control_tokens: texts that the tokenizer takes for tokens of its own, such as the end of a message.
-        patch: the side of the image's patches in pixels, where the processor says.
-        resizing: the way of images into the model, where we know it.
-    """
-
-    model: Any
-    processor: Any
-    tokenizer: Any
-    device: Any
-    sees: bool
-    context: float
-    ends: tuple[int, ...]
+    model: Any  # generates; its generation_config is empty
+    processor: Any  # makes tensors of prompts, and of images where the model sees them
+    tokenizer: Any  # the processor's, or the processor itself; pads on the left
+    device: Any  # where the model is
+    sees: bool  # True for a vision model
+    context: float  # the most tokens of a prompt and its response; inf where the model has no bound
+    ends: tuple[int, ...]  # the tokens that end a response
+    # texts that the tokenizer takes for tokens of its own, such as the end of a message
     control_tokens: tuple[str, ...]
-    patch: Any
-    resizing: Resizing | None
+    patch: Any  # the side of the image's patches in pixels, where the processor says
+    resizing: Resizing | None  # the way of images into the model, where we know it
 
 
 def loaded(name: str, dtype: str, device: str) -> Checkpoint:
