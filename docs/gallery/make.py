@@ -12,7 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from docs.gallery import reference, screens
+from docs.gallery import reference, screens, verifiers
 from docs.gallery.figure import plot
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
@@ -49,7 +49,8 @@ def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
 def make_reference(out: Path) -> None:
     """Write the generated pages of the reference, and its pictures."""
     (out / "pictures").mkdir(parents=True, exist_ok=True)
-    for name, figure in screens.pictures().items():
+    drawn = {"verifiers": verifiers.picture(), "verifiers-profile": verifiers.profile()}
+    for name, figure in {**screens.pictures(), **drawn}.items():
         _save(figure, out, name)
     for name, page_text in reference.pages().items():
         (out / name).write_text(page_text, "utf-8")

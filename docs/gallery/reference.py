@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from docs.gallery import verifiers
 from docs.gallery.page import code, environment
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns, role
@@ -56,7 +57,10 @@ _HOW = ("closed", "read")
 
 def pages() -> dict[str, str]:
     """Return the text of each page, by the name of its file."""
-    every = {"options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families}
+    every = {
+        "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
+        "verifiers": verifiers.page,
+    }  # fmt: skip
     return {
         f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts()) for name, facts in every.items()
     }

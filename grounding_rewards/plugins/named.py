@@ -130,6 +130,7 @@ class NamedTerm:
     inner: Any = field(init=False, repr=False, compare=False)
 
     noun: ClassVar[str]
+    described: ClassVar[str] = ""
     keys: ClassVar[tuple[str, ...]]
     """Names that one declares; of a plain function the config gives them, the bounds at least."""
     taken: ClassVar[tuple[str, ...]] = ()
@@ -171,7 +172,7 @@ class NamedTerm:
         hint = left_out(name) or near(name, known) or "."
         raise RecipeError(
             f"unknown {cls.noun} {name!r:.80}{hint} There are: {', '.join(known)}; "
-            "your own by module:attr or /path/file.py:attr"
+            f"your own by module:attr or /path/file.py:attr{cls.described}"
         )
 
     @classmethod
@@ -223,6 +224,7 @@ class NamedTerm:
 class OwnVerifier(NamedTerm, Term):
     """Verifier of one's own."""
 
+    described = "; docs/reference/verifiers.md describes them"
     noun, keys, taken, takes, gives = "verifier", VERIFIER, ("verifier", "weight"), "Rollouts", "scores"
     lift = staticmethod(verifier)
 

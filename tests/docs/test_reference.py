@@ -16,6 +16,7 @@ from docs.gallery.make import DOCS, make_reference
 from grounding_rewards import catalogue
 from grounding_rewards.coords.resizing import PIPELINES
 from grounding_rewards.coords.spaces import MODELS, SPACES
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.explain import describe
 from grounding_rewards.parsing import parse
 from grounding_rewards.plugins.registry import collect
@@ -50,14 +51,22 @@ def section(name: str, title: str) -> str:
     return re.split(r"^#+ ", page(name).partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
 
 
-@pytest.mark.parametrize("name", ["options.md", "answers.md", "families.md", "prompts.md", "table.md"])
+@pytest.mark.parametrize("name", ["options.md", "answers.md", "families.md", "prompts.md", "table.md", "verifiers.md"])
 def test_generated_pages_are_up_to_date(name):
     assert (REFERENCE / name).read_text("utf-8") == reference.pages()[name], "run `make docs`"
 
 
 def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     make_reference(tmp_path)
-    assert names(tmp_path) == ["answers.md", "families.md", "options.md", "pictures", "prompts.md", "table.md"]
+    assert names(tmp_path) == [
+        "answers.md",
+        "families.md",
+        "options.md",
+        "pictures",
+        "prompts.md",
+        "table.md",
+        "verifiers.md",
+    ]
     assert names(REFERENCE) == [
         "answers.md",
         "families.md",
@@ -67,13 +76,14 @@ def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
         "spaces.md",
         "table.md",
         "targets.md",
+        "verifiers.md",
     ]
     assert names(REFERENCE / "pictures") == names(tmp_path / "pictures"), "run `make docs`"
     shown = {link for path in REFERENCE.glob("*.md") for link in re.findall(r"!\[[^\]]+\]\((.*)\)", path.read_text())}
     assert shown == {f"pictures/{name}" for name in names(tmp_path / "pictures")}
     for path in (REFERENCE / "pictures").iterdir():
         pixels = np.asarray(Image.open(path).convert("L"))
-        assert 300 <= pixels.shape[0] <= 400, path
+        assert 300 <= pixels.shape[0] <= 720, path
         assert 600 <= pixels.shape[1] <= 920, path
         assert np.unique(pixels).size > 30, path
         assert path.stat().st_size < 60_000, path
@@ -206,3 +216,25 @@ def test_formats_of_files_are_listed():
     listed = section("table", "Files of rows")
     for suffix in (*files.JSON_LINES, *files.JSON, *files.CSV, *files.PARQUET, *COMPRESSIONS):
         assert f"`{suffix}`" in listed
+
+
+def test_verifiers_are_all_described_and_a_miss_is_scored_side_by_side():
+    text = page("verifiers")
+    assert re.findall("^## ([a-z0-9_]+)$", text, re.MULTILINE) == list(KNOWN.verifiers)
+    compared = {cells[0].partition("]")[0][1:]: cells[1:] for cells in rows(section("verifiers", WHICH))[1:]}
+    assert {name: (cells[0], cells[2], cells[3]) for name, cells in compared.items()} == {
+        "hit": ("1.000", "0.000", "0.000"),
+        "inside_distance": ("1.000", "0.000", "0.000"),
+        "centredness": ("1.000", "0.000", "0.000"),
+        "gaussian_point": ("1.000", "0.531", "0.080"),
+        "dense_distance": ("1.000", "0.492", "0.431"),
+        "screen_distance": ("1.000", "0.999", "0.996"),
+        "corner_distance": ("1.000", "-0.005", "-0.047"),
+    }
+    diagonal, screen = np.hypot(80, 40), np.hypot(1920, 1080)
+    assert compared["dense_distance"][3] == f"{0.5 / (1 + 50 / (diagonal + 0.1 * screen)):.3f}"
+    with pytest.raises(RecipeError, match=r"There are: action_match, .*; docs/reference/verifiers\.md describes them$"):
+        gr.recipe("composite", parts={"hti": 1}, response_space="pixel")
+
+
+WHICH = "Which one for the place of a click"
