@@ -26,7 +26,6 @@ from grounding_rewards.pool.sql import (
     cells_of,
     counts,
     other_columns,
-    sample_columns,
 )
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
@@ -40,7 +39,7 @@ ALL = tuple(column.name for column in fields(SampleStats))
 """Every column of statistics."""
 
 _TARGETS = ("target_area", "target_diagonal")
-_CHECKED = ("n", "num_correct", "source", "unnamed", "several", "other", "unclear")
+_CHECKED = ("wrong", "source", "unnamed", "several", "other", "unclear")
 _OF_TOTALS = {"mean", "variance", "lowest", "highest"}
 _OF_CELLS = ("cells", "cell_entropy", "cell_rarity")
 _READ = ("target", "image_size", "recipe")
@@ -101,16 +100,16 @@ def stats_of(
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
     largest, rounds_differ = _extent(table, where, totals=bool(wanted & _OF_TOTALS))
     table.check_names()  # 1 and '1' would be one sample in SQL
-    inner = counts(table.columns, by if "source" in wanted else None, rounds=rounds_differ)
-    more = {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
-    answered = bool(wanted & set(_OF_CELLS)) and bool(answered_by(table.columns))
-    outer = sample_columns(inner, more, names="sample_id" in wanted) | ({"key": HASH} if answered else {})
+    answered, named = bool(wanted & set(_OF_CELLS)) and bool(answered_by(table.columns)), "sample_id" in wanted
+    chosen = counts(table.columns, by if "source" in wanted else None, names=named, rounds=rounds_differ)
+    chosen |= {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
+    chosen |= {"key": HASH} if answered else {}
     # Sorting millions of names is slow, so only where it is needed.
-    order = " ORDER BY sample_id" if answered or "sample_id" in wanted else ""
+    order = " ORDER BY sample_id" if answered or named else ""
     used = [name for name in dict.fromkeys((*_USED, by)) if name in table.columns]
-    sql = f"SELECT sample_id, {_listed({**inner, **more})} FROM {{rollouts}}{where} GROUP BY sample_id"
+    sql = f"SELECT {_listed(chosen)} FROM {{rollouts}}{where} GROUP BY sample_id{order}"
     # Closed before the checks below, for a table answers nothing else while it streams.
-    with closing(table.stream(f"SELECT {_listed(outer)} FROM ({sql}){order}", used)) as batches:
+    with closing(table.stream(sql, used)) as batches:
         parts, suspicious = _gathered(batches, _Reading(target_space, recipe, warn))
     if not parts:
         raise PoolError(_none_left(table, rounds, temperature))
@@ -231,8 +230,7 @@ def _cells(table: RolloutTable, where: str, wanted: Sequence[str], keys: NDArray
 
 def _suspicious(grouped: pa.Table) -> pa.ChunkedArray:
     """Mark samples without a name, with an ``acc`` neither 0 nor 1, with several sources, or with repeated rollouts."""
-    wrong = pc.greater(grouped["num_correct"], grouped["n"]).fill_null(True)  # null: the sum overflowed
-    suspicious = pc.or_(grouped["unnamed"], wrong)
+    suspicious = pc.or_(grouped["unnamed"], pc.greater(grouped["wrong"], 0))
     for name in ("several", "unclear"):
         suspicious = pc.or_(suspicious, grouped[name].is_valid()) if name in grouped.column_names else suspicious
     return suspicious
@@ -242,7 +240,7 @@ def _check(table: RolloutTable, where: str, suspicious: list[dict[str, Any]], by
     """Check that every rollout has a sample, is right or not, and is there once, and each sample one source."""
     if any(row["unnamed"] for row in suspicious):
         raise PoolError(f"{_paths(table)}: some rollouts have no sample_id; expected the name of the sample in each")
-    if any(row["n"] is None or row["num_correct"] > row["n"] for row in suspicious):
+    if any(row["wrong"] for row in suspicious):
         raise _wrong(table, where, "acc", "acc <> 0 AND acc <> 1", "0 or 1, or null where it was not scored")
     several = [row for row in suspicious if row.get("several") is not None]
     for row in sorted(several, key=itemgetter("several"))[:1]:  # the same sample in every order of rollouts

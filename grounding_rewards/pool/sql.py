@@ -11,9 +11,6 @@ from grounding_rewards.tables.rollout_parquet import quoted
 LARGEST_TOTAL = 1e12
 """Totals of this size or beyond are errors: no reward is that large."""
 
-RIGHT = 1 << 32
-"""Added to the packed counts by a right rollout, beside 1."""
-
 _PARSED, _REASONS = (", ".join(f"'{reason.name}'" for reason in some) for some in (PARSED, Reason))
 TOTAL = "CASE WHEN acc IS NOT NULL THEN total END"
 """Total of a scored rollout."""
@@ -32,48 +29,29 @@ GRID = 32
 """Cells along each side of an image, in which clicks count as the same answer."""
 
 
-def counts(has: Collection[str], by: str | None, *, rounds: bool) -> dict[str, str]:
-    """Return the SQL of the counts that all statistics need, by name.
+def counts(has: Collection[str], by: str | None, *, names: bool, rounds: bool) -> dict[str, str]:
+    """Return the SQL of the columns that all statistics need, by name, over rollouts grouped by sample.
 
-    ``scored`` packs two counts into one sum, for DuckDB aggregates one column faster than two: n in its lower 32 bits
-    and num_correct above. An ``acc`` that is neither 0 nor 1 makes num_correct exceed n, several make both null.
-    ``other`` differs from ``source`` where a sample has several. ``bits`` counts distinct rollout numbers modulo 64:
-    fewer than ``rollouts`` may mean a repeated one. ``has`` names the table's columns; ``by`` becomes ``source``;
-    ``rounds`` is True for rollouts of several rounds.
-    """
-    both = (
-        f"CASE WHEN acc = 1 THEN {RIGHT + 1} WHEN acc = 0 THEN 1 WHEN acc IS NULL THEN 0 ELSE {RIGHT * RIGHT // 4} END"
-    )
-    # Several wrong values of ``acc`` leave 64 bits: null, where CAST would end the query without naming them.
-    columns = {"scored": f"TRY_CAST(sum({both}) AS BIGINT)", "rollouts": "count(*)"}
-    if by is not None and by in has:
-        columns |= {"source": f"min({quoted(by)}::VARCHAR)", "other": f"max({quoted(by)}::VARCHAR)"}
-    if "rollout" in has:
-        # Rounds number their rollouts alike: 31, which is odd, moves each round to other bits.
-        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if rounds else "rollout"
-        columns["bits"] = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
-    return columns
-
-
-def sample_columns(inner: Collection[str], other_columns: Collection[str], *, names: bool) -> dict[str, str]:
-    """Return the SQL of a sample's row, over the columns of ``counts`` and ``other_columns``.
-
-    ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources.
+    ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources. ``has`` names
+    the table's columns; ``by`` becomes ``source``; ``names`` is True where ``sample_id`` is wanted, ``rounds`` for
+    rollouts of several rounds.
     """
     columns = {"sample_id": "sample_id"} if names else {}
     columns |= {"unnamed": "coalesce(sample_id, '') = ''"}  # null = '' is null in SQL
-    columns |= {"n": f"scored & {RIGHT - 1}", "num_correct": f"scored >> {RIGHT.bit_length() - 1}"}
-    columns |= {"unscored": f"rollouts - (scored & {RIGHT - 1})"}
-    if "source" in inner:
-        columns |= {
-            "source": "source",
-            "several": "CASE WHEN source <> other THEN sample_id END",
-            "other": "CASE WHEN source <> other THEN other END",
-        }
-    if "bits" in inner:
-        # Nulls set no bit: samples with rollouts without a number are unclear here, and pass the check.
-        columns["unclear"] = "CASE WHEN bits <> rollouts THEN sample_id END"
-    return columns | {name: quoted(name) for name in other_columns}
+    columns |= {"n": "count(acc)", "num_correct": "coalesce(count_if(acc = 1), 0)::BIGINT"}
+    columns |= {"unscored": "count(*) - count(acc)", "wrong": "coalesce(count_if(acc <> 0 AND acc <> 1), 0)::BIGINT"}
+    if by is not None and by in has:
+        one, other = (f"{end}({quoted(by)}::VARCHAR)" for end in ("min", "max"))
+        columns |= {"source": one, "several": f"CASE WHEN {one} <> {other} THEN sample_id END"}
+        columns["other"] = f"CASE WHEN {one} <> {other} THEN {other} END"
+    if "rollout" in has:
+        # Rounds number their rollouts alike: 31, which is odd, moves each round to other bits.
+        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if rounds else "rollout"
+        # Fewer distinct numbers modulo 64 than rollouts may mean a repeated one. Nulls set no bit: samples with
+        # rollouts without a number are unclear here, and pass the check.
+        bits = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
+        columns["unclear"] = f"CASE WHEN {bits} <> count(*) THEN sample_id END"
+    return columns
 
 
 def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
