@@ -216,9 +216,6 @@ no code
 def own_options(name: str) -> dict[str, Any]:
     """Return a recipe's own options and their defaults; ``inspect.Parameter.empty`` where one must be given.
 
-    Raises:
-        RecipeError: the name is unknown.
-
     >>> own_options("gelato")
     {'format_weight': 0.0}
     """
@@ -240,9 +237,6 @@ def shared_option(built: Recipe, option: str) -> Any:
 def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
     """Return the options to show a recipe with: the caller's, and those that it cannot be built without.
 
-    Raises:
-        RecipeError: the name is unknown.
-
     >>> shown_with("click")
     {'response_space': 'pixel'}
     """
@@ -253,11 +247,7 @@ def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> 
 
 
 def builder(name: str) -> Callable[..., Any]:
-    """Return the function that builds a recipe of this name.
-
-    Raises:
-        RecipeError: the name is unknown.
-    """
+    """Return the function that builds a recipe of this name."""
     known: Mapping[str, Callable[..., Any]] = registry().recipes
     if name in known:
         return known[name]
@@ -274,11 +264,7 @@ def builder(name: str) -> Callable[..., Any]:
 
 
 def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> Recipe:
-    """Run a recipe's function.
-
-    Raises:
-        RecipeError: it raises, or returns no recipe; names the plugin it comes from.
-    """
+    """Run a recipe's function."""
     try:
         built = build(**checked(build, options))
     except RecipeError as error:

@@ -63,11 +63,7 @@ def _in_full(key: str, value: Any) -> Any:
 
 
 def current(name: str) -> str:
-    """Return a name with its path in full, to build something new with.
-
-    Raises:
-        RecipeError: its file has changed since this process ran it, so that what it stands for is no longer known.
-    """
+    """Return a name with its path in full, to build something new with."""
     from grounding_rewards.plugins import files
 
     name = absolute(name)

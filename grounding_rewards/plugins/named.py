@@ -287,11 +287,7 @@ class Bound:
 
 
 def made(name: str, kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Build an object of a class from plain arguments.
-
-    Raises:
-        RecipeError: an argument is unknown, missing or not to its liking.
-    """
+    """Build an object of a class from plain arguments."""
     _check_arguments(name, kind, arguments, skip=0)
     known = fields(kind) if is_dataclass(kind) else ()
     inner = {each.name for each in known if each.metadata.get("takes") == "verifier"}

@@ -20,11 +20,7 @@ _CALLED = "a verifier's name such as 'hit', {\"verifier\": NAME, ...} with what 
 
 
 def part_fields(parts: Any, owner: str = "composite") -> dict[str, FrozenDict]:
-    """Return each part of a sum as ``{"verifier": name, "weight": weight, ...}``, or a combination and its weight.
-
-    Raises:
-        RecipeError: a part has no weight, or a name that it cannot have; names the part.
-    """
+    """Return each part of a sum as ``{"verifier": name, "weight": weight, ...}``, or a combination and its weight."""
     if not isinstance(parts, Mapping) or not parts:
         raise RecipeError(f'{owner} needs parts by name, such as {{"hit": 0.8, "format": 0.2}}; got {parts!r:.80}')
     fields = {}
@@ -46,22 +42,14 @@ def part_fields(parts: Any, owner: str = "composite") -> dict[str, FrozenDict]:
 
 
 def weight(label: str, value: Any, owner: str = "composite") -> float:
-    """Return a weight of a part.
-
-    Raises:
-        RecipeError: it is no finite number.
-    """
+    """Return a weight of a part."""
     if not is_number(value):
         raise RecipeError(f"{owner}: part {label!r}: weight: got {value!r:.80}; expected a finite number")
     return float(value)
 
 
 def part_term(label: str, fields: Mapping[str, Any]) -> Verifier:
-    """Build the verifier or the combination of a part.
-
-    Raises:
-        RecipeError: a name or an argument does not fit, or a product would mix alternatives; names the part.
-    """
+    """Build the verifier or the combination of a part."""
     try:
         return whole_term(_without_weight(fields))
     except RecipeError as error:
@@ -69,11 +57,7 @@ def part_term(label: str, fields: Mapping[str, Any]) -> Verifier:
 
 
 def whole_term(value: Any) -> Verifier:
-    """Build a term that scores whole responses, as of ``expression``.
-
-    Raises:
-        RecipeError: something does not fit, or a product would mix alternatives.
-    """
+    """Build a term that scores whole responses, as of ``expression``."""
     term: Verifier = expression(value)
     _check_alternatives(term)
     return term

@@ -21,11 +21,7 @@ _EDGES = ("x1", "y1", "x2", "y2")
 
 
 def answering_space(recipe: str, space: CoordSpace | str | None) -> CoordSpace:
-    """The space that the model answers in, of a recipe that has no default for it.
-
-    Raises:
-        SpaceError: it is missing or unknown.
-    """
+    """The space that the model answers in, of a recipe that has no default for it."""
     if space is None:
         spaces = ", ".join(CoordSpace)
         raise SpaceError(
@@ -77,11 +73,7 @@ def by_edges(*box: float) -> Any:
 
 
 def names_of(option: str, value: Any) -> tuple[str, ...]:
-    """Read an option of names: a text, or several; none of them empty.
-
-    Raises:
-        RecipeError: it is something else.
-    """
+    """Read an option of names: a text, or several; none of them empty."""
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, tuple | list) or not all(isinstance(each, str) and each.strip() for each in names):
         raise RecipeError(f"option {option}: got {value!r:.80}; expected a name, or several as a list")
@@ -90,9 +82,6 @@ def names_of(option: str, value: Any) -> tuple[str, ...]:
 
 def clicks_and(actions: Any) -> tuple[str, ...]:
     """Return the names of clicks and of further actions, in all of their spellings.
-
-    Raises:
-        RecipeError: one is no action that the vocabulary knows.
 
     >>> set(clicks_and("mouse_move")) - set(CLICKS) >= {"hover", "moveTo", "mouse_move"}
     True
@@ -111,10 +100,6 @@ def dialect_named(name: str, refusal_words: Any = None, tools: Any = ()) -> Dial
 
     ``refusal_words`` are further phrases that it is to read as a refusal, ``tools`` parts of the names of further
     tools whose calls are no answers.
-
-    Raises:
-        RecipeError: there is none of that name, or RE2 and Python's re do not read its patterns alike, or a phrase
-            cannot be one, or it does not look for calls of tools.
     """
     known: Mapping[str, Dialect] = registry().parsers
     if not isinstance(name, str) or (name not in known and not names_code(name)):
@@ -140,11 +125,7 @@ def dialect_named(name: str, refusal_words: Any = None, tools: Any = ()) -> Dial
 
 
 def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:
-    """The same dialect, whose actions are in the words of ``actions.ACTIONS``, in which ``judge`` compares them.
-
-    Raises:
-        RecipeError: it names actions otherwise; says which dialects do not.
-    """
+    """The same dialect, whose actions are in the words of ``actions.ACTIONS``, in which ``judge`` compares them."""
     if getattr(dialect, "vocabulary", False) and not getattr(dialect, "placed", False):
         return dialect
     known = [name for name, each in registry().parsers.items() if getattr(each, "vocabulary", False)]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from grounding_rewards.combine import best, weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.errors import RecipeError
 from grounding_rewards.plugins.frozen import frozen
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
@@ -107,7 +106,6 @@ def action(
     """
     space = answering_space("action", response_space)
     form, kind = format_weight, type_weight
-    _check_text(text, text_threshold, text_case)
     match = ActionMatch(
         point_radius, point_share, enlarge, text, text_threshold, text_case, scroll, response_scroll, target_scroll,
         duration_tolerance, app,
@@ -137,20 +135,6 @@ def action(
         ),
         example=example,
     )
-
-
-def _check_text(text: TextRule, threshold: float | None, case: bool) -> None:
-    """Complain about options that the rule for texts would pass over."""
-    if threshold is not None and text in ("exact", "contains"):
-        raise RecipeError(
-            f"option text_threshold: got {threshold!r:.80} with text={text!r}, which is right or wrong and nothing "
-            'between; leave it out, or set text to "f1" or "ratio"'
-        )
-    if case is True and text in ("f1", "contains"):
-        raise RecipeError(
-            f"option text_case: got True with text={text!r}, which never looks at case; leave it out, or set text to "
-            '"exact" or "ratio"'
-        )
 
 
 def _example(response_space: CoordSpace, space: CoordSpace, dialect: str) -> Example | None:

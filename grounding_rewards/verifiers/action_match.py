@@ -161,9 +161,6 @@ class ActionMatch(Term):
         target_scroll: what those of targets mean.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
         app: how names of apps are compared; None for the rule of texts. Threshold and case hold for both.
-
-    Raises:
-        RecipeError: an option does not fit.
         TargetError: ``point_share`` is given, the recipe works in a pixel space, and the image size of a target that
             is only a point is unknown.
     """

@@ -24,11 +24,7 @@ Each = Any
 
 
 def each_of(term: Each, rollouts: Rollouts, among: Mask = None) -> Floats:
-    """Return a term's score of each alternative, checked: (k,).
-
-    Raises:
-        VerifierError: it returned something other than k numbers within its bounds; names the row and the alternative.
-    """
+    """Return a term's score of each alternative, checked: (k,)."""
     returned = term.each(rollouts, among)
     if getattr(term, "parts", ()):
         return returned  # type: ignore[no-any-return]  # a combination of what is checked already

@@ -38,9 +38,6 @@ class Verdict(Term):
         tag: the name of the tags that hold the verdict, such as "score".
         positive: the words that call the proposed action right.
         negative: the words that call it wrong.
-
-    Raises:
-        RecipeError: an option does not fit.
         TargetError: a target has no ``extra.verdict``, or one that is none of these.
 
     >>> judge = Verdict("score", positive=["right", "1"], negative=["wrong", "0"])
@@ -147,11 +144,7 @@ class Suggestion(ActionMatch):
 
 
 def suggestion_tag(terms: Iterable[Verifier]) -> str | None:
-    """Return the tag of the suggestions that are among the terms, or walk by them; None where there are none.
-
-    Raises:
-        RecipeError: there are several.
-    """
+    """Return the tag of the suggestions that are among the terms, or walk by them; None where there are none."""
     tags = list(
         dict.fromkeys(
             [each.tag for term in terms for each in walk(term, arguments=True) if isinstance(each, Suggestion)]
@@ -165,11 +158,7 @@ def suggestion_tag(terms: Iterable[Verifier]) -> str | None:
 
 
 def check_tag(recipe: str, dialect: Dialect, terms: Iterable[Verifier]) -> None:
-    """Check that a recipe reads nothing but the tag of the suggestions that it judges.
-
-    Raises:
-        RecipeError: it reads more.
-    """
+    """Check that a recipe reads nothing but the tag of the suggestions that it judges."""
     tag = suggestion_tag(terms)
     if tag and getattr(dialect, "tag", None) != tag:
         expected = f"TaggedDialect(..., {tag!r}), because suggestion judges what that tag holds"

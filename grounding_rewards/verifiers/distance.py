@@ -203,9 +203,6 @@ class Centredness(OfPlaces):
     Args:
         shape: which f.
 
-    Raises:
-        RecipeError: there is none of that name.
-
     Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``. Its values for the gaussian are known; of
     the other shapes the names alone are, and these are the functions that such names have.
     """

@@ -211,9 +211,6 @@ def near_points(
     """Return (m,) True for places in ``wanted`` whose marked point is near the predicted one.
 
     ``share`` is the reach, as a share of the screen; ``verifier`` is the name in the error where a size is unknown.
-
-    Raises:
-        TargetError: the recipe works in a pixel space, and the image size of a wanted place is unknown.
     """
     if not wanted.any():
         return wanted
@@ -236,10 +233,6 @@ def screens(
 
     Returns:
         (m, 2), or (1, 2) where the space fixes it; NaN for places whose target is not valid or that need none.
-
-    Raises:
-        TargetError: a size is unknown. A recipe in unit space never comes here: there the reader of targets asks for
-            sizes, so that rows without one abstain where that is wanted.
     """
     space, regions = rollouts.predictions.space, rollouts.targets.regions if of is None else of
     if space.extent is not None:
@@ -250,11 +243,7 @@ def screens(
 
 
 def check_sizes(rollouts: Rollouts, verifier: str, sizes: Floats, row: Ints, wanted: geometry.Bools | None) -> None:
-    """Check that sizes (m, 2) are known, those of the samples ``row`` (m,) that are valid and in ``wanted`` (m,).
-
-    Raises:
-        TargetError: one is not; names the verifier.
-    """
+    """Check that sizes (m, 2) are known, those of the samples ``row`` (m,) that are valid and in ``wanted`` (m,)."""
     unknown = np.isnan(sizes[:, 0] + sizes[:, 1])
     if unknown.any():
         lacking = unknown & rollouts.targets.valid[row] & (True if wanted is None else wanted)

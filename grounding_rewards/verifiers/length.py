@@ -38,9 +38,6 @@ class DastLength(Term):
             with what it takes.
         above: a rollout is right where that is above this number.
 
-    Raises:
-        RecipeError: an option does not fit.
-
     >>> DastLength(correct=Hit(point_radius=14)).needs
     frozenset({'groups'})
 
@@ -141,9 +138,6 @@ class ThinkingLength(Term):
         ramp: the four lengths of ``"plain"``, in order; the first below the second, the third below the fourth.
         bonus: the share that punctuation at the end is worth under ``"plain"``, 0 to 1.
         thinking: ``"open"`` says that the prompt already opened the thinking, so that it starts with the text.
-
-    Raises:
-        RecipeError: an option does not fit.
 
     Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
     """

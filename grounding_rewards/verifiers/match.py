@@ -84,9 +84,6 @@ class ActionType(OfAlternatives):
             that share the vocabulary (from others, names are looked up, but a swipe does not become a scroll).
             ``"written"``: equal. ``"lower"``: equal when lower-cased. ``"contained"``: the target's name is part of the
             response's, as in code that scores ``notclick`` for ``click``.
-
-    Raises:
-        RecipeError: the option does not fit.
     """
 
     names: Names = "vocabulary"
@@ -216,9 +213,6 @@ class TextMatch(OfAlternatives):
         field: which text of the action: text, direction, button, app or status.
         threshold: of f1 and ratio, 1.0 from this score on and 0.0 below it; None leaves the score as it is.
         case: whether case counts in exact and ratio; f1 and contains never look at it.
-
-    Raises:
-        RecipeError: an option does not fit.
     """
 
     rule: TextRule = "exact"
@@ -277,11 +271,7 @@ class TextAs(OfAlternatives):
 
 
 def check_text(owner: object, rule: str, threshold: str, case: str) -> None:
-    """Check that the options of these names do something under the rule by which texts are compared.
-
-    Raises:
-        RecipeError: one does nothing.
-    """
+    """Check that the options of these names do something under the rule by which texts are compared."""
     chosen = getattr(owner, rule)
     if getattr(owner, threshold) is not None and chosen not in ("f1", "ratio"):
         raise options.wrong(owner, threshold, f"None, or {rule} f1 or ratio: {chosen} has no degrees")
@@ -331,9 +321,6 @@ class ArgumentMatch(OfAlternatives):
     Args:
         field: app, status or button.
         case: whether case counts.
-
-    Raises:
-        RecipeError: an option does not fit.
     """
 
     field: Field
@@ -360,9 +347,6 @@ class DirectionMatch(OfAlternatives):
         response: what the directions of scrolls mean in responses. They must be read by a dialect that shares the
             vocabulary, such as ``auto_action``.
         target: what they mean in targets.
-
-    Raises:
-        RecipeError: an option does not fit.
     """
 
     response: Convention = "content"
@@ -443,9 +427,6 @@ class DurationMatch(OfAlternatives):
         shortest: the least duration that counts, in the unit in which it is written.
         longest: the largest; None for no limit.
         tolerance: how far it may be from the target's, in place of the two.
-
-    Raises:
-        RecipeError: an option does not fit.
     """
 
     shortest: Length = 0.0
@@ -489,9 +470,6 @@ class EndHit(OfAlternatives):
         radius: the reach around points in units of the recipe's space.
         share: the same as a share of the screen, ||(dx / width, dy / height)||; in place of ``radius``.
         enlarge: how much larger boxes count.
-
-    Raises:
-        RecipeError: an option does not fit.
         TargetError: ``share`` is given, the recipe works in a pixel space, and the image size of a target whose ``to``
             is a point is unknown.
     """

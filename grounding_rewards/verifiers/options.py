@@ -54,11 +54,7 @@ Fit = Callable[[Any], Any]
 
 
 def check(owner: object) -> None:
-    """Check the fields of a dataclass by their annotations, and keep what they take in one form.
-
-    Raises:
-        RecipeError: a value does not fit; names the class and the field.
-    """
+    """Check the fields of a dataclass by their annotations, and keep what they take in one form."""
     for name, fit in _of_class(cast(Hashable, type(owner))):
         value = getattr(owner, name)
         try:

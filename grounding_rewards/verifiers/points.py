@@ -37,9 +37,6 @@ class Matched(Term):
     Args:
         polygon: border rule of polygons, as in ``Hit``.
         point_radius: reach around places that are only a point, as in ``Hit``.
-
-    Raises:
-        RecipeError: an option does not fit.
     """
 
     polygon: PolygonRule = "inclusive"

@@ -189,11 +189,7 @@ def called(verifier: Verifier) -> str:
 
 
 def checked(term: Verifier, returned: Any, rows: int) -> Floats:
-    """Return the result of a verifier as n float64 scores.
-
-    Raises:
-        VerifierError: it is not an array of n numbers between ``low`` and ``high``; names the verifier and the row.
-    """
+    """Return the result of a verifier as n float64 scores."""
     try:
         return checked_scores(returned, term.low, term.high, rows)
     except ValueError as error:
@@ -238,11 +234,7 @@ def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
 
 
 def check_function(lift: str, fn: Any, expected: str) -> None:
-    """Check that a lift gets a function.
-
-    Raises:
-        RecipeError: ``fn`` is a class or cannot be called.
-    """
+    """Check that a lift gets a function."""
     if not callable(fn):
         raise RecipeError(f"{lift}(fn): got {short_repr(fn)}; expected {expected}")
     if isinstance(fn, type):

@@ -82,11 +82,7 @@ def ui_r1_e(*, format_weight: Length = 1.0) -> Recipe:
 
 
 def of_form(name: str, form: Form, format_weight: float) -> Recipe:
-    """The recipe of one of the source's files, under a name.
-
-    Raises:
-        RecipeError: an option does not fit.
-    """
+    """The recipe of one of the source's files, under a name."""
     thinks, last = form != "nothink", form != "main"
     written = _Written(THOUGHT if thinks else _UNTHOUGHT)
     return Recipe(

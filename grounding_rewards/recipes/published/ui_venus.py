@@ -35,9 +35,6 @@ def ui_venus(*, version: float = 1.0, format_weight: Share = 0.1) -> Recipe:
         A recipe with parts ``hit`` and ``format``, for 1.5 also ``refusal`` and ``outcome``, 0 <= total <= 1; ``acc``
         is the outcome.
 
-    Raises:
-        RecipeError: an option does not fit.
-
     Source: UI-Venus c3a1442, ``models/grounding/ui_venus1_5_gd.py`` (prompt and parser; inference only).
     """
     pointed = _is_pointed(version)

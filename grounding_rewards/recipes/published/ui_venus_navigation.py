@@ -69,9 +69,6 @@ def ui_venus_navigation(
         w + (1 - w) · (1 + max(α, 1.5 β) + γ); ``acc`` is 1 where all terms of one alternative are as high as they can
         be. Answers are in pixels of the image the model saw, targets in pixels of the original.
 
-    Raises:
-        RecipeError: an option does not fit.
-
     Source: the paper, and the action space of its prompts; the repository, UI-Venus c3a1442, holds inference only.
     """
     if near > far:
