@@ -13,7 +13,6 @@ from grounding_rewards.pool import DispersionWeighted, RareCells, SampleStats, s
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.sql import GRID
 from grounding_rewards.tables.rollout_table import open_rollouts
-from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 
@@ -147,17 +146,3 @@ def from_letters(samples):
         cell_entropy=np.array([-(each / each.sum() * np.log(each / each.sum())).sum() for each in counts]),
         cell_rarity=np.array([np.sqrt(each).sum() / each.sum() for each in counts]),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        DispersionWeighted(),
-        DispersionWeighted(gamma=2.0, choices=6),
-        DispersionWeighted(form="distinct"),
-        RareCells(),
-    ],
-    ids=["entropy", "choices", "distinct", "rare cells"],
-)
-def test_they_keep_the_promises_of_selectors(chosen):
-    check_method(chosen)

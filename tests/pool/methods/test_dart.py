@@ -1,4 +1,4 @@
-"""DART's rules: its script's numbers, stored successes, and steps by entropy."""
+"""DART: the number of rollouts, rollouts in proportion, stored successes and open steps."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.methods.dart import DartProportional, DartSteps, DartStored
-from grounding_rewards.pool.methods.protocol import choose
+from grounding_rewards.pool.methods import ALLOCATION, method
+from grounding_rewards.pool.methods.dart import Dart, DartProportional, DartSteps, DartStored
+from grounding_rewards.pool.methods.protocol import allocate, choose
 from grounding_rewards.pool.rollouts import random_keys
 from tests.pool.methods.made import chosen, columns
+from tests.pool.methods.test_dars import stats_of
 
 
 def of(right: int, n: int) -> list[float]:
@@ -171,3 +173,17 @@ def test_every_step_needs_its_entropy_and_its_trajectory():
     with pytest.raises(PoolError, match="trajectory of sample 'a': got none"):
         choose(columns([1.0], entropy=[0.5]), DartSteps(over="trajectory"))
     assert DartSteps(over="trajectory").needs == ("entropy", "trajectory")
+
+
+def test_five_of_eight_is_cut_and_three_of_five_is_not():
+    stats = stats_of([0, 4, 5, 8, 3, 0], [8, 8, 8, 8, 5, 0])
+    assert allocate(stats, method({"name": "dart", "cut": 3}, ALLOCATION)).tolist() == [8, 8, 5, 5, 8, 8]
+    assert Dart(cut=3)(stats_of([600, 604], 1000)).tolist() == [8, 5]
+    assert Dart(cut=1, rollouts=4, above=0.5)(stats).tolist() == [4, 4, 3, 3, 3, 4]
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted), max_size=20), st.integers(1, 7))
+def test_invariants(pairs, cut):
+    stats = stats_of([right for right, _ in pairs], [n for _, n in pairs])
+    numbers = allocate(stats, Dart(cut=cut)).tolist()
+    assert numbers == [8 - cut if n and right / n > 0.6 else 8 for right, n in pairs]

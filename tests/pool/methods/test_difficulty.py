@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import ItemResponse, MovingTarget, Screening, next_target, sample_stats, select, selector
-from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 
@@ -153,18 +152,3 @@ def test_a_reward_out_of_range_is_an_error_that_says_why():
 def test_a_next_target_of_no_numbers_is_an_error(name, arguments):
     with pytest.raises(gr.RecipeError, match=f"{name}: got .*; expected a finite number, easiest at most hardest"):
         next_target(**{"target": 0, "mean_reward": 0.5, **arguments})
-
-
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        ItemResponse(),
-        MovingTarget(batch=7),
-        MovingTarget(batch=150, target=50, mean_reward=0.4),
-        Screening(),
-        Screening(2),
-    ],
-    ids=repr,
-)
-def test_they_keep_the_promises_of_selectors(chosen):
-    check_method(chosen)

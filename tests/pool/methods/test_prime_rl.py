@@ -4,12 +4,10 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.pool import DifficultyBuffer, DifficultyPools, select, selector
-from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 
@@ -67,17 +65,3 @@ def test_shares_are_put_back_exactly_and_by_name(easy, hard, easy_fraction, hard
     assert weights[-2:].tolist() == [1.0, 1.0]
     order = np.random.default_rng(seed).permutation(len(stats))
     assert select(stats.taken(order), chosen).tolist() == weights[order].tolist()
-
-
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        DifficultyPools(),
-        DifficultyPools([[-1.0, 0.0], [3.5, 7]], unseen=0.5, of="pass_rate"),
-        DifficultyBuffer(0.8, 0.2),
-        DifficultyBuffer(0.5, 0.0, 0.3, 0.7, of="pass_rate", seed=3),
-    ],
-    ids=repr,
-)
-def test_they_keep_the_promises_of_selectors(chosen):
-    check_method(chosen)

@@ -202,6 +202,32 @@ def test_classes_refuse_as_names_do():
         registry().methods["dars"](most=0)
 
 
-@pytest.mark.parametrize("name", BUILT_IN["methods"])
-def test_every_method_keeps_its_promises(name):
-    check_method(method({"name": name, **GIVEN.get(name, {})}))
+FURTHER = [
+    {"name": "band", "confident": True},
+    {"name": "dart_proportional", "by": "total", "keep": 4},
+    {"name": "d3s", "share": 0.5, "by": "train_step", "advantages": "kept"},
+    {"name": "difficulty_buffer", "easy_threshold": 0.5, "hard_threshold": 0.0, "easy_fraction": 0.3, "seed": 3},
+    {"name": "difficulty_pools", "pools": [[-1.0, 0.0], [3.5, 7]], "unseen": 0.5, "of": "pass_rate"},
+    {"name": "dispersion_weighted", "gamma": 2.0, "choices": 6},
+    {"name": "dispersion_weighted", "form": "distinct"},
+    {"name": "every", "selectors": [{"name": "source", "exclude": ["web"]}, "learnability", {"name": "band"}]},
+    {"name": "learnability", "unbiased": True, "scaled": True},
+    {"name": "moving_target", "batch": 150, "target": 50, "mean_reward": 0.4},
+    {"name": "outcome_exploration", "form": "leave_one_out", "weight": 1},
+    {"name": "pods", "keep": 2, "advantages": "all", "of": "acc"},
+    {"name": "screening", "rollouts": 2},
+    {"name": "source", "exclude": ["web"]},
+    {"name": "spread", "threshold": 0.3},
+    {"name": "step_returns", "form": "published"},
+    {"name": "target_size", "smallest": 0.5, "largest": 2.0},
+    {"name": "target_size", "form": "published"},
+    {"name": "variance_aware", "diversity": "cells", "weighted_share": 1.0, "unbiased": True},
+    {"name": "variance_aware", "diversity": "responses"},
+]
+
+
+@pytest.mark.parametrize(
+    "spec", [*({"name": name, **GIVEN.get(name, {})} for name in BUILT_IN["methods"]), *FURTHER], ids=str
+)
+def test_every_method_keeps_its_promises(spec):
+    check_method(method(spec))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import SampleStats, TargetSize, select
-from grounding_rewards.testing import check_method
 
 
 def sized(*areas):
@@ -54,8 +53,3 @@ def test_the_sum_is_the_number_of_samples(areas, smallest, largest, shuffled):
     order = list(range(len(areas)))
     shuffled.shuffle(order)
     assert select(sized(*np.array(areas)[order]), weigh).tolist() == pytest.approx(weights[order].tolist(), rel=1e-9)
-
-
-@pytest.mark.parametrize("chosen", [TargetSize(), TargetSize(0.5, 2.0)])
-def test_it_keeps_the_promises_of_selectors(chosen):
-    check_method(chosen)

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.pool import VarianceAware, select
-from grounding_rewards.testing import check_method
 from tests.pool.methods.test_filters import counted
 
 EXAMPLE = replace(counted((4, 8), (1, 8), (0, 8)), distinct=np.array([6, 4, 8]))
@@ -91,9 +90,3 @@ def test_weights_are_finite_and_chances_keep_the_share_that_is_alike(samples, sh
     assert (np.diff(weights[np.argsort(scores, kind="stable")]) >= -1e-12).all()
     shuffled.shuffle(order)
     assert select(stats.taken(order), weigh).tolist() == pytest.approx(weights[order].tolist(), rel=1e-12)
-
-
-@pytest.mark.parametrize("diversity", ["dispersion", "cells", "responses"])
-@pytest.mark.parametrize("share", [0.5, 1.0])
-def test_it_keeps_the_promises_of_selectors(diversity, share):
-    check_method(VarianceAware(diversity=diversity, weighted_share=share, unbiased=share == 1.0))
