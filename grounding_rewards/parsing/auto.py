@@ -649,6 +649,7 @@ _VERBS = either_case(
 _GUARDS = (
     rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
+    rf"(?:^|\n){BLANKS}(?:{_HEAD}{BLANKS})?{_NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
     "[\uff08-\uff5d\u3010\u3011\u25c1]",
 )
 """Prose in which one of these occurs holds more than its sole place."""

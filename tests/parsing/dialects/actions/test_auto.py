@@ -203,3 +203,9 @@ def test_off_the_screen_only_a_click_refuses(rows):
     texts = ["scroll(start_box='(-1,-1)')", "click(start_box='(-1,-1)')"]
     reasons = [parse([text] * rows, AUTO, space=CoordSpace.PIXEL).reason.tolist() for text in texts]
     assert reasons == [[gr.Reason.NO_ANSWER] * rows, [gr.Reason.REFUSED] * rows]
+
+
+@cases("text", ["CLICK (5, 6)", "Action: tap on [5, 6]", "So:\nlong press: (5, 6)", "Click the button (5, 6)"])
+def test_a_line_that_is_an_action_is_one_among_many(text):
+    agree([text], AUTO)
+    agree([text], AUTO_ACTION)
