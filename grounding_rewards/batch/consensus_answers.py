@@ -12,8 +12,8 @@ from grounding_rewards.arrays import Floats, Ints, nowhere
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.batch.target_numbers import target_numbers
+from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.checks.paired import close
-from grounding_rewards.checks.single_answers import SingleAnswers
 from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import SIZE, consensus_region, voters, voting_regions

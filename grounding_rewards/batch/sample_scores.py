@@ -17,8 +17,8 @@ from grounding_rewards.batch.sample_names import CONTENT, names_of
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.batch.target_numbers import WIDTH, target_numbers
+from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.checks.paired import SampleScores
-from grounding_rewards.checks.single_answers import SingleAnswers
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import joined

@@ -15,7 +15,7 @@ import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.sample_scores import Answers
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.single_answers import SingleAnswers
+from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import consensus_region
 from grounding_rewards.rollouts import Reason, Scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.checks.accuracy import Evaluation, Refusals, evaluate, merge
+from grounding_rewards.checks.accuracy import Evaluation, Refusals, SingleAnswers, evaluate, merge
 from grounding_rewards.stats.intervals import wilson
 
 BOX = {"bbox": [0, 0, 10, 10]}
@@ -121,3 +122,30 @@ def test_merged_parts_equal_the_whole(rows):
 
 def test_merge_of_none_is_empty():
     assert merge([]) == Evaluation(n=0, correct=0, parsed=0, not_valid=0, reasons={})
+
+
+RIGHT_OF = st.lists(
+    st.integers(1, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=1, max_size=6
+)
+
+
+@given(RIGHT_OF)
+def test_pass_at_k_is_the_mean_over_all_draws_of_k(counts):
+    correct, n = np.array(counts).T
+    single = SingleAnswers.of(correct, n)
+    k = min(of for _, of in counts)
+    shares = []
+    for right, of in counts:
+        draws = list(combinations([True] * right + [False] * (of - right), k))
+        shares.append(sum(map(any, draws)) / len(draws))
+    assert (single.samples, single.rollouts, single.k) == (len(counts), sum(of for _, of in counts), k)
+    assert single.pass_at_k == pytest.approx(np.mean(shares))
+    assert single.accuracy == pytest.approx(np.mean([right / of for right, of in counts]))
+
+
+def test_samples_without_a_valid_rollout_do_not_count():
+    assert SingleAnswers.of(np.array([1, 0]), np.array([4, 0])) == SingleAnswers.of(np.array([1]), np.array([4]))
+    nothing = SingleAnswers.of(np.array([0]), np.array([0]))
+    assert nothing.to_dict() == {
+        "samples": 0, "rollouts": 0, "accuracy": None, "interval": [0.0, 1.0], "k": 0, "pass_at_k": None,
+    }  # fmt: skip

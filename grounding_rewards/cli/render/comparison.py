@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
+from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.checks.paired import Pairs
-from grounding_rewards.checks.single_answers import SingleAnswers
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.render.evaluation import short_names
 from grounding_rewards.cli.terminal import printable
