@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import DataPathError, TableError, near
-from grounding_rewards.tables.base import Batch, NoRowsError, Table
+from grounding_rewards.tables.base import Batch, NoRowsError, Note, Table
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.data_paths import inside, inside_file, regular_files
 from grounding_rewards.tables.files import CSV, JSON, JSON_LINES, PARQUET, open_table, schema_of, stem_of, suffix_of
@@ -28,8 +28,9 @@ _FORMATS = (PARQUET, JSON_LINES, CSV, JSON)
 
 
 def open_rows(
-    path: str | os.PathLike[str], split: str | None = None, *, tolerant: bool = False, encoding: str | None = None
-) -> Table:
+    path: str | os.PathLike[str], split: str | None = None, *, tolerant: bool = False, encoding: str | None = None,
+    responses: Collection[str] = (), note: Note = lambda text: None,
+) -> Table:  # fmt: skip
     """Open a file of rows, or a directory of them.
 
     Args:
@@ -40,6 +41,8 @@ def open_rows(
             and for all files of rollouts, whose names tell processes apart.
         tolerant: see ``open_table``, as for ``encoding``.
         encoding: of texts.
+        responses: names of columns, of which a folder's files have one if they are to be read; none for all of them.
+        note: takes which files are read then.
 
     Returns:
         The table; its columns are known, its rows are read batch by batch.
@@ -61,8 +64,8 @@ def open_rows(
         if split not in (None, path.name):
             raise TableError(f"{path}: holds one split; leave --split {split} out")
         return _saved(path, split)
-    splits = _by_split(path)
-    opened = partial(open_table, tolerant=tolerant, encoding=encoding)
+    opened: Callable[[Path], Table] = partial(open_table, tolerant=tolerant, encoding=encoding)
+    splits = _of_responses(path, responses, opened, note) if split is None and responses else _by_split(path)
     if split is None and len(splits) > 1:
         every = ChainedTable(path, *_opened(list(chain(*splits.values())), opened))
         if every.of_rollouts:
@@ -236,28 +239,36 @@ def _opened(files: Sequence[Path], opened: Callable[[Path], Table]) -> tuple[lis
 
 
 def _by_split(path: Path) -> dict[str, list[Path]]:
-    """The files of a folder, by the split that their names tell, with their folder where several have one so named."""
+    """Return the files of the first format that any has, by the split that their names tell; see ``_by_format``."""
+    return _by_format(path)[0]
+
+
+def _by_format(path: Path) -> list[dict[str, list[Path]]]:
+    """Return the files of a folder by format and split, with a split's folder where several have one so named."""
     check_finished(path)
     files = sorted((file.relative_to(path) for file in path.rglob("*") if not file.is_dir()), key=_by_number)
     # Readers of Parquet pass over such names, too.
     files = [file for file in files if not any(part.startswith((".", "_")) for part in file.parts)]
+    formats = list[dict[str, list[Path]]]()
     for suffixes in _FORMATS:
         splits: dict[tuple[str, str], list[Path]] = {}
         for file in files:
             if suffix_of(file) in suffixes:
                 splits.setdefault(split_of(file), []).append(path / file)
         if splits:
-            for each in splits.values():
-                regular_files(each)
             names = [name for _, name in splits]
-            return {
+            formats.append({
                 name if names.count(name) == 1 else f"{folder}/{name}".rstrip("/"): files
                 for (folder, name), files in splits.items()
-            }
-    raise TableError(
-        f"{path}: no rows in it; expected files that end in {', '.join(sum(_FORMATS, ()))}, or what save_to_disk "
-        f"of datasets writes ({_STATE} or {_SPLITS})"
-    )
+            })  # fmt: skip
+    if not formats:
+        raise TableError(
+            f"{path}: no rows in it; expected files that end in {', '.join(sum(_FORMATS, ()))}, or what save_to_disk "
+            f"of datasets writes ({_STATE} or {_SPLITS})"
+        )
+    for each in formats[0].values():
+        regular_files(each)
+    return formats
 
 
 def split_of(file: Path) -> tuple[str, str]:
@@ -272,6 +283,24 @@ def split_of(file: Path) -> tuple[str, str]:
     if name or file.parent.name in ("", "data"):  # the hub's own folder, the same for all splits
         return str(file.parent), name
     return str(file.parent.parent), file.parent.name
+
+
+def _of_responses(
+    path: Path, names: Collection[str], opened: Callable[[Path], Table], note: Note
+) -> dict[str, list[Path]]:
+    """Return the splits of a folder, of whatever format, that have a column of responses; as ``_by_split`` without."""
+    formats = _by_format(path)
+    own = dict[str, list[Path]]()
+    for name, files in [pair for splits in formats for pair in splits.items()] if len({*chain(*formats)}) > 1 else ():
+        try:
+            regular_files(files)
+            if not {*names}.isdisjoint(map(str.lower, opened(files[0]).columns)):
+                own.setdefault(name, files)
+        except TableError:  # whatever it is, it holds no rows to score
+            continue
+    if own and own != formats[0]:
+        note(f"{path}: only {', '.join(own)} is read, for no other file has a column of responses")
+    return own or formats[0]
 
 
 def _by_number(file: Path) -> list[tuple[int, str]]:

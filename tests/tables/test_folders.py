@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -170,6 +171,26 @@ def test_formats_of_a_folder(tmp_path):
     table = open_rows(tmp_path)
     assert (values(table), table.split) == ([3, 4], "train")
     assert next(iter(table.batches())).place(0) == "row 0 (line 1 of train-0.jsonl.gz)"
+
+
+def test_files_without_responses_are_passed_over_beside_others(tmp_path):
+    notes, (names, rows) = [], (("Response", "pred"), [{"response": "a"}, {"response": "b"}])
+    opened = partial(open_rows, tmp_path, responses=[name.lower() for name in names], note=notes.append)
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert ([row["response"] for row in next(opened().batches()).rows], notes) == (["a", "b"], [])
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "broken.csv").write_text("a,a\n1,2\n")
+    (tmp_path / "log.jsonl").write_text('{"event": 1}\n')
+    (tmp_path / "deep").mkdir()
+    pq.write_table(pa.table({"vector": [1]}), tmp_path / "deep" / "vectors.parquet")
+    assert [row["response"] for row in next(opened().batches()).rows] == ["a", "b"]
+    assert notes == [f"{tmp_path}: only run is read, for no other file has a column of responses"]
+    shard(tmp_path / "other.jsonl", 1)
+    assert opened().split == "run"
+    assert open_rows(tmp_path).split == "vectors"
+    (tmp_path / "other.jsonl").write_text('{"pred": "c"}\n')
+    with pytest.raises(TableError, match=r"holds several splits; name one: --split other or run$"):
+        opened()
 
 
 def test_a_folder_of_json_files(tmp_path):
