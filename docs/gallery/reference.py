@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import MISSING, fields
+from typing import Any, get_type_hints
 
 from docs.gallery import verifiers
 from docs.gallery.page import code, environment
@@ -18,8 +19,10 @@ from grounding_rewards.engines.prompts import FIELDS
 from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import MEANINGS as MEANINGS_OF_REASONS
+from grounding_rewards.explain.describe import values_of
 from grounding_rewards.parsing import AUTO, Dialect, parse, refusal_words
 from grounding_rewards.parsing.auto import TOOLS
+from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, kind_of
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason
@@ -53,17 +56,39 @@ _TYPES = {
     "list<item: double>": "two numbers",
 }
 _HOW = ("closed", "read")
+COMMANDS = {SELECTOR: "pool next --selector", ALLOCATION: "pool allocate --method", CHOICE: "pool rollouts --method"}
 
 
 def pages() -> dict[str, str]:
     """Return the text of each page, by the name of its file."""
     every = {
         "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
-        "verifiers": verifiers.page,
+        "verifiers": verifiers.page, "methods": methods,
     }  # fmt: skip
     return {
         f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts()) for name, facts in every.items()
     }
+
+
+def methods() -> Facts:
+    """Return each method of selection with its settings, as its fields declare them."""
+    shown = {}
+    for name, kind in collect([]).methods.items():
+        hints = get_type_hints(kind, include_extras=True)
+        shown[name] = {
+            "says": " ".join(kind.__doc__.split("\n\n")[0].replace("``", "").split()),
+            "command": COMMANDS[kind_of(kind)],
+            "settings": [
+                (
+                    each.name,
+                    values_of(hints[each.name]),
+                    "must be given" if each.default is MISSING else code(as_written(each.default)),
+                    each.metadata["meaning"].replace("``", "`"),
+                )
+                for each in fields(kind)
+            ],
+        }
+    return {"methods": shown}
 
 
 def options() -> Facts:

@@ -127,7 +127,7 @@ def about_options(name: str) -> dict[str, dict[str, str]]:
     about = dict(catalogue.SHARED)
     for key in catalogue.own_options(name):
         values, meaning = about.get(key, ("", ""))
-        about[key] = (_values(kinds.get(key)) or values, meanings.get(key) or meaning)
+        about[key] = (values_of(kinds.get(key)) or values, meanings.get(key) or meaning)
     return {key: {"values": values, "meaning": meaning.replace("``", "`")} for key, (values, meaning) in about.items()}
 
 
@@ -141,7 +141,7 @@ def _annotations(build: Any) -> dict[str, Any]:
 _VALUES = {bool: "true, false", int: "whole numbers", float: "numbers", str: "text"}
 
 
-def _values(kind: Any) -> str:
+def values_of(kind: Any) -> str:
     """Return the values of an annotation in words; "" where that says nothing."""
     kinds = list(get_args(kind)) if get_origin(kind) in (Union, UnionType) else [kind]
     if CoordSpace in kinds:
@@ -152,9 +152,13 @@ def _values(kind: Any) -> str:
 
 def _value(kind: Any) -> str:
     origin = get_origin(kind)
+    for mark in getattr(kind, "__metadata__", ()):  # a range of verifiers.options
+        return str(mark)
     if origin is not None and issubclass(origin, Mapping):
         return "an object"
-    return "a list of texts" if origin is not None else _VALUES.get(kind, "")
+    if origin is None:
+        return _VALUES.get(kind, "")
+    return "a list of texts" if get_args(kind)[:1] == (str,) else "a list"
 
 
 def _scored(built: Recipe, example: Example) -> Facts:

@@ -51,7 +51,9 @@ def section(name: str, title: str) -> str:
     return re.split(r"^#+ ", page(name).partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
 
 
-@pytest.mark.parametrize("name", ["options.md", "answers.md", "families.md", "prompts.md", "table.md", "verifiers.md"])
+@pytest.mark.parametrize(
+    "name", ["options.md", "answers.md", "families.md", "methods.md", "prompts.md", "table.md", "verifiers.md"]
+)
 def test_generated_pages_are_up_to_date(name):
     assert (REFERENCE / name).read_text("utf-8") == reference.pages()[name], "run `make docs`"
 
@@ -61,6 +63,7 @@ def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     assert names(tmp_path) == [
         "answers.md",
         "families.md",
+        "methods.md",
         "options.md",
         "pictures",
         "prompts.md",
@@ -70,6 +73,7 @@ def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     assert names(REFERENCE) == [
         "answers.md",
         "families.md",
+        "methods.md",
         "options.md",
         "pictures",
         "prompts.md",
