@@ -43,6 +43,7 @@ _VERBS = {
     "score": "score:score",
     "eval": "eval:evaluate_files",
     "explain": "explain:explain_score",
+    "view": "view:view",
     "rollout": "rollout:rollout",
     "convert": "convert:convert",
     "recipes": "recipes:list_recipes",

@@ -150,6 +150,7 @@ Encoding = Annotated[
     ),
 ]
 RowsSplit = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Which split of a directory.")]
+HINT = "; name the folder of relative paths by --image-root"
 DATA = "Training data"
 TrainingRows = Annotated[
     Path | None,

@@ -1,4 +1,3 @@
-"use strict";
 // Draws the page from its data. Texts reach it by text nodes and attributes alone, so none is read as HTML.
 const DRAWN = ["svg", "polygon", "polyline", "line"];
 const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];  // viridis
@@ -129,7 +128,7 @@ function screen(block) {
             block.shapes.map((each) => outline(each.look, each.corners)),
             closer.map(({window: [a, b, c, d]}) => outline("frame", [[a, b], [c, b], [c, d], [a, d]])))),
         closer.map((each, other) => make("span", {class: "mark label", style: at(each.window)}, `${other + 1}`)),
-        block.marks.filter((each) => inside(each.at)).map((each) => make("span", {class: `mark ${each.look}`, style: at(each.at), title: each.text}))));
+        block.marks.filter((each) => inside(each.at)).map((each) => make("span", {class: `mark ${each.look}`, style: at(each.at), title: each.text}, each.number && make("b", {}, `${each.number}`)))));
   });
   const fade = (event) => maps.forEach((map) => map.style.setProperty("opacity", `${event.target.value / 100}`));
   const colours = block.image ? `transparent, rgba(${OVER.join(",")},${MOST})` : SCALE.map(rgb).join(",");
@@ -141,7 +140,7 @@ function screen(block) {
   block.notes.map((note) => make("p", {class: "note"}, note)));
 }
 
-const BLOCKS = {text, facts, table, bars, lines, heat, screen};
+const BLOCKS = {text, facts, table, bars, lines, heat, screen, rollouts};
 const data = JSON.parse(document.getElementById("data").textContent);
 const present = data.sections.filter((each) => !each.missing), missing = data.sections.filter((each) => each.missing);
 const drawn = (block) => [block.title && make("h3", {}, block.title), BLOCKS[block.kind](block)];
@@ -159,7 +158,7 @@ function together(blocks) {  // blocks that stand beside each other in one grid
 document.getElementById("page").append(...[
   make("h1", {}, data.title), data.remarks.map((remark) => make("p", {class: "remark"}, remark)),
   present.length > 2 && make("nav", {"aria-label": "Sections"}, make("ul", {}, present.map((each) => make("li", {}, make("a", {href: `#${each.key}`}, each.title))))),
-  present.map((each) => make("section", {"aria-labelledby": each.key}, make("h2", {id: each.key}, each.title), each.lead && make("p", {}, each.lead), together(each.blocks))),
+  present.map((each) => make("section", each.title ? {"aria-labelledby": each.key} : {}, each.title && make("h2", {id: each.key}, each.title), each.lead && make("p", {}, each.lead), together(each.blocks))),
   missing.length && make("section", {"aria-labelledby": "missing"}, make("h2", {id: "missing"}, "Not shown"), facts({facts: missing.map((each) => [each.title, each.missing])})),
   make("footer", {}, make("p", {}, `Made by grounding-rewards ${data.version}, `, make("code", {}, data.made_by))),
 ].flat(Infinity).filter(Boolean));

@@ -37,9 +37,11 @@ def page(data: Mapping[str, Any]) -> str:
         data: ``title``, ``remarks`` (sentences), ``sections`` (``blocks.section``) and ``made_by``, a command.
     """
     shown = _shown({"remarks": [], **data, "version": __version__})
-    style, script, template = (
-        files(__package__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html")
+    style, template, *scripts = (
+        files(__package__).joinpath(name).read_text("utf-8")
+        for name in ("page.css", "page.html", "rollouts.js", "page.js")
     )
+    script = "".join(scripts)
     return Template(template).substitute(
         policy=f"default-src 'none'; img-src data:; style-src {_pinned(style)}; script-src {_pinned(script)}",
         title=html.escape(shown["title"]),
@@ -75,7 +77,7 @@ def picture(image: NDArray[Any]) -> str:
 
     held, shown = io.BytesIO(), Image.fromarray(image)
     shown.thumbnail((SIDE, SIDE))
-    shown.save(held, "WEBP", quality=QUALITY)
+    shown.save(held, "WEBP", quality=QUALITY, method=2)  # three times as fast as the default
     return f"data:image/webp;base64,{base64.b64encode(held.getvalue()).decode()}"
 
 

@@ -60,6 +60,7 @@ ALLOCATE = ("pool", "allocate", "rollouts.jsonl", "--method", "dars", "--out", "
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
 POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
 STAGES = ("pool", "curriculum", "rollouts.jsonl", "--stages", "stages.json", "--out", "stages")
+VIEW = ("view", "rollouts.jsonl", "--out", "out.html")
 REPORT = ("pool", "report", "rollouts.jsonl", "--out", "report")
 SHOTS = (*REPORT, "--data", "pictured.jsonl", "--id-column", "id")
 ENGINE = ("--engine", "own.py:Engine", "--model", "m")
@@ -127,11 +128,11 @@ CASES = {
     ],
     ("explain", "predictions"): [Case((*EXPLAINED, "--predictions", "PLACE"), "rows.jsonl", ".jsonl")],
     ("explain", "plot"): [
-        Case(("explain", "gelato", "--plot", "PLACE"), None, ".svg"),
-        Case(("explain", "gelato", "--json", "--plot", "PLACE"), None, ".png"),
+        Case(("explain", "gelato", "--plot", "PLACE"), None, ".html"),
+        Case(("explain", "gelato", "--json", "--plot", "PLACE"), None, ".html"),
     ],
     ("explain", "image"): [
-        Case(("explain", "gelato", *TARGET, "--image", "PLACE", "--plot", "out.png"),
+        Case(("explain", "gelato", *TARGET, "--image", "PLACE", "--plot", "out.html"),
              "shot.png", ".png"),
     ],
     ("convert", "file"): [
@@ -217,8 +218,16 @@ CASES = {
         Case((*PLAN, "--method", '{"name": "PLACE:keep", "low": 0, "high": 1}', "--json"), "own.py", ".py")
     ],
     ("pool plan", "weights"): [Case((*PLAN, "--weights", "PLACE", "--json"), None, ".parquet")],
-    ("pool plan", "picture"): [Case((*PLAN, "--picture", "PLACE", "--json"), None, ".png")],
+    ("pool plan", "picture"): [Case((*PLAN, "--picture", "PLACE", "--json"), None, ".html")],
     ("pool plan", "recipe"): [Case((*PLAN, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("view", "rollouts"): [
+        Case(("view", "PLACE", "--out", "out.html", "--json"), "rollouts.jsonl", ".jsonl"),
+        Case(("view", "PLACE", "--out", "out.html"), "folder of rollouts"),
+    ],
+    ("view", "out"): [Case((*VIEW[:-1], "PLACE", "--json"), None, ".html")],
+    ("view", "recipe"): [Case((*VIEW, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("view", "data"): [Case((*VIEW, "--data", "PLACE", "--id-column", "id"), "pictured.jsonl", ".jsonl")],
+    ("view", "image_root"): [Case((*VIEW, *SHOTS[SHOTS.index("--data"):], "--image-root", "PLACE"), "shots")],
     ("pool rollouts", "rollouts"): [
         Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:], "--json"), "rollouts.jsonl", ".jsonl"),
         Case((*CHOOSE[:2], "PLACE", *CHOOSE[3:]), "rollouts.parquet", ".parquet"),

@@ -56,7 +56,7 @@ def test_streams_that_the_caller_closed(folder, name, closed):
     assert "Traceback" not in done.stderr
     out = folder / "out" / "report.html" if name == "pool report" else folder / "out.jsonl"
     assert out.read_text("utf-8").lower().startswith("<!doctype html>" if name == "pool report" else "{")
-    assert out.read_text("utf-8").endswith("</html>" if name == "pool report" else "}\n")
+    assert out.read_text("utf-8").endswith("</html>\n" if name == "pool report" else "}\n")
 
 
 @pytest.mark.parametrize("name", ["recipes", "eval", "pool temperature"])

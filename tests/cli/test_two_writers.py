@@ -7,11 +7,9 @@ import os
 
 import pytest
 
-import grounding_rewards.pool.report.files as report
 from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
 from tests.disks import full_disk
-from tests.pool.report.made import blank_drawings
 
 pytestmark = pytest.mark.slow
 
@@ -23,10 +21,11 @@ COMMANDS = {
     "score parquet": (("score", "in.jsonl", "--out", "o.parquet", *GELATO), (), ("--prefix", "a")),
     "convert jsonl": (("convert", "data.jsonl", "o.jsonl", *PIXEL), ("--for", "trl"), ("--for", "verl")),
     "convert parquet": (("convert", "data.jsonl", "o.parquet", *PIXEL), ("--for", "trl"), ("--for", "verl")),
-    "explain --plot": (("explain", "--plot", "o.svg"), ("gelato",), ("se-gui",)),
+    "explain --plot": (("explain", "--plot", "o.html"), ("gelato",), ("se-gui",)),
+    "view": (("view", "r.jsonl", "--out", "o.html"), (), ("--by", "difficulty")),
     "pool stats jsonl": (("pool", "stats", "r.jsonl", "--out", "o.jsonl"), ("--pass-at", "2"), ()),
     "pool stats parquet": (("pool", "stats", "r.jsonl", "--out", "o.parquet"), ("--pass-at", "2"), ()),
-    "pool transitions": (("pool", "transitions", "r.jsonl", "r.jsonl", "--out", "o.json"), (), ("--by", "round")),
+    "pool transitions": (("pool", "transitions", "r.jsonl", "r.jsonl", "--out", "o.json"), (), ("--by", "difficulty")),
     "pool next": (("pool", "next", "r.jsonl", "--out", "o.parquet"), (), ("--control",)),
     "pool next control": (("pool", "next", "r.jsonl", "--out", "o.parquet"), ("--control",), ("--seed", "2")),
     "pool report": (("pool", "report", "r.jsonl", "--out", "o"), ("--title", "A"), ("--samples", "0")),
@@ -37,12 +36,11 @@ COMMANDS = {
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """Inputs, in the working directory; pictures of reports show nothing."""
+    """Inputs, in the working directory."""
     write_rows(tmp_path / "in.jsonl", HIT, MISS)
     write_rows(tmp_path / "data.jsonl", ROW)
     rollouts(tmp_path / "r.jsonl")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(report, "drawings", blank_drawings)
     return tmp_path
 
 

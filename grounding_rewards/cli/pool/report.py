@@ -11,8 +11,6 @@ import typer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 
-_HINT = "; name the folder of relative paths by --image-root"
-
 
 def make_report(
     inputs: Annotated[
@@ -60,7 +58,7 @@ def make_report(
     from grounding_rewards.pool.report.samples import Screenshots
     from grounding_rewards.pool.report.wording import plural
 
-    images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, _HINT)
+    images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, options.HINT)
     summary = write_report(
         inputs, out, title=title, by=by, target_space=target_space, recipe=options.target_recipe(recipe),
         samples=samples, data=None if data is None else Screenshots(data, image_column, images, id_column, split),

@@ -82,7 +82,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     if split:
         table = open_rollouts([source.path for source in split])  # as one table: a round may lie in several files
         numbers = [number for number in table.rounds() if number is not None]
-        parts = [*(_count(f"round {number}", table, (number,), options) for number in numbers), *parts]
+        parts = [*(round_of(f"round {number}", table, (number,), options) for number in numbers), *parts]
     swept, why = _sweep_of_files(parts)
     rounds = [part for part in parts if part not in swept]
     if all(len(part.numbers) == 1 for part in rounds):  # one without a number has no place in the order
@@ -129,7 +129,7 @@ def _read(group: Sequence[Input], options: Options) -> Round:
         table.need("sample_id", "acc")
         if source.temperature is not None:
             one_round(table, paths, source.round)  # an error where the files hold several
-        part = _count(name, table, None if source.round is None else (source.round,), options)
+        part = round_of(name, table, None if source.round is None else (source.round,), options)
     else:
         stats = stats_of_input(source, options.by)
         numbers = frozenset(number for number in np.unique(stats.round).tolist() if number >= 0)
@@ -140,7 +140,8 @@ def _read(group: Sequence[Input], options: Options) -> Round:
     return replace(part, stats=with_temperature(part.stats, warm), temperatures=(warm,), warm=warm)
 
 
-def _count(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Round:
+def round_of(name: str, table: RolloutTable, rounds: tuple[int, ...] | None, options: Options) -> Round:
+    """Count the rollouts of a table, or of some of its rounds."""
     shown = set(ALL) - {"variance", "x_unit", "y_unit"}  # not on the page, and slow to compute
     stats = stats_of(
         table, rounds=rounds, by=options.by, target_space=options.target_space, recipe=options.recipe, columns=shown,

@@ -27,7 +27,7 @@ from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.sample_ids import sample_names
-from grounding_rewards.viewer import SIDE
+from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import Block, view
 
 COMMONEST = 3
@@ -55,7 +55,7 @@ class ShownSample:
         instruction: its instruction.
         responses: the commonest responses, with the numbers of their rollouts.
         unscored: number of unscored rollouts.
-        image: (h, w, 3) the screenshot, 0 to 255; None without one.
+        image: URL that holds the screenshot, as of ``viewer.picture``; None without one.
     """
 
     sample_id: str
@@ -67,7 +67,7 @@ class ShownSample:
     source: str | None = None
     instruction: str | None = None
     responses: tuple[tuple[str, int], ...] = ()
-    image: NDArray[np.uint8] | None = None
+    image: str | None = None
     unscored: int = 0
 
     @property
@@ -162,7 +162,7 @@ def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[i
     rows = {name: first_of(stats, chosen, most).tolist() for name, chosen in found.items()}
     read = _rollouts(part, [stats.sample_id[row] for chosen in rows.values() for row in chosen])
     return {
-        name: (int(found[name].sum()), [_shown(part, row, read, options) for row in chosen])
+        name: (int(found[name].sum()), [shown_sample(part, row, read, options) for row in chosen])
         for name, chosen in rows.items()
     }
 
@@ -178,7 +178,8 @@ def _rollouts(part: Round, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]
     return by_sample
 
 
-def _shown(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
+def shown_sample(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
+    """Return a sample of a round with its rollouts, by the names of samples, and without a screenshot."""
     stats = part.stats
     name, source = str(stats.sample_id[row]), stats.source[row]
     rollouts = read.get(name, [])
@@ -273,15 +274,12 @@ def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[
     return [f"{shown.sample_id!r} is {wide:g} x {high:g}, its image_size {width:g} x {height:g}"]
 
 
-def _opened(image: Image, images: ImageFiles) -> tuple[Any, tuple[float, float]]:
-    """Return an image, turned as EXIF says, no larger than a page can show, and its full size."""
+def _opened(image: Image, images: ImageFiles) -> tuple[str, tuple[float, float]]:
+    """Return the URL of an image, turned as EXIF says, and its size."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do
-    size = float(upright.width), float(upright.height)
-    shown = upright.convert("RGB")
-    shown.thumbnail((SIDE, SIDE))
-    return np.asarray(shown), size
+    return picture(np.asarray(upright.convert("RGB"))), (float(upright.width), float(upright.height))
 
 
 _LEAST, _TIGHT = 0.15, 0.25

@@ -12,7 +12,6 @@ from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, mer
 from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, shortened, views
 from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
 from grounding_rewards.pool.transitions import BETA_BINOMIAL, describe_prior
-from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import (
     VIRIDIS,
     Block,
@@ -442,7 +441,7 @@ def _screen(shown: ShownSample) -> Block:
         shown.image_size or UNKNOWN_SIZE, views(shown),
         [shape("target", each) for each in shown.outlines if len(each) > 1], [*points_of, *marks],
         {"target": "target", "point": "target", **dict(zip(_LOOKS, named, strict=True))},
-        image=None if shown.image is None else picture(shown.image),
+        image=shown.image,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 
@@ -24,7 +25,9 @@ def test_screenshots_are_turned_as_their_exif_data_say_and_other_shapes_are_repo
     data = Screenshots(write_rows(tmp_path / "data.jsonl", *rows))
     wide, tall = shown(), shown(sample_id="c", image_size=(100.0, 200.0))
     (first, _), remarks = with_screenshots([wide, tall], data)
-    assert (first.image.shape, first.image[50, [20, 180], 0].tolist()) == ((100, 200, 3), [255, 0])
+    with Image.open(io.BytesIO(base64.b64decode(first.image.partition(",")[2]))) as image:
+        assert image.size == (200, 100)
+        assert [image.getpixel((x, 50))[0] for x in (20, 180)] == pytest.approx([255, 0], abs=4)
     assert remarks == [
         "1 screenshot not of the shape that rollouts name: 'c' is 200 x 100, its image_size 100 x 200"
     ]  # fmt: skip
