@@ -164,10 +164,6 @@ def test_refusals_and_actions_in_one_batch():
     assert ActionMatch()(acting(acts, targets)).tolist() == [1, 1, 1, 0]
 
 
-def test_no_rows():
-    assert ActionMatch()(acting([], [])).tolist() == []
-
-
 PLACES = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda xy: tuple(map(float, xy))) | st.just(())
 ARGUMENTS = st.fixed_dictionaries(
     {},
@@ -186,26 +182,6 @@ ONE = st.builds(
     st.just({}) | st.just(BOX), NAMES, ARGUMENTS,
 ) | st.just(BOX)  # fmt: skip
 TARGETS = ONE | st.just({"refusal": True}) | st.lists(ONE, min_size=1, max_size=3).map(lambda each: {"regions": each})
-OPTIONS = st.fixed_dictionaries(
-    {},
-    optional={
-        "point_radius": st.just(3.0), "enlarge": st.just(1.5), "text": st.sampled_from(["f1", "contains", "ratio"]),
-        "text_threshold": st.just(0.5), "scroll": st.just("direction"), "duration_tolerance": st.none(),
-        "target_scroll": st.just("finger"),
-    },
-)  # fmt: skip
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(ACTS, TARGETS), min_size=1, max_size=6), OPTIONS)
-def test_a_row_alone_scores_as_among_others(rows, options):
-    if options.get("text", "exact") in ("exact", "contains"):
-        options.pop("text_threshold", None)
-    verifier = ActionMatch(**options)
-    acts, targets = map(list, zip(*rows, strict=True))
-    together = verifier(acting(acts, targets)).tolist()
-    assert set(together) <= {0.0, 1.0}
-    assert [verifier(acting([act], [target])).item() for act, target in rows] == together
 
 
 @settings(deadline=None)

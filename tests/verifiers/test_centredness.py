@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.verifiers import Centredness
-from grounding_rewards.verifiers.distance import SHAPES, centredness
-from tests.verifiers.judging import judge, rollouts
+from grounding_rewards.verifiers.distance import SHAPES
+from tests.verifiers.judging import judge
 
 BOX = [100, 100, 300, 200]
 
@@ -45,13 +45,3 @@ def test_nearer_to_the_middle_is_never_worse(shape, n):
     f = SHAPES[shape](np.array([near, far]))
     assert 1.0 >= f[0] >= f[1] >= 0.0
     assert SHAPES[shape](np.array([0.0])).tolist() == [1.0]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@given(points=st.lists(st.tuples(st.floats(80, 320), st.floats(80, 220)), min_size=1, max_size=60))
-def test_one_row_is_as_many_rows(shape, points):
-    table = np.array(points)
-    scores = Centredness(shape)(rollouts(points, [BOX] * len(points)))
-    assert scores.tolist() == [judge(Centredness(shape), [point], BOX)[0] for point in points]
-    assert centredness(table, np.array([BOX] * len(points), dtype=float), shape, outside=-1.0).min() >= -1.0
-    assert ((scores >= 0) & (scores <= 1)).all()

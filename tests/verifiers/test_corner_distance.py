@@ -1,6 +1,5 @@
 """Inside, the distance to the nearest corner; outside, the distance to the box."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +7,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.verifiers import CornerDistance
-from tests.verifiers.judging import judge, rollouts
+from tests.verifiers.judging import judge
 
 BOX, SIZE = {"bbox": [100, 100, 300, 200]}, (1000, 800)
 DIAGONAL = 50000**0.5
@@ -70,11 +69,6 @@ def test_boxes_too_small_for_arithmetic():
     for box in ([0, 0, 1e-310, 1e-310], [5, 5, 5 + 1e-15, 5 + 1e-15], [0, 0, 1e-200, 1e-200]):
         scores = judge(CornerDistance(), [(0, 0), (5, 5), (1e-200, 0), (9, 9), None], {"bbox": box}, size=SIZE)
         assert all(-1 <= score <= 1 for score in scores)
-
-
-def test_no_rows_no_scores():
-    scores = CornerDistance()(rollouts([], [], size=SIZE))
-    assert (scores.tolist(), scores.dtype) == ([], np.float64)
 
 
 numbers = st.integers(-2000, 3000) | st.floats(-2000, 3000).map(lambda number: round(number, 6))

@@ -242,18 +242,6 @@ def test_nearer_to_the_centre_is_never_worth_less(build, box, x, y, u, v, floor)
     assert near >= far - 1e-15
 
 
-@settings(max_examples=100)
-@given(boxes, anywhere, anywhere, st.integers(-3, 6))
-@pytest.mark.parametrize("verifier", [InsideDistance(), DenseDistance(), ScreenDistance(), ScreenDistance(power=1)])
-def test_a_screen_of_another_scale_changes_nothing(verifier, box, x, y, power):
-    # A power of two, so that scaling is exact; numbers that would become subnormal are not.
-    assume(all(number == 0 or abs(number) > 1e-200 for number in (x, y, *box)))
-    scale = 2.0**power
-    scaled_box = {"bbox": [scale * number for number in box]}
-    scaled = judge(verifier, [(scale * x, scale * y)], scaled_box, size=(1000 * scale, 800 * scale))
-    assert scaled == judge(verifier, [(x, y)], {"bbox": box}, size=(1000, 800))
-
-
 @settings(max_examples=60)
 @given(boxes, anywhere, anywhere, st.floats(-300, 300), st.floats(-300, 300))
 @pytest.mark.parametrize("verifier", [InsideDistance(), DenseDistance()])

@@ -72,10 +72,6 @@ def test_without_a_list_of_answers_the_one_that_counts_is_the_only_one():
     assert Exploration()(rollouts([IN, (0, 0), None], [BOX] * 3)).tolist() == [1, -1, -1]
 
 
-def test_bounds():
-    assert (Exploration().low, Exploration().high) == (-1.0, 1.0)
-
-
 points = st.tuples(st.integers(0, 60), st.integers(0, 60))
 targets = st.sampled_from([BOX, SQUARE, {"regions": [BOX, SQUARE]}, {"regions": [BOX, {"bbox": [0, 0, 5, 60]}]}])
 
@@ -135,10 +131,6 @@ def test_each_row_is_judged_alone():
     assert verdicts([(1, 1), (2, 2)], [(3, 3)], [], [(0, 0), (4, 4), (9, 9)], curve(20), [*curve(19), (2, 1)]) == [
         False, False, False, True, False, True,
     ]  # fmt: skip
-
-
-def test_no_rows():
-    assert verdicts() == []
 
 
 @pytest.mark.parametrize("count", [3, 6, 7, 30, 256])

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,19 +92,6 @@ def test_actions_that_are_no_click_do_not_hit():
     names = ["", "left_click", "type", "LEFT_CLICK"]
     assert judge(clicks, [(20, 30)] * 4, BOX, actions=names) == [1, 1, 0, 0]
     assert judge(Hit(), [(20, 30)] * 4, BOX, actions=names) == [1, 1, 1, 1]
-
-
-def test_no_rows_no_scores():
-    scores = Hit(actions=("",))(rollouts([], []))
-    assert (scores.tolist(), scores.dtype) == ([], np.float64)
-
-
-def test_hits_do_not_change_when_everything_moves_or_grows():
-    points = [(12, 22), (31, 22), (30, 40)]
-    grown = {"bbox": [5 * number for number in BOX["bbox"]]}
-    moved = {"bbox": [17, 33, 37, 53]}
-    assert judge(Hit(), [(5 * x, 5 * y) for x, y in points], grown) == judge(Hit(), points, BOX) == [1, 0, 1]
-    assert judge(Hit(), [(x + 7, y + 13) for x, y in points], moved) == [1, 0, 1]
 
 
 def test_a_strict_border_leaves_boxes_circles_and_reaches_open():

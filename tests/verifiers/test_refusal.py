@@ -31,12 +31,6 @@ def test_a_refusal_where_an_action_is_asked_for_is_false():
     assert judge(FalseRefusal(), [None], {"action": "wait"}, reasons=[Reason.REFUSED]) == [1]
 
 
-def test_no_rows_no_scores():
-    assert [verifier(rollouts([], [])).tolist() for verifier in (CorrectRefusal(), FalseRefusal(), FalseClick())] == [
-        []
-    ] * 3
-
-
 def test_mistakes_can_cost():
     outcome = best(hit=Hit(), refusal=CorrectRefusal())
     reward = weighted(outcome=(1.0, outcome), false_refusal=(-0.25, FalseRefusal()), false_click=(-0.5, FalseClick()))

@@ -2,10 +2,7 @@
 
 import math
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grounding_rewards.verifiers import ThinkingLength
 from tests.verifiers.judging import rollouts
@@ -69,13 +66,3 @@ def test_a_ramp_from_a_config_is_a_list():
     assert ThinkingLength("plain", ramp=[1, 2, 2, 3]) == ThinkingLength("plain", ramp=(1, 2, 2, 3))
     assert judge(ThinkingLength("plain", ramp=[1, 2, 2, 3], bonus=0), *[thought(n) for n in range(4)]) == [0, 0, 1, 0]
     assert hash(ThinkingLength("plain", ramp=[1, 2, 2, 3]))
-
-
-@given(st.lists(st.text("<think>/ a.\n\ud800é", max_size=60), min_size=1, max_size=60),
-    st.sampled_from(["simple", "plain"]),
-       st.floats(0, 1))  # fmt: skip
-def test_in_bounds_and_row_by_row(texts, form, bonus):
-    verifier = ThinkingLength(form, bonus=bonus)
-    scores = np.array(judge(verifier, *texts))
-    assert ((scores >= 0) & (scores <= 1)).all()
-    assert scores.tolist() == [judge(verifier, text)[0] for text in texts]
