@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.batch import rescore as rescoring
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import rescore
-from grounding_rewards.errors import RecipeError, TableError
+from grounding_rewards.errors import PoolError, RecipeError, TableError
 from grounding_rewards.tables.manifests import unfinished
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.runs import Run
@@ -167,3 +169,102 @@ def test_a_damaged_shard_is_made_again_with_a_warning(tmp_path, small, monkeypat
     assert (groups in warnings) == (score is votes)
     assert warnings[:2] == [f"{out}: {each.name} is not what was written; it is made again" for each in shards[:2]]
     assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_rows_that_are_compared_find_each_other_wherever_they_stand(tmp_path, monkeypatch):
+    rng = np.random.default_rng(7)
+    rows = [
+        {
+            "sample_id": f"s{row % 10}", "round": row % 2, "train_step": row // 40, "rollout": row, "note": row,
+            "response": f"({rng.integers(1000)}, {rng.integers(1000)})",
+            "target": {"image_size": [100, 100]},
+        }
+        for row in range(80)
+    ]  # fmt: skip
+    first, second = write_rows(tmp_path / "a.jsonl", *rows[:50]), write_rows(tmp_path / "b.jsonl", *rows[50:])
+    assert votes(tmp_path / "whole", first, second).made == 1
+    monkeypatch.setattr(rescoring, "GROUP_ROWS", 16)
+    assert votes(tmp_path / "parted", first, second).made == 5
+    recipe = gr.recipe("gui-rcpo", response_space="thousandths")
+    groups = [f"{row['sample_id']} {row['round']} {row['train_step']}" for row in rows]
+    expected = recipe.score([row["response"] for row in rows], [row["target"] for row in rows], groups=groups)
+    for out in ("whole", "parted"):
+        found = sorted(table(tmp_path / out), key=lambda row: row["rollout"])
+        assert [row["total"] for row in found] == expected.total.tolist()
+        assert [row["note"] for row in found] == list(range(80))
+    assert len(set(expected.total.tolist())) > 5
+
+
+def test_a_bad_target_among_rows_that_are_compared_is_named_by_its_sample(tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {"sample_id": "b", "rollout": 3, "response": "", "target": "no"})
+    with pytest.raises(TableError, match=r"in\.jsonl, sample 'b', rollout 3: target of sample 'b'"):
+        votes(tmp_path / "out", source)
+
+
+def test_a_row_is_named_by_its_sample_where_others_have_no_response(tmp_path):
+    sizes = {"image_size": [9, 9], "model_image_size": [9, 9]}
+    rows = [{"sample_id": name, "response": HIT, "target": {"bbox": [1, 1, 5, 5]}, **sizes} for name in "zab"]
+    rows[0]["target"], rows[1]["response"] = "garbage", None
+    source = write_rows(tmp_path / "in.jsonl", *rows)
+    with pytest.raises(TableError, match=r"in\.jsonl, sample 'z', rollout 0: target of sample 'z'"):
+        rescore([source], gr.recipe("ui-r1-dast"), tmp_path / "out")
+
+
+def test_responses_that_are_no_texts_are_refused(tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {"sample_id": "a", "response": 5, "target": {"image_size": [9, 9]}})
+    with pytest.raises(TableError) as caught:
+        votes(tmp_path / "out", source)
+    assert str(caught.value) == f"{source}, row 0 (line 1): response: got int 5; expected a string or null"
+
+
+def test_a_permuted_file_gives_the_same_bytes(tmp_path):
+    rng = np.random.default_rng(11)
+    rows = [
+        {
+            "sample_id": f"s{row % 3}", "round": row % 2, "rollout": row // 6,
+            "response": f"({rng.integers(1000)}, {rng.integers(1000)})", "target": {"image_size": [997, 613]},
+        }
+        for row in range(60)
+    ]  # fmt: skip
+    found = []
+    for place in range(3):
+        source, out = write_rows(tmp_path / f"{place}.jsonl", *rng.permutation(rows)), tmp_path / f"out{place}"
+        votes(out, source)
+        found.append(contents(out)["rollouts-000000.parquet"])
+    assert found[0] == found[1] == found[2]
+    keys = [(row["sample_id"], row["round"], row["rollout"]) for row in table(tmp_path / "out2")]
+    assert keys == sorted(keys)
+
+
+def test_rows_without_numbers_stay_in_their_order(tmp_path):
+    rows = [{"sample_id": "a", "response": f"({row}, 9)", "target": {"image_size": [10, 10]}} for row in (7, 3, 5)]
+    votes(tmp_path / "out", write_rows(tmp_path / "in.jsonl", *rows))
+    assert [row["response"] for row in table(tmp_path / "out")] == ["(7, 9)", "(3, 9)", "(5, 9)"]
+
+
+@pytest.mark.parametrize("score", [gelato, votes])
+def test_a_rollout_that_is_there_twice(tmp_path, score):
+    one, two = write_rows(tmp_path / "one.jsonl", *rollouts(3, round=2)), tmp_path / "two.parquet"
+    pq.write_table(pa.Table.from_pylist(rollouts(2, round=2)[1:]), two)
+    with pytest.raises(PoolError) as caught:
+        score(tmp_path / "out", one, two)
+    assert str(caught.value) == (
+        f"{one}, {two}: sample 's0', round 2, rollout 1 is there 2 times; expected each rollout once: give each file "
+        "once, and tell rounds apart by a column round"
+    )
+    assert names(tmp_path) == ["one.jsonl", "two.parquet"]
+
+
+def test_names_in_another_column(tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", *({**row, "uid": 7, "rollout": 1.0} for row in rollouts(2)))
+    with pytest.raises(PoolError, match="sample '7', rollout 1 is there 2 times"):
+        gelato(tmp_path / "out", source, columns=Columns(id="uid"))
+
+
+def test_rollouts_of_other_rounds_and_without_a_name_or_a_number(tmp_path):
+    rows = [*rollouts(1, round=1), *rollouts(1, round=2)]
+    rows += [{**row, "sample_id": None, "rollout": 5, "prompt": prompt} for row in rows for prompt in "ab"]
+    rows[4]["round"] = 3
+    numbered = write_rows(tmp_path / "numbered.jsonl", *rows)
+    plain = write_rows(tmp_path / "plain.jsonl", *({"sample_id": "s0", **row, "rollout": None} for row in rows[:2]))
+    assert gelato(tmp_path / "out", numbered, plain).manifest["rows"] == 8
