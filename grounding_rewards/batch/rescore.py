@@ -42,6 +42,7 @@ from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, 
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
+from grounding_rewards.tables.rollout_sql import BatchedRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.runs import Run, described, is_whole, open_run
 from grounding_rewards.tables.sample_ids import name_of
@@ -165,8 +166,8 @@ class _Rescorer:
         for path in self.rollouts.paths:
             if overlap(out, path):
                 raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
-        rows: tuple[Any, ...] = (*self.rollouts.parquet, *self.rollouts.rows)
-        tables: list[Table] = [each.table if hasattr(each, "table") else LoggedTable(each) for each in rows]
+        logged = (each.table for each in self.rollouts.each)
+        tables: list[Table] = [LoggedTable(each.log) if isinstance(each, LoggedTable) else each for each in logged]
         scorers = [self.scorer.of(table) for table in tables]
         states = [state_of(table) for table in tables]  # before content is read, because the files may grow meanwhile
         identity = self._identity([each.columns for each in scorers])
@@ -357,7 +358,8 @@ def check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequenc
     named = [(table, each.columns.id) for table, each in zip(tables, scorers, strict=True) if not each.guessed("id")]
     numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
     if numbered:
-        RolloutTable(rollouts.paths, rollouts.files, [], [_Keys(numbered)]).check_once()
+        keys = _Keys(rollouts.paths[0], numbered)
+        RolloutTable(rollouts.paths, rollouts.files, [BatchedRollouts(keys, keys.batches)]).check_once()
 
 
 class _Keys:
@@ -365,11 +367,11 @@ class _Keys:
 
     columns = _KEY
 
-    def __init__(self, tables: Sequence[tuple[Table, str]]) -> None:
-        self.tables = tables  # each with the column of names
+    def __init__(self, path: Path, tables: Sequence[tuple[Table, str]]) -> None:
+        self.path, self.tables = path, tables  # each with the column of names
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """All rows; see ``Rows``."""
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows."""
         schema = pa.schema([(name, COLUMNS[name]) for name in _KEY])
         yield pa.RecordBatch.from_pylist([], schema=schema)
         for table, named in self.tables:
@@ -378,7 +380,7 @@ class _Keys:
                 names, rounds, numbers = (batch.column(name) for name in own)
                 values = ([name_of(name) for name in names], rounds, numbers)
                 arrays = [arrow(each, field.type) for each, field in zip(values, schema, strict=True)]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema).select(list(columns))
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 GROUP_ROWS = 1 << 16

@@ -32,7 +32,7 @@ from grounding_rewards.pool.target_boxes import not_installed, shares, target_bo
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.launches import several_runs
-from grounding_rewards.tables.rollout_parquet import quoted
+from grounding_rewards.tables.rollout_sql import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 
 ALL = tuple(column.name for column in fields(SampleStats))

@@ -217,8 +217,7 @@ def choose_rollouts(
     if text := several_runs(table.files):
         reporting.warn(text)
     with reporting.progress("choosing rollouts") as advance:
-        every: list[Any] = [*table.parquet, *table.rows]
-        totals = ["total"] if all("total" in each.columns for each in every) else []
+        totals = ["total"] if all("total" in each.columns for each in table.each) else []
         columns = read_columns(table, list(dict.fromkeys([*choice.needs, *totals])), rounds=rounds)
         chosen = choose(columns, choice)
         if not len(chosen.kept):

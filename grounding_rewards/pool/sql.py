@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 
 from grounding_rewards.rollouts import PARSED, Reason
-from grounding_rewards.tables.rollout_parquet import quoted
+from grounding_rewards.tables.rollout_sql import quoted
 
 LARGEST_TOTAL = 1e12
 """Totals of this size or beyond are errors: no reward is that large."""

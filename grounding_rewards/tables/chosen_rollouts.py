@@ -18,10 +18,8 @@ from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.json_lines import JsonLinesWriter
 from grounding_rewards.tables.parquet import gathered, refuse_bytes
 from grounding_rewards.tables.rollout_columns import COLUMNS
-from grounding_rewards.tables.rollout_parquet import GrowingRollouts
-from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
+from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_table import RolloutTable
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
 
 
 class ChosenRollouts:
@@ -32,7 +30,7 @@ class ChosenRollouts:
 
     def __init__(self, rollouts: RolloutTable) -> None:
         self.paths = rollouts.paths
-        self.tables = [_table(each) for each in (*rollouts.parquet, *rollouts.rows)]
+        self.tables = [_table(each.table) for each in rollouts.each]
         self.names = rollouts.columns
         self._states = [state_of(table) for table in self.tables]
 
@@ -144,10 +142,7 @@ class _Numbers:
             yield replace(batch, rows=rows, whole=rows, texts=False)
 
 
-def _table(rows: Any) -> Table:
-    if isinstance(rows, GrowingRollouts | TrainerLog):
-        return LoggedTable(rows, verdicts=True)
-    table: Table = rows.table
+def _table(table: Table) -> Table:
     return _Numbers(table) if getattr(table, "texts", False) else table
 
 

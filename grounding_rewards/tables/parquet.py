@@ -41,14 +41,18 @@ class ParquetTable:
         Raises:
             TableError: the file is not Parquet, has no rows, or has two columns of the same name.
         """
-        with self._reading() as file:
-            rows = file.metadata.num_rows
-        if not rows:
+        if not self.rows:
             raise NoRowsError(f"{self.path}: no rows")
         twice = [name for name, count in Counter(self.schema.names).items() if count > 1]
         if twice:
             raise TableError(f"{self.path}: has several columns {', '.join(twice)}; rename them first")
         return tuple(self.schema.names)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        with self._reading() as file:
+            return int(file.metadata.num_rows)
 
     @cached_property
     def schema(self) -> Any:

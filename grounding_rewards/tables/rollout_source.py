@@ -16,6 +16,7 @@ from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.inferred_schema import Inferred, wider
 from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.without_columns import KeptColumns
 
@@ -24,9 +25,13 @@ class LoggedTable:
     """A trainer's log, or whatever else comes as rollouts in batches, as a table; with its ``verdicts`` or without."""
 
     def __init__(self, rows: Any, *, verdicts: bool = False) -> None:
-        self.log, self.path = rows, Path(rows.path)
-        # Scoring makes it anew, and a log whose verdicts cannot be read can be scored all the same.
-        self.columns = tuple(name for name in rows.columns if verdicts or name != "acc")
+        self.log, self.path, self.verdicts = rows, Path(rows.path), verdicts
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        # Scoring makes verdicts anew, and a log in which they cannot be read can be scored all the same.
+        return tuple(name for name in self.log.columns if self.verdicts or name != "acc")
 
     @cached_property
     def schema(self) -> Any:
@@ -153,12 +158,7 @@ def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
 
 
 def _count(table: Table) -> int:
-    if isinstance(table, LoggedTable) or table.path.is_dir():
-        return sum(len(batch) for batch in table.batches([], whole=False))
-    import pyarrow.parquet as pq
-
-    with table.path.open("rb") as opened, pq.ParquetFile(opened) as file:
-        return int(file.metadata.num_rows)
+    return table.rows if isinstance(table, ParquetTable) else sum(map(len, table.batches([], whole=False)))
 
 
 def _as_text(value: Any) -> Any:
@@ -172,10 +172,8 @@ def _as_text(value: Any) -> Any:
 
 def state_of(table: Table) -> tuple[int, int]:
     """Return the length of a table's files, and when they were last written to: equal where the table is the same."""
-    # What is held in memory has no files.
-    files = (
-        getattr(table.log, "files", ()) if isinstance(table, LoggedTable) else getattr(table, "files", (table.path,))
-    )
+    own = (table.source.file if isinstance(table, ParquetTable) else table.path,)  # which may be held open
+    files = table.log.files if isinstance(table, LoggedTable) else getattr(table, "files", own)
     states = [os.stat(file) for file in files]
     return sum(each.st_size for each in states), max((each.st_mtime_ns for each in states), default=0)
 

@@ -11,15 +11,13 @@ r"""Rollouts from any files: Parquet, JSON lines, what adapters record and what 
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
-from uuid import uuid4
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -31,54 +29,39 @@ from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import check_finished, files_of_rows, fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import first_line
-from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, PLACES
-from grounding_rewards.tables.rollout_parquet import GrowingRollouts, ParquetRollouts, last_parts, quoted
-from grounding_rewards.tables.rollout_rows import JsonRollouts
+from grounding_rewards.tables.rollout_columns import CORRECT, PLACES
+from grounding_rewards.tables.rollout_source import LoggedTable
+from grounding_rewards.tables.rollout_sql import (
+    BatchedRollouts,
+    FileRollouts,
+    JsonRollouts,
+    ParquetRollouts,
+    connected,
+    last_parts,
+    quoted,
+)
 from grounding_rewards.tables.trainer_logs import trainer_log
-
-MEMORY = "512MB"
-"""Bound on the memory of a query; the rest goes to files in the system's place for them."""
 
 _ROWS = 1 << 16
 _KEY = ("sample_id", "round", "rollout")
 
 
-class Rows(Protocol):
-    """Rollouts that come in batches: a file of JSON, or a trainer's log."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of its columns."""
-        ...
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """All rows, with these columns; null where a row lacks one."""
-        ...
-
-
 class RolloutTable:
-    """Rollouts of one or more files, a row a rollout: those of Parquet, and rows of other files and logs.
+    """Rollouts of one or more files, a row a rollout.
 
     ``identity`` holds what manifests say of them beside their files.
     """
 
     identity: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(
-        self, paths: Sequence[Path], files: Sequence[Path], parquet: Sequence[ParquetRollouts], rows: Sequence[Rows]
-    ) -> None:
-        self.paths, self.files, self.parquet, self.rows = tuple(paths), tuple(files), tuple(parquet), tuple(rows)
-        self._held: dict[str, None] | None = None
+    def __init__(self, paths: Sequence[Path], files: Sequence[Path], each: Sequence[FileRollouts]) -> None:
+        self.paths, self.files, self.each = tuple(paths), tuple(files), tuple(each)
         self._lock = threading.Lock()  # one connection answers one query at a time
-
-    @property
-    def _each(self) -> tuple[Any, ...]:
-        return (*self.parquet, *self.rows)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that any file has; ``acc`` also stands for a column ``correct``."""
-        return tuple(dict.fromkeys("acc" if name == CORRECT else name for each in self._each for name in each.columns))
+        return tuple(dict.fromkeys("acc" if name == CORRECT else name for each in self.each for name in each.columns))
 
     def need(self, *names: str) -> None:
         """Check that every file has these columns.
@@ -86,7 +69,7 @@ class RolloutTable:
         Raises:
             TableError: one lacks one; names the file, and the columns that it has.
         """
-        for each in self._each:
+        for each in self.each:
             for name in names:
                 taken = (name, CORRECT) if name == "acc" else (name,)
                 if not set(taken) & set(each.columns):
@@ -141,11 +124,9 @@ class RolloutTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, file by file and in the order of each; null in those that a file lacks."""
-        for parquet in self.parquet:
-            with closing(_connected(ordered=True)) as connection, self._readable():
-                yield from _batches(connection, parquet.sql(columns))
-        for rows in self.rows:
-            yield from rows.batches(columns)
+        for each in self.each:
+            with closing(connected(ordered=True)) as connection, self._readable():
+                yield from _batches(connection, each.sql(columns))
 
     def rounds(self, rounds: Collection[int] | None = None) -> dict[int | None, int]:
         """Count the rows of each round, or of some rounds."""
@@ -171,7 +152,7 @@ class RolloutTable:
         Raises:
             TableError: they are not.
         """
-        numbers = {getattr(each, "names_are_numbers", False): each for each in self._each}
+        numbers = {each.names_are_numbers: each for each in self.each}
         if len(numbers) > 1:
             paths = {kind: each.path for kind, each in numbers.items()}
             raise TableError(
@@ -208,43 +189,18 @@ class RolloutTable:
     def _counts(self, name: str, rounds: Collection[int] | None) -> dict[Any, int]:
         own = f"round(temperature, {PLACES})" if name == "temperature" else name
         key = own if name in self.columns else "NULL::BIGINT"
-        # One at least: a query of the rows that are no Parquet selects columns by name.
-        used = [each for each in (name, "round") if each in self.columns] or ["sample_id"]
+        used = [each for each in (name, "round") if each in self.columns]
         where = "" if rounds is None else " WHERE round IN (SELECT unnest(?::BIGINT[]))"
         sql = f"SELECT {key} AS key, count(*) AS rows FROM {{rollouts}}{where} GROUP BY 1 ORDER BY 1 NULLS FIRST"
         counts = self.query(sql, used, [] if rounds is None else [list(rounds)])
         return dict(zip(counts["key"].to_pylist(), counts["rows"].to_pylist(), strict=True))
 
     def _relation(self, columns: Sequence[str]) -> str:
-        parts = [each.sql(columns) for each in self.parquet]
-        if self.rows:
-            self._hold(columns)
-            parts.append(f"SELECT {', '.join(map(quoted, columns))} FROM held")
-        return " UNION ALL ".join(parts)
-
-    def _hold(self, columns: Sequence[str]) -> None:
-        """Make a table ``held`` of the rows that are not Parquet, with at least these columns."""
-        if self._held is not None and set(columns) <= set(self._held):
-            return
-        # All columns of rollouts at once, so that further queries need no further pass over the files.
-        wanted = dict.fromkeys([*(self._held or ()), *(name for name in COLUMNS if name in self.columns), *columns])
-        self._run("DROP TABLE IF EXISTS held")
-        put = "CREATE TABLE held AS"
-        for batches in (rows.batches(list(wanted)) for rows in self.rows):
-            while some := _some(batches):
-                self._connection.register("arriving", pa.Table.from_batches(some))
-                self._run(f"{put} SELECT * FROM arriving")
-                self._connection.unregister("arriving")
-                put = "INSERT INTO held"
-        self._held = wanted
+        return " UNION ALL ".join(each.sql(columns) for each in self.each)
 
     @cached_property
     def _connection(self) -> Any:
-        return _connected(ordered=False)  # order takes memory; queries order their rows themselves
-
-    def _run(self, sql: str) -> None:
-        with self._readable():
-            interruptible(self._connection, self._connection.execute, sql)
+        return connected(ordered=False)  # order takes memory; queries order their rows themselves
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -267,11 +223,11 @@ def open_rollouts(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str
     places = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not places:
         raise TableError("no rollouts are given; expected files of them, or directories that adapters record")
-    files, parquet, rows = list[Path](), list[ParquetRollouts](), list[Rows]()
+    files, rollouts = list[Path](), list[FileRollouts]()
     for path in places:
-        _open(path, files, parquet, rows)
+        _open(path, files, rollouts)
     _check_once(files)
-    return RolloutTable(places, files, parquet, rows)
+    return RolloutTable(places, files, rollouts)
 
 
 def _check_once(files: Sequence[Path]) -> None:
@@ -283,7 +239,7 @@ def _check_once(files: Sequence[Path]) -> None:
             raise TableError(f"{both}; its rollouts would count twice")
 
 
-def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: list[Rows]) -> None:
+def _open(path: Path, files: list[Path], rollouts: list[FileRollouts]) -> None:
     refuse_stream(path)
     if not path.exists():
         check_finished(path)
@@ -297,10 +253,10 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
     log = trainer_log(path)
     if log is not None:
         files.extend(log.files)
-        rows.append(log)
+        rollouts.append(BatchedRollouts(LoggedTable(log, verdicts=True), log.batches))
         return
     paths = files_of_rows(path)
-    before, growing = len(parquet) + len(rows), last_parts(paths)
+    before, growing = len(rollouts), last_parts(paths)
     for file in paths:
         try:
             table = open_table(file)
@@ -309,35 +265,10 @@ def _open(path: Path, files: list[Path], parquet: list[ParquetRollouts], rows: l
                 raise
             continue
         files.append(file)
-        if file in growing:
-            rows.append(GrowingRollouts(file))
-        elif file.suffix.lower() in PARQUET:
-            parquet.append(ParquetRollouts(file))
-        else:
-            rows.append(JsonRollouts(table))
-    if len(parquet) + len(rows) == before:
+        of_parquet = file.suffix.lower() in PARQUET
+        rollouts.append(ParquetRollouts(file, held=file in growing) if of_parquet else JsonRollouts(table))
+    if len(rollouts) == before:
         raise NoRowsError(f"{path}: no rollouts are there; expected files that end in .parquet or .jsonl")
-
-
-def _connected(*, ordered: bool) -> Any:
-    """Return a connection; rows of a file come in their order where it is ``ordered``."""
-    scratch = os.path.join(tempfile.gettempdir(), f"grounding-rewards-{uuid4().hex}")  # made where memory is short
-    config: dict[str, Any] = {"memory_limit": MEMORY, "temp_directory": scratch, "preserve_insertion_order": ordered}
-    connection = duckdb.connect(config=config)
-    # Parquet's statistics leave NaN out, and what DuckDB concludes from them is that no number of a file is NaN.
-    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
-    return connection
-
-
-def _some(batches: Iterator[Any]) -> list[Any]:
-    """The next batches of some 100,000 rows."""
-    first, rows = [], 0
-    for batch in batches:
-        first.append(batch)
-        rows += len(batch)
-        if rows >= 2 * _ROWS:
-            break
-    return first
 
 
 def _table(connection: Any, sql: str, parameters: list[Any]) -> Any:

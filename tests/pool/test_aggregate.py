@@ -123,7 +123,7 @@ def test_rounds_and_temperatures_can_be_chosen_and_samples_counted_by_any_column
     assert stats_of(rollouts).n.tolist() == [2]
     assert stats_of(rollouts, rounds=[1]).num_correct.tolist() == [0]
     assert stats_of(rollouts, temperature=2.2).num_correct.tolist() == [1]
-    assert stats_of(rollouts, by="app").source.tolist() == ['["x", 1]']
+    assert stats_of(rollouts, by="app").source.tolist() == ['["x",1]']
     for options, error, message in (
         ({"rounds": [3]}, PoolError, "no rollouts of round 3; rounds that are there: 1, 2"),
         ({"temperature": 1.2}, PoolError, r"no rollouts at temperature 1.2; temperatures that are there: 1.1, 2.2"),

@@ -119,7 +119,7 @@ def test_targets_and_sizes_come_in_any_form(tmp_path):
     assert read([path], "target", "image_size") == [expected]
     row = {"sample_id": "a", "acc": 1, "target": {"bbox": [1, 2]}, "image_size": [100, 50]}
     found = read([lines(tmp_path / "r.jsonl", row)], "target", "image_size", "policy")
-    assert found == [{"target": '{"bbox": [1, 2]}', "image_size": [100.0, 50.0], "policy": None}]
+    assert found == [{"target": '{"bbox":[1,2]}', "image_size": [100.0, 50.0], "policy": None}]
 
 
 def test_a_recorded_directory_is_read_and_hidden_files_are_not(tmp_path):
@@ -369,3 +369,61 @@ def test_files_of_json_and_recorded_rows_are_one_table(tmp_path):
     assert table.read(["sample_id", "acc"])["acc"].to_pylist() == [1.0, 1.0, 0.0]
     assert table.temperatures() == {None: 2, 0.7: 1}
     assert table.policies() == set()
+
+
+def test_json_that_only_python_reads_is_read_from_a_copy(tmp_path):
+    """Half a surrogate pair, a mark of the order of bytes, a row without keys, and keys that differ only in case."""
+    path = tmp_path / "r.jsonl"
+    first = b'\xef\xbb\xbf{"sample_id": "a", "acc": 1, "response": "x\\ud800", "misfit acc": [1]}\n'
+    path.write_bytes(first + b'{"sample_id": "b", "Note": 1, "note": 2}\n')
+    assert read([path], "sample_id", "acc", "response", "misfit acc") == [
+        {"sample_id": "a", "acc": 1.0, "response": "x\ufffd", "misfit acc": "[1]"},
+        {"sample_id": "b", "acc": None, "response": None, "misfit acc": None},
+    ]
+    with pytest.raises(TableError, match=r"r\.jsonl: columns note and Note differ only in case; rename one"):
+        read([path], "note")
+    path.write_text('{"sample_id": "a"}\n{}\n')
+    assert len(open_rollouts([path]).query("SELECT * FROM {rollouts}", ["acc"])) == 2
+    with pytest.raises(TableError, match=r"row 1 \(line 2\): sample_id is None; expected the name"):
+        read([path], "sample_id")
+
+
+@pytest.mark.parametrize("bad", ["null", "[1]", '{"a": 1, "a": 2}', '{"a": 1} {"a": 2}', '{"a": 0x1}', '{"a": 2'])
+def test_lines_that_are_no_objects_are_named(tmp_path, bad):
+    path = tmp_path / "r.jsonl"
+    path.write_text(f'{{"sample_id": "a"}}\n{bad}\n')
+    with pytest.raises(TableError, match=r"r\.jsonl, line 2: "):
+        read([path], "sample_id")
+
+
+def test_what_fits_no_column_is_null_where_it_may_be_and_an_error_only_where_it_is_asked_for(tmp_path):
+    rows = [
+        {
+            "sample_id": "a",
+            "acc": "yes",
+            "round": 2.0,
+            "x_unit": "0.5",
+            "step": 2.5,
+            "token_length": 9,
+            "image_size": 5,
+        },
+        {
+            "sample_id": "b",
+            "rollout": 2**63 - 1,
+            "x_unit": [1],
+            "step": 2.0,
+            "image_size": {"width": 640, "height": 480},
+        },
+        {"sample_id": "c", "temperature": 0.7000000001, "policy": 7, "image_size": ["w", 1]},
+    ]
+    path = lines(tmp_path / "r.jsonl", *rows)
+    found = read([path], "round", "rollout", "x_unit", "step", "token_length", "temperature", "policy", "image_size")
+    names = ("round", "rollout", "x_unit", "step", "token_length", "temperature", "policy", "image_size")
+    expected = [
+        (2, None, 0.5, None, 9, None, None, None),
+        (None, 2**63 - 1, None, 2, None, None, None, [640.0, 480.0]),
+        (None, None, None, None, None, 0.7, "7", [None, 1.0]),
+    ]
+    assert found == [dict(zip(names, row, strict=True)) for row in expected]
+    with pytest.raises(TableError, match=r"row 0 \(line 1\): acc is 'yes'; expected 0 or 1"):
+        read([path], "acc")

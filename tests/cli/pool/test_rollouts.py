@@ -112,8 +112,8 @@ def test_several_files_of_other_columns_become_one_that_statistics_read(run, sou
         "007": (1, 1), "a": (3, 1), "b": (1, 1), "c": (2, 1),
     }  # fmt: skip
     rows = read_rows(out) if out.suffix == ".jsonl" else pq.read_table(out).to_pylist()
-    assert [row["sample_id"] for row in rows] == ["c", "c", "b", "a", "a", "a", "007"]
-    assert [rows[0]["hit"], rows[-1]["response"], rows[2]["extra"]] == [1.0, "512", {"k": [1]}]
+    assert [row["sample_id"] for row in rows] == ["b", "a", "a", "a", "c", "c", "007"]
+    assert [rows[4]["hit"], rows[-1]["response"], rows[0]["extra"]] == [1.0, "512", {"k": [1]}]
     assert run("pool", "stats", out).code == 0
 
 
