@@ -8,6 +8,7 @@ import math
 import pickle
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -298,3 +299,27 @@ def test_a_verifier_of_ones_own_sees_the_columns() -> None:
     bonus = gr.verifier(lambda rollouts: np.array(rollouts.extras["bonus"]), low=0.0, high=1.0)
     (reward,) = reward_funcs(replace(gr.recipe("gelato"), reward=weighted(bonus=(1.0, bonus))))
     assert reward(completions=["?"] * 2, target=[BOX] * 2, bonus=[0.25, 0.75]) == [0.25, 0.75]
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_each_batch_is_reported_once_with_success_and_not_the_reward(split: bool) -> None:
+    functions, reports = reward_funcs("gelato", split=split, format_weight=0.5), list[Any]()
+    for function in functions:
+        function.watch = lambda acc, valid, columns, metric: reports.append(
+            (acc.tolist(), valid.tolist(), columns, metric)
+        )
+    columns = {"target": [BOX, BOX, [0.5, 0.0, 0.1, 0.5]], "stage": ["a", "a", "b"]}
+    completions, logged = ["(400, 400)", "?", "(1, 1)"], dict[str, float]()
+    for function in functions:
+        function(completions=completions, log_metric=logged.__setitem__, **columns)
+    ((acc, valid, seen, metric),) = reports
+    assert (acc, valid) == ([1.0, 0.0, 0.0], [1.0, 1.0, 0.0])
+    assert seen["stage"] == ["a", "a", "b"]
+    assert metric == logged.__setitem__
+
+
+def test_a_function_that_is_watched_can_be_pickled_and_its_copy_is_not() -> None:
+    (function,) = reward_funcs("gelato")
+    function.watch = lambda *_: None
+    assert pickle.loads(pickle.dumps(function)).watch is None
+    assert function.watch is not None
