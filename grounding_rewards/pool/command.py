@@ -318,15 +318,10 @@ def figures(rollouts: RolloutColumns, kept: Ints | None = None) -> dict[str, Any
 
 @dataclass(frozen=True, eq=False)
 class NamedRows:
-    """Training rows with the name of each row's sample.
-
-    Attributes:
-        table: the rows.
-        names: (n,) the name of each row's sample; None where it has none.
-    """
+    """Training rows with the name of each row's sample."""
 
     table: Table
-    names: Sequence[str | None]
+    names: Sequence[str | None]  # (n,) the name of each row's sample; None where it has none
 
     @property
     def files(self) -> list[Path]:

@@ -21,23 +21,14 @@ Counts = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class MeasuredBand:
-    """Measured pass rate of one declared band.
-
-    Attributes:
-        band: its name.
-        correct: number of right rollouts.
-        n: number of scored rollouts.
-        low: lower end of Wilson's interval of their share.
-        high: its upper end.
-        inside: True for a share in the curriculum's range of this band; None without a range.
-    """
+    """Measured pass rate of one declared band."""
 
     band: str
-    correct: int
-    n: int
-    low: float
-    high: float
-    inside: bool | None = None
+    correct: int  # number of right rollouts
+    n: int  # number of scored rollouts
+    low: float  # lower end of Wilson's interval of their share
+    high: float  # its upper end
+    inside: bool | None = None  # True for a share in the curriculum's range of this band; None without a range
 
     @property
     def rate(self) -> float | None:
@@ -51,20 +42,14 @@ class MeasuredBand:
 
 @dataclass(frozen=True)
 class BandCheck:
-    """Result for the bands of one type.
+    """Result for the bands of one type."""
 
-    Attributes:
-        kind: the type; None for all samples together.
-        bands: easiest first.
-        problems: one sentence for each pair of bands that is not in order, or not apart, and for each band that is
-            needed and missing.
-        missing: bands without a scored rollout, which cannot be judged.
-    """
-
-    kind: str | None
-    bands: tuple[MeasuredBand, ...]
+    kind: str | None  # the type; None for all samples together
+    bands: tuple[MeasuredBand, ...]  # easiest first
+    # one sentence for each pair of bands that is not in order, or not apart, and for each band that is needed and
+    # missing
     problems: tuple[str, ...]
-    missing: tuple[str, ...]
+    missing: tuple[str, ...]  # bands without a scored rollout, which cannot be judged
 
     def type_name(self) -> str:
         """Return the name of the type for a sentence."""

@@ -110,16 +110,11 @@ def is_whole(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Progress:
-    """Position of a run in a curriculum; each step makes a new one.
+    """Position of a run in a curriculum; each step makes a new one."""
 
-    Attributes:
-        stage: number of the stage, counted from 0.
-        results: results of this stage that still count for the gate, oldest first.
-        samples: number of samples of this stage trained on so far; fractions for a part of a sample's rollouts.
-    """
-
-    stage: int = 0
-    results: tuple[float, ...] = ()
+    stage: int = 0  # number of the stage, counted from 0
+    results: tuple[float, ...] = ()  # results of this stage that still count for the gate, oldest first
+    # number of samples of this stage trained on so far; fractions for a part of a sample's rollouts
     samples: float = 0.0
 
     def after(

@@ -18,19 +18,12 @@ from grounding_rewards.pool.stats import SampleStats
 
 @dataclass(frozen=True)
 class Quota:
-    """Quota of a stage in one band.
-
-    Attributes:
-        band: its name.
-        available: number of the band's samples.
-        asked: number that the stage asks for.
-        taken: number that it gets; no sample is in a stage twice, so ``asked - taken`` are missing.
-    """
+    """Quota of a stage in one band."""
 
     band: str
-    available: int
-    asked: int
-    taken: int
+    available: int  # number of the band's samples
+    asked: int  # number that the stage asks for
+    taken: int  # number that it gets; no sample is in a stage twice, so asked - taken are missing
 
     @property
     def shortfall(self) -> int:
@@ -40,17 +33,11 @@ class Quota:
 
 @dataclass(frozen=True, eq=False)
 class StageSet:
-    """Samples of one stage.
-
-    Attributes:
-        stage: the stage.
-        rows: rows of its samples in the statistics, in order.
-        quotas: quotas by band.
-    """
+    """Samples of one stage."""
 
     stage: Stage
-    rows: NDArray[np.int64]
-    quotas: tuple[Quota, ...]
+    rows: NDArray[np.int64]  # rows of its samples in the statistics, in order
+    quotas: tuple[Quota, ...]  # quotas by band
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -58,17 +45,11 @@ class StageSet:
 
 @dataclass(frozen=True, eq=False)
 class StageSets:
-    """Samples of all stages of a curriculum.
+    """Samples of all stages of a curriculum."""
 
-    Attributes:
-        band: (m,) the band of each sample; see ``assign``.
-        sets: one a stage.
-        counts: numbers of samples by band, and of those without one: ``between`` and ``unmeasured``.
-    """
-
-    band: NDArray[np.int64]
-    sets: tuple[StageSet, ...]
-    counts: dict[str, int]
+    band: NDArray[np.int64]  # (m,) the band of each sample; see assign
+    sets: tuple[StageSet, ...]  # one a stage
+    counts: dict[str, int]  # numbers of samples by band, and of those without one: between and unmeasured
 
     @property
     def outside(self) -> NDArray[np.int64]:

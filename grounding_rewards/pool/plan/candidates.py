@@ -24,23 +24,14 @@ EVERYTHING = "all"
 
 @dataclass(frozen=True)
 class Candidate:
-    """Method of a comparison, built where that can be.
-
-    Attributes:
-        name: its name.
-        kind: its kind.
-        arguments: the caller's arguments.
-        built: the method itself; None where it cannot be built.
-        needs: required arguments that are missing.
-        reason: a description of why it cannot run, if it cannot for another cause.
-    """
+    """Method of a comparison, built where that can be."""
 
     name: str
     kind: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    built: Any = None
-    needs: tuple[str, ...] = ()
-    reason: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # the caller's arguments
+    built: Any = None  # the method itself; None where it cannot be built
+    needs: tuple[str, ...] = ()  # required arguments that are missing
+    reason: str = ""  # a description of why it cannot run, if it cannot for another cause
 
     @property
     def label(self) -> str:

@@ -25,43 +25,26 @@ from grounding_rewards.tables.reporting import Advance
 
 @dataclass(frozen=True)
 class Row:
-    """Method that ran.
-
-    Attributes:
-        method: the method.
-        measures: the measures of its weights.
-        rollouts: number of rollouts that a choice keeps, or of further ones that an allocation asks for; None of
-            selectors.
-    """
+    """Method that ran."""
 
     method: Candidate
-    measures: Measures
+    measures: Measures  # the measures of its weights
+    # number of rollouts that a choice keeps, or of further ones that an allocation asks for; None of selectors
     rollouts: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Comparison of methods.
+    """Comparison of methods."""
 
-    Attributes:
-        samples: number of samples.
-        measured: number of samples with a scored rollout.
-        rollouts: number of rollouts, unscored ones included.
-        rows: methods that ran.
-        left_out: methods that did not, with the arguments that they need, or a reason.
-        overlap: (k, k) overlap of the rows' methods with each other.
-        sample_id: (m,) names of the samples.
-        weights: (m,) weights of the samples by each of the rows' methods.
-    """
-
-    samples: int
-    measured: int
-    rollouts: int
-    rows: tuple[Row, ...]
-    left_out: tuple[Candidate, ...]
-    overlap: Floats = field(repr=False)
-    sample_id: NDArray[np.object_] = field(repr=False)
-    weights: tuple[Floats, ...] = field(repr=False)
+    samples: int  # number of samples
+    measured: int  # number of samples with a scored rollout
+    rollouts: int  # number of rollouts, unscored ones included
+    rows: tuple[Row, ...]  # methods that ran
+    left_out: tuple[Candidate, ...]  # methods that did not, with the arguments that they need, or a reason
+    overlap: Floats = field(repr=False)  # (k, k) overlap of the rows' methods with each other
+    sample_id: NDArray[np.object_] = field(repr=False)  # (m,) names of the samples
+    weights: tuple[Floats, ...] = field(repr=False)  # (m,) weights of the samples by each of the rows' methods
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""

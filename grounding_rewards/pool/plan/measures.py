@@ -23,24 +23,15 @@ _AT_ONCE = 1 << 14  # samples: the weights of all methods for so many stay in th
 
 @dataclass(frozen=True)
 class Measures:
-    """Measures of m weights from 0, one of them above 0.
+    """Measures of m weights from 0, one of them above 0."""
 
-    Attributes:
-        kept: number of samples with a weight above 0.
-        effective: (sum w)^2 / sum w^2: as many samples of one weight would be as uneven.
-        zero_share: share of the weight on never-solved samples.
-        mean_p: weighted mean of the pass rates of measured samples; None without one.
-        zero_signal_share: share of the weight on samples whose totals are at most 1e-6 apart, of those with totals;
-            None without one.
-        by_pass_rate: shares of the weight in each of ``PASS_RATES``.
-    """
-
-    kept: int
-    effective: float
-    zero_share: float
-    mean_p: float | None
+    kept: int  # number of samples with a weight above 0
+    effective: float  # (sum w)^2 / sum w^2: as many samples of one weight would be as uneven
+    zero_share: float  # share of the weight on never-solved samples
+    mean_p: float | None  # weighted mean of the pass rates of measured samples; None without one
+    # share of the weight on samples whose totals are at most 1e-6 apart, of those with totals; None without one
     zero_signal_share: float | None
-    by_pass_rate: tuple[float, ...]
+    by_pass_rate: tuple[float, ...]  # shares of the weight in each of PASS_RATES
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""

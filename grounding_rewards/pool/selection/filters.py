@@ -23,22 +23,13 @@ NO_SOURCE = "(none)"
 
 @dataclass(frozen=True)
 class Step:
-    """Counts of one step.
-
-    Attributes:
-        name: its name.
-        removed: number of removed samples.
-        removed_zero: number of never-solved ones among them.
-        kept: number of samples left.
-        per_source: samples before and after, by source, in the order of names.
-        params: its settings.
-    """
+    """Counts of one step."""
 
     name: str
-    removed: int
-    removed_zero: int
-    kept: int
-    per_source: Mapping[str, tuple[int, int]]
+    removed: int  # number of removed samples
+    removed_zero: int  # number of never-solved ones among them
+    kept: int  # number of samples left
+    per_source: Mapping[str, tuple[int, int]]  # samples before and after, by source, in the order of names
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

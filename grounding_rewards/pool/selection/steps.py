@@ -28,35 +28,20 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class NextPool:
-    """Pool with the samples set aside and the steps of its selection; rows are those of ``stats``, in order.
+    """Pool with the samples set aside and the steps of its selection; rows are those of ``stats``, in order."""
 
-    Attributes:
-        stats: all m samples.
-        zero: rows of the pool's never-solved samples.
-        positive: rows of its others, sometimes solved and never all-correct.
-        easy: rows of all-correct samples, set aside.
-        suspects: rows of samples whose label needs a look, set aside.
-        never: rows of the never-solved samples among which the suspects were, by name of the source.
-        control: as many rows as the pool has, drawn from all measured samples alike; None without one.
-        quota: number of never-solved samples for its positive ones.
-        steps: counts of each step.
-        zero_share: the requested share of never-solved samples.
-        seed: seed of all draws.
-        idle_weights: True where selectors weigh positive samples differently, but all of them were taken.
-    """
-
-    stats: SampleStats
-    zero: Rows
-    positive: Rows
-    easy: Rows
-    suspects: Rows
-    never: Mapping[str, Rows]
-    control: Rows | None
-    quota: int
-    steps: tuple[Step, ...]
-    zero_share: float
-    seed: int
-    idle_weights: bool = False
+    stats: SampleStats  # all m samples
+    zero: Rows  # rows of the pool's never-solved samples
+    positive: Rows  # rows of its others, sometimes solved and never all-correct
+    easy: Rows  # rows of all-correct samples, set aside
+    suspects: Rows  # rows of samples whose label needs a look, set aside
+    never: Mapping[str, Rows]  # rows of the never-solved samples among which the suspects were, by name of the source
+    control: Rows | None  # as many rows as the pool has, drawn from all measured samples alike; None without one
+    quota: int  # number of never-solved samples for its positive ones
+    steps: tuple[Step, ...]  # counts of each step
+    zero_share: float  # the requested share of never-solved samples
+    seed: int  # seed of all draws
+    idle_weights: bool = False  # True where selectors weigh positive samples differently, but all of them were taken
 
     @property
     def kept(self) -> Rows:
