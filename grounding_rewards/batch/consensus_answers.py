@@ -20,7 +20,6 @@ from grounding_rewards.groups.consensus import SIZE, consensus_region, voters, v
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import some
 
 NUMBER = ("round", "rollout")
 """Columns that number the rollouts of a sample."""
@@ -77,7 +76,7 @@ def consensus_answers(
     sizes = _sizes(scorer, batch, scored, into)
     regions = _regions(table, batch, scored, into, sizes)
     rows, xy = _answers(regions, samples, scored.rollouts.predictions.reason == Reason.REFUSED)
-    chosen = some(batch, rows.tolist())
+    chosen = batch.take(rows.tolist(), whole=False)
     own = replace(scorer, diagnosis=None).score(table, chosen)
     own = _moved(own, convert(xy, into, recipe.space, sizes[0][rows], sizes[1][rows]))
     valid, acc = scored.scores.valid, scored.scores.acc

@@ -8,7 +8,6 @@ from typing import Any
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import picked
 from grounding_rewards.tables.rollout_columns import FURTHER
 
 _PROBLEM = "problem"
@@ -42,7 +41,7 @@ class Problems:
             kept = [row for row in range(len(batch)) if not self._has(batch, row)]
             self.rows, self.count = self.rows + len(batch), self.count + len(batch) - len(kept)
             if kept or not len(batch):
-                yield batch if len(kept) == len(batch) else picked(batch, kept)
+                yield batch if len(kept) == len(batch) else batch.take(kept)
         if self.rows and self.rows == self.count:
             raise TableError(f"{self.table.path}: no row has a response, the first for this: {self.first}")
 

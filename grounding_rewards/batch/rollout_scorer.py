@@ -24,7 +24,6 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import some
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import RolloutFile
@@ -91,7 +90,7 @@ class RolloutScorer:
             return with_scores(rows, self.scorer.recipe, None, answered)
         if len(answered) < len(rows):
             self.scorer.responses(table, batch)
-            batch = some(batch, answered.tolist())
+            batch = batch.take(answered.tolist(), whole=False)
         return with_scores(rows, self.scorer.recipe, self.scorer.score(table, batch), answered)
 
     def _targets(self, batch: Batch, written: Any) -> Any:

@@ -22,7 +22,7 @@ from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Batch, Note, Table, joined, picked, value_at
+from grounding_rewards.tables.base import Batch, Note, Table, joined, value_at
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_note
 from grounding_rewards.tables.files import schema_of
 from grounding_rewards.tables.folders import folder_of, open_rows
@@ -329,7 +329,7 @@ def stretches(table: Table, plan: Plan, numbers: Collection[int]) -> Iterator[St
             part, rows = rows[: plan.size - count], rows[plan.size - count :]
             count += len(part)
             if number in numbers:
-                held.append(picked(batch, part))
+                held.append(batch.take(part))
             if count == plan.of(number):
                 if held:
                     yield _stretch(number, held, plan)

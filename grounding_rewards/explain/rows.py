@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from grounding_rewards.errors import ConvertError, TableError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import some, value_at
+from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import read_images
 
@@ -77,7 +77,9 @@ def _case(
         if any("trajectories" in each.recipe.needs for each in scorers):
             chosen |= _same([row and row.trajectory for row in read.rows], index)
     indices = sorted(chosen)
-    alone = [some(batch, [place]) for place in indices]  # one by one: a bad row of another sample is no error here
+    alone = [
+        batch.take([place], whole=False) for place in indices
+    ]  # one by one: a bad row of another sample is no error here
     sizes = [[scorer.needed_sizes(table, one) for one in alone]]
     sizes.append([scorer.sizes(table, one, scorer.columns.model_image_size) for one in alone])
     known = [tuple(size[0] if size else None for size in column) for column in sizes]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,6 +43,7 @@ class Batch:
         unread: what is wrong with rows that cannot be read, by their place here; empty where that is an error, else
             these rows have no columns.
         texts: whether all values are texts, as in a CSV file.
+        origin: returns the batch, and the place in it, that a row was taken from; None where this is the file's own.
     """
 
     start: int
@@ -51,6 +54,7 @@ class Batch:
     file: str = ""
     unread: Mapping[int, str] = field(default_factory=dict)
     texts: bool = False
+    origin: Callable[[int], tuple[Batch, int]] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -66,8 +70,28 @@ class Batch:
         return list(map(number, self.column(name))) if self.texts else self.column(name)
 
     def number(self, index: int) -> int:
-        """The number of a row of this batch, counted from 0."""
+        """The number of a row of this batch in its table, counted from 0."""
+        if self.origin is not None:
+            batch, index = self.origin(index)
+            return batch.number(index)
         return self.start + index
+
+    def take(self, rows: Sequence[int], *, whole: bool = True) -> Batch:
+        """Return some rows, with what they are written from if ``whole``; errors call them as before.
+
+        >>> batch = Batch(start=8192, rows=[{"a": 1}, {"a": 2}], whole=None, done=1.0).take([1])
+        >>> batch.rows, batch.place(0)
+        ([{'a': 2}], 'row 8193')
+        """
+        written = self.whole if whole else None
+        if isinstance(written, list):
+            written = [written[row] for row in rows]
+        elif written is not None:
+            import pyarrow as pa  # which JSON does without
+
+            written = written.take(pa.array(rows, pa.int64()))
+        taken = [self.rows[row] for row in rows]
+        return Batch(self.start, taken, written, self.done, texts=self.texts, origin=lambda index: (self, rows[index]))
 
     def place(self, index: int) -> str:
         """Return the place of a row of this batch in its file, for errors.
@@ -75,63 +99,16 @@ class Batch:
         >>> Batch(start=8192, rows=[{}], whole=None, done=1.0, lines=[8195]).place(0)
         'row 8192 (line 8195)'
         """
+        if self.origin is not None:
+            batch, index = self.origin(index)
+            return batch.place(index)
         line = f"line {self.lines[index]}" if self.lines is not None else ""
         within = " of ".join(part for part in (line, self.file) if part)
         return f"row {self.number(index)}{f' ({within})' if within else ''}"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Some(Batch):
-    """Some rows, ``kept``, of a batch, which errors call as it does."""
-
-    batch: Batch
-    kept: Sequence[int]
-
-    def number(self, index: int) -> int:
-        """The number of a row of this batch, counted from 0."""
-        return self.batch.number(self.kept[index])
-
-    def place(self, index: int) -> str:
-        """Return the place of a row, for errors."""
-        return self.batch.place(self.kept[index])
-
-
-def some(batch: Batch, rows: Sequence[int]) -> Batch:
-    """Some rows of a batch without what they are written from."""
-    return Some(
-        batch.start, [batch.rows[row] for row in rows], None, batch.done, texts=batch.texts, batch=batch, kept=rows
-    )
-
-
-def picked(batch: Batch, rows: Sequence[int]) -> Batch:
-    """Return some rows of a batch, with what they are written from; errors call them as the batch does."""
-    whole = batch.whole
-    if isinstance(whole, list):
-        whole = [whole[row] for row in rows]
-    elif whole is not None:
-        import pyarrow as pa  # which JSON does without
-
-        whole = whole.take(pa.array(rows, pa.int64()))
-    return replace(some(batch, rows), whole=whole)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Joined(Batch):
-    """Several batches as one, whose rows errors call as they do."""
-
-    parts: Sequence[Batch]
-
-    def place(self, index: int) -> str:
-        """Return the place of a row, for errors."""
-        for part in self.parts:
-            if index < len(part):
-                return part.place(index)
-            index -= len(part)
-        raise IndexError(index)
-
-
 def joined(batches: Iterable[Batch]) -> Batch:
-    """Join all batches of a table into one."""
+    """Join all batches of a table into one, whose rows errors call as they do."""
     parts = list(batches)
     if len(parts) == 1:
         return parts[0]
@@ -142,7 +119,13 @@ def joined(batches: Iterable[Batch]) -> Batch:
         import pyarrow as pa  # which made these batches
 
         (whole,) = pa.Table.from_batches([part.whole for part in parts]).combine_chunks().to_batches()
-    return Joined(0, rows, whole, 1.0, texts=parts[0].texts, parts=parts)
+    ends = list(accumulate(map(len, parts)))
+
+    def origin(index: int) -> tuple[Batch, int]:
+        part = bisect_right(ends, index)
+        return parts[part], index - (ends[part] - len(parts[part]))
+
+    return Batch(0, rows, whole, 1.0, texts=parts[0].texts, origin=origin)
 
 
 def number(value: Any) -> Any:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table, text_rows
+from grounding_rewards.tables.base import joined
 from tests.tables.passing import scored
 
 
@@ -359,3 +360,13 @@ def test_bytes_that_are_no_text_in_the_encoding_spoil_one_row(lines):
 def test_line_separators_of_other_encodings_do_not_split_a_text(lines):
     table = open_table(lines('{"a": "x\u2028y\x85z"}\n'.encode("gb18030")), encoding="gb18030")
     assert next(table.batches()).column("a") == ["x\u2028y\x85z"]
+
+
+def test_rows_that_are_taken_and_joined_keep_their_places(lines):
+    table = open_table(lines("".join(f'{{"a": {number}}}\n\n' for number in range(5))))
+    first, second, third = (batch.take([len(batch) - 1, 0]) for batch in table.batches(size=2))
+    every = joined([first, second, third.take([1])])
+    assert every.column("a") == [row["a"] for row in every.whole] == [1, 0, 3, 2, 4]
+    assert [every.number(index) for index in range(5)] == [1, 0, 3, 2, 4]
+    assert [every.place(index) for index in (0, 3, 4)] == ["row 1 (line 3)", "row 2 (line 5)", "row 4 (line 9)"]
+    assert joined(table.batches(size=2)).take([4, 2], whole=False).place(0) == "row 4 (line 9)"
