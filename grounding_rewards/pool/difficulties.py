@@ -109,22 +109,15 @@ def add_difficulty(
     rounds: Collection[int] | None = None,
     warn: Note = lambda text: None,
 ) -> tuple[Floats, dict[str, Any]]:
-    """Return the difficulty of each of ``stats``' samples by a table's rollouts, and the fit in plain values.
+    """Return the difficulty of each of ``stats``' samples by a table's rollouts, and the fit in plain values for JSON.
 
-    Args:
-        table: rollouts, with ``column``.
-        stats: the samples, counted from them.
-        column: ``policy``, ``round`` or ``temperature``. Difficulties are those at the ability of the latest round,
-            else at the mean ability.
-        rounds: the rounds that count; None for all.
-        warn: takes a warning of scored rollouts without a value of the column, which do not count.
-
-    Returns:
-        (m,), NaN where a sample has no such rollout; and ``column``, ``at`` and ``abilities``, for JSON.
+    ``column`` tells policies apart: ``policy``, ``round`` or ``temperature``. Difficulties are those at the ability of
+    the latest round, else at the mean ability; NaN where a sample has no rollout with a value of the column, such as
+    those of which ``warn`` takes a warning. ``rounds`` are those that count, None for all.
 
     Raises:
         TableError: a file cannot be read, or lacks the column.
-        PoolError: the column is another one, or its values are too few; as of ``difficulties``.
+        PoolError: the column is another one, or its values are too few; as in ``difficulties``.
     """
     if column not in COLUMNS:
         raise PoolError(f"--item-response: got {column!r:.80}; expected one of {', '.join(COLUMNS)}")

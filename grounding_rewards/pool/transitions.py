@@ -259,12 +259,8 @@ def compare_files(
 ) -> Transitions:
     """Compare two rounds from files, as ``grounding-rewards pool transitions`` does.
 
-    Args:
-        before: rollouts or statistics of the earlier round, as ``pool.inputs.read_input`` reads them.
-        after: the same of the later round.
-        null: a second set of rollouts of the policy before; None computes the null.
-        by: the column that samples are counted by.
-        reporting: takes progress.
+    ``before``, ``after`` and ``null`` (see ``transitions``) are rollouts or statistics as ``pool.inputs.read_input``
+    reads them; ``by`` is the column that samples are counted by.
 
     Raises:
         TableError: an input cannot be read.

@@ -85,20 +85,10 @@ def _sums(values: Floats, clusters: Ints) -> tuple[Floats, Ints]:
 
 
 def wilson(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[Floats, Floats]:
-    """Return Wilson's interval of a share: ``(centre - half, centre + half)``.
+    """Return the ends of Wilson's interval of a share, of z standard deviations; 0 and 1 where n is 0.
 
-    With p = correct / n: centre = (p + z²/2n) / (1 + z²/n), half = z sqrt(p(1-p)/n + z²/4n²) / (1 + z²/n).
-
-    Args:
-        correct: numbers of right rollouts, any shape.
-        n: numbers of scored rollouts, which broadcast against ``correct``; for 0 the interval is 0 to 1.
-        z: standard deviations; 1.959964 gives 95 %.
-
-    Returns:
-        The lower and the upper ends, from 0 to 1; exactly 0 below none right, exactly 1 above all right.
-
-    Raises:
-        PoolError: a count is not a whole number from 0 to its n, or z is not a number from 0.
+    With p = correct / n: centre = (p + z²/2n) / (1 + z²/n), half = z sqrt(p(1-p)/n + z²/4n²) / (1 + z²/n). The lower
+    end of none right is exactly 0, the upper one of all right exactly 1. Counts may be arrays, which broadcast.
 
     Source: Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927).
 
@@ -126,16 +116,7 @@ def wilson_of_samples(correct: ArrayLike, n: ArrayLike, z: float = Z) -> tuple[f
     to 89 % for 5 samples, 92 to 95 % for 20 and 94 to 95 % from 50; a bootstrap over samples does in 85 to 86, 93 to 94
     and 93 to 96 %, and has no width where all rollouts are right.
 
-    Args:
-        correct: (m,) numbers of right rollouts.
-        n: (m,) numbers of scored rollouts; samples without one do not count.
-        z: standard deviations; 1.959964 gives 95 %.
-
-    Returns:
-        The lower and the upper end, from 0 to 1; 0 and 1 without samples.
-
-    Raises:
-        PoolError: a count is not a whole number from 0 to its n.
+    Samples without a scored rollout do not count; without any sample it is 0 to 1.
 
     >>> [round(end, 4) for end in wilson_of_samples([4, 0], [4, 4])]  # as 1 of 2
     [0.0945, 0.9055]
@@ -165,18 +146,8 @@ def _wilson(rate: Any, n: Any, z: float) -> tuple[Floats, Floats]:
 def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
     """Return the unbiased chance that k of a sample's n rollouts, drawn without replacement, hold a right one.
 
-    ``1 - C(n - correct, k) / C(n, k)``, as the product ``1 - prod over i < k of (n - correct - i) / (n - i)``.
-
-    Args:
-        n: number of scored rollouts: one number or an array.
-        correct: number of right ones, of the same shape.
-        k: number of drawn rollouts, from 1.
-
-    Returns:
-        0 to 1, of the shape of ``n``; in arrays NaN where n < k.
-
-    Raises:
-        PoolError: one number n < k, a count is not a whole number from 0 to its n, or k is below 1.
+    ``1 - C(n - correct, k) / C(n, k)``, as the product ``1 - prod over i < k of (n - correct - i) / (n - i)``. NaN in
+    arrays where n < k, which is an error for one number.
 
     Source: Chen et al., Evaluating large language models trained on code, arXiv 2107.03374, equation 1.
 
@@ -200,20 +171,7 @@ def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: f
 
     The prior Beta(a, b) becomes Beta(correct + a, n - correct + b) after the first measurement, and the second one is
     beta-binomial: P(j) = C(n_after, j) B(j + correct + a, n_after - j + n - correct + b) / B(correct + a, n - correct +
-    b).
-
-    Args:
-        n_after: number of rollouts in the second measurement.
-        correct: number of right ones in the first: one number or (m,).
-        n: number of rollouts in the first, likewise; 0 leaves the prior alone.
-        a: the prior's weight of a right rollout, above 0; a = b = 0.5 is Jeffreys' prior, a = b = 1 the uniform one.
-        b: the prior's weight of a wrong one.
-
-    Returns:
-        (n_after + 1,), or (m, n_after + 1) for m samples; each row sums to 1.
-
-    Raises:
-        PoolError: a count is not a whole number from 0 to its n, or the prior is not two numbers above 0.
+    b). Of m samples (m, n_after + 1), each row with the sum 1.
 
     >>> [round(float(beta_binomial(8, 0, 8, prior, prior)[0]), 4) for prior in (0.5, 1)]
     [0.7126, 0.5294]
@@ -233,11 +191,7 @@ def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: f
 
 
 def check_prior(a: Any, b: Any) -> None:
-    """Check that a and b are those of a Beta distribution.
-
-    Raises:
-        PoolError: they are not two finite numbers above 0.
-    """
+    """Check that a and b are those of a Beta distribution: two finite numbers above 0."""
     good = all(isinstance(each, int | float | np.number) and math.isfinite(each) and each > 0 for each in (a, b))
     if not good:
         raise PoolError(f"prior Beta({a!r}, {b!r}): expected two numbers above 0, such as 0.5 and 0.5")
@@ -249,9 +203,6 @@ def mcnemar(only_before: int, only_after: int) -> float:
     Of the ``only_before + only_after`` samples that are right in one column alone each goes either way with probability
     1/2: ``min(1, 2 P(X <= min(only_before, only_after)))``, X binomial. Samples that agree do not count. Samples must
     be independent; ``sign_flip`` takes those that share a screenshot together.
-
-    Returns:
-        Above 0 up to 1 (0 where it is too small for a float).
 
     Source: McNemar, Note on the sampling error of the difference between correlated proportions, 1947.
 
@@ -284,13 +235,7 @@ def sign_flip(differences: Floats, clusters: Ints, seed: int = 0) -> float:
     and for any m where sums differ in their sign alone (then it is ``mcnemar`` of the clusters); else 99,999 are drawn,
     and p = (1 + those as far) / 100,000.
 
-    Args:
-        differences: (n,) second less first, of the same samples.
-        clusters: (n,) whole numbers from 0, such as one for each screenshot.
-        seed: seed of the draws.
-
-    Returns:
-        Above 0 up to 1; 1.0 where no sum differs from 0.
+    Clusters are whole numbers from 0, such as one for each screenshot; p is 1.0 where no sum differs from 0.
 
     >>> sign_flip(np.array([1.0, 1, 1, 1, -1]), np.array([0, 0, 1, 2, 3]))  # sums 2, 1, 1, -1: 8 of 16 reach 3
     0.5
