@@ -12,7 +12,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.cli.plugins import format_of
-from grounding_rewards.cli.render.values import as_written
+from grounding_rewards.cli.render.tables import as_written
 from grounding_rewards.coords.families import families
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.engines.prompts import FIELDS

@@ -16,7 +16,7 @@ from docs.gallery.overview import SCREEN, TARGET
 from docs.gallery.page import code
 from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
-from grounding_rewards.cli.render.values import as_written
+from grounding_rewards.cli.render.tables import as_written
 from grounding_rewards.explain.explanation import plain
 from grounding_rewards.explain.formulas import arguments_of, formula_of
 from grounding_rewards.plugins.named import verifier_named

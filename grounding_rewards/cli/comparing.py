@@ -11,7 +11,7 @@ from grounding_rewards.batch.evaluate import EvaluatedRows
 from grounding_rewards.checks import paired
 from grounding_rewards.checks.paired import Comparison
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.render import comparison as render
+from grounding_rewards.cli.render import evaluation as render
 from grounding_rewards.errors import RecipeError
 
 Paired = Annotated[

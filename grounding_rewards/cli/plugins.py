@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from grounding_rewards import parsing
 from grounding_rewards._version import __version__
 from grounding_rewards.cli import terminal
-from grounding_rewards.cli.render import plugins as show_plugins
+from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.errors import PluginError
 from grounding_rewards.explain.formulas import first_line
@@ -42,11 +43,36 @@ def list_plugins(
     """
     built_in = {"plugin": None, "distribution": BUILT_IN, "version": __version__, "loaded": True}
     listed = [*([{**built_in, **_things(collect([]))}] if everything else []), *installed()]
-    terminal.print_json(listed) if as_json else show_plugins.listing(listed)
+    terminal.print_json(listed) if as_json else _print(listed)
     for each in listed:
         if not each["loaded"]:
             say = terminal.note if each["error"] == _LEFT_OUT else terminal.warn
-            say(f"{show_plugins.title(each)} is not loaded: {each['error']}")
+            say(f"{_title(each)} is not loaded: {each['error']}")
+
+
+def _print(listed: Sequence[Facts]) -> None:
+    """Print each plugin and the names that it adds."""
+    console = layout.console()
+    for place, plugin in enumerate(plugin for plugin in listed if plugin["loaded"]):
+        if place:
+            console.print()
+        console.print(layout.text(_title(plugin), "bold"))
+        rows = [
+            (kind if number == 0 else "", each["name"], each["says"])
+            for kind, things in plugin.items()
+            for number, each in enumerate(things if isinstance(things, list) else [])
+        ]
+        console.print(layout.indented(layout.facts(rows, columns=3)))
+    if not listed:
+        terminal.note("no plugins are installed; --all lists what is built in")
+
+
+def _title(plugin: Facts) -> str:
+    """Name a plugin, and its distribution."""
+    if plugin["plugin"] is None:
+        return f"built in ({BUILT_IN} {plugin['version']})"
+    package = " ".join(filter(None, (plugin.get("distribution"), plugin.get("version"))))
+    return f"{plugin['plugin']} ({package})" if package else str(plugin["plugin"])
 
 
 def installed() -> list[Facts]:

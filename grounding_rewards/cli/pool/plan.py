@@ -54,7 +54,7 @@ def plan(
 
     Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.html`
     """
-    from grounding_rewards.cli.render.plan import show
+    from grounding_rewards.cli.render.pool import show_plan
     from grounding_rewards.pool.plan.command import plan_rollouts
 
     with options_named({"method": "--method"}):
@@ -75,6 +75,6 @@ def plan(
             }
         )
         return
-    show(compared)
+    show_plan(compared)
     for name, path in written.items():
         sys.stderr.write(terminal.printable(f"{name} written to {path}") + "\n")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.render.transitions import show
+from grounding_rewards.cli.render.pool import show_transitions
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.atomic import atomic_file
 
@@ -59,6 +59,6 @@ def transitions(
     if as_json:
         terminal.print_json(summary)
     else:
-        show(changes, by)
+        show_transitions(changes, by)
     for text in changes.warnings:
         terminal.warn(text)

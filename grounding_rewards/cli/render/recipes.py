@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.cli.render.values import as_written, bounds_of, clipped
+from grounding_rewards.cli.render.tables import as_written, bounds_of, clipped
 from grounding_rewards.plugins.registry import BUILT_IN
 
 Facts = dict[str, Any]
