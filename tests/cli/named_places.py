@@ -285,6 +285,6 @@ NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source",
     "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
-    "temperature",
+    "temperature", "encoding", "family", "name",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""
