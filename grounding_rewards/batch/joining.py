@@ -109,7 +109,7 @@ class Join:
         """Return rollouts: the files of them, or the file of annotations with its predictions; and the columns."""
         if self.predictions is None:
             return paths, columns
-        from grounding_rewards.tables.matched_rollouts import MatchedRollouts  # duckdb, which other commands do without
+        from grounding_rewards.tables.rollout_table import MatchedRollouts  # duckdb, which other commands do without
 
         for path in (paths[0], self.predictions):
             refuse_stream(path)

@@ -32,13 +32,13 @@ from grounding_rewards.pool.summary import by_source
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import atomic_files, leftovers
 from grounding_rewards.tables.base import Note, Table
-from grounding_rewards.tables.chosen_rollouts import ChosenRollouts
 from grounding_rewards.tables.files import check_output, check_place
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint, manifest_bytes, read_manifest
 from grounding_rewards.tables.parted import write_parts, write_rows, write_tables
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
+from grounding_rewards.tables.rollout_source import ChosenRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.sample_ids import sample_names
 

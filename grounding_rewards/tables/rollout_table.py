@@ -14,10 +14,11 @@ import os
 import threading
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -41,6 +42,9 @@ from grounding_rewards.tables.rollout_sql import (
     quoted,
 )
 from grounding_rewards.tables.trainer_logs import trainer_log
+
+if TYPE_CHECKING:
+    from grounding_rewards.tables.matched import MatchedTable
 
 _ROWS = 1 << 16
 _KEY = ("sample_id", "round", "rollout")
@@ -208,6 +212,15 @@ class RolloutTable:
             yield
         except duckdb.Error as error:
             raise TableError(f"{', '.join(map(str, self.paths))}: cannot be read ({first_line(error)})") from None
+
+
+class MatchedRollouts(RolloutTable):
+    """Rollouts of a joined table; other columns of the id make other rollouts of the same files."""
+
+    def __init__(self, table: MatchedTable) -> None:
+        super().__init__(table.inputs, table.files, [JsonRollouts(table)])
+        ids = {"annotations": list(table.ours), "predictions": list(table.theirs)}
+        self.identity = {"id": ids, "joined": asdict(table.counts)}
 
 
 def open_rollouts(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> RolloutTable:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.chosen_rollouts import ChosenRollouts
+from grounding_rewards.tables.rollout_source import ChosenRollouts
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 NEW = {"batch": np.array(["one", "two"], dtype=object), "stored": np.array([0, 1]), "bonus": np.array([0.5, 0.0])}
