@@ -26,7 +26,9 @@ def evaluate_files(
         typer.Option(metavar="FIELD", help="Break down by this column, too; may be given several times."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
-    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help="The recipe whose `acc` counts.")] = "click",
+    recipe: Annotated[
+        str, typer.Option("--recipe", metavar="NAME", help=f"The recipe whose `acc` counts. {options.NAMED}")
+    ] = "click",
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,

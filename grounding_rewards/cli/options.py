@@ -46,6 +46,10 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
 ]
+NAMED = (
+    "A name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
+    "`Recipe.to_dict()` (.json, .yaml)."
+)
 _RESIZED = "The size of the image that the model saw"
 
 

@@ -25,9 +25,7 @@ from grounding_rewards.tables.json_lines import dumps
 
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
-    recipe: Annotated[
-        str, typer.Option("--recipe", metavar="NAME", help="The recipe; `grounding-rewards recipes` lists them.")
-    ],
+    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help=f"The recipe. {options.NAMED}")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .jsonl or .parquet.")],
     *,
     chosen: options.RecipeOptions,

@@ -387,3 +387,9 @@ def test_a_recipe_without_labels_and_the_group_of_its_example(run):
     example = json.loads(run("recipes", "gui-rcpo", "--json").out)["example"]
     assert example["group"] == ["(210, 155)", "(190, 140)", "(700, 400)"]
     assert (round(example["total"], 6), example["acc"]) == (0.786667, 1.0)
+
+
+@pytest.mark.parametrize("verb", [["eval"], ["score"], ["pool", "score"]])
+def test_help_says_that_a_recipe_may_be_a_file(run, verb):
+    words = " ".join(run(*verb, "--help").out.replace("│", " ").split())
+    assert "your own by module:attr or /path/file.py:attr, or a file of `Recipe.to_dict()` (.json, .yaml)." in words

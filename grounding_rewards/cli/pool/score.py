@@ -15,9 +15,7 @@ from grounding_rewards.pool.report.wording import percent
 
 def score_rollouts(
     paths: options.Rollouts,
-    recipe: Annotated[
-        str, typer.Option("--recipe", metavar="NAME", help="The recipe; `grounding-rewards recipes` lists them.")
-    ],
+    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help=f"The recipe. {options.NAMED}")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write: a rollout table.")],
     *,
     chosen: options.RecipeOptions,
