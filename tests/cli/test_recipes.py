@@ -392,4 +392,4 @@ def test_a_recipe_without_labels_and_the_group_of_its_example(run):
 @pytest.mark.parametrize("verb", [["eval"], ["score"], ["pool", "score"]])
 def test_help_says_that_a_recipe_may_be_a_file(run, verb):
     words = " ".join(run(*verb, "--help").out.replace("│", " ").split())
-    assert "your own by module:attr or /path/file.py:attr, or a file of `Recipe.to_dict()` (.json, .yaml)." in words
+    assert "your own by module:attr or /path/file.py:attr, or a file of Recipe.to_dict() (.json, .yaml)." in words
