@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -111,6 +111,9 @@ class RefusalMatch(Term):
         return (gave_up(rollouts.predictions) & wanted).astype(np.float64) if wanted.any() else np.zeros(len(rollouts))
 
 
+_REFUSAL = RefusalMatch()
+
+
 def gave_up(predictions: Predictions) -> NDArray[np.bool_]:
     """Return (n,) True where the response refuses or finishes as impossible."""
     refused: NDArray[np.bool_] = predictions.reason == _REFUSED
@@ -197,7 +200,7 @@ class ActionMatch(Term):
         if not targets.has_actions_or_refusals:
             return score
         said_no = (rollouts.predictions.reason == _REFUSED) | targets.refusal  # else each argument must be right
-        best: Floats = np.maximum(score, RefusalMatch()(rollouts) * said_no)
+        best: Floats = np.maximum(score, _REFUSAL(rollouts) * said_no)
         return best
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
@@ -206,9 +209,9 @@ class ActionMatch(Term):
         # Each test looks only at what passed those before: the later ones go row by row, in Python.
         rows = np.flatnonzero((_TYPE.each(rollouts) > 0) & (self._placed(rollouts) | self._loose(alternatives)))
         if len(rows):
-            way = DirectionMatch(self.response_scroll, self.target_scroll).each(rollouts)
+            way = self._direction.each(rollouts)
             rows = rows[way[rows] > 0]
-        for name, rule in self._rules():
+        for name, rule in self._rules:
             written, wanted = argument(rollouts, name, alternatives)
             if wanted is not None:
                 rows = rows[rule((written if written is None else written[rows], wanted[rows]), len(rows)) > 0]
@@ -227,7 +230,7 @@ class ActionMatch(Term):
             hit |= near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share)
         placed = (alternatives.place_scores(hit) > 0) | (alternatives.place < 0)  # or no place is asked for
         if alternatives.arguments.to is not None:
-            placed &= EndHit(self.point_radius, self.point_share, self.enlarge).each(rollouts) > 0
+            placed &= self._end.each(rollouts) > 0
         return placed
 
     def _loose(self, alternatives: Alternatives) -> geometry.Bools:
@@ -238,6 +241,15 @@ class ActionMatch(Term):
         pairs = zip(alternatives.names.tolist(), directions.tolist(), strict=True)
         return np.array([name == "scroll" and direction is not None for name, direction in pairs], dtype=np.bool_)
 
+    @cached_property
+    def _direction(self) -> DirectionMatch:
+        return DirectionMatch(self.response_scroll, self.target_scroll)
+
+    @cached_property
+    def _end(self) -> EndHit:
+        return EndHit(self.point_radius, self.point_share, self.enlarge)
+
+    @cached_property
     def _rules(self) -> tuple[tuple[str, Callable[[Columns, int], Floats]], ...]:
         """Return the comparison of each argument but ``to``, which is a place, and status, which has its own rule."""
         threshold = 1.0 if self.text_threshold is None else self.text_threshold
