@@ -56,6 +56,7 @@ Options
   thinking              read               the part that is read
   axes                  xy                 the order of x and y in responses,
                                            with divisors of other scales
+  family                -                  the model's family
   model                 -                  the model, after its trainer's
                                            resizing where it has one
   min_pixels            -                  least size of the image after the
@@ -190,7 +191,7 @@ def test_one_recipe_as_json(run):
         "actions": [],
         "options": {
             "format_weight": 0.0, "response_space": "model_pixel", "target_space": "thousandths", "answers": "only",
-            "thinking": "read", "axes": "xy",
+            "thinking": "read", "axes": "xy", "family": None,
             **dict.fromkeys(RESIZING),
         },
         "repository": "GTA1",
@@ -287,7 +288,7 @@ def test_an_example_that_does_not_fit_the_options_says_so(run):
     result = run("recipes", "gelato", "--option", "target_space=pixel", "--option", "answers=last")
     assert result.code == 0
     text = " ".join(result.out.split())
-    assert "not scored target of row 0, field 'image_size': got nothing" in text
+    assert "not scored target of row 0, field 'bbox': got [0.1, 0.1, 0.3, 0.2]; expected coordinates in pixel;" in text
     assert "answers only last" in text
 
 
@@ -331,6 +332,7 @@ def test_a_plugins_recipe_without_formula_and_example(run, plugin):
         "  thinking              closed         the part that is read",
         "  axes                  xy             the order of x and y in responses, with",
         "                                       divisors of other scales",
+        "  family                -              the model's family",
         "  model                 -              the model, after its trainer's resizing",
         "                                       where it has one",
         "  min_pixels            -              least size of the image after the first",
