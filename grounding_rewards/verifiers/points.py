@@ -50,6 +50,7 @@ class Matched(Term):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        import scipy.optimize  # noqa: F401  its first import takes a while, and adds a filter of warnings
 
     def counts(self, rollouts: Rollouts) -> Counts:
         """Count each row's points, places and matches; without a list of answers the one that counts is all."""
