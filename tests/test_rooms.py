@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 ORDER = (
-    "_version errors", "arrays geometry literals", "actions", "coords", "targets", "rollouts", "groups parsing",
+    "_version errors wording", "arrays geometry literals", "actions", "coords", "targets", "rollouts", "groups parsing",
     "advantages verifiers", "combine", "hookspecs", "plugins", "scoring", "recipes", "catalogue", "stats", "tables",
     "viewer", "checks", "batch explain", "converting", "pool", "engines", "testing", "cli",
     "__init__ __main__", "adapters",

@@ -17,7 +17,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
 from grounding_rewards.errors import EngineError
-from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.wording import percent
 
 _MODEL, _SAMPLING, _PROMPT, _PARTS = "Model", "Sampling", "Prompts and images", "Parts of a run"
 _EVERY = 60.0

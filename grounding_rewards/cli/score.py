@@ -16,11 +16,11 @@ from grounding_rewards.batch.joining import counts, written
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.cli import joining, options, terminal
-from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import Table, write_table
 from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.wording import percent
 
 
 def score(

@@ -47,7 +47,7 @@ def view(
     """
     from grounding_rewards.pool.report.samples import Screenshots
     from grounding_rewards.pool.report.view import write_view
-    from grounding_rewards.pool.report.wording import plural
+    from grounding_rewards.wording import plural
 
     images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, options.HINT)
     made = write_view(

@@ -56,7 +56,7 @@ def make_report(
     """
     from grounding_rewards.pool.report.files import write_report
     from grounding_rewards.pool.report.samples import Screenshots
-    from grounding_rewards.pool.report.wording import plural
+    from grounding_rewards.wording import plural
 
     images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, options.HINT)
     summary = write_report(

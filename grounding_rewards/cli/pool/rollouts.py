@@ -12,7 +12,7 @@ import typer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.pool.specs import options_named, read_spec
 from grounding_rewards.cli.render.next import say_rounds
-from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.wording import percent
 
 
 def choose(

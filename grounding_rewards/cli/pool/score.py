@@ -10,7 +10,7 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.cli import joining, options, terminal
-from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.wording import percent
 
 
 def score_rollouts(

@@ -12,7 +12,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.render.next import say_rounds
 from grounding_rewards.errors import TableError
-from grounding_rewards.pool.report.wording import percent
+from grounding_rewards.wording import percent
 
 
 def stats(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.pool.selection.filters import NO_SOURCE, in_words
+from grounding_rewards.wording import percent
 
 
 def say(manifest: Mapping[str, Any]) -> None:

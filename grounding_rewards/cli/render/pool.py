@@ -9,8 +9,8 @@ from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.pool.plan.measures import in_per_cent
-from grounding_rewards.pool.report.wording import percent
 from grounding_rewards.pool.transitions import describe_prior
+from grounding_rewards.wording import percent
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.plan import Candidate, Plan

@@ -18,7 +18,6 @@ from grounding_rewards.errors import ConvertError, PictureError, PoolError
 from grounding_rewards.explain.plot.picture import AROUND_ANSWERS, box_around, window_around
 from grounding_rewards.pool.report.inputs import Options
 from grounding_rewards.pool.report.rounds import Numbers, Round
-from grounding_rewards.pool.report.wording import plural
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import outlines
@@ -29,6 +28,7 @@ from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.sample_ids import sample_names
 from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import Block, view
+from grounding_rewards.wording import plural
 
 COMMONEST = 3
 """Number of different responses to quote."""

@@ -10,7 +10,6 @@ from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
 from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, shortened, views
-from grounding_rewards.pool.report.wording import area, between, count, listed, percent, plural, points
 from grounding_rewards.pool.transitions import BETA_BINOMIAL, describe_prior
 from grounding_rewards.viewer.blocks import (
     VIRIDIS,
@@ -29,6 +28,7 @@ from grounding_rewards.viewer.blocks import (
     table,
     text,
 )
+from grounding_rewards.wording import area, between, count, listed, percent, plural, points
 
 DARK, MIDDLE, LIGHT = VIRIDIS[0], VIRIDIS[2], VIRIDIS[4]
 _OUTCOMES = [("none correct", DARK), ("some correct", MIDDLE), ("all correct", LIGHT)]

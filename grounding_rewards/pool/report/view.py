@@ -21,7 +21,6 @@ from grounding_rewards.pool.report.samples import (
     views,
     with_screenshots,
 )
-from grounding_rewards.pool.report.wording import area, count, plural
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.scoring import Recipe
@@ -29,6 +28,7 @@ from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.viewer import Block, check_page, write_page
 from grounding_rewards.viewer.blocks import mark, section, shape
+from grounding_rewards.wording import area, count, plural
 
 MOST, LONGEST = 200_000, 8_000
 """Rollouts on a page, and characters of a response, at most."""
