@@ -78,7 +78,7 @@ class Progress(TrainerCallback):
 
 
 def train(model: Any, processor: Any, rng: random.Random, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """GRPO on screens that are drawn anew. Returns the log, one row a step."""
+    """GRPO on screens that are drawn again. Returns the log, one row a step."""
     corners = places(held_out=False)
     screens = [draw_screen(corners, WIDGETS, rng) for _ in range(options.steps * GROUPS)]
     rows = [{"prompt": prompt(s), "image": s.image, "target": target(s.target_px)} for s in screens]

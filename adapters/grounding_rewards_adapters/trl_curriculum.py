@@ -271,7 +271,7 @@ def _callback(staged: Stages) -> Any:
     from transformers.trainer_callback import ExportableState
 
     class StageCallback(TrainerCallback, ExportableState):
-        """Made anew without arguments where a trainer restores callbacks, it is that of the same stages."""
+        """Made again without arguments where a trainer restores callbacks, it is that of the same stages."""
 
         @property
         def progress(self) -> dict[str, Any]:

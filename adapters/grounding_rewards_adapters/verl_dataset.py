@@ -78,7 +78,7 @@ class StageDataset(_OrderedDataset):
         named, gate, self._epochs = stage_files(files[0])
         if gate is not None:
             raise PoolError(
-                f"{files[0]}: has a gate by success, and verl tells its data set of no results; write the stages anew "
+                f"{files[0]}: has a gate by success, and verl tells its data set of no results; write the stages again "
                 "without gate, to move on after each stage's epochs, or train with TRL"
             )
         if max_samples > 0:

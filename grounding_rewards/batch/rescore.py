@@ -391,7 +391,7 @@ _MOST_FILES = 256
 """More files are not written at once."""
 
 _GROUP = ("sample_id", "round", "train_step")
-"""Columns that are equal in the rows of one group: a sample that is visited again is compared anew."""
+"""Columns that are equal in the rows of one group: a sample that is visited again is compared again."""
 
 _SCATTERED_BYTES = 1 << 27
 
@@ -409,7 +409,7 @@ def files_of_groups(
         scorers[0].scorer.on_warning(f"{folder}: groups of rows are not what was written; they are made again")
     complete.parent.mkdir(exist_ok=True)
     with atomic_files() as outputs:
-        whole = outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all anew
+        whole = outputs.open(complete)  # opened first, it gets its name last: before that, the next run makes all again
         made = [outputs.open(file) for file in files]
         with ExitStack() as stack:
             writers = [stack.enter_context(pq.ParquetWriter(file, scorers[0].schema)) for file in made]

@@ -32,7 +32,7 @@ from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire
 
 SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
-"""Columns that are written anew; the recipe's parts are, too."""
+"""Columns that are written again; the recipe's parts are, too."""
 
 Arrays = dict[str, Any]
 

@@ -47,7 +47,7 @@ def _encodable(table: Table, batch: Batch, row: int, name: str) -> str:
     except UnicodeEncodeError:
         raise TableError(
             f"{table.path}, {batch.place(row)}: sample_id: got {name!r:.60}, which has half a surrogate pair; expected "
-            "text that UTF-8 has: write it anew, or name another column by --id-column"
+            "text that UTF-8 has: write it again, or name another column by --id-column"
         ) from None
     return name
 

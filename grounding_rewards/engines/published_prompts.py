@@ -1,6 +1,6 @@
 """Prompts after published ones.
 
-Few of their words are known here, and these are used as they are. The rest is written anew to the same effect: see
+Few of their words are known here, and these are used as they are. The rest is written again to the same effect: see
 ``taken`` and ``ours`` of each. Where the exact text of a source matters, give it as a template file of your own.
 """
 
@@ -48,7 +48,7 @@ class PublishedPrompt:
         recipe: a recipe that reads such answers.
         options: the recipe's options.
         taken: the part that is the source's, word by word.
-        ours: the part that is written anew.
+        ours: the part that is written again.
     """
 
     model: str

@@ -147,7 +147,7 @@ def roll_out(
     identity = identity_of(maker, engine, allocated, engine_name)
     with open_run(
         out, MANIFEST, identity, command="grounding-rewards rollout", overwrite=overwrite, shared=shard is not None,
-        anew=_has_problem if again else None, warn=warn,
+        remade=_has_problem if again else None, warn=warn,
     ) as run:  # fmt: skip
         warned = list[str]()
         if run is None:

@@ -19,7 +19,7 @@ _MAGIC = b"ARROW1"
 
 
 class ArrowTable:
-    """An Arrow file, opened anew for each pass."""
+    """An Arrow file, opened again for each pass."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -88,7 +88,7 @@ def open_regular(
     try:
         place = path if folder is None else inside(folder, path)
         _check(os.stat(place, follow_symlinks=folder is None), expected)  # some devices act when they are opened
-        # O_NOFOLLOW: links are resolved by now, and one that is there anew is refused.
+        # O_NOFOLLOW: links are resolved by now, and one that is there again is refused.
         handle = os.open(place, _FLAGS | (0 if folder is None else getattr(os, "O_NOFOLLOW", 0)))
         with os.fdopen(handle, "rb") as file:
             _check(os.fstat(handle), expected)  # another file may have taken its place just now

@@ -201,7 +201,7 @@ def _saved(path: Path, split: str | None) -> Table:
     files = _read_json(path / _STATE, "_data_files")
     names = [file.get("filename") for file in files if isinstance(file, dict)] if isinstance(files, list) else []
     if not names or not all(isinstance(name, str) for name in names):
-        raise TableError(f"{path / _STATE}: names no files; save the data set anew, with save_to_disk of datasets")
+        raise TableError(f"{path / _STATE}: names no files; save the data set again, with save_to_disk of datasets")
     for name in names:
         _named(path, _STATE, str(name), inside_file)
     return _chained(path, [path / str(name) for name in names], ArrowTable, split)
@@ -212,7 +212,7 @@ def _named(path: Path, listing: str, name: str, find: Callable[[Path, str], Path
     try:
         find(path, name)
     except DataPathError as error:
-        raise TableError(f"{path}: {listing} names {name!r:.200} ({error}); save the data set anew") from None
+        raise TableError(f"{path}: {listing} names {name!r:.200} ({error}); save the data set again") from None
     return path / name
 
 

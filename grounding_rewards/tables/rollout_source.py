@@ -36,7 +36,7 @@ class LoggedTable:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
-        # Scoring makes verdicts anew, and a log in which they cannot be read can be scored all the same.
+        # Scoring makes verdicts again, and a log in which they cannot be read can be scored all the same.
         return tuple(name for name in self.log.columns if self.verdicts or name != "acc")
 
     @cached_property
@@ -185,7 +185,7 @@ def state_of(table: Table) -> tuple[int, int]:
 
 
 class ChosenRollouts:
-    """The files of a rollout table as they are to be written anew.
+    """The files of a rollout table as they are to be written again.
 
     Make it before rows are chosen: a file that changes from then on is an error.
     """

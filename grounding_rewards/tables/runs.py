@@ -116,14 +116,14 @@ class Run:
                 remove(path)
                 warn(f"{self.out}: {path.name} is not what was written; it is made again")
 
-    def _keep(self, anew: Callable[[Path], bool], *, complete: bool) -> bool:
-        """Keep shards that are not to be made anew, those of a complete directory as copies; True if these are all."""
+    def _keep(self, remade: Callable[[Path], bool], *, complete: bool) -> bool:
+        """Keep shards that are not to be made again, those of a complete directory as copies; True if these are all."""
         for path in self.folder.glob("*.parquet"):
-            if anew(path):
+            if remade(path):
                 path.unlink()
         said = manifest_or_none(self.out / self.manifest) if complete else None
         listed = [each["path"] for each in (said or {}).get(OUTPUTS, ())]
-        kept = [name for name in listed if not anew(self.out / name)]
+        kept = [name for name in listed if not remade(self.out / name)]
         for name in kept if len(kept) < len(listed) else ():
             if name not in self:
                 with self.write(name) as file, (self.out / name).open("rb") as old:
@@ -145,7 +145,7 @@ def open_run(
     command: str,
     overwrite: bool = False,
     shared: bool = False,
-    anew: Callable[[Path], bool] | None = None,
+    remade: Callable[[Path], bool] | None = None,
     warn: Note = lambda text: None,
 ) -> Iterator[Run | None]:
     """Begin a run into a directory, or go on with it where a process was killed.
@@ -159,7 +159,7 @@ def open_run(
         overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
         shared: whether several processes make shards of it at once, each its own; whoever finds all there finishes it.
             Else a second process is refused: the folder is locked, and a killed process holds no lock.
-        anew: tells which shards are made anew, also those of a directory that is complete; others are kept. Not with
+        remade: tells which shards are made again, also those of a directory that is complete; others are kept. Not with
             ``shared``.
         warn: takes which shards of an unfinished run are damaged, and made again.
 
@@ -179,13 +179,13 @@ def open_run(
         with renaming(out.parent, alone=True):
             run._settle()
             made = is_made(out, manifest, identity, overwrite=overwrite)
-            if not made or anew is not None:
+            if not made or remade is not None:
                 stack.enter_context(run._opened(shared=shared))
                 run._begin(command, overwrite=overwrite)
         with renaming(out.parent, alone=shared):  # not while another process gives the folder its name
             run._remove_damaged(warn)
-        if anew is not None:
-            made = run._keep(anew, complete=made)
+        if remade is not None:
+            made = run._keep(remade, complete=made)
         yield None if made else run
 
 

@@ -1,4 +1,4 @@
-"""Rows of a rollout table written anew with further columns of any type."""
+"""Rows of a rollout table written again with further columns of any type."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def test_a_stream_has_no_splits_and_data_beside_it_lie_here(name):
         ('{"_data_files": [{"filename": 3}]}', "names no files"),
         (
             '{"_data_files": [{"filename": "a.arrow"}]}',
-            "state.json names 'a.arrow' (No such file or directory); save the data set anew",
+            "state.json names 'a.arrow' (No such file or directory); save the data set again",
         ),
     ],
 )

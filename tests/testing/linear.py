@@ -87,7 +87,7 @@ def check_linear(
                 came = f"{what.format(theirs)} for {4 * count:,} rows and {ours:,} for {count:,} ({how})"
                 times = f"{theirs / max(ours, 1):.1f} times as much for 4 times the rows"
                 raise AssertionError(
-                    f"{brief(thing)} {came}: {times}; make no column anew, and walk through none, for each row"
+                    f"{brief(thing)} {came}: {times}; make no column again, and walk through none, for each row"
                 )
 
 

@@ -236,7 +236,7 @@ STAGE = {"file": "x.jsonl", "name": "a", "epochs": 1}
         ({"stages": [{}], "gate": None}, "manifest.json: is no manifest of stages"),
         ({"stages": [], "gate": {}}, "manifest.json, gate: got {}; expected success_above, failure_below, last_k"),
         ({"stages": [], "gate": {"success_above": 2, "failure_below": 1, "last_k": 1}}, "manifest.json, gate: got "),
-        ({"stages": [STAGE], "gate": None}, "names the file 'x.jsonl' (No such file or directory); write it anew"),
+        ({"stages": [STAGE], "gate": None}, "names the file 'x.jsonl' (No such file or directory); write it again"),
         ({"stages": [{**STAGE, "file": None}], "gate": None}, "manifest.json: has weights in place of files"),
     ],
 )  # fmt: skip

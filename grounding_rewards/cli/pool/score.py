@@ -29,7 +29,7 @@ def score_rollouts(
     join: joining.Joining,
     images: options.SizedImages,
 ) -> None:
-    """Score rollouts, or score them anew, into a rollout table.
+    """Score rollouts, or score them again, into a rollout table.
 
     A run that was killed goes on where it was: start it again with the same words. Until it ends, DIR is read as the
     older table that it was, or not at all. Rows keep their columns; total, acc, reason, x_unit, y_unit, recipe and the

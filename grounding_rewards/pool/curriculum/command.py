@@ -305,10 +305,10 @@ def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageG
     try:
         manifest = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise PoolError(f"{path}: is damaged ({error}); write it anew") from None
+        raise PoolError(f"{path}: is damaged ({error}); write it again") from None
     stages = manifest.get("stages") if isinstance(manifest, dict) else None
     if not isinstance(stages, list) or not all(_has(stage, _STAGE) for stage in stages) or "gate" not in manifest:
-        raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it anew")
+        raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it again")
     files = {stage["name"]: _stage_file(path, stage["file"], stage.get("sha256")) for stage in stages}
     return files, _gate_of(path, manifest["gate"]), [stage["epochs"] for stage in stages]
 
@@ -330,12 +330,12 @@ def _gate_of(path: Path, gate: Any) -> StageGate | None:
 
 def _stage_file(path: Path, name: Any, sha256: Any) -> Path:
     if name is None:
-        raise PoolError(f"{path}: has weights in place of files; write it anew without --weights")
+        raise PoolError(f"{path}: has weights in place of files; write it again without --weights")
     try:
         inside_file(path.parent, name)
     except DataPathError as error:
-        raise PoolError(f"{path}: names the file {name!r:.200} ({error}); write it anew") from None
+        raise PoolError(f"{path}: names the file {name!r:.200} ({error}); write it again") from None
     file: Path = path.parent / name
     if sha256 is not None and digest(file) != sha256:
-        raise PoolError(f"{file}: is not what {path.name} says: a run was killed, or it was changed; write it anew")
+        raise PoolError(f"{file}: is not what {path.name} says: a run was killed, or it was changed; write it again")
     return file

@@ -138,7 +138,7 @@ def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
     return {
         "source": name,
         **summed,
-        "zero_share": summed["none_correct"] / summed["samples"],  # anew, for shares do not add up
+        "zero_share": summed["none_correct"] / summed["samples"],  # again, for shares do not add up
         "accuracy": rates / summed["samples"],
     }
 

@@ -66,10 +66,10 @@ def _read(file: Path, left_out: Counter[str]) -> Iterator[Logged]:
         body, _, truth = body.rpartition(TRUTH)
         prompt, _, output = body.removeprefix(PROMPT).partition(OUTPUT)  # and the output begins with the first
         last = output.rfind(OUTPUT)
-        anew = output.rfind(PROMPT, 0, max(last, 0))
-        if anew >= 0:  # a run was killed in the middle of a record, and another one appended to it
+        again = output.rfind(PROMPT, 0, max(last, 0))
+        if again >= 0:  # a run was killed in the middle of a record, and another one appended to it
             left_out[TORN] += 1
-            prompt, _, output = output[anew:].removeprefix(PROMPT).partition(OUTPUT)
+            prompt, _, output = output[again:].removeprefix(PROMPT).partition(OUTPUT)
         yield Logged(
             file=file,
             digest=held,

@@ -161,7 +161,7 @@ def _acc(row: Logged) -> float | None:
             key,
             came,
             "0 or 1, whether the response was right, or null. A share or a shaped reward is no verdict: score the "
-            "responses anew with `grounding-rewards pool score`",
+            "responses again with `grounding-rewards pool score`",
         )
     return acc
 
