@@ -50,7 +50,7 @@ _FEW_ROWS = 20
 """Below this many rows a share says nothing."""
 
 _TEXT = 1 << 22
-"""Characters that other settings are tried on: each of them reads all texts again, and hostile ones are slow to read."""
+"""Characters that other settings are tried on: each reads all texts again, and hostile ones are slow to read."""
 
 _ENOUGH = 50
 """Rows that are read, and could be right."""

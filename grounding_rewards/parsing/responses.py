@@ -332,6 +332,10 @@ class _Cells:
         """Write the cells into the column."""
         if not self.rows:
             return
+        if len(self.rows) == 1:
+            value = list(self.values) if column.ndim > 1 else self.values[0]
+            column[self.rows[0]] = np.add(value, 0) if column.dtype == np.float64 else value
+            return
         rows = np.fromiter(self.rows, np.int64, len(self.rows))
         if column.dtype == np.object_:
             column[rows] = _objects(list(self.values))

@@ -38,7 +38,7 @@ _TRIED = ("utf-16", "gbk", "cp1252")
 
 
 class JsonLinesTable:
-    """A file of JSON lines, opened again for each pass; where it is tolerant, lines that cannot be read are rows too."""
+    """A file of JSON lines, opened again for each pass; where tolerant, lines that cannot be read are rows too."""
 
     texts = False
     """True where all values are texts."""

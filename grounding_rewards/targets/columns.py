@@ -240,6 +240,8 @@ class Targets:
 
     def suspicions(self, needs: Requirements) -> list[str]:
         """Return one line for each thing that looks wrong with them to a recipe and was not returned before."""
+        if self.in_image and self.box_format is None and not (self.flat or self.has_actions_or_refusals or self.errors):
+            return []  # mostly so
         if needs in self._looked:
             return []
         self._looked.add(needs)
@@ -274,9 +276,9 @@ class Targets:
         _check_choice(bad_target)
         if image_sizes is None and model_image_sizes is None:  # arrays are no keys, and may differ at each call
             key = needs, bad_target
-            if key not in self._ready:
-                self._ready[key] = self._resized(needs.resizing)._prepared(needs, bad_target)
-            return self._ready[key]
+            if (ready := self._ready.get(key)) is None:
+                ready = self._ready[key] = self._resized(needs.resizing)._prepared(needs, bad_target)
+            return ready
         sized = self.changed(
             known_image_sizes=_override(self.known_image_sizes, image_sizes),
             known_model_image_sizes=_override(self.known_model_image_sizes, model_image_sizes),
@@ -365,13 +367,15 @@ def _without_space(rows: Iterable[Target | None]) -> list[Target]:
 
 def _boxes_alone(box: Floats, fields: frozenset[str], rows: tuple[Target, ...], **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
-    low, high = box.min(axis=0).tolist(), box.max(axis=0).tolist()
+    low, high, end = box[0].tolist(), box[0].tolist(), max(box[0, 2:].tolist())
+    if len(box) > 1:
+        low, high, end = box.min(axis=0).tolist(), box.max(axis=0).tolist(), float(box[:, 2:].max(axis=1).min())
     return Targets(
         rows, {}, Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
         _sizes([row.image_size for row in rows]) if "image_size" in fields else None,
         _sizes([row.model_image_size for row in rows]) if "model_image_size" in fields else None,
         frozenset([row.space for row in (rows if "space" in fields else rows[:1])]),
-        (min(low[:2]), high[2], high[3], float(box[:, 2:].max(axis=1).min())), False,
+        (min(low[:2]), high[2], high[3], end), False,
         flat=bool((box[:, :2] == box[:, 2:]).any()), **more,
     )  # fmt: skip
 

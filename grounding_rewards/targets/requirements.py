@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,6 +60,13 @@ class Requirements:
     resizing: Resizing | None = None
     name: str = ""
     action_names: tuple[str, ...] = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __hash__(self) -> int:
+        return self._hash  # asked for at every score of targets that are not prepared
 
     def sizes(self, space: CoordSpace | None) -> tuple[str, ...]:
         """Return the size fields that targets in ``space``, or without a place (None), need."""
