@@ -29,7 +29,11 @@ def test_the_wheel_holds_both_packages_and_their_type_marker(tmp_path: Path) -> 
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {
         "grounding_rewards/__init__.py",
-        "grounding_rewards/pool/report/page.html",
+        "grounding_rewards/coords/families.toml",
+        "grounding_rewards/viewer/page.html",
+        "grounding_rewards/viewer/page.js",
+        "grounding_rewards/viewer/page.css",
+        "grounding_rewards/viewer/rollouts.js",
         "grounding_rewards/py.typed",
         "grounding_rewards_adapters/easyr1.py",
         "grounding_rewards_adapters/trl.py",

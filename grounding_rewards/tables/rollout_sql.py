@@ -294,6 +294,8 @@ class JsonRollouts(FileRollouts):
         try:
             interruptible(connection, connection.execute, f"COPY ({sql}) TO {literal(str(copy))} (FORMAT parquet)")
         except duckdb.Error as error:
+            if number := _ERRNO.search(str(error)):  # the copy cannot be written: DuckDB reads nothing by this number
+                raise OSError(int(number[1]), os.strerror(int(number[1])), str(copy)) from None
             raise TableError(f"{self.path}: cannot be read ({first_line(error)})") from None
         return ParquetRollouts(copy)
 
@@ -426,8 +428,11 @@ def _copy(table: Table, copy: Path) -> None:
                 file.write(dumps(encodable(values)) + b"\n")
 
 
+_ERRNO = re.compile(r'Could not write file .*"errno":"(\d+)"', re.DOTALL)
+
+
 def _temporary(owner: Any, suffix: str) -> Path:
-    """Return a new temporary file, which goes when its owner does."""
+    """Return a new temporary file, which goes when its owner does; TMPDIR names another folder for it."""
     handle, name = tempfile.mkstemp(suffix, prefix="grounding-rewards-")
     os.close(handle)
     weakref.finalize(owner, os.unlink, name)

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.cli import main
@@ -47,7 +49,10 @@ class Runner:
 
 
 def write_rows(path: Path, *rows: Any) -> Path:
-    """Write JSON lines."""
+    """Write JSON lines, or Parquet."""
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist([*rows]), path)
+        return path
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 

@@ -96,7 +96,7 @@ def test_a_row_that_the_benchmark_has_once_is_an_error_where_it_is_there_twice(r
 def test_what_is_printed(run, files):
     result = run("eval", *files, "--benchmark", "screenspot-v2", "--paired", *PIXEL)
     assert result.code == 0
-    for text in ("ScreenSpot-v2, A", "ScreenSpot-v2, B", "A only"):
+    for text in ("ScreenSpot-v2, A", "ScreenSpot-v2, B", "only A, B"):
         assert text in result.out
     assert f"A:{files[0]}B:{files[1]}" in "".join(result.out.split())  # wherever long names are broken
 

@@ -119,8 +119,8 @@ def test_explain_compares_and_draws_what_is_declared(run, tmp_path):
     target = {"regions": [[860, 540, 30, 20], [5, 5, 5, 6]], "space": "pixel", "image_size": SIZE}
     words = ("--response", "(875, 550)", "--target", json.dumps(target), "--box-format", "xywh")
     result = run("explain", "click", *words, "--response-space", "pixel", "--compare", "groundnext", "--json",
-                 "--plot", tmp_path / "a.png")  # fmt: skip
-    assert (result.code, (tmp_path / "a.png").exists()) == (0, True)
+                 "--plot", tmp_path / "a.html")  # fmt: skip
+    assert (result.code, (tmp_path / "a.html").exists()) == (0, True)
     found = json.loads(result.out)
     assert [place["alone"] for place in found["target"]["places"]] == [1.0, 0.1]
     assert found["compared"][0]["acc"] == 1.0

@@ -69,7 +69,7 @@ Response
 Read
   reason   SEVERAL_ANSWERS: there is more than one answer, and only a single one
            counts
-  dialect  bare_tuple, of 26 that were tried in order
+  dialect  bare_tuple, of 27 that were tried in order
   answer   none
   found    (635, 310), (1, 2); of several, only a single one counts
 

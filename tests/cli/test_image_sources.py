@@ -102,8 +102,8 @@ PICTURED = [name for name in WHY if name not in ("null", "surrogate", "long")]
 def test_a_screenshot_of_explain_that_is_none_is_an_error(tmp_path, name):
     path = hostile(tmp_path / "data")[name]
     words = ("explain", "gelato", "--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
-    done = command(*words, "--plot", tmp_path / "o.png", "--image", path, cwd=tmp_path / "data")
-    assert (done.returncode, "Traceback" in done.stderr, (tmp_path / "o.png").exists()) == (2, False, False)
+    done = command(*words, "--plot", tmp_path / "o.html", "--image", path, cwd=tmp_path / "data")
+    assert (done.returncode, "Traceback" in done.stderr, (tmp_path / "o.html").exists()) == (2, False, False)
     assert done.stderr.startswith("error: image: cannot read ")
     assert WHY[name] in done.stderr
 
@@ -111,7 +111,7 @@ def test_a_screenshot_of_explain_that_is_none_is_an_error(tmp_path, name):
 def test_explain_has_the_bounds_as_options(tmp_path):
     hostile(tmp_path / "data")
     words = ("explain", "gelato", "--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
-    words = (*words, "--plot", tmp_path / "o.png", "--image", tmp_path / "outside" / "x.png")
+    words = (*words, "--plot", tmp_path / "o.html", "--image", tmp_path / "outside" / "x.png")
     done = command(*words, "--max-image-pixels", 1000, cwd=tmp_path)
     assert (done.returncode, "max_image_pixels allows 1,000" in done.stderr) == (2, True)
     done = command(*words, "--max-image-bytes", 10, cwd=tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 import pytest
 
@@ -47,7 +48,7 @@ COMMANDS = {
 @pytest.mark.parametrize("file", COMMANDS)
 def test_a_full_disk(run, tmp_path, monkeypatch, file):
     monkeypatch.chdir(tmp_path)
-    source = rollouts(tmp_path / "rollouts.jsonl")
+    source = rollouts(tmp_path / "rollouts.parquet")
     command, *words = COMMANDS[file]
     with full_disk():
         result = run("pool", command, source, *(source if word == "ROLLOUTS" else word for word in words))
@@ -56,7 +57,14 @@ def test_a_full_disk(run, tmp_path, monkeypatch, file):
     assert said.endswith(": would be larger than files may be here; raise the limit (`ulimit -f`), or write elsewhere")
     file = file.removesuffix(".manifest.json")
     assert {tmp_path / file, tmp_path / f"{file}.manifest.json"} & {tmp_path / place, (tmp_path / place).parent}
-    assert (result.code, names(tmp_path)) == (2, ["rollouts.jsonl"])
+    assert (result.code, names(tmp_path)) == (2, ["rollouts.parquet"])
+
+
+def test_a_full_disk_of_temporary_files(run, tmp_path):
+    source = rollouts(tmp_path / "rollouts.jsonl")  # of which queries read a copy
+    with full_disk():
+        said = run.error("pool", "stats", source, "--out", tmp_path / "stats.parquet")
+    assert re.match(r".*/grounding-rewards-\w+\.parquet: would be larger than files may be here; raise the limit", said)
 
 
 def test_a_folder_that_may_not_be_written(run, tmp_path, monkeypatch):

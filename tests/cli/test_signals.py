@@ -117,12 +117,12 @@ def test_an_error_that_the_signal_became_is_not_shown(run, folder, monkeypatch):
 LONG = """
 import os, signal, threading
 from grounding_rewards.cli import main
-from grounding_rewards.tables.rollout_table import RolloutTable
-run = RolloutTable._run
-def long(self, sql):
+from grounding_rewards.tables import rollout_table
+run = rollout_table._table
+def long(connection, sql, parameters):
     threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
-    run(self, "CREATE TABLE held AS SELECT count(*) FROM range(100000000000) a WHERE a.range % 3 = 1")
-RolloutTable._run = long
+    run(connection, "CREATE TABLE held AS SELECT count(*) FROM range(100000000000) a WHERE a.range % 3 = 1", [])
+rollout_table._table = long
 main()
 """
 

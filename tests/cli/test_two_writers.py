@@ -22,14 +22,18 @@ COMMANDS = {
     "convert jsonl": (("convert", "data.jsonl", "o.jsonl", *PIXEL), ("--for", "trl"), ("--for", "verl")),
     "convert parquet": (("convert", "data.jsonl", "o.parquet", *PIXEL), ("--for", "trl"), ("--for", "verl")),
     "explain --plot": (("explain", "--plot", "o.html"), ("gelato",), ("se-gui",)),
-    "view": (("view", "r.jsonl", "--out", "o.html"), (), ("--by", "difficulty")),
-    "pool stats jsonl": (("pool", "stats", "r.jsonl", "--out", "o.jsonl"), ("--pass-at", "2"), ()),
-    "pool stats parquet": (("pool", "stats", "r.jsonl", "--out", "o.parquet"), ("--pass-at", "2"), ()),
-    "pool transitions": (("pool", "transitions", "r.jsonl", "r.jsonl", "--out", "o.json"), (), ("--by", "difficulty")),
-    "pool next": (("pool", "next", "r.jsonl", "--out", "o.parquet"), (), ("--control",)),
-    "pool next control": (("pool", "next", "r.jsonl", "--out", "o.parquet"), ("--control",), ("--seed", "2")),
-    "pool report": (("pool", "report", "r.jsonl", "--out", "o"), ("--title", "A"), ("--samples", "0")),
-    "pool curriculum": (("pool", "curriculum", "r.jsonl", "--stages", EXAMPLE, "--out", "o"), (), ("--weights",)),
+    "view": (("view", "r.parquet", "--out", "o.html"), (), ("--by", "difficulty")),
+    "pool stats jsonl": (("pool", "stats", "r.parquet", "--out", "o.jsonl"), ("--pass-at", "2"), ()),
+    "pool stats parquet": (("pool", "stats", "r.parquet", "--out", "o.parquet"), ("--pass-at", "2"), ()),
+    "pool transitions": (
+        ("pool", "transitions", "r.parquet", "r.parquet", "--out", "o.json"),
+        (),
+        ("--by", "difficulty"),
+    ),
+    "pool next": (("pool", "next", "r.parquet", "--out", "o.parquet"), (), ("--control",)),
+    "pool next control": (("pool", "next", "r.parquet", "--out", "o.parquet"), ("--control",), ("--seed", "2")),
+    "pool report": (("pool", "report", "r.parquet", "--out", "o"), ("--title", "A"), ("--samples", "0")),
+    "pool curriculum": (("pool", "curriculum", "r.parquet", "--stages", EXAMPLE, "--out", "o"), (), ("--weights",)),
 }
 """Words of each command that two runs share, then those of the one and of the other."""
 
@@ -39,7 +43,7 @@ def work(tmp_path, monkeypatch):
     """Inputs, in the working directory."""
     write_rows(tmp_path / "in.jsonl", HIT, MISS)
     write_rows(tmp_path / "data.jsonl", ROW)
-    rollouts(tmp_path / "r.jsonl")
+    rollouts(tmp_path / "r.parquet")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -47,7 +51,7 @@ def work(tmp_path, monkeypatch):
 def outputs(folder):
     """Return all that lies in a folder beside the inputs, hidden files and empty directories too."""
     found = {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
-    return {name: content for name, content in found.items() if name not in ("in.jsonl", "data.jsonl", "r.jsonl")}
+    return {name: content for name, content in found.items() if name not in ("in.jsonl", "data.jsonl", "r.parquet")}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -97,7 +97,7 @@ _WHAT = ("runs {:,} lines of Python", "takes {:,} bytes of memory")
 def work(run: Run) -> Work:
     """Count what a call does in this thread.
 
-    >>> few, many = [work(lambda: [bytes(1000) for _ in range(count)]) for count in (5, 20)]
+    >>> few, many = [work(lambda: [bytes(1000) for _ in range(count)]) for count in (50, 200)]
     >>> round(many.allocated / few.allocated)
     4
     """
