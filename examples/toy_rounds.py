@@ -181,7 +181,7 @@ class Steps:
         self.command("rollout", self.data(data), *words)
 
     def train(self, name: int | str, start: int, rows: Path, temperature: float, *, quiet: bool = False) -> None:
-        """Train the policy of round ``start`` with TRL on rows, recording all rollouts. What was killed begins again."""
+        """Train the policy of round ``start`` with TRL on rows, recording all rollouts. A killed run begins again."""
         folder = self.folder(name)
         if self.checkpoint(name).exists():
             return
