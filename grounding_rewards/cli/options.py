@@ -281,12 +281,35 @@ def _image_files(
     max_image_pixels: MaxImagePixels = MAX_IMAGE_PIXELS,
 ) -> ImageFiles:
     root = "" if image_root is None else str(image_root.absolute())
-    return ImageFiles(root, max_image_bytes, max_image_pixels, "; name the folder of relative paths by --image-root")
+    return ImageFiles(root, max_image_bytes, max_image_pixels, HINT)
+
+
+def _screenshots(
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=DATA),
+    ] = None,
+    image_column: Annotated[
+        str | None,
+        typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=DATA),
+    ] = None,
+    image_root: ImageRoot = None,
+    max_image_bytes: MaxImageBytes = MAX_IMAGE_BYTES,
+    max_image_pixels: MaxImagePixels = MAX_IMAGE_PIXELS,
+    id_column: SampleColumn = None,
+    split: Split = None,
+) -> Any:
+    from grounding_rewards.pool.report.samples import Screenshots
+
+    root = "" if image_root is None else str(image_root)
+    images = ImageFiles(root, max_image_bytes, max_image_pixels, HINT)
+    return None if data is None else Screenshots(data, image_column, images, id_column, split)
 
 
 RecipeOptions = Annotated[dict[str, Any], _recipe_options]
 FileColumns = Annotated[Columns, _columns]
 SizedImages = Annotated[ImageFiles, _image_files]
+SampleScreens = Annotated[Any, _screenshots]
 """Several options as one argument: ``application.strict`` calls the function for it."""
 
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 
 
 def view(
@@ -19,22 +18,11 @@ def view(
     by: options.By = "source",
     target_space: options.TargetSpace = None,
     recipe: options.TargetRecipe = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="Data with the samples' screenshots.", rich_help_panel=options.DATA),
-    ] = None,
     screenshots: Annotated[
         int, typer.Option(metavar="N", min=0, help="Samples with a screenshot, suspects first.")
     ] = 200,
-    image_column: Annotated[
-        str | None,
-        typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=options.DATA),
-    ] = None,
-    image_root: options.ImageRoot = None,
-    max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
-    max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
-    id_column: options.SampleColumn = None,
-    split: options.Split = None,
+    *,
+    screens: options.SampleScreens,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of the page as JSON on stdout.")] = False,
 ) -> None:
     """Write rollouts as one page to go through: it opens without a network.
@@ -45,15 +33,12 @@ def view(
 
     Example: `grounding-rewards view rollouts/ --data train.parquet --out rollouts.html`
     """
-    from grounding_rewards.pool.report.samples import Screenshots
     from grounding_rewards.pool.report.view import write_view
     from grounding_rewards.wording import plural
 
-    images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, options.HINT)
     made = write_view(
         rollouts, out, rounds=rounds, by=by, target_space=target_space, recipe=options.target_recipe(recipe),
-        data=None if data is None else Screenshots(data, image_column, images, id_column, split),
-        screenshots=screenshots, reporting=terminal.REPORTING,
+        data=screens, screenshots=screenshots, reporting=terminal.REPORTING,
     )  # fmt: skip
     if as_json:
         terminal.print_json({**made, "warnings": terminal.warnings()})

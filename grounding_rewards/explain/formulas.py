@@ -143,7 +143,8 @@ def arguments_of(thing: Any) -> dict[str, str]:
     >>> arguments_of(Hit)["point_radius"][:24]
     'reach around a target th'
     """
-    return {name: " ".join(says.split()) for name, says in _ARGUMENT.findall(inspect.getdoc(thing) or "")}
+    section = (inspect.getdoc(thing) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
+    return {name: " ".join(says.split()) for name, says in _ARGUMENT.findall(section)}
 
 
 def _arguments(term: Verifier) -> list[str]:

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 
 
 def make_report(
@@ -28,19 +27,8 @@ def make_report(
     samples: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of hardest samples, and of suspects, to show.")
     ] = 6,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=options.DATA),
-    ] = None,
-    image_column: Annotated[
-        str | None,
-        typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=options.DATA),
-    ] = None,
-    image_root: options.ImageRoot = None,
-    max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
-    max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
-    id_column: options.SampleColumn = None,
-    split: options.Split = None,
+    *,
+    screens: options.SampleScreens,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of the page as JSON on stdout.")] = False,
 ) -> None:
     """Write a report on rounds of rollouts: one HTML page that opens without a network.
@@ -55,14 +43,11 @@ def make_report(
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """
     from grounding_rewards.pool.report.files import write_report
-    from grounding_rewards.pool.report.samples import Screenshots
     from grounding_rewards.wording import plural
 
-    images = ImageFiles("" if image_root is None else str(image_root), max_image_bytes, max_image_pixels, options.HINT)
     summary = write_report(
         inputs, out, title=title, by=by, target_space=target_space, recipe=options.target_recipe(recipe),
-        samples=samples, data=None if data is None else Screenshots(data, image_column, images, id_column, split),
-        reporting=terminal.REPORTING,
+        samples=samples, data=screens, reporting=terminal.REPORTING,
     )  # fmt: skip
     if as_json:
         terminal.print_json(summary)
