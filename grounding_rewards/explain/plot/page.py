@@ -109,13 +109,14 @@ def page_of(why: Explanation, pictures: Sequence[Picture], case: Case, image: ND
 
 def _scores(why: Explanation, case: Case) -> Iterator[Block]:
     total, acc = ("not scored" if score is None else number(score) for score in (why.total, why.acc))
+    target = case.target if isinstance(case.target, str) else json.dumps(case.target, ensure_ascii=False, default=repr)
     yield facts([
         ("response", why.response or "(no text)"),
         ("reason", f"{why.reason}: {why.error or why.read.meaning}"),
         ("total", total),
         ("acc", acc),
         ("the answer is", "" if why.position is None else why.position.words),
-        ("target", json.dumps(case.target, ensure_ascii=False, default=repr)),
+        ("target", target),
         ("recipe", why.recipe),
         ("formula", why.formula),
     ])  # fmt: skip

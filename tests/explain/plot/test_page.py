@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -111,6 +112,16 @@ def test_cells_that_are_finer_than_answers_and_a_screen_of_unknown_size_are_said
     assert block["notes"][1] == "Answers come in steps of 4 x 2 in pixel."
     (block,) = data(CASE, cells=100)["sections"][1]["blocks"]
     assert block["notes"][1] == "The size of the screen is not known."
+
+
+def test_a_target_that_is_a_text_is_shown_as_it_stands():
+    def shown(target):
+        (block, *_) = data(Case(("(20, 15)",), (target,)))["sections"][0]["blocks"]
+        return dict(block["facts"])["target"]
+
+    text = '{"bbox": [10, 10, 30, 20]}'
+    assert shown(text) == text
+    assert shown(json.loads(text)) == text
 
 
 def test_several_recipes_share_one_scale():
