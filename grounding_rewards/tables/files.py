@@ -100,9 +100,10 @@ def suffix_of(path: Path) -> str:
 def stem_of(path: Path) -> str:
     """Return a file's name without the suffixes of its format and its compression.
 
-    >>> stem_of(Path("data/train.jsonl.gz")), stem_of(Path("v1.2.parquet"))
-    ('train', 'v1.2')
+    >>> stem_of(Path("data/train.jsonl.gz")), stem_of(Path("v1.2.parquet")), stem_of(Path(".")) == Path.cwd().stem
+    ('train', 'v1.2', True)
     """
+    path = path if path.name else path.resolve()
     return Path(path.stem).stem if path.suffix.lower() in COMPRESSIONS else path.stem
 
 
