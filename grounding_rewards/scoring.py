@@ -210,7 +210,7 @@ class Recipe:
     ) -> Targets:
         """Read targets once, in this recipe's native form and space or the wire form, to score them many times.
 
-        ``box_format`` is as of ``Targets.from_list``.
+        ``box_format`` is as in ``Targets.from_list``.
 
         Warns:
             TargetWarning: some look wrong (``suspect_targets``), unless ``warn`` is False.
@@ -288,7 +288,7 @@ class Recipe:
         extras: Mapping[str, Any] | None = None,
         bad_target: BadTarget = "raise",
     ) -> Rollouts:
-        """Return what verifiers see of n responses: arguments and errors as of ``score``, without warnings.
+        """Return what verifiers see of n responses: arguments and errors as in ``score``, without warnings.
 
         >>> from grounding_rewards import recipe
         >>> recipe("gelato").prepare("(200, 150)", [0.1, 0.1, 0.3, 0.2]).predictions.xy

@@ -31,7 +31,7 @@ def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Ver
             ``{"verifier": NAME, ...}``.
 
     Raises:
-        RecipeError: there is no such verifier, or an argument is unknown, missing or not to its liking.
+        RecipeError: there is no such verifier, or an argument is unknown, missing or invalid.
 
     >>> verifier_named("hit", {"point_radius": 14}).point_radius
     14
@@ -56,7 +56,7 @@ def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
             its weights.
 
     Raises:
-        RecipeError: there is no such selector, or an argument is unknown, missing or not to its liking.
+        RecipeError: there is no such selector, or an argument is unknown, missing or invalid.
 
     >>> selector("band", low_rate=0.25) == selector({"name": "band", "low_rate": 0.25})
     True
@@ -91,7 +91,7 @@ def method_named(config: Mapping[str, Any], kind: str | None = None) -> Any:
     """Build a method of selection from a mapping with ``name`` and arguments; of any kind where None is asked for.
 
     Raises:
-        RecipeError: there is no such method of this kind, or an argument is unknown, missing or not to its liking.
+        RecipeError: there is no such method of this kind, or an argument is unknown, missing or invalid.
 
     >>> method_named({"name": "pods", "keep": 4}, "allocation")  # doctest: +ELLIPSIS
     Traceback (most recent call last):

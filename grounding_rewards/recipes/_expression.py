@@ -57,7 +57,7 @@ def part_term(label: str, fields: Mapping[str, Any]) -> Verifier:
 
 
 def whole_term(value: Any) -> Verifier:
-    """Build a term that scores whole responses, as of ``expression``."""
+    """Build a term that scores whole responses, as ``expression`` does."""
     term: Verifier = expression(value)
     _check_alternatives(term)
     return term

@@ -74,7 +74,7 @@ def action(
             places are an error, and such ends must be met exactly.
         point_share: reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that
             AndroidControl is judged by; in place of ``point_radius``. The size of the image must then be known.
-        enlarge: boxes, circles and polygons count as so many times their size, such as UI-S1's 1.2.
+        enlarge: boxes, circles and polygons count as this many times their size, such as UI-S1's 1.2.
         text: how texts and names of apps are compared: exact, f1 (of their words), contains (either the
             other) or ratio (difflib's).
         text_threshold: the score of f1 or ratio from which on a text is right, such as 0.5; None for 1.0. With other

@@ -50,7 +50,7 @@ def click(
             "common" stands for those that models often use, such as "The element is not visible.".
         actions: further actions whose place counts as a click, such as ["mouse_move"] for models that answer so where
             they are asked for a place.
-        tools: parts of the names of further tools that look and do not act: a call of one, as of a zoom, a crop or a
+        tools: parts of the names of further tools that look and do not act: a call of one, such as a zoom, a crop or a
             search, is no answer. For ``"auto"`` alone.
         polygon: border rule of polygons: ``"inclusive"``, ``"strict"`` (the border is outside) or ``"half_open"`` (left
             and top edges in, right and bottom edges out, as OSWorld-G counts).

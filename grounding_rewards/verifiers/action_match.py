@@ -153,7 +153,7 @@ class ActionMatch(Term):
             the recipe does not accept such places (an end then counts only exactly).
         point_share: the same reach as a share of the screen, ||(dx / width, dy / height)||, such as the 0.14 that
             AndroidControl is judged by; in place of ``point_radius``.
-        enlarge: boxes, circles and polygons count as so many times their size.
+        enlarge: boxes, circles and polygons count as this many times their size.
         text: how texts are compared, see ``TextMatch``.
         text_threshold: the score of the text from which on it is right; None for 1.0.
         text_case: whether case counts in texts.
@@ -164,6 +164,8 @@ class ActionMatch(Term):
         target_scroll: what those of targets mean.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
         app: how names of apps are compared; None for the rule of texts. Threshold and case hold for both.
+
+    Raises:
         TargetError: ``point_share`` is given, the recipe works in a pixel space, and the image size of a target that
             is only a point is unknown.
     """

@@ -57,7 +57,7 @@ def _check(owner: str, term: Each) -> None:
 
 @dataclass(frozen=True)
 class _OfOne(Term):
-    """A term of another one; ``rest`` is the score of what that one has no say in, and lies within the bounds."""
+    """Wraps one term; ``rest``, within the bounds, is the score of alternatives that the term does not judge."""
 
     term: Each
 

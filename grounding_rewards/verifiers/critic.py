@@ -38,6 +38,8 @@ class Verdict(Term):
         tag: the name of the tags that hold the verdict, such as "score".
         positive: the words that call the proposed action right.
         negative: the words that call it wrong.
+
+    Raises:
         TargetError: a target has no ``extra.verdict``, or one that is none of these.
 
     >>> judge = Verdict("score", positive=["right", "1"], negative=["wrong", "0"])
@@ -131,7 +133,7 @@ class Suggestion(ActionMatch):
     Raises:
         RecipeError: an option does not fit; or a recipe's dialect reads more than the tag (``composite`` limits it,
             elsewhere ``TaggedDialect`` does).
-        TargetError: as of ``ActionMatch``.
+        TargetError: as in ``ActionMatch``.
 
     Source: the setting of GUI-Critic-R1, whose training code is not public; the form is our own.
     """

@@ -315,7 +315,7 @@ class GaussianPoint(_Gaussian):
     Args:
         alpha: σ as a share of the target's sides; above 0.
         least: the smallest σ, for boxes of a few pixels, in units of the recipe's space.
-        digits: round to so many decimals.
+        digits: round to this many decimals.
 
     Source: GUI-G2 5c5c365, ``src/gui_g2/src/open_r1/gaussian_grpo.py``, "gaussian point reward".
     """
@@ -341,7 +341,7 @@ class GaussianCoverage(_Gaussian):
     Args:
         alpha: σ as a share of a box's sides; above 0.
         least: the smallest σ, for boxes of a few pixels, in units of the recipe's space.
-        digits: round to so many decimals.
+        digits: round to this many decimals.
 
     Source: GUI-G2 5c5c365, ``src/gui_g2/src/open_r1/gaussian_grpo.py``, "gaussian plane reward"; there with 1e-8 added
     to determinants, which makes the coefficient of small boxes anything up to infinity.

@@ -470,6 +470,8 @@ class EndHit(OfAlternatives):
         radius: the reach around points in units of the recipe's space.
         share: the same as a share of the screen, ||(dx / width, dy / height)||; in place of ``radius``.
         enlarge: how much larger boxes count.
+
+    Raises:
         TargetError: ``share`` is given, the recipe works in a pixel space, and the image size of a target whose ``to``
             is a point is unknown.
     """

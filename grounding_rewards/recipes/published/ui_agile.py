@@ -280,7 +280,7 @@ def grounding(shape: str, overlap: Kind) -> AnyOf:
 Where the action is right, 1 + f(n) of a click inside, or 2 · overlap of a box; else 0.0.
 
 n = max(|dx| / half the width, |dy| / half the height), 0 at the centre of the target and 1 at its edge; f is the
-shape, as of Centredness, such as exp(-4 n²) for gaussian; binary scores 1.0 for a click or a centre
+shape, as in Centredness, such as exp(-4 n²) for gaussian; binary scores 1.0 for a click or a centre
 inside, and 0.0 for boxes. Everything is cut to whole pixels first, and borders count. overlap is an overlap
 of both boxes, at least 0. An action without a place is worth 1.0, one that is not the target's 0.0.""",
     )
