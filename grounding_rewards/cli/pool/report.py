@@ -42,7 +42,7 @@ def make_report(
 
     Example: `grounding-rewards pool report round1/ round2/ pool.parquet.manifest.json --out report`
     """
-    from grounding_rewards.pool.report.files import write_report
+    from grounding_rewards.pool.report.command import write_report
     from grounding_rewards.wording import plural
 
     summary = write_report(
