@@ -60,7 +60,6 @@ from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
 from grounding_rewards.targets.box_format import as_box_format
 
 _CLOSE = 0.1  # shares of hits this close are shown with a decimal
-_HALF = 0.5  # of the rows: where a single setting lets fewer hit, two are tried
 _JUDGED = 8  # likeliest hypotheses that are judged
 _PLACES = {BBOX, POLYGON, CIRCLE, POINT}
 _SIMPLE = ("response_space", "model", "axes", "box_format", "target_space")
