@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from grounding_rewards.pool.report.data import NEEDS, report
 from grounding_rewards.pool.report.command import page_of
+from grounding_rewards.pool.report.data import NEEDS, report
 from grounding_rewards.pool.report.rounds import Round, by_source
 from grounding_rewards.pool.report.samples import views
 from grounding_rewards.pool.report.sections import sections
