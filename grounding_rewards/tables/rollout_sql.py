@@ -286,7 +286,7 @@ class JsonRollouts(FileRollouts):
             chosen["acc"] = f"{self._read('acc')} AS acc"
         misfits = [f"{sql} AS {quoted(self._mark + name)}" for name, sql in self._tests.items()]
         # A column of texts has a text as it is, and all else as JSON.
-        texts = [name for name in names.values() if name not in (*_STRICT, "sample_id") and _is_text(name)]
+        texts = [name for name in names.values() if name != "sample_id" and _is_text(name)]
         declared = ", ".join(f"{literal(each)}: '{'VARCHAR' if each in texts else 'JSON'}'" for each in names.values())
         columns = ", ".join([*chosen.values(), *misfits])
         sql = f"SELECT {columns} FROM read_json({self._found[0]}, columns = {{{declared}}})"
@@ -301,7 +301,7 @@ class JsonRollouts(FileRollouts):
 
     @cached_property
     def _misfits(self) -> dict[str, bool]:
-        """Return whether any row has what does not fit a column, by its name; ``texts`` of names of samples."""
+        """Return True for columns of which a row has what does not fit; ``texts`` says that of names of samples."""
         tests = [*self._tests]
         if not tests:
             return {}
@@ -380,8 +380,8 @@ def _keys(source: str) -> list[list[str]]:
 
 
 def _is_text(name: str) -> bool:
-    """Return True for columns of texts, and those that no recorder writes."""
-    return bool(COLUMNS.get(name, pa.string()) == pa.string())
+    """Return True for columns of texts, and those that no recorder writes but ``correct``."""
+    return name != CORRECT and bool(COLUMNS.get(name, pa.string()) == pa.string())
 
 
 def _figure(name: str) -> str:
@@ -396,7 +396,7 @@ def _json(name: str) -> str:
     if name in _SIZES:
         sides = f"[{column} ->> '$.width', {column} ->> '$.height']::VARCHAR"
         return f"TRY_CAST(CASE WHEN {kind} = 'OBJECT' THEN {sides} ELSE {column} ->> '$' END AS DOUBLE[])"
-    if name != CORRECT and _is_text(name):
+    if _is_text(name):
         return column
     if COLUMNS.get(name) == pa.int64():
         fits = f"{kind} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND {figure} = trunc({figure})"
@@ -447,8 +447,7 @@ def _is_utf8(path: Path) -> bool:
 
 def _value(batch: Batch, name: str, value: Any) -> Any:
     """Return a cell; of CSV, whose cells are texts, the number in it, but in columns of texts."""
-    texts = name != CORRECT and COLUMNS.get(name, pa.string()) == pa.string()
-    return number(value) if batch.texts and not texts else value
+    return number(value) if batch.texts and not _is_text(name) else value
 
 
 def _check_name(path: Path, batch: Batch, at: int, first: tuple[str, str] | None) -> tuple[str, str]:
