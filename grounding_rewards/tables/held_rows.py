@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from operator import length_hint
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.text_rows import JsonLinesTable, Read
+from grounding_rewards.tables.text_rows import JsonArrayTable, Read
 
 
-class HeldTable(JsonLinesTable):
+class HeldTable(JsonArrayTable):
     """Rows in memory, which errors call ``rows``.
 
     Args:
@@ -28,12 +26,6 @@ class HeldTable(JsonLinesTable):
     def __init__(self, rows: Any) -> None:
         super().__init__(Path("rows"))
         self._held = [_row(number, each) for number, each in enumerate(_listed(rows))]
-
-    @contextmanager
-    def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
-        """Yield the rows, and a function that returns the share that has been taken."""
-        rows = iter(self._held)
-        yield rows, lambda: 1 - length_hint(rows) / len(self._held)
 
 
 def _listed(rows: Any) -> Iterable[Any]:
