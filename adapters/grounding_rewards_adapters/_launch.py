@@ -33,10 +33,10 @@ class Trainer:
     lacking: Mapping[str, str]  # why a score cannot have the other rows that it needs, by need
     pipeline: str = ""  # what goes before a model's name in the name of the resizing that images go through
     outcome: str = "the sample gets 0.0, and 0.0 for valid"  # what becomes of a sample whose target cannot be used
-    patience: int = 1  # so many rows may pass, at the start, without one usable target
-    alone_ignored: bool = False  # whether one of the processor's two bounds is passed over where the other is not set
-    whole_columns: bool = False  # whether a column is there for all rows or for none
-    outside_first: bool = False  # whether sizes from outside go before those in targets, or only stand in for them
+    patience: int = 1  # rows that may pass, at the start, without one usable target
+    alone_ignored: bool = False  # True where one of a processor's two bounds is passed over without the other
+    whole_columns: bool = False  # True where a column is there for all rows or for none
+    outside_first: bool = False  # True where sizes from outside go before those in targets, which else go first
     # a package and its first version beside which the trainer does not start, such as ``("trl", (1, 16))``
     apart: tuple[str, tuple[int, int]] | None = None
     own: tuple[str, ...] = ()  # options of this trainer's adapter alone
@@ -94,7 +94,7 @@ class Settings:
         bad_target: ``"abstain"``, or ``"raise"`` at the first target that cannot be used.
         record: a directory for a table of all rollouts; None for none.
         record_columns: names of further columns of that table: of the trainer's rows, or of the target's ``extra``.
-        diagnose: whether a line is logged after the first 256 rows.
+        diagnose: True where a line is logged after the first 256 rows.
         options: the recipe's options, ``model`` and the bounds of its resizing among them.
     """
 
@@ -234,7 +234,7 @@ def refuse(recipe: gr.Recipe, trainer: Trainer) -> None:
             raise gr.RecipeError(f"{recipe.name} {_DOES[need]}; {why}")
 
 
-def remedy(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Named | None) -> str:
+def fix_of(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Named | None) -> str:
     """Return what to set, where a space or a size is missing."""
     if error.field == "space" or "target_space" in error.expected:
         if named is None:

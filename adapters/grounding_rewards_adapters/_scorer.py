@@ -25,7 +25,7 @@ from grounding_rewards.checks.naming import BOX_FORMAT, Naming, in_python, witho
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import MISSING, near
 from grounding_rewards.parsing.responses import read_responses
-from grounding_rewards_adapters._launch import LOG, Named, Settings, Trainer, build, refuse, remedy, say_once
+from grounding_rewards_adapters._launch import LOG, Named, Settings, Trainer, build, fix_of, refuse, say_once
 
 if TYPE_CHECKING:
     from grounding_rewards_adapters._record import Recording
@@ -188,7 +188,7 @@ class Scorer:
         """Return the error of a recipe that found no usable target in ``count`` rows: that is wiring, not a bad row."""
         error = next(iter(each.scores.errors.values()))
         none = f"not one of the first {count} targets can be used" if count > 1 else "the first target cannot be used"
-        fix = remedy(error, each.recipe, self.trainer, self.named[self.recipes.index(each.recipe)])
+        fix = fix_of(error, each.recipe, self.trainer, self.named[self.recipes.index(each.recipe)])
         return gr.RecipeError(f"{none}; check {self.trainer.where}: {error}{fix}")
 
     def _diagnose(self, slices: Sequence[RecipeSlice]) -> None:

@@ -54,13 +54,13 @@ def reward_funcs(
         target_column: the data set column that holds the targets, in wire form or the recipe's native form. Recipes
             that are ``label_free`` do without.
         num_generations: the trainer's own, for recipes that compare the rollouts of one sample; others pass over it.
-            Each call must hold whole groups of so many completions. Without it groups are runs of equal prompts
+            Each call must hold whole groups of that many completions. Without it groups are runs of equal prompts
             and targets, which cannot show that a group was split over processes; where several train, it is demanded.
         num_generations_eval: the trainer's own, where it evaluates with another number. Calls do not say which of the
             two they are of: groups are of the larger number where rows are alike in whole groups of it, else of the
             smaller one.
         image_index: which of several images of a row the targets are on: 0 the first, -1 the last.
-        max_image_bytes: an image that is not decoded yet is read for its size only up to so many bytes. It is read from
+        max_image_bytes: an image that is not decoded yet is read for its size only up to this many. It is read from
             its bytes, or from a regular file at an absolute path or inside the current directory.
         max_image_pixels: likewise, its width times its height.
         name: what stands in the logs instead of the recipe's name. TRL merges functions of one name: where a trainer

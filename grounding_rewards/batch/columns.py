@@ -84,7 +84,7 @@ def resolve(
     Args:
         table: rows; the first of them decide.
         columns: those that options name.
-        label_free: whether no target is needed.
+        label_free: True where no target is needed.
         box_format: the declared format of boxes.
         layouts: those of a benchmark that is named, one of which rows without a column of targets must have.
 

@@ -384,7 +384,7 @@ class _Keys:
 
 
 GROUP_ROWS = 1 << 16
-"""About so many rows are brought together in a file."""
+"""Rows that are brought together in a file, about."""
 
 _FOLDER = "groups"
 _MOST_FILES = 256

@@ -1,4 +1,4 @@
-"""Rows of rollouts to rows of a scored rollout table: what names and numbers them, what they were given for it."""
+"""Add names of samples, numbers and scores to rows of rollouts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from grounding_rewards.batch.score_rows import (
     recorded_targets,
     score_rows,
 )
-from grounding_rewards.batch.table_scorer import TableScorer, remedies, token_lengths
+from grounding_rewards.batch.table_scorer import TableScorer, fixes, token_lengths
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
 from grounding_rewards.scoring import Recipe
@@ -175,7 +175,7 @@ def rescored(recipe: Recipe, rows: Any, of: str, *, groups: Any = None, bad_targ
     scored = score_rows(recipe, inputs, "abstain")  # under "raise", too: the error below names the row
     if bad_target == "raise" and scored.scores.errors:
         row, error = next(iter(scored.scores.errors.items()))
-        raise TableError(f"{place(row)}: {'; '.join([str(error.named(names[row])), *remedies(error)])}")
+        raise TableError(f"{place(row)}: {'; '.join([str(error.named(names[row])), *fixes(error)])}")
     return with_scores(rows, recipe, scored, answered)
 
 

@@ -108,8 +108,8 @@ class Answers:
         scorer: of this table.
         table: the table.
         by: columns to break down by.
-        paired: whether ``samples`` collects right answers by sample.
-        consensus: whether rollouts of a sample are merged, as in ``consensus_answers``; ``singles`` counts them.
+        paired: True where ``samples`` collects right answers by sample.
+        consensus: True where rollouts of a sample are merged, as in ``consensus_answers``; ``singles`` counts them.
 
     Raises:
         RecipeError: the recipe judges no single answer.

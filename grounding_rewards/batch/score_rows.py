@@ -78,7 +78,7 @@ class RecipeSlice:
     rows: Rows = None  # which rows of the batch they are
     # (m, 2) image sizes and model image sizes that came beside the targets' own; None where none did
     sizes: tuple[Floats | None, Floats | None] = (None, None)
-    # whether the rows name that recipe; where they name none it stands in, and their targets cannot be used
+    # True where the rows name that recipe; where they name none it stands in, and their targets cannot be used
     routed: bool = True
 
     @property

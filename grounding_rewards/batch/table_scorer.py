@@ -371,10 +371,10 @@ class TableScorer:
         if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
             computed = ", or --model, which computes it" if error.field.startswith("model") else ""
             hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column{computed})")
-        return TableError(f"{table.path}, {batch.place(row)}: {'; '.join([*hints, *remedies(error)])}")
+        return TableError(f"{table.path}, {batch.place(row)}: {'; '.join([*hints, *fixes(error)])}")
 
 
-def remedies(error: TargetError) -> list[str]:
+def fixes(error: TargetError) -> list[str]:
     """Return the flags that make another target fit."""
     if error.expected.endswith("judges nothing else"):
         return ["--recipe names another, such as click"]

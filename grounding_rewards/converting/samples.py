@@ -189,7 +189,7 @@ class Sample:
         images: the images, in the order of their ``<image>`` in the messages.
         split: its split; "" without one.
         turned: number of its images that their EXIF data ask to turn.
-        own_form: whether its target was in the recipe's own form.
+        own_form: True where its target was in the recipe's own form.
     """
 
     index: int

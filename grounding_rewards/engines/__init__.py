@@ -20,7 +20,7 @@ def engine(name: str, /, **arguments: Any) -> Engine:
         arguments: the fields of the class; each engine has ``model``.
 
     Raises:
-        EngineError: there is no such engine, or an argument is unknown, missing or not to its liking.
+        EngineError: there is no such engine, or an argument is unknown, missing or invalid.
 
     >>> engine("opneai", model="m")  # doctest: +ELLIPSIS
     Traceback (most recent call last):

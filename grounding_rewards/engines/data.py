@@ -70,7 +70,7 @@ class Data:
     image: str  # that of images; "" for rows of text alone
     files: ImageFiles  # where images are
     image_root: str = ""  # their folder, where the caller names one; "" for that of the data
-    judged: bool = False  # whether a recipe scores the responses by targets
+    judged: bool = False  # True where a recipe scores the responses by targets
 
     @property
     def hashes(self) -> bool:

@@ -65,8 +65,8 @@ class OpenAI:
         patience: seconds to wait, after all retries, until the server answers a greeting; then those requests are sent
             once more. A request that fails again, while greetings are answered, is a problem of its row; a server that
             answers none ends the run, which writes no rows of the requests in flight.
-        max_reply_bytes: bytes of a reply, unpacked; a longer one is a problem of its row. Memory may hold so many for
-            each response of the shards in flight.
+        max_reply_bytes: bytes of a reply, unpacked; a longer one is a problem of its row. Memory may hold as many
+            for each response of the shards in flight.
         n_in_one: True for all responses to a prompt in one request, where it is no greedy one. Where a server ignores
             ``n`` or refuses it, the rest is asked for one by one.
         control_tokens: True to send prompts with control tokens of models, such as ``<|im_end|>``, without a warning.

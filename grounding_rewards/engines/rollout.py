@@ -356,7 +356,7 @@ _LISTED, _SHOWN = 20, 5
 
 
 def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None, engine_name: str = "") -> dict[str, Any]:
-    """Return what a run is made of: only one with the same identity is gone on with."""
+    """Return the identity of a run, which goes on only if that is unchanged."""
     config = None if maker.recipe is None else maker.recipe.to_dict()
     terms = {"name": engine_name, "selectors": [config or {}]}  # whatever names code
     files = dict.fromkeys([*(file.absolute() for file in files_named(terms)), *_file_of(engine)])

@@ -42,7 +42,7 @@ class Batch:
         file: name of the file that the rows come from, where a table has several.
         unread: what is wrong with rows that cannot be read, by their place here; empty where that is an error, else
             these rows have no columns.
-        texts: whether all values are texts, as in a CSV file.
+        texts: True where all values are texts, as in a CSV file.
         origin: returns the batch, and the place in it, that a row was taken from; None where this is the file's own.
     """
 
@@ -60,7 +60,7 @@ class Batch:
         return len(self.rows)
 
     def column(self, name: str) -> list[Any]:
-        """Return one column's values, None where a row lacks it; ``a.b`` and ``a,b`` are as of ``value_at``."""
+        """Return one column's values, None where a row lacks it; ``a.b`` and ``a,b`` are as in ``value_at``."""
         if "." in name or "," in name:
             return [value_at(row, name) for row in self.rows]
         return [row.get(name) for row in self.rows]

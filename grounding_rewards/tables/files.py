@@ -37,7 +37,7 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False, encoding
             such array) or CSV (.csv, or .tsv with tabs), also compressed (.gz, .zst), or Parquet (.parquet). ``-`` and
             ``/dev/stdin`` are standard input, ``/dev/fd/N`` a stream that the shell passes: Parquet, or else JSON
             lines.
-        tolerant: whether lines that cannot be read are rows, in ``Batch.unread``, and no error.
+        tolerant: True where lines that cannot be read are rows, in ``Batch.unread``, and no error.
         encoding: of JSON lines, JSON and CSV; None for UTF-8.
 
     Returns:

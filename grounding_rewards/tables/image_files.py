@@ -323,7 +323,7 @@ class _Room:
 
     @contextmanager
     def held(self, pixels: int, most: int) -> Iterator[None]:
-        """Wait until so many pixels fit, in the order of the calls, and count them until the context is left."""
+        """Wait until the pixels fit, in the order of the calls, and count them until the context is left."""
         with self._turn, self._changed:
             self._changed.wait_for(lambda: not self._pixels or self._pixels + pixels <= most)
             self._pixels += pixels

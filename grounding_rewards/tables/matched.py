@@ -104,9 +104,9 @@ class MatchedTable:
             ids of predictions count them. ``ROW`` says that they do, ``ROW=ROW`` that both are in one order.
         predicted: names of columns that say something of a prediction.
         alike: columns by which annotations of one id are known as repeats, all of which count: each has a row for each
-            prediction of their id, or for its share of them where these are as many as for so many samples. Without
+            prediction of their id, or for its share of them where each annotation was asked by itself. Without
             any, annotations that are equal in every column count once.
-        unanswered: whether annotations without a prediction are rows.
+        unanswered: True where annotations without a prediction are rows.
         note: takes remarks on what became of columns.
         warn: takes the counts of rows that have no other half.
 

@@ -41,17 +41,17 @@ from grounding_rewards.tables.rollout_columns import arrow, held, rollout_schema
 
 LOG = logging.getLogger("grounding_rewards")
 
-SECONDS = 2.0
-"""A single row waits no longer for others to be written with."""
+FLUSH_AFTER_S = 2.0
+"""Seconds that a single row waits, at most, for others to be written with."""
 
-PAUSE = 10.0
-"""After so many seconds files that could not be written are tried again."""
+RETRY_AFTER_S = 10.0
+"""Seconds after which files that could not be written are tried again."""
 
 PART_ROWS, PART_BYTES = 4096, 1 << 25
 """With either a file is full."""
 
 MOST_ROWS = 1 << 16
-"""While files cannot be written, so many rows are kept; later ones are not recorded."""
+"""Rows that are kept while files cannot be written; later ones are not recorded."""
 
 
 class RolloutRecorder:
@@ -126,7 +126,7 @@ class RolloutRecorder:
             if not self._failing and (rows > 1 or self._rows >= PART_ROWS):
                 self.flush()
             elif self._timer is None:
-                self._wait(SECONDS)
+                self._wait(FLUSH_AFTER_S)
 
     def flush(self) -> None:
         """Write all rows that wait; where that fails, they wait on."""
@@ -144,10 +144,10 @@ class RolloutRecorder:
                     LOG.error(
                         "rollouts cannot be written to %s (%s); up to %s rows are kept and tried again every %g "
                         "seconds, and later ones are not recorded",
-                        *(self.directory, first_line(error), f"{MOST_ROWS:,}", PAUSE),
+                        *(self.directory, first_line(error), f"{MOST_ROWS:,}", RETRY_AFTER_S),
                     )
                 self._failing = True
-                self._wait(PAUSE)
+                self._wait(RETRY_AFTER_S)
                 return
             lost, self._lost, self._failing = self._lost, 0, False
             if failed:

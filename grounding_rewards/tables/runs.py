@@ -156,8 +156,8 @@ def open_run(
         identity: what makes the run this one, as JSON has it: what comes of equal ones is equal. Paths in it do not
             count, what they hold does: see ``differing``.
         command: what makes the run, for errors of readers that find it unfinished.
-        overwrite: whether a directory, or an unfinished run, that was made of something else gives way.
-        shared: whether several processes make shards of it at once, each its own; whoever finds all there finishes it.
+        overwrite: replace a directory, or an unfinished run, that was made of something else.
+        shared: True where several processes make shards at once, each its own; whoever finds all there finishes it.
             Else a second process is refused: the folder is locked, and a killed process holds no lock.
         remade: tells which shards are made again, also those of a directory that is complete; others are kept. Not with
             ``shared``.

@@ -156,7 +156,7 @@ def test_a_part_bears_no_name_that_is_taken(tmp_path, parts):
 @pytest.fixture
 def _patient(monkeypatch):
     """Rows wait for others as long as these tests take."""
-    monkeypatch.setattr(module, "SECONDS", 600.0)
+    monkeypatch.setattr(module, "FLUSH_AFTER_S", 600.0)
 
 
 def sizes(directory):
@@ -217,7 +217,7 @@ def test_rows_of_a_file_that_was_moved_away_are_not_written_again(recorder, tmp_
 
 
 def test_single_rows_are_written_when_they_have_waited(recorder, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(module, "FLUSH_AFTER_S", 0.01)
     before = threading.active_count()
     for text in ("first", "second"):
         recorder.append({"response": [text]})

@@ -105,7 +105,7 @@ def test_rows_beyond_the_most_are_counted_and_not_kept(recorder, logged, monkeyp
 
 
 def test_they_are_tried_again_when_time_has_passed(recorder, monkeypatch):
-    monkeypatch.setattr(module, "PAUSE", 0.01)
+    monkeypatch.setattr(module, "RETRY_AFTER_S", 0.01)
     with full_disk():
         recorder.append({"response": ["a"]})
         recorder.flush()

@@ -75,7 +75,7 @@ def test_what_is_read_while_others_write_is_whole(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_spawned_process_gets_a_recorder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 600.0)
+    monkeypatch.setattr(module, "FLUSH_AFTER_S", 600.0)
     recorder = RolloutRecorder(tmp_path)
     recorder.append({"response": ["parent"]})
     worker = get_context("spawn").Process(target=recorder.append, args=({"response": ["child"]},))

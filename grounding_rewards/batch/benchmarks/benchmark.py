@@ -22,7 +22,7 @@ class Total:
         rows: number of rows that it is published over.
         group: name of the group whose cells it is the mean of; "" for a share of rows.
         cells: number of rows of each cell, by its label.
-        refusals: whether rows that are to be refused count.
+        refusals: True where rows that are to be refused count.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Benchmark:
         fields: columns in which a field stands, the first that is there; without an entry the column of its name.
         derived: a column, and the field's value for each of that column's, where no column holds the field.
         options: options of the recipe ``click`` that make its rule the benchmark's.
-        negative_refuses: whether a point with both coordinates below 0 is a refusal, however it is written.
+        negative_refuses: True where a point with both coordinates below 0 is a refusal, however it is written.
         categories: name of the file beside the annotations that says the categories of each id; "" for none.
         key: columns that tell samples apart where rows have no ``sample_id``.
         repeated: number of rows that are the same as earlier ones in all of ``key``; None where it is not known.

@@ -32,7 +32,7 @@ class TrainerLog:
         path: the file or the directory that was given.
         files: the files that are read, in order.
         read: gives the rows.
-        verdicts: whether any row may say that it was right; without, ``acc`` is no column of it.
+        verdicts: True where any row may say that it was right; without, ``acc`` is no column of it.
         more: which other columns of a rollout table it fills.
         parts: names of the parts and other numbers it holds.
 

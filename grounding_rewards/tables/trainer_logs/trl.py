@@ -58,7 +58,7 @@ class Names:
 
     Attributes:
         prefix: what the adapter's columns begin with; None where another reward function wrote the log.
-        verdict: whether a response was right; None where none says so.
+        verdict: True for a right response; None where nothing says so.
         total: the reward; None where there were several reward functions, whose weights the log does not say.
         parts: other numbers, by the names of their columns.
         points: the points answered, by the space that they are in.
