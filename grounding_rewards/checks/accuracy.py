@@ -177,7 +177,7 @@ def _refusals(
 
 
 def rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
-    """Return the rows of each value of a field, as of ``evaluate``.
+    """Return the rows of each value of a field, as in ``evaluate``.
 
     >>> rows_by_value(["icon", ["icon", "text"], None])
     {'icon': array([0, 1]), 'text': array([1]), '(none)': array([2])}

@@ -95,7 +95,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
     _to_refuse: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
     _unrefused: str = ""  # the first unread response to a target that asks for a refusal
     _wrong_refusals: int = 0
-    _refused: bool = False  # whether a response to such a target refuses, or finishes as impossible
+    _refused: bool = False  # True where a response to such a target refuses, or finishes as impossible
     _sample: RowSample = field(default_factory=RowSample)
 
     def add(self, scored: RecipeSlice, rows: int | None = None, place: Place | None = None) -> None:

@@ -214,7 +214,7 @@ class _Table:
 
 
 def _clusters(first: SampleScores, second: SampleScores, rows: NDArray[np.int64]) -> tuple[Ints, bool]:
-    """Return the cluster of each pair, and whether any image is known."""
+    """Return the cluster of each pair, and True where any image is known."""
     one, other = rows.tolist()
     images = [
         first.images[i] if first.images[i] is not None else second.images[j] for i, j in zip(one, other, strict=True)

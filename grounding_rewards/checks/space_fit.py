@@ -157,13 +157,13 @@ def fit_spaces(
 
     Args:
         recipe: the recipe, with the declared spaces.
-        responses: n texts, as of ``Recipe.score``.
+        responses: n texts, as in ``Recipe.score``.
         targets: n targets. Unusable ones do not count. ``Targets`` were read in a format and perhaps with a space, and
             are tried in no other.
-        image_sizes: as of ``Recipe.score``.
-        model_image_sizes: as of ``Recipe.score``. Without them, none in the targets and no ``model`` of the recipe,
+        image_sizes: as in ``Recipe.score``.
+        model_image_sizes: as in ``Recipe.score``. Without them, none in the targets and no ``model`` of the recipe,
             ``model_pixel`` is tried only with the sizes that models make of images.
-        box_format: the format in which targets write boxes, as declared; as of ``Targets.from_list``.
+        box_format: the format in which targets write boxes, as declared; as in ``Targets.from_list``.
 
     Returns:
         The result. Nothing is tried for recipes that judge no places, compare nothing with targets, or whose success

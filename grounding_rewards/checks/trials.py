@@ -78,7 +78,7 @@ class Rows:
 
     recipe: Recipe  # the recipe, with what is declared
     raw: Sequence[Any]  # n targets as written; in the wire form, where they were read before
-    as_written: bool  # whether they are as written, so that the format of boxes can be doubted
+    as_written: bool  # True where they are as written, so that the format of boxes can be doubted
     image_sizes: Floats  # (n, 2) sizes of images that do not stand in targets; NaN where unknown
     model_image_sizes: Floats  # (n, 2) the same of the images that the model saw
     responses: Sequence[str | None] = ()
@@ -200,7 +200,7 @@ class Comparison:
         return int((sums > 0).sum()), int((sums < 0).sum())
 
     def _beyond_pairing(self, other: Outcome) -> bool:
-        """Return True where gains are clear beyond those with the points of other rows, as of a model that is blind."""
+        """Return True where gains are clear beyond those with the points of other rows, as a blind model has them."""
         gains, paired = self._gains(other), []
         for away in range(1, min(_PAIRINGS, int(self.targets.max(initial=0))) + 1):
             paired.append(self._gains(other, self._rows_of_neighbours(away)))

@@ -31,7 +31,7 @@ class Case:
         token_lengths: how many tokens each response has, where that is known.
         extras: each row's further columns, by name.
         names: the name of each row, such as its number in a file; None where they are counted from 0.
-        box_format: how boxes of targets are written, as of ``Targets.from_list``.
+        box_format: how boxes of targets are written, as in ``Targets.from_list``.
 
     Raises:
         RecipeError: lengths differ, or there is no such row.

@@ -77,7 +77,7 @@ def consensus_scores(regions: Floats, groups: Ints) -> Floats:
     rows on, a group takes time as its pairs of distinct regions that meet along x.
 
     Args:
-        regions: (n, 4) what each rollout votes for, as of ``voting_regions``; NaN where it does not vote.
+        regions: (n, 4) what each rollout votes for, as ``voting_regions`` returns it; NaN where it does not vote.
         groups: (n,) the group of each.
 
     Returns:
@@ -209,8 +209,8 @@ class ConsensusRegion:
     """The largest contiguous region in which as many rollouts agree as anywhere."""
 
     xy: tuple[float, float]  # where to click: the region's centre, or a point inside it where the centre lies outside
-    votes: int  # how many rollouts agree there, v_max
-    of: int  # how many rollouts there are, whether they answered or not
+    votes: int  # number of rollouts that agree there, v_max
+    of: int  # number of rollouts, those without an answer too
     members: tuple[int, ...]  # the rollouts whose regions hold xy, by number: votes of them
     area: float  # of the region
     box: tuple[float, float, float, float]  # x1 y1 x2 y2 around the region

@@ -43,7 +43,7 @@ def step_returns(
 
     Args:
         rewards: (n,) the reward of each step.
-        matched: (n,) whether it did what the demonstration did: True, or a number above 0.
+        matched: (n,) True, or a number above 0, where it did what the demonstration did.
         trajectories: (n,) the trajectory of each row, as text or numbers.
         steps: (n,) whole numbers, the place of each row in its trajectory.
         rollouts: (n,) which attempt at its trajectory each row belongs to. Without it, the k-th row of the same step of

@@ -126,7 +126,7 @@ def count_rollouts(
 
     Raises:
         TableError: a file cannot be read or written, or holds statistics already.
-        PoolError: as of ``stats_of``.
+        PoolError: as in ``stats_of``.
     """
     if item_response is not None and out is None:
         raise TableError("--item-response writes a column of --out; name a file by --out")

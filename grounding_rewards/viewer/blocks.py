@@ -155,7 +155,7 @@ def screen(
         shapes: outlines on it.
         marks: points on it.
         names: the names of the looks of both.
-        image: URL of its screenshot, as of ``page.picture``.
+        image: URL of its screenshot, as ``page.picture`` returns it.
         scale: lowest and highest total of the maps, and their meaning.
         notes: sentences below it.
         beside: as in ``bars``.

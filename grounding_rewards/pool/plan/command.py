@@ -59,7 +59,7 @@ def plan_rollouts(
         The comparison, and the rounds that count; none of statistics.
 
     Raises:
-        PoolError: as of ``candidates``, ``stats_of`` and ``compare``.
+        PoolError: as in ``candidates``, ``stats_of`` and ``compare``.
         PictureError: the picture has another suffix.
         TableError: a file cannot be read or written.
 

@@ -55,7 +55,7 @@ class ShownSample:
         instruction: its instruction.
         responses: the commonest responses, with the numbers of their rollouts.
         unscored: number of unscored rollouts.
-        image: URL that holds the screenshot, as of ``viewer.picture``; None without one.
+        image: URL that holds the screenshot, as ``viewer.picture`` returns it; None without one.
     """
 
     sample_id: str
