@@ -146,11 +146,11 @@ def step_and_episode_advantages(
     rollout = _rollouts(trajectory, step, rollouts)
     if not rows:
         return np.zeros(0)
-    episode = _pairs(trajectory, rollout)
+    episode = numbered(trajectory, rollout)
     order = stable_order(packed(episode, step))
     first = order[changes(episode.take(order))]  # the first step of each episode
     of_episode = normalised(value[first], trajectory[first], epsilon)[episode]
-    return episode_weight * of_episode + step_weight * normalised(value, _pairs(trajectory, step), epsilon)
+    return episode_weight * of_episode + step_weight * normalised(value, numbered(trajectory, step), epsilon)
 
 
 def step_and_task_advantages(
@@ -168,14 +168,14 @@ def step_and_task_advantages(
     """
     alone = np.bincount(trajectories, minlength=1)[trajectories] == 1
     of_task = np.where(alone, rewards / (1.0 + epsilon), normalised(rewards, trajectories, epsilon))
-    return episode_weight * of_task + step_weight * normalised(returns, _pairs(trajectories, steps), epsilon)
+    return episode_weight * of_task + step_weight * normalised(returns, numbered(trajectories, steps), epsilon)
 
 
 def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
     """Return each row's rollout: by name, else the number of earlier rows of the same step of its trajectory."""
     if names is not None:
         return codes_of("rollouts", names, len(step))
-    same = _pairs(trajectory, step)
+    same = numbered(trajectory, step)
     rows, most = np.bincount(same)[same], np.zeros(len(same), dtype=np.int64)
     np.maximum.at(most, trajectory, rows)
     short = np.flatnonzero(rows < most[trajectory])
@@ -191,11 +191,6 @@ def _rollouts(trajectory: Codes, step: Codes, names: Names | None) -> Codes:
     codes = np.empty(len(step), dtype=np.int64)
     codes[order] = np.arange(len(step)) - start
     return codes
-
-
-def _pairs(first: Codes, second: Codes) -> Codes:
-    """Number the distinct pairs, from 0."""
-    return numbered(first, second)
 
 
 def _numbers(name: str, values: ArrayLike, rows: int | None = None) -> Floats:
