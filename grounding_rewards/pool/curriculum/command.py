@@ -21,7 +21,7 @@ from grounding_rewards.pool.command import NamedRows
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
-from grounding_rewards.pool.curriculum.stages import read_curriculum
+from grounding_rewards.pool.curriculum.stages import GATE_KEYS, read_curriculum
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, atomic_files, output_of
@@ -292,7 +292,6 @@ def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:
 
 
 _STAGE = ("name", "file", "epochs")
-_GATE = ("success_above", "failure_below", "last_k")
 
 
 def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageGate | None, list[int]]:
@@ -320,10 +319,10 @@ def _has(value: Any, names: tuple[str, ...]) -> bool:
 def _gate_of(path: Path, gate: Any) -> StageGate | None:
     if gate is None:
         return None
-    if not _has(gate, _GATE):
-        raise PoolError(f"{path}, gate: got {gate!r:.80}; expected {', '.join(_GATE)}")
+    if not _has(gate, GATE_KEYS):
+        raise PoolError(f"{path}, gate: got {gate!r:.80}; expected {', '.join(GATE_KEYS)}")
     try:
-        return StageGate(**{name: gate[name] for name in _GATE})
+        return StageGate(**{name: gate[name] for name in GATE_KEYS})
     except PoolError as error:
         raise PoolError(f"{path}, {error}") from None
 

@@ -169,7 +169,7 @@ def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
     return bands
 
 
-_GATE_KEYS = ("success_above", "failure_below", "last_k")
+GATE_KEYS = ("success_above", "failure_below", "last_k")
 _READERS: dict[str, Callable[[str], Any]] = {
     # ``json`` itself keeps the last of two equal keys, in silence; ``tomllib`` refuses them.
     ".json": partial(json.loads, object_pairs_hook=unique_keys),
@@ -220,7 +220,7 @@ def from_plain(values: Any) -> Curriculum:
     return Curriculum(
         tuple(_band(name, edges) for name, edges in bands.items()),
         tuple(_stage(place, stage) for place, stage in enumerate(stages)),
-        None if gate is None else StageGate(**_mapping("gate", gate, _GATE_KEYS, needed=_GATE_KEYS)),
+        None if gate is None else StageGate(**_mapping("gate", gate, GATE_KEYS, needed=GATE_KEYS)),
         config.get("min_rollouts", 1),
     )
 
