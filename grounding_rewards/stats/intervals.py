@@ -177,7 +177,8 @@ def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: f
     [0.7126, 0.5294]
     """
     right, of = _counts(correct, n)
-    check_prior(a, b)
+    if not all(isinstance(each, int | float | np.number) and math.isfinite(each) and each > 0 for each in (a, b)):
+        raise PoolError(f"prior Beta({a!r}, {b!r}): expected two numbers above 0, such as 0.5 and 0.5")
     if n_after != int(n_after) or n_after < 0:
         raise PoolError(f"rollouts of the second measurement: got {n_after}; expected a whole number from 0")
     alpha, beta = (right + a)[..., None], (of - right + b)[..., None]
@@ -188,13 +189,6 @@ def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: f
     shares = np.exp(logs - logs.max(axis=-1, keepdims=True))  # exp overflows at 710
     chances: Floats = shares / shares.sum(axis=-1, keepdims=True)
     return chances
-
-
-def check_prior(a: Any, b: Any) -> None:
-    """Check that a and b are those of a Beta distribution: two finite numbers above 0."""
-    good = all(isinstance(each, int | float | np.number) and math.isfinite(each) and each > 0 for each in (a, b))
-    if not good:
-        raise PoolError(f"prior Beta({a!r}, {b!r}): expected two numbers above 0, such as 0.5 and 0.5")
 
 
 def mcnemar(only_before: int, only_after: int) -> float:
