@@ -324,9 +324,9 @@ def _largest(cells: Floats) -> Polygon:
 
     parts = shapely.get_parts(shapely.union_all(shapely.box(*cells.T)))
     areas = shapely.area(parts)
-    bounds = shapely.bounds(parts[areas >= areas.max() * (1 - 1e-9)])
-    first = np.lexsort((bounds[:, 0], bounds[:, 1]))[0]  # by the top edge, then by the left one
-    chosen: Polygon = parts[areas >= areas.max() * (1 - 1e-9)][first]
+    parts = parts[areas >= areas.max() * (1 - 1e-9)]
+    bounds = shapely.bounds(parts)
+    chosen: Polygon = parts[np.lexsort((bounds[:, 0], bounds[:, 1]))[0]]  # by the top edge, then by the left one
     return chosen
 
 
