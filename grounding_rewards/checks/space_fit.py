@@ -194,7 +194,7 @@ def fit_spaces(
     outcomes = _distinct(map(rows.outcome, [*answers, *others]))
     best, rivals = _best(outcomes, compare)
     if 2 * max(hits, 0 if best is None else int(best.hits.sum())) < len(declared.valid):
-        answers += of_scales(rows, declared, (False, True))
+        answers += of_scales(rows, declared)
         joint = [one.joined(other) for one, other in product(answers, others) if one.changes == 1 and one.fitted != 2]
         outcomes = _distinct(map(rows.outcome, [*answers, *others, *joint]))
         best, rivals = _best(outcomes, compare)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -244,12 +244,12 @@ def of_responses(rows: Rows, declared: Outcome) -> Iterator[Trial]:
         yield from _pipelines(recipe, targets)
 
 
-def of_scales(rows: Rows, declared: Outcome, orders: Iterable[bool]) -> Iterator[Trial]:
+def of_scales(rows: Rows, declared: Outcome) -> Iterator[Trial]:
     """Yield hypotheses about responses on another scale: a constant one, and bounds of known pipelines."""
     recipe, targets = rows.recipe, declared.trial.targets
     sizes = np.fmax(rows.image_sizes, targets.image_sizes)
     unknown = bool(np.isnan(np.fmax(rows.model_image_sizes, targets.model_image_sizes)).any())
-    for y_first in orders:
+    for y_first in (False, True):
         written = Axes(y_first).read(rows.answers.predictions.xy)
         for space, scale, usual in scales(written, declared.landing, sizes):
             axes = str(Axes(y_first, scale))
