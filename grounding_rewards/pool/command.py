@@ -489,7 +489,7 @@ def pool_paths(out: Path) -> dict[str, Path]:
 'a/pool.parquet.manifest.json']
     """
     aside = {name: out.with_name(f"{out.stem}.{name}{out.suffix}") for name in _ASIDE}
-    return {"pool": out, **aside, "manifest": out.with_name(f"{out.name}.manifest.json")}
+    return {"pool": out, **aside, "manifest": manifest_of(out)}
 
 
 def _check_pool(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> None:

@@ -46,7 +46,7 @@ def allocate(
 
     Example: `grounding-rewards pool allocate rollouts/ --round 1 --method dars --out further.parquet`
     """
-    from grounding_rewards.pool.command import allocate_rollouts
+    from grounding_rewards.pool.command import allocate_rollouts, manifest_of
 
     with options_named({"method": "--method", "budget": "--budget"}):
         manifest = allocate_rollouts(
@@ -63,7 +63,7 @@ def allocate(
     if by != "source" and not manifest["by_source"]:
         terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
     if as_json:
-        paths = {"out": str(out), "manifest": f"{out}.manifest.json"}
+        paths = {"out": str(out), "manifest": str(manifest_of(out))}
         terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
         return
     _show(manifest)

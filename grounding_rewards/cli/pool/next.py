@@ -109,8 +109,8 @@ def next_round(
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """
+    from grounding_rewards.pool.command import manifest_of
     from grounding_rewards.pool.command import next_round as draw_pool
-    from grounding_rewards.pool.command import pool_paths
 
     options.check_data(data, id_column, split)
     if confident and band is None:
@@ -129,7 +129,7 @@ def next_round(
         )  # fmt: skip
     say(manifest)
     if as_json:
-        paths = {"out": str(out), "manifest": str(pool_paths(out)["manifest"])}
+        paths = {"out": str(out), "manifest": str(manifest_of(out))}
         terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
     else:
         sys.stderr.writelines(f"{terminal.printable(line)}\n" for line in summary(manifest, out))
