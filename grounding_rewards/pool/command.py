@@ -323,11 +323,6 @@ class NamedRows:
     table: Table
     names: Sequence[str | None]  # (n,) the name of each row's sample; None where it has none
 
-    @property
-    def files(self) -> list[Path]:
-        """Return the files that hold the rows."""
-        return [table.path for table in getattr(self.table, "tables", [self.table])]  # a folder has several
-
     def join(self, stats: SampleStats) -> dict[str, int]:
         """Count the samples in the rollouts, in the data, and in both.
 
@@ -348,6 +343,11 @@ class NamedRows:
             "rollouts_only": len(measured) - both,
             "rows_without_name": sum(name is None for name in self.names),
         }
+
+
+def files_of_table(table: Table) -> list[Path]:
+    """Return the files that hold rows: of a folder there are several."""
+    return [each.path for each in getattr(table, "tables", [table])]
 
 
 def next_round(
@@ -427,7 +427,7 @@ def next_round(
     ]
     inputs = [*rollouts, *models.values(), *([] if data is None else [data])]
     # Before the long work, for the output must replace no input.
-    _check_pool(out, inputs, [*files, *([] if rows is None else NamedRows(rows, ()).files)])
+    _check_pool(out, inputs, [*files, *([] if rows is None else files_of_table(rows))])
     with reporting.progress("drawing the next pool") as advance:
         named = None
         if rows is not None:
@@ -445,8 +445,8 @@ def next_round(
         code = {"selectors": [plain(spec) for spec in selectors]}
         hashes = given.inputs()
         hashes += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in models.items()]
-        if data is not None and named is not None:
-            hashes.append({"role": "data", **fingerprint(data, named.files)})
+        if data is not None and rows is not None:
+            hashes.append({"role": "data", **fingerprint(data, files_of_table(rows))})
         hashes += [{"role": "selector", **fingerprint(path, [path])} for path in files_named(code)]
         advance(0.5)
         settings = {

@@ -17,7 +17,7 @@ import pyarrow as pa
 from grounding_rewards._version import __version__
 from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.command import NamedRows
+from grounding_rewards.pool.command import NamedRows, files_of_table
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
@@ -137,7 +137,7 @@ def write_stages(
         named = None
         if data is not None and rows is not None:
             named = NamedRows(rows, sample_names(rows, id_column, advance=lambda done: advance(0.3 * done)))
-            inputs.append({"role": "data", **fingerprint(data, named.files)})
+            inputs.append({"role": "data", **fingerprint(data, files_of_table(rows))})
         facts: dict[str, Any] = {"version": __version__, "inputs": inputs}
         if rounds is not None:
             facts["rounds"] = sorted(set(rounds))
