@@ -54,7 +54,7 @@ def composite(
 
     total = Σ weight · part.
 
-    A part is a verifier, or a combination by its name in Python with its own arguments, walk as deep as need be; each
+    A part is a verifier, or a combination by its name in Python with its own arguments, nested as deep as need be; each
     named term is a part of its own. ``product``, ``best`` and ``weighted`` take terms by name; ``clip``, ``affine``,
     ``asymmetric`` and ``steps`` one by its name, as ``part``, and ``gate`` two, as ``when`` and ``then``, beside what
     they take in Python; ``any_of`` and ``if_placed`` take a term, and ``same_action`` one for each action, and

@@ -110,7 +110,7 @@ class _Check:
         """Return a group for each case where the recipe needs one, of about four cases each."""
         if "groups" not in self.recipe.needs:
             return None
-        rng = np.random.default_rng(self.seed)  # again: the same groups each time they are asked for
+        rng = np.random.default_rng(self.seed)  # a new one: the same groups each time they are asked for
         codes: list[int] = rng.integers(len(self.cases) // 4 + 1, size=len(self.cases)).tolist()
         return codes
 

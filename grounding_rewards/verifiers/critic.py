@@ -92,7 +92,7 @@ class Verdict(Term):
         texts = tag_texts(answer, self.tag)
         if not len(texts) == answer.count(f"<{self.tag}>") == answer.count(f"</{self.tag}>"):
             return None  # a tag that is open, or opened twice, may hide another verdict
-        verdicts = {self._meaning(walk) for walk in texts}
+        verdicts = {self._meaning(each) for each in texts}
         return verdicts.pop() if len(verdicts) == 1 else None
 
     def target_error(self, target: Target | None, sample: str | int) -> TargetError | None:
@@ -146,12 +146,9 @@ class Suggestion(ActionMatch):
 
 
 def suggestion_tag(terms: Iterable[Verifier]) -> str | None:
-    """Return the tag of the suggestions that are among the terms, or walk by them; None where there are none."""
-    tags = list(
-        dict.fromkeys(
-            [each.tag for term in terms for each in walk(term, arguments=True) if isinstance(each, Suggestion)]
-        )
-    )
+    """Return the tag of the suggestions that are among the terms, or inside them; None where there are none."""
+    every = [each for term in terms for each in walk(term, arguments=True)]
+    tags = list(dict.fromkeys([each.tag for each in every if isinstance(each, Suggestion)]))
     if len(tags) > 1:
         raise RecipeError(
             f"suggestion: got the tags {', '.join(tags)}; expected one, because a recipe reads one answer"
