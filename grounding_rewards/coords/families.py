@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -107,12 +107,13 @@ def resizing_by(settings: Mapping[str, Any]) -> Resizing | None:
     >>> resizing.model, resizing.min_pixels, resizing.max_pixels
     ('qwen3_vl', 65536, 16777216)
     """
+    if not str(settings.get("image_processor_type")).startswith("Qwen2VLImageProcessor"):
+        return None
     size = settings.get("size") or {}
     least = settings.get("min_pixels") or size.get("shortest_edge")
     most = settings.get("max_pixels") or size.get("longest_edge")
     pipeline = _PIPELINES.get(settings.get("patch_size", 0) * settings.get("merge_size", 0))
-    qwens = str(settings.get("image_processor_type")).startswith("Qwen2VLImageProcessor")
-    return Resizing(pipeline, least, most) if qwens and pipeline and least and most else None
+    return Resizing(pipeline, least, most) if pipeline and least and most else None
 
 
 _PIPELINES = {28: "qwen2_5_vl", 32: "qwen3_vl"}
@@ -122,11 +123,8 @@ _PIPELINES = {28: "qwen2_5_vl", 32: "qwen3_vl"}
 def _family(name: str, register: Mapping[str, Any]) -> Family:
     row = register[name]
     response, size, point = row["example"]
-    options: dict[str, Any] = {}
-    like = row
-    while like:
-        options = {**{key: like[key] for key in OPTIONS if key in like}, **options}
-        like = register[like["like"]] if "like" in like else {}
+    options = dict(_family(row["like"], register).options) if "like" in row else {}
+    options |= {key: row[key] for key in OPTIONS if key in row}
     if "response_space" not in options:
         options["response_space"] = str(MODELS[options["model"]])
     ordered = {key: options[key] for key in OPTIONS if key in options}
@@ -148,7 +146,7 @@ def _of_checkpoint(folder: Path) -> Family:
     if processor is None or "model" not in found[0].options:
         return found[0]
     bounds = {"min_pixels": processor.min_pixels, "max_pixels": processor.max_pixels}
-    return Family(**{**vars(found[0]), "options": MappingProxyType({**found[0].options, **bounds})})
+    return replace(found[0], options=MappingProxyType({**found[0].options, **bounds}))
 
 
 def _settings(file: Path) -> Mapping[str, Any]:
@@ -167,11 +165,9 @@ def options_for(name: Any, own: Mapping[str, Any], given: Mapping[str, Any]) -> 
         own: the recipe's own options: one that has its own form of answers keeps it, with its rule for several.
         given: the caller's options; with another ``model`` the family's bounds do not hold.
     """
-    options = dict(family_of(name).options)
+    left = set(given)
     if "dialect" not in own:
-        options = {
-            key: value for key, value in options.items() if key not in ("answers", "thinking", "dialect", "actions")
-        }
+        left |= {"answers", "thinking", "dialect", "actions"}
     if "model" in given:
-        options = {key: value for key, value in options.items() if key not in RESIZING}
-    return {key: value for key, value in options.items() if key not in given}
+        left |= set(RESIZING)
+    return {key: value for key, value in family_of(name).options.items() if key not in left}

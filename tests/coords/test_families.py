@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.coords.families import families, family_of, matching
+from grounding_rewards.coords.families import families, family_of, matching, resizing_by
 
 ANSWERS = Path(__file__).parents[2].parent / "shared/data/model_answers.jsonl"
 HUB = {
@@ -83,6 +83,11 @@ def test_a_checkpoint_says_its_family_and_its_bounds(tmp_path):
     assert gr.recipe("click", family=str(folder)).resizing.max_pixels == 2116800
     base = checkpoint(tmp_path / "mine", model_type="qwen3_vl_moe")
     assert family_of(str(base)).name == "qwen3_vl"
+
+
+def test_another_image_processor_says_no_resizing_whatever_its_settings_are():
+    pixtral = {"image_processor_type": "PixtralImageProcessor", "patch_size": {"height": 16, "width": 16}}
+    assert resizing_by({**pixtral, "size": {"longest_edge": 1024}}) is None
 
 
 def test_a_folder_that_fits_no_family_or_several_is_an_error(tmp_path):
