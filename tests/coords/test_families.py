@@ -66,6 +66,9 @@ def test_what_the_caller_says_goes_before_what_a_family_sets():
 def test_a_recipe_with_a_form_of_its_own_keeps_it():
     assert gr.recipe("gta1", family="gta1").answers == gr.recipe("gta1").answers
     assert gr.recipe("gta1", family="gta1").resizing.max_pixels == 8847360
+    assert gr.recipe("gta1", family="gui_owl_1_5").to_dict() == {
+        "name": "gta1", "model": "qwen3_vl", "min_pixels": 200704, "max_pixels": 10035200,
+    }  # fmt: skip
 
 
 def checkpoint(folder, **config):
@@ -81,6 +84,8 @@ def test_a_checkpoint_says_its_family_and_its_bounds(tmp_path):
     settings = {**processor, "min_pixels": 3136, "max_pixels": 2116800}
     (folder / "preprocessor_config.json").write_text(json.dumps(settings))
     assert gr.recipe("click", family=str(folder)).resizing.max_pixels == 2116800
+    sized = {**processor, "min_pixels": 3136, "max_pixels": 2116800, "size": {"shortest_edge": 1, "longest_edge": 2}}
+    assert (resizing_by(sized).min_pixels, resizing_by(sized).max_pixels) == (3136, 2116800)
     base = checkpoint(tmp_path / "mine", model_type="qwen3_vl_moe")
     assert family_of(str(base)).name == "qwen3_vl"
 
@@ -88,6 +93,17 @@ def test_a_checkpoint_says_its_family_and_its_bounds(tmp_path):
 def test_another_image_processor_says_no_resizing_whatever_its_settings_are():
     pixtral = {"image_processor_type": "PixtralImageProcessor", "patch_size": {"height": 16, "width": 16}}
     assert resizing_by({**pixtral, "size": {"longest_edge": 1024}}) is None
+
+
+def test_published_bounds_and_types_of_models():
+    assert dict(families()["gui_owl_1_5"].options) == {
+        "response_space": "thousandths", "model": "qwen3_vl", "min_pixels": 200704, "max_pixels": 10035200,
+        "answers": "last", "actions": ["mouse_move"],
+    }  # fmt: skip
+    assert dict(families()["showui"].options) == {
+        "response_space": "unit", "model": "qwen2_vl", "min_pixels": 200704, "max_pixels": 1053696, "answers": "first",
+    }  # fmt: skip
+    assert [each.name for each in matching("checkpoint-400", "minicpmv4_6")] == ["minicpm_v"]
 
 
 def test_a_folder_that_fits_no_family_or_several_is_an_error(tmp_path):
