@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.arrays import Ints
 from grounding_rewards.pool import summary as summaries
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import counts
@@ -149,9 +150,7 @@ def by_size(stats: SampleStats) -> list[Numbers]:
     Intervals are those of ``mean_rate``. Empty bins at both ends are left out.
     """
     known = stats.taken((stats.n > 0) & ~np.isnan(stats.target_area))
-    place = np.searchsorted(AREAS, known.target_area, side="right") - 1  # a bin holds its lower edge
-    place = np.clip(place, 0, len(AREAS) - 2)  # the whole screen, and more, is in the last bin
-    lines = []
+    place, lines = size_bins(known), []
     for number, (low, high) in enumerate(pairwise(AREAS)):
         inside = known.taken(place == number)
         accuracy, least, most = mean_rate(inside)
@@ -165,6 +164,11 @@ def by_size(stats: SampleStats) -> list[Numbers]:
         )  # fmt: skip
     held = [number for number, line in enumerate(lines) if line["samples"]]
     return lines[held[0] : held[-1] + 1] if held else []
+
+
+def size_bins(stats: SampleStats) -> Ints:
+    """Return the bin of ``AREAS`` of each target, (m,): it holds its lower edge, and the last one the whole screen."""
+    return np.clip(np.searchsorted(AREAS, stats.target_area, side="right") - 1, 0, len(AREAS) - 2)
 
 
 def _line(name: str, stats: SampleStats) -> Numbers:

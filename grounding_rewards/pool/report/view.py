@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.report.inputs import Options, round_of
-from grounding_rewards.pool.report.rounds import AREAS
+from grounding_rewards.pool.report.rounds import AREAS, size_bins
 from grounding_rewards.pool.report.samples import (
     UNKNOWN_SIZE,
     Screenshots,
@@ -162,9 +162,9 @@ def _solved(stats: SampleStats) -> list[str]:
 
 
 def _sizes(stats: SampleStats) -> list[str | None]:
-    places = np.clip(np.searchsorted(AREAS, stats.target_area, side="right") - 1, 0, len(AREAS) - 2)
     known = [area(*edges) for edges in pairwise(AREAS)]
-    return [None if np.isnan(size) else known[place] for size, place in zip(stats.target_area, places, strict=True)]
+    sized = zip(stats.target_area, size_bins(stats), strict=True)
+    return [None if np.isnan(size) else known[place] for size, place in sized]
 
 
 def _sample(shown: ShownSample, images: dict[str, int]) -> Block:
