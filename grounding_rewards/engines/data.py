@@ -25,7 +25,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Batch, Note, Table, joined, value_at
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_note
 from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.folders import folder_of, open_rows
+from grounding_rewards.tables.folders import files_of_table, folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
@@ -45,8 +45,7 @@ class Unanswered:
     def __init__(self, table: Table) -> None:
         self.table, self.path, self.own_columns = table, table.path, table.columns
         self.columns = tuple(dict.fromkeys([*table.columns, OWN.response]))
-        parts: Sequence[Table] = getattr(table, "tables", (table,))
-        self.files = tuple(part.path for part in parts)
+        self.files = files_of_table(table)
 
     @property
     def schema(self) -> Any:

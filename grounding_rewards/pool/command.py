@@ -33,7 +33,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import atomic_files, leftovers
 from grounding_rewards.tables.base import Note, Table
 from grounding_rewards.tables.files import check_output, check_place
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.folders import files_of_table, open_rows
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint, manifest_bytes, read_manifest
 from grounding_rewards.tables.parted import write_parts, write_rows, write_tables
@@ -343,11 +343,6 @@ class NamedRows:
             "rollouts_only": len(measured) - both,
             "rows_without_name": sum(name is None for name in self.names),
         }
-
-
-def files_of_table(table: Table) -> list[Path]:
-    """Return the files that hold rows: of a folder there are several."""
-    return [each.path for each in getattr(table, "tables", [table])]
 
 
 def next_round(

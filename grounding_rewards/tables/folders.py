@@ -92,6 +92,11 @@ def folder_of(path: Path) -> Path:
     return Path() if is_stream(path) else path if path.is_dir() else path.parent
 
 
+def files_of_table(table: Table) -> tuple[Path, ...]:
+    """Return the files that hold a table's rows: of a folder there are several."""
+    return tuple(each.path for each in getattr(table, "tables", (table,)))
+
+
 class ChainedTable:
     """Files of one kind in a directory, one after the other; ``skipped`` names those without rows.
 

@@ -17,6 +17,7 @@ from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables.base import BATCH_ROWS, Batch, Note, Table, number, require_column
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.folders import files_of_table
 from grounding_rewards.tables.sample_ids import from_json, name_of, plain
 
 Key = tuple[str | int, ...]
@@ -158,8 +159,7 @@ class MatchedTable:
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The files of both, also of those that are directories."""
-        tables = (self.annotations, self.predictions)
-        return tuple(each.path for table in tables for each in getattr(table, "tables", (table,)))
+        return files_of_table(self.annotations) + files_of_table(self.predictions)
 
     @property
     def left_out(self) -> tuple[str, ...]:

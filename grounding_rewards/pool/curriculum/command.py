@@ -17,7 +17,7 @@ import pyarrow as pa
 from grounding_rewards._version import __version__
 from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.command import NamedRows, files_of_table
+from grounding_rewards.pool.command import NamedRows
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
@@ -28,7 +28,7 @@ from grounding_rewards.tables.atomic import Files, atomic_files, output_of
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.data_paths import inside_file, made_directory
 from grounding_rewards.tables.files import open_table, overlap, schema_of
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.folders import files_of_table, open_rows
 from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
