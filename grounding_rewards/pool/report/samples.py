@@ -27,7 +27,7 @@ from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.sample_ids import sample_names
 from grounding_rewards.viewer import picture
-from grounding_rewards.viewer.blocks import Block, view
+from grounding_rewards.viewer.blocks import Block, mark, shape, view
 from grounding_rewards.wording import plural
 
 COMMONEST = 3
@@ -160,20 +160,22 @@ def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[i
     doubtful = suspects(stats)
     found = {"hardest": stats.none_correct & ~doubtful, "suspects": doubtful}  # none comes twice
     rows = {name: first_of(stats, chosen, most).tolist() for name, chosen in found.items()}
-    read = _rollouts(part, [stats.sample_id[row] for chosen in rows.values() for row in chosen])
+    read = rollouts_of(part, _READ, [stats.sample_id[row] for chosen in rows.values() for row in chosen])
     return {
         name: (int(found[name].sum()), [shown_sample(part, row, read, options) for row in chosen])
         for name, chosen in rows.items()
     }
 
 
-def _rollouts(part: Round, ids: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
-    """Read the rollouts of some samples, by their names."""
+def rollouts_of(
+    part: Round, columns: Sequence[str], samples: Sequence[Any] | None = None
+) -> dict[str, list[dict[str, Any]]]:
+    """Read the rollouts of some samples of a round, None for all, by their names."""
     by_sample: dict[str, list[dict[str, Any]]] = {}
-    if part.table is None or not ids:
+    if part.table is None or samples == []:
         return by_sample
-    columns = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]  # not in every table
-    for row in part.table.read(columns, samples=ids, rounds=part.rounds).to_pylist():
+    wanted = [*columns, *(["instruction"] if "instruction" in part.table.columns else [])]  # not in every table
+    for row in part.table.read(wanted, samples=samples, rounds=part.rounds).to_pylist():
         by_sample.setdefault(str(row["sample_id"]), []).append(row)
     return by_sample
 
@@ -280,6 +282,14 @@ def _opened(image: Image, images: ImageFiles) -> tuple[str, tuple[float, float]]
 
     upright = ImageOps.exif_transpose(images.decode(image))  # as trainers do
     return picture(np.asarray(upright.convert("RGB"))), (float(upright.width), float(upright.height))
+
+
+def drawn_target(shown: ShownSample) -> tuple[list[Block], list[Block]]:
+    """Return the outlines of a sample's target, and a mark for each place of it that is a point."""
+    return (
+        [shape("target", each) for each in shown.outlines if len(each) > 1],
+        [mark("point", each[0], "target") for each in shown.outlines if len(each) == 1],
+    )
 
 
 _LEAST, _TIGHT = 0.15, 0.25

@@ -9,7 +9,7 @@ import numpy as np
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
-from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, shortened, views
+from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, drawn_target, shortened, views
 from grounding_rewards.pool.transitions import BETA_BINOMIAL, describe_prior
 from grounding_rewards.viewer.blocks import (
     VIRIDIS,
@@ -24,7 +24,6 @@ from grounding_rewards.viewer.blocks import (
     matrix,
     screen,
     section,
-    shape,
     table,
     text,
 )
@@ -435,11 +434,11 @@ def _screen(shown: ShownSample) -> Block:
     seen = "its screenshot" if shown.image is not None else "an empty screen"
     marks = [mark(_LOOKS[0] if hit else _LOOKS[1], at, f"{'right' if hit else 'wrong'}: {_place(at, shown)}")
              for at, hit in zip(shown.clicks[shown.inside], shown.right[shown.inside], strict=True)]  # fmt: skip
-    points_of = [mark("point", each[0], "target") for each in shown.outlines if len(each) == 1]
+    shapes, points_of = drawn_target(shown)
     return screen(
         shown.sample_id, f"Sample {shown.sample_id}: {'; '.join([*filter(None, said), seen])}",
         shown.image_size or UNKNOWN_SIZE, views(shown),
-        [shape("target", each) for each in shown.outlines if len(each) > 1], [*points_of, *marks],
+        shapes, [*points_of, *marks],
         {"target": "target", "point": "target", **dict(zip(_LOOKS, named, strict=True))},
         image=shown.image,
     )  # fmt: skip

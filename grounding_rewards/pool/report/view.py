@@ -16,6 +16,8 @@ from grounding_rewards.pool.report.samples import (
     UNKNOWN_SIZE,
     Screenshots,
     ShownSample,
+    drawn_target,
+    rollouts_of,
     shortened,
     shown_sample,
     views,
@@ -27,7 +29,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.viewer import Block, check_page, write_page
-from grounding_rewards.viewer.blocks import mark, section, shape
+from grounding_rewards.viewer.blocks import section
 from grounding_rewards.wording import area, count, plural
 
 MOST, LONGEST = 200_000, 8_000
@@ -82,11 +84,8 @@ def write_view(
     options = Options(by, target_space, recipe, reporting.warn)
     with reporting.progress("reading rollouts") as advance:
         part = round_of("", table, None if rounds is None else tuple(rounds), options)
-        columns = [*_READ, *(["instruction"] if "instruction" in table.columns else [])]
-        rows = table.read(columns, rounds=rounds).to_pylist()
-        by_sample = dict[str, list[dict[str, Any]]]()
-        for row in rows:
-            by_sample.setdefault(str(row["sample_id"]), []).append(row)
+        by_sample = rollouts_of(part, _READ)
+        rows = sum(map(len, by_sample.values()))
         shown = [shown_sample(part, place, by_sample, options) for place in range(len(part.stats))]
         advance(1.0)
     if data is not None:
@@ -98,10 +97,10 @@ def write_view(
         for text in remarks:
             reporting.warn(text)
     pictured = sum(each.image is not None for each in shown)
-    title = f"{plural(len(rows), 'rollout')} of {plural(len(shown), 'sample')}"
+    title = f"{plural(rows, 'rollout')} of {plural(len(shown), 'sample')}"
     block = block_of(part.stats, shown, by_sample)
     write_page(out, {"title": title, "made_by": "grounding-rewards view", "sections": [section("", "", "", [block])]})
-    return {"page": str(out), "samples": len(shown), "rollouts": len(rows), "screenshots": pictured}
+    return {"page": str(out), "samples": len(shown), "rollouts": rows, "screenshots": pictured}
 
 
 def block_of(stats: SampleStats, shown: Sequence[ShownSample], by_sample: dict[str, list[dict[str, Any]]]) -> Block:
@@ -168,10 +167,9 @@ def _sizes(stats: SampleStats) -> list[str | None]:
 
 
 def _sample(shown: ShownSample, images: dict[str, int]) -> Block:
+    shapes, marks = drawn_target(shown)
     return {
         "id": shown.sample_id, "instruction": shown.instruction, "source": shown.source,
         "size": list(shown.image_size or UNKNOWN_SIZE), "known": shown.image_size is not None, "views": views(shown),
-        "shapes": [shape("target", each) for each in shown.outlines if len(each) > 1],
-        "marks": [mark("point", each[0], "target") for each in shown.outlines if len(each) == 1],
-        "image": None if shown.image is None else images[shown.image],
+        "shapes": shapes, "marks": marks, "image": None if shown.image is None else images[shown.image],
     }  # fmt: skip
