@@ -30,9 +30,10 @@ def evaluations(files: Evaluations, *, label_free: bool = False) -> None:
     console = layout.console()
     paths = [Path(path) for path, _ in files]
     counts = [each for _, each in files]
-    rows = [[name, *_figures(each)] for name, each in _named(list(map(stem_of, paths)), paths, counts)]
+    names = list(map(stem_of, paths))
+    rows = [[name, *_figures(each)] for name, each in zip(_telling(names, paths), counts, strict=True)]
     console.print(layout.table(["file", *heads], rows=rows, figures=heads, wide=True))
-    parts = _named(_differing(list(map(stem_of, paths))), paths, counts)
+    parts = list(zip(_telling(_differing(names), paths), counts, strict=True))
     console.print(_reasons(parts))
     if any(each.refusals and each.refusals.targets for each in counts):
         console.print(_refusals(parts))
@@ -129,22 +130,16 @@ def _differing(names: list[str]) -> list[str]:
     )
 
 
-def short_names(files: Sequence[str]) -> list[str]:
-    """Return the short names of files where these tell them apart, else their paths."""
-    names = [stem_of(Path(file)) for file in files]
-    return names if len(set(names)) == len(names) else [*files]
-
-
-def _named(names: list[str], paths: Sequence[Path], counts: Sequence[Evaluation]) -> Evaluations:
-    """Name counts by short names where these tell the files apart, else by their paths."""
-    unique = len(set(names)) == len(names)
-    return list(zip(names if unique else map(str, paths), counts, strict=True))
+def _telling(names: list[str], files: Sequence[str | Path]) -> list[str]:
+    """Return short names of files where these tell them apart, else their paths."""
+    return names if len(set(names)) == len(names) else [*map(str, files)]
 
 
 def singles(files: Sequence[tuple[str, SingleAnswers]]) -> None:
     """Print what single rollouts reach, a row a file."""
     heads = ["samples", "rollouts", "accuracy", "95 % interval", "k", "pass@k"]
-    names = short_names([file for file, _ in files])
+    paths = [file for file, _ in files]
+    names = _telling([stem_of(Path(path)) for path in paths], paths)
     rows = [[name, *_single(each)] for name, (_, each) in zip(names, files, strict=True)]
     title = "Single rollouts, without the consensus"
     layout.console().print(layout.table(["file", *heads], rows=rows, figures=heads, title=title, wide=True))
