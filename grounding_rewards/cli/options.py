@@ -12,10 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import recipe
-from grounding_rewards.checks.diagnosis import Diagnosis
-from grounding_rewards.checks.naming import command_line
 from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
@@ -350,11 +347,6 @@ def target_recipe(name: str | None) -> Recipe | None:
         return recipe(name)
     except SpaceError:
         return recipe(name, response_space=CoordSpace.PIXEL)
-
-
-def diagnosis(scorer: TableScorer) -> Diagnosis:
-    """Return a new diagnosis of rows that a scorer will score; its fixes name flags."""
-    return Diagnosis(scorer.recipe, command_line(scorer.columns.response), scorer.box_format)
 
 
 def unlabelled(recipe: Recipe) -> str:

@@ -15,6 +15,8 @@ from grounding_rewards.batch.evaluate import marked
 from grounding_rewards.batch.joining import counts, written
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
+from grounding_rewards.checks.diagnosis import Diagnosis
+from grounding_rewards.checks.naming import command_line
 from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
@@ -69,7 +71,7 @@ def score(
 def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
     parts: list[Evaluation] = []
     total, notes, scorer = 0.0, list[str](), scorer.of(table)
-    diagnosis = options.diagnosis(scorer)
+    diagnosis = Diagnosis(scorer.recipe, command_line(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
     with (
         terminal.progress(f"scoring {table.path.name}") as advance,
