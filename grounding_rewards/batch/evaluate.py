@@ -18,6 +18,7 @@ from grounding_rewards.batch.benchmarks.files import open_benchmark, read_catego
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join, counts, repeated
 from grounding_rewards.batch.sample_scores import Answers, SampleTable
+from grounding_rewards.batch.score_rows import marked
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks import accuracy
 from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers, merge
@@ -117,11 +118,6 @@ class EvaluatedRows(Evaluation):
         remarks = "".join(f"<li>{escape(text)}</li>" for text in self._remarks())
         title = f"<caption>{escape(printable(self.file))}, {escape(self.recipe.name)}</caption>"
         return f"<table>{title}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table><ul>{remarks}</ul>"
-
-
-def marked(recipe: Recipe) -> dict[str, bool]:
-    """Mark the ``acc`` of a recipe that looks at no target, in JSON; nothing for others."""
-    return {"label_free": True} if recipe.label_free else {}
 
 
 def _figures(counts: Evaluation) -> list[Any]:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from grounding_rewards._version import __version__
 from grounding_rewards.batch.columns import OWN, Columns, has
 from grounding_rewards.batch.rollout_scorer import RolloutScorer, rescored
-from grounding_rewards.batch.score_rows import Inputs, RecipeSlice
+from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, marked
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.checks.diagnosis import Diagnosis
@@ -499,7 +499,7 @@ def summary(
         reasons.update({each["values"]: each["counts"] for each in counts})
     findings = diagnosis.findings()
     return {
-        **({"label_free": True} if recipe.label_free else {}),
+        **marked(recipe),
         "rows": rows, "scored": scored, "unscored": rows - scored, "no_response": reasons[None],
         "mean_total": total / scored if scored else None, "hit_rate": hits / scored if scored else None,
         "parse_rate": parsed / scored if scored else None,

@@ -241,6 +241,11 @@ def _usable(scored: RecipeSlice) -> dict[str, Floats]:
     return {name: np.where(valid, each, np.nan) for name, each in columns.items()} if scored.scores.errors else columns
 
 
+def marked(recipe: Recipe) -> dict[str, bool]:
+    """Mark the ``acc`` of a recipe that looks at no target, in JSON; nothing for others."""
+    return {"label_free": True} if recipe.label_free else {}
+
+
 def forgets_space(recipe: Recipe) -> bool:
     """Return True where a recipe's name does not say the space of its targets: an option has set it, or needs to.
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.batch.evaluate import marked
 from grounding_rewards.batch.joining import counts, written
+from grounding_rewards.batch.score_rows import marked
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
