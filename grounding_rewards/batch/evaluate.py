@@ -12,7 +12,7 @@ from typing import Any
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import Benchmark
 from grounding_rewards.batch.benchmarks import benchmark as benchmark_named
-from grounding_rewards.batch.benchmarks.evaluation import CLICK, evaluate_benchmark
+from grounding_rewards.batch.benchmarks.evaluation import CLICK, evaluate_benchmark, options_of
 from grounding_rewards.batch.benchmarks.figures import Figure
 from grounding_rewards.batch.benchmarks.files import open_benchmark, read_categories
 from grounding_rewards.batch.columns import Columns
@@ -191,9 +191,7 @@ def evaluate(
     notes, warnings = dict[str, None](), list[str]()
     reporting = Reporting(notes.setdefault, warnings.append)
     named = None if benchmark is None else benchmark_named(benchmark)
-    if named is not None and recipe == CLICK:
-        options = {**named.options, **options}
-    built = catalogue.recipe(recipe, **options)
+    built = catalogue.recipe(recipe, **options_of(named, recipe, options))
     answers = None if predictions is None else Path(predictions)
     join = Join(answers, id, () if answers is None else (answers,), reporting)
     paths = rows if isinstance(rows, list | tuple) else [rows]

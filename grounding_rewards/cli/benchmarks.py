@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
-from grounding_rewards.batch.benchmarks.evaluation import CLICK
 from grounding_rewards.errors import RecipeError
 
 
@@ -20,11 +19,6 @@ class PublishedBenchmark:
 
     benchmark: Benchmark | None = None
     categories: Path | None = None
-
-    def options(self, recipe: str, chosen: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of a recipe: of ``click`` the benchmark's, over which those that are named go."""
-        own = self.benchmark.options if self.benchmark is not None and recipe == CLICK else {}
-        return {**own, **chosen}
 
     def called(self, files: Sequence[Path]) -> str:
         """Return the name of the evaluated files of one model."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
+from grounding_rewards.batch.benchmarks.evaluation import options_of
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import Severity
@@ -63,7 +64,7 @@ def evaluate_files(
     join = replace(join, reporting=replace(terminal.REPORTING, note=terminal.note_once()))
     inputs = join.inputs(files, paired=paired, whole=named is not None)
     recipes = [
-        catalogue.recipe(recipe, **published.options(recipe, own)) for own in options.of_each(chosen, len(inputs))
+        catalogue.recipe(recipe, **options_of(named, recipe, own)) for own in options.of_each(chosen, len(inputs))
     ]
     for name in fields:
         if named is not None and name in named.names:

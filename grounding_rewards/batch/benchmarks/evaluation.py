@@ -28,6 +28,12 @@ CLICK = "click"
 """The recipe whose rule can be made the benchmark's."""
 
 
+def options_of(benchmark: Benchmark | None, recipe: Any, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of a recipe: of ``click`` the benchmark's, over which those that are ``chosen`` go."""
+    own = benchmark.options if benchmark is not None and recipe == CLICK else {}
+    return {**own, **chosen}
+
+
 @dataclass(frozen=True)
 class BenchmarkResult:
     """Counts of a benchmark's rows.
