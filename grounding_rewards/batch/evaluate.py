@@ -36,6 +36,7 @@ from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
 _SHOWN = 3
 _HEADS = ("field", "value", "n", "correct", "accuracy", "low", "high", "parse_rate")
+_TITLES = (*_HEADS[:5], "95 % interval", "parsed")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -98,7 +99,7 @@ class EvaluatedRows(Evaluation):
         ]
 
     def __str__(self) -> str:
-        cells = [[*map(printable, map(str, _HEADS[:5])), "95 % interval", "parsed"], *map(_texts, self._rows())]
+        cells = [[*_TITLES], *map(_texts, self._rows())]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         rows = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
         return "\n".join([f"{printable(self.file)}, {self.recipe.name}", *rows, *self._remarks()])
@@ -111,7 +112,7 @@ class EvaluatedRows(Evaluation):
 
     def _repr_html_(self) -> str:
         """Return the table and the remarks for a notebook."""
-        heads = "".join(f"<th>{each}</th>" for each in (*_HEADS[:5], "95 % interval", "parsed"))
+        heads = "".join(f"<th>{each}</th>" for each in _TITLES)
         rows = "".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _texts(row))}</tr>" for row in self._rows()
         )
@@ -255,7 +256,7 @@ def evaluate_rows(
                 pairs=samples if paired else None, advance=advance,
             )  # fmt: skip
         evaluation, problems, figures = result.evaluation, result.problems, result.figures
-        said = remarks(named, figures, result.refused, scorer.recipe)
+        said = _remarks(named, figures, result.refused, scorer.recipe)
         totals = {
             "name": named.name,
             "totals": [each.to_dict() for each in figures],
@@ -297,7 +298,7 @@ def _categories(
     return read_categories(path)
 
 
-def remarks(
+def _remarks(
     rows: Benchmark, figures: Sequence[Figure], refused: Sequence[str], recipe: Recipe
 ) -> list[tuple[Severity, str]]:
     """Return what is missing of a benchmark, which targets were refused, and whose rule counts."""
