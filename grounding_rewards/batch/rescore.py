@@ -40,7 +40,7 @@ from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest
 from grounding_rewards.tables.reporting import Advance
-from grounding_rewards.tables.rollout_columns import COLUMNS, arrow, rollout_schema
+from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_sql import BatchedRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
@@ -180,7 +180,7 @@ class _Rescorer:
                 return Rescored(manifest, 0, len(manifest[OUTPUTS]))
             several = several_runs(self.rollouts.files)
             warned = [several] if several else []
-            check_once(self.rollouts, tables, scorers)
+            _check_once(self.rollouts, tables, scorers)
             return self._make(run, self._sources(tables, scorers, states, warned.append), scorers, warned)
 
     def _sources(
@@ -188,7 +188,7 @@ class _Rescorer:
     ) -> list[RolloutFile]:
         """Read the files once to find out the types of JSON columns, and the recipes that scored the rows earlier."""
         sources = list[RolloutFile]()
-        gone = earlier_columns(self.rollouts, tables, self.scorer.recipe, self.note, warn)
+        gone = _earlier_columns(self.rollouts, tables, self.scorer.recipe, self.note, warn)
         for table, scorer, state in zip(tables, scorers, states, strict=True):
             sources.append(RolloutFile.of(table, gone | renamed(scorer), state, self.note))
             self.advance(_READING * len(sources) / len(tables))
@@ -274,10 +274,10 @@ def _by_group(
     folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> Iterator[Shard]:
     """Yield the shards of rows that are compared with each other."""
-    files = files_of_groups(folder, scorers, sources, columns)
+    files = _files_of_groups(folder, scorers, sources, columns)
     for number, file in enumerate(files, 1):
         # A generator, so that a shard that is there already is not scored again.
-        yield ((scored_groups(each, scorers[0], sources), number / len(files)) for each in [file])
+        yield ((_scored_groups(each, scorers[0], sources), number / len(files)) for each in [file])
 
 
 def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:
@@ -304,10 +304,8 @@ def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
 _SCORED = frozenset({"total", "acc", "valid", "x", "y", "reason", "dialect"})
 """Columns that `grounding-rewards score` writes."""
 
-_KEY = ("sample_id", "round", "rollout")
 
-
-def earlier_columns(
+def _earlier_columns(
     rollouts: RolloutTable, tables: Sequence[Table], recipe: Recipe, note: Note, warn: Note
 ) -> set[str]:
     """Return columns that are not written again: earlier scores, and what takes their names."""
@@ -353,7 +351,7 @@ def _parts(rollouts: RolloutTable, recipe: Recipe) -> tuple[set[str], list[str]]
     return parts, unknown
 
 
-def check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequence[TableScorer]) -> None:
+def _check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequence[TableScorer]) -> None:
     """Check that no rollout is there twice, as far as files name and number them."""
     named = [(table, each.columns.id) for table, each in zip(tables, scorers, strict=True) if not each.guessed("id")]
     numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
@@ -365,17 +363,17 @@ def check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequenc
 class _Keys:
     """The keys of all rows. Unlike in a rollout table samples may lack names, and what cannot be read is null."""
 
-    columns = _KEY
+    columns = KEY
 
     def __init__(self, path: Path, tables: Sequence[tuple[Table, str]]) -> None:
         self.path, self.tables = path, tables  # each with the column of names
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows."""
-        schema = pa.schema([(name, COLUMNS[name]) for name in _KEY])
+        schema = pa.schema([(name, COLUMNS[name]) for name in KEY])
         yield pa.RecordBatch.from_pylist([], schema=schema)
         for table, named in self.tables:
-            own = (named, "round", "rollout")
+            own = (named, *KEY[1:])
             for batch in table.batches(columns_read(own), whole=False):
                 names, rounds, numbers = (batch.column(name) for name in own)
                 values = ([name_of(name) for name in names], rounds, numbers)
@@ -396,7 +394,7 @@ _GROUP = ("sample_id", "round", "train_step")
 _SCATTERED_BYTES = 1 << 27
 
 
-def files_of_groups(
+def _files_of_groups(
     folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
 ) -> list[Path]:
     """Bring rows of one sample, round and step of the trainer together in one file; files that are there stay."""
@@ -429,7 +427,7 @@ def files_of_groups(
     return files
 
 
-def scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile]) -> Any:
+def _scored_groups(file: Path, scorer: RolloutScorer, sources: Sequence[RolloutFile]) -> Any:
     """Score all rows of a file, in an order of their own: the last bit of a sum depends on the order."""
     with file.open("rb") as opened:
         table = pq.read_table(opened, schema=scorer.schema)

@@ -72,6 +72,9 @@ FURTHER: Mapping[str, Any] = {
 IMAGE_HASH = "image_hash"
 """Column that tells screenshots apart, in a table of rollouts whose data had them as bytes."""
 
+KEY = ("sample_id", "round", "rollout")
+"""Columns that tell rollouts apart."""
+
 CORRECT = "correct"
 """Another name of the column ``acc``."""
 

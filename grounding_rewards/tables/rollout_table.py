@@ -30,7 +30,7 @@ from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import check_finished, files_of_rows, fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import first_line
-from grounding_rewards.tables.rollout_columns import CORRECT, PLACES
+from grounding_rewards.tables.rollout_columns import CORRECT, KEY, PLACES
 from grounding_rewards.tables.rollout_source import LoggedTable
 from grounding_rewards.tables.rollout_sql import (
     BatchedRollouts,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from grounding_rewards.tables.matched import MatchedTable
 
 _ROWS = 1 << 16
-_KEY = ("sample_id", "round", "rollout")
 
 
 class RolloutTable:
@@ -113,7 +112,7 @@ class RolloutTable:
 
         Columns that no file has are null.
         """
-        wanted = tuple(dict.fromkeys([*columns, *_KEY]))
+        wanted = tuple(dict.fromkeys([*columns, *KEY]))
         where, parameters = list[str](), list[Any]()
         if samples is not None:
             where.append("sample_id IN (SELECT unnest(?::VARCHAR[]))")
@@ -122,7 +121,7 @@ class RolloutTable:
             where.append("round IN (SELECT unnest(?::BIGINT[]))")
             parameters.append(list(rounds))
         chosen = ", ".join(map(quoted, dict.fromkeys(columns)))
-        order = ", ".join([*_KEY, *(quoted(name) for name in columns if name not in _KEY)])
+        order = ", ".join([*KEY, *(quoted(name) for name in columns if name not in KEY)])
         condition = f" WHERE {' AND '.join(where)}" if where else ""
         return self.query(f"SELECT {chosen} FROM {{rollouts}}{condition} ORDER BY {order}", wanted, parameters)
 
@@ -179,7 +178,7 @@ class RolloutTable:
             f"SELECT {key}, count(*) AS times FROM {{rollouts}}{joined} rollout IS NOT NULL AND sample_id {chosen} "
             "GROUP BY ALL HAVING count(*) > 1 ORDER BY 1, 2, 3 LIMIT 1"
         )
-        needed = [name for name in ("sample_id", "round", "rollout", "temperature") if name in self.columns]
+        needed = [name for name in (*KEY, "temperature") if name in self.columns]
         twice = self.query(sql, needed, [] if names is None else [list(names)]).to_pylist()
         if twice:
             sample, number, rollout, count = twice[0].values()
