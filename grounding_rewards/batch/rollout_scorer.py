@@ -31,10 +31,11 @@ from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire
 
-SCORES = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
+_AGAIN = ("recipe", "total", "acc", "reason", "x_unit", "y_unit")
 """Columns that are written again; the recipe's parts are, too."""
 
-Arrays = dict[str, Any]
+_MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")
+"""Columns that a table may call otherwise, as do names of samples."""
 
 
 @dataclass(frozen=True)
@@ -60,25 +61,23 @@ class RolloutScorer:
         """
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
-        sizes = self.scorer.bad_target == "abstain"
-        arrays: Arrays = {}
-        for field in self.schema:
-            name, kind = field.name, field.type
-            if name in SCORES or name not in COLUMNS:
-                arrays[name] = pa.nulls(len(batch), kind) if name in SCORES else source.further(batch, name, kind)
+        arrays = dict[str, Any]()
+        for name, kind in zip(self.schema.names, self.schema.types, strict=True):
+            if name in _AGAIN or name not in COLUMNS:
+                arrays[name] = pa.nulls(len(batch), kind) if name in _AGAIN else source.further(batch, name, kind)
             elif name == "sample_id":
                 arrays[name] = self._names(source, batch)
             elif name == "response" and not _holds_texts(batch, columns.response):
                 arrays[name] = pa.array(self.scorer.responses(source.table, batch), kind)
             else:
-                lossy = name in ("image_size", "model_image_size") and sizes
+                lossy = name in ("image_size", "model_image_size") and self.scorer.bad_target == "abstain"
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)
         arrays["target"] = self._targets(batch, arrays["target"])
         if self.scorer.guessed("image_size") or (self.scorer.images is not None and not alone):
             known = self.scorer.needed_sizes(source.table, batch)
             written = [None] * len(batch) if known is None else [size and [*size] for size in known]
             arrays["image_size"] = pa.array(written, arrays["image_size"].type)
-        if not arrays["source"].null_count < len(batch):
+        if arrays["source"].null_count == len(batch):
             arrays["source"] = source.column(batch, "data_source", pa.string())  # verl's name of it
         arrays["rollout"] = self._numbers(source, place, batch, arrays["rollout"])
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
@@ -87,11 +86,11 @@ class RolloutScorer:
         """Return ``rows``, what ``unscored`` made of a batch, with scores; those without a response have none."""
         answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
         if not len(answered):
-            return with_scores(rows, self.scorer.recipe, None, answered)
+            return _with_scores(rows, self.scorer.recipe, None, answered)
         if len(answered) < len(rows):
             self.scorer.responses(table, batch)
             batch = batch.take(answered.tolist(), whole=False)
-        return with_scores(rows, self.scorer.recipe, self.scorer.score(table, batch), answered)
+        return _with_scores(rows, self.scorer.recipe, self.scorer.score(table, batch), answered)
 
     def _targets(self, batch: Batch, written: Any) -> Any:
         """Return targets as readers take them: boxes as x1 y1 x2 y2, and in a space that they or the recipe name."""
@@ -144,7 +143,7 @@ def rescored(recipe: Recipe, rows: Any, of: str, *, groups: Any = None, bad_targ
     """
     answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
     if not len(answered):
-        return with_scores(rows, recipe, None, answered)
+        return _with_scores(rows, recipe, None, answered)
     part = rows if len(answered) == len(rows) else rows.take(answered)
     names, numbers = part.column("sample_id").to_pylist(), part.column("rollout")
 
@@ -160,29 +159,21 @@ def rescored(recipe: Recipe, rows: Any, of: str, *, groups: Any = None, bad_targ
                 raise TableError(f"{place(row)}: {name}: got {came!r:.60}; expected [width, height] or null")
     if "groups" in recipe.needs:
         groups = names if groups is None else [groups[row] for row in answered.tolist()]
-    lengths = None
+    extras = lengths = None
     if recipe.reads_extras:
-        lengths = token_lengths(columns["token_length"], lambda row: f"{place(row)}: token_length")
-    inputs = Inputs(
-        columns["response"],
-        columns["target"],
-        columns if recipe.reads_extras else None,
-        sizes["image_size"],
-        sizes["model_image_size"],
-        groups,
-        lengths,
-    )
+        extras, lengths = columns, token_lengths(columns["token_length"], lambda row: f"{place(row)}: token_length")
+    own_sizes, model_sizes = sizes.values()
+    inputs = Inputs(columns["response"], columns["target"], extras, own_sizes, model_sizes, groups, lengths)
     scored = score_rows(recipe, inputs, "abstain")  # under "raise", too: the error below names the row
     if bad_target == "raise" and scored.scores.errors:
         row, error = next(iter(scored.scores.errors.items()))
         raise TableError(f"{place(row)}: {'; '.join([str(error.named(names[row])), *fixes(error)])}")
-    return with_scores(rows, recipe, scored, answered)
+    return _with_scores(rows, recipe, scored, answered)
 
 
-def with_scores(rows: Any, recipe: Recipe, scored: RecipeSlice | None, answered: Ints) -> Any:
+def _with_scores(rows: Any, recipe: Recipe, scored: RecipeSlice | None, answered: Ints) -> Any:
     """Return rows with the scores of those that were ``answered``; the others have none."""
     count = len(rows)
-    named = arrow([recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
     columns = dict[str, Any]()
     if scored is not None:
         scored = scored if len(answered) == count else replace(scored, rows=answered)
@@ -192,7 +183,7 @@ def with_scores(rows: Any, recipe: Recipe, scored: RecipeSlice | None, answered:
         for name, values in columns.items():
             if isinstance(values, np.ndarray):
                 columns[name] = pa.array(values, rows.schema.field(name).type, mask=np.isnan(values))
-    columns["recipe"] = named
+    columns["recipe"] = arrow([recipe.name], pa.string()).take(pa.array(np.zeros(count, dtype=np.int64)))
     arrays = [columns.get(name, rows.column(name)) for name in rows.schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)
 
@@ -201,9 +192,6 @@ def _holds_texts(batch: Batch, name: str) -> bool:
     """True for a column of an Arrow batch that holds texts alone, which are written as they are."""
     whole: Any = batch.whole
     return not isinstance(whole, list) and name in whole.schema.names and whole.column(name).type == pa.string()
-
-
-_MAPPED = ("response", "target", "image_size", "model_image_size", "token_length")
 
 
 def _filled(column: Any, sizes: Floats) -> Any:
