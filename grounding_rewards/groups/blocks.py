@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats
-
-Ints = NDArray[np.int64]
+from grounding_rewards.arrays import Floats, Ints
 
 CELLS = 2**19
 """Comparisons held at once: 4 MiB a table."""

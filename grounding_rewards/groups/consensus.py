@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.arrays import Floats, Ints, nowhere
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.groups.blocks import LARGE, Ints, by_size, neighbours
+from grounding_rewards.groups.blocks import LARGE, by_size, neighbours
 from grounding_rewards.rollouts import Predictions, Reason
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_json, read_literal
 from grounding_rewards.parsing.patterns import COMMA, SPACES, X_Y
 from grounding_rewards.parsing.reading import REFUSED, Answered, Answers, Form, Place
@@ -96,8 +96,6 @@ JSON_POINT = Form(
 
 
 # A JSON list of points, with or without thinking before it, as InfiGUI-G1 answers.
-
-Ints = NDArray[np.int64]
 
 _OPEN, _CLOSE = "<think>", "</think>"
 

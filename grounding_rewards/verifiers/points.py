@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats, Ints, ranges
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
@@ -172,8 +172,9 @@ class Exploration(Term):
     judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        predictions = rollouts.predictions
-        score: Floats = 2.0 * self._first_hits(rollouts, predictions.xy) - 1.0  # of one point: 1 or -1
+        predictions, regions = rollouts.predictions, rollouts.targets.regions
+        inside = inside_regions(predictions.xy, regions, self.polygon, self.point_radius)
+        score: Floats = 2.0 * regions.best(inside.astype(np.float64), len(rollouts)) - 1.0  # of one point: 1 or -1
         points, offsets = predictions.points, predictions.offsets
         if points is not None and offsets is not None and len(points) > 1:
             rows = np.flatnonzero(offsets[1:] - offsets[:-1] > 1)
@@ -207,14 +208,6 @@ class Exploration(Term):
         score[collinear(points[each], np.append(0, ends))] = -1.0
         return score
 
-    def _first_hits(self, rollouts: Rollouts, xy: Floats) -> Floats:
-        """Return 1.0 for each row whose point in ``xy`` lies in any of its places, else 0.0."""
-        regions = rollouts.targets.regions
-        inside = inside_regions(xy, regions, self.polygon, self.point_radius)
-        return regions.best(inside.astype(np.float64), len(rollouts))
-
-
-Bools = NDArray[np.bool_]
 
 TOLERANCE = 1e-9
 """Largest difference of the two products of a cross product, relative to the larger, of points on one line."""
@@ -241,7 +234,7 @@ class NotCollinear(Term):
         return score
 
 
-def collinear(points: Floats, offsets: Ints) -> Bools:
+def collinear(points: Floats, offsets: Ints) -> geometry.Bools:
     """Return True for rows of which any three points lie on one line.
 
     Three points do where a = (x2 - x1)(y3 - y1) and b = (y2 - y1)(x3 - x1), the first of them in order being 1, are
@@ -273,7 +266,7 @@ def _portions(rows: Ints, count: int) -> Iterator[Ints]:
         yield rows[start : start + size]
 
 
-def _any_line(points: Floats) -> Bools:
+def _any_line(points: Floats) -> geometry.Bools:
     """Test rows of equally many points: (r, c, 2) to (r,)."""
     if points.shape[1] <= _FEW:
         return _by_definition(points)
@@ -285,7 +278,7 @@ def _any_line(points: Floats) -> Bools:
     return flags
 
 
-def _by_definition(points: Floats) -> Bools:
+def _by_definition(points: Floats) -> geometry.Bools:
     """Test every three points."""
     flags = np.zeros(len(points), dtype=np.bool_)
     for first in range(points.shape[1] - 2):
@@ -296,7 +289,7 @@ def _by_definition(points: Floats) -> Bools:
     return flags
 
 
-def _by_slope(points: Floats) -> Bools:
+def _by_slope(points: Floats) -> geometry.Bools:
     """Test only neighbours in the order of slopes from each point: if any two are close, two neighbours are."""
     away = points[:, None] - points[:, :, None]
     later = np.triu(np.ones(away.shape[1:3], dtype=np.bool_), 1)
@@ -307,10 +300,10 @@ def _by_slope(points: Floats) -> Bools:
     order = np.argsort(slope, axis=2)
     x, y = (np.take_along_axis(side, order, axis=2) for side in (x, y))
     close = _close(x[..., :-1] * y[..., 1:], y[..., :-1] * x[..., 1:])
-    flags: Bools = same | close.any(axis=(1, 2))
+    flags: geometry.Bools = same | close.any(axis=(1, 2))
     return flags
 
 
-def _close(a: Floats, b: Floats) -> Bools:
-    close: Bools = np.abs(a - b) <= TOLERANCE * np.maximum(np.abs(a), np.abs(b))
+def _close(a: Floats, b: Floats) -> geometry.Bools:
+    close: geometry.Bools = np.abs(a - b) <= TOLERANCE * np.maximum(np.abs(a), np.abs(b))
     return close

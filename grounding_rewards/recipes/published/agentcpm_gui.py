@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards import geometry
 from grounding_rewards.actions import opposite
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AGENTCPM
@@ -123,9 +124,6 @@ _DEVIATIONS = {
 }
 
 
-Bools = NDArray[np.bool_]
-Rows = NDArray[np.int64]
-
 FENCED, EXTRA, MISSING = 0.05, 0.1, 0.3
 INSIDE, CENTRED = 0.95, 0.05
 NEAR = 10.0
@@ -208,7 +206,7 @@ class FullMatch(Term):
         return np.maximum(_best(rollouts, forms, right.astype(np.float64), full=True), 0.0)
 
 
-def _keys(rollouts: Rollouts, forms: Sequence[Form]) -> tuple[Rows, Rows]:
+def _keys(rollouts: Rollouts, forms: Sequence[Form]) -> tuple[Ints, Ints]:
     """The keys that responses have, and that targets want, as bits: (k,) each."""
     keys = [() if isinstance(form, str) else tuple(form) for form in forms]
     known = {each: sum({_BITS.get(key, _UNKNOWN) for key in each}) for each in set(keys)}
@@ -219,7 +217,7 @@ def _keys(rollouts: Rollouts, forms: Sequence[Form]) -> tuple[Rows, Rows]:
 _NONE = np.array(None, dtype=np.object_)
 
 
-def _said(predictions: Predictions) -> Rows:
+def _said(predictions: Predictions) -> Ints:
     arguments = predictions.arguments
     keys = _BITS["POINT"] * ~np.isnan(predictions.xy[:, 0])
     for key, name in (*COMPACT_KEYS.items(), ("to", "direction")):
@@ -231,7 +229,7 @@ def _said(predictions: Predictions) -> Rows:
     return keys
 
 
-def _common(keys: Rows, wanted: Rows) -> list[tuple[str, Rows]]:
+def _common(keys: Ints, wanted: Ints) -> list[tuple[str, Ints]]:
     """The keys that any response has of those its target wants, and where."""
     both = keys & wanted
     held = int(np.bitwise_or.reduce(both)) if len(both) else 0
@@ -249,7 +247,7 @@ def _best(rollouts: Rollouts, forms: Sequence[Form], scores: Floats, full: bool 
     return alternatives.best(scores, len(rollouts))
 
 
-def _are_fenced(rollouts: Rollouts) -> Bools:
+def _are_fenced(rollouts: Rollouts) -> geometry.Bools:
     """Return True for responses in a fence, thinking before it aside: (n,)."""
     texts = as_texts(rollouts.text)
     fenced = contains(texts, FENCE)
@@ -270,7 +268,7 @@ def _schema_score(text: str) -> float:
     return 0.5 if is_fenced(text) else 1.0
 
 
-def _right(key: str, rollouts: Rollouts, rows: Rows, forms: Sequence[Form], full: bool = False) -> Floats:
+def _right(key: str, rollouts: Rollouts, rows: Ints, forms: Sequence[Form], full: bool = False) -> Floats:
     """Score one key's value in the rows that have it; with ``full`` 1.0 or 0.0."""
     wanted = [cast(dict[str, Any], forms[row])[key] for row in rows.tolist()]
     if key == "POINT":
@@ -284,7 +282,7 @@ def _right(key: str, rollouts: Rollouts, rows: Rows, forms: Sequence[Form], full
     return np.array([float(value == right) for value, right in pairs])
 
 
-def _column(rollouts: Rollouts, key: str, rows: Rows) -> NDArray[Any]:
+def _column(rollouts: Rollouts, key: str, rows: Ints) -> NDArray[Any]:
     """One key's values as they are said; ``to`` is a direction or a pair."""
     count = len(rollouts)
     arguments, each = rollouts.predictions.arguments, rollouts.targets.alternatives.each
@@ -297,7 +295,7 @@ def _column(rollouts: Rollouts, key: str, rows: Rows) -> NDArray[Any]:
     return values
 
 
-def _points_right(rollouts: Rollouts, rows: Rows, wanted: Sequence[Sequence[float]], full: bool) -> Floats:
+def _points_right(rollouts: Rollouts, rows: Ints, wanted: Sequence[Sequence[float]], full: bool) -> Floats:
     """Score points, in thousandths; where the target has a box, a hit counts in pixels of the image."""
     alternatives, regions = rollouts.targets.alternatives, rollouts.targets.regions
     points, right = alternatives.each(rollouts.predictions.xy)[rows], np.array(wanted, dtype=np.float64)
@@ -314,7 +312,7 @@ def _points_right(rollouts: Rollouts, rows: Rows, wanted: Sequence[Sequence[floa
     return np.fmax(np.where(hit, shares, 1.0 - (away[:, 0] + away[:, 1]) / 2000.0), 0.0)  # NaN is 0.0
 
 
-def _in_boxes(points: Floats, boxes: Floats, sizes: Floats) -> tuple[Bools, Floats]:
+def _in_boxes(points: Floats, boxes: Floats, sizes: Floats) -> tuple[geometry.Bools, Floats]:
     """Score each point in its box. Points are cut to whole pixels, as in the source."""
     unknown = np.isnan(sizes)
     if np.count_nonzero(unknown):

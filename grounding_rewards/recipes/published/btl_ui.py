@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.actions import Objects, canonical
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing import BTL_UI
@@ -222,8 +221,6 @@ def _example(
     target = frozen({"solution": json.dumps([asked]), "bbox": _BOX})
     return Example(text, target, image_size=(2000, 2000), model_image_size=(1000, 1000))
 
-
-Ints = NDArray[np.int64]
 
 _BOX_KEY = "bbox_2d"
 _BBOX = np.int8(RegionKind.BBOX)

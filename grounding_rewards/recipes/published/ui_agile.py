@@ -7,7 +7,6 @@ from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
@@ -192,7 +191,6 @@ _DEVIATIONS = {
 
 
 Kind = Literal["iou", "diou", "ciou"]
-Bools = NDArray[np.bool_]
 
 BINARY = "binary"
 _WORDS = ("text", "direction", "app", "button", "status")
@@ -228,7 +226,7 @@ class Written(Term):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         predictions = rollouts.predictions
-        written: Bools = ~np.isnan(predictions.xy[:, 0]) & np.isnan(predictions.box[:, 0])
+        written: geometry.Bools = ~np.isnan(predictions.xy[:, 0]) & np.isnan(predictions.box[:, 0])
         if not written.all():
             others = [name != "" and CLICK not in name for name in predictions.actions.tolist()]
             written = written | np.array(others, dtype=np.bool_)
