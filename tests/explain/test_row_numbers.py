@@ -28,6 +28,8 @@ def test_the_length_of_a_group():
     recipe = gr.recipe("ui-r1-dast")
     expected = "L = 10, B = 26.6667, λ = -0.625, p = 0.666667, L_max = 40, L_r = 20, unit = tokens, answer = right"
     assert numbers(recipe, case, "length") == expected
+    apart = replace(case, groups=(0, 1, 1))
+    assert numbers(recipe, apart, "length").startswith("L = 10, B = 10, λ = 0, p = 1, L_max = 10, L_r = 10, unit")
     assert [mate.length for mate in explain(recipe, case).together.rows] == [10, 40, 30]
     assert numbers(recipe, Case.of(recipe.example), "length").endswith("unit = characters, answer = right")
     alone = Case(("wrong",), (UI_R1,), 0, ((1000.0, 800.0),), ((500.0, 400.0),), (0,))
@@ -65,6 +67,8 @@ def test_the_boxes_that_are_looked_at():
         "(100, 100, 300, 150) on the target = 0.5, (500, 500, 600, 600) on the target = 0, the two most alike = 0"
     )
     assert numbers(recipe, Case(("?",), (target,)), "blink") == "boxes = none"
+    many = BTL.format("[0, 0, 9, 9]" + '}, {"bbox_2d": [20, 20, 40, 40]' * 9)
+    assert numbers(recipe, Case((many,), (target,)), "blink").endswith(", more boxes = 3, the two most alike = 1")
 
 
 def test_answers_places_and_matches():

@@ -1,8 +1,11 @@
 """Our own recipe: 0.9 for the right click or the right refusal, 0.1 for an answer that can be read."""
 
+from dataclasses import replace
+
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.parsing import AUTO
 
 CLICK = gr.recipe("click", response_space="pixel")
 BOX, NOTHING = {"bbox": [10, 10, 20, 20]}, {"refusal": True}
@@ -106,7 +109,7 @@ def test_shares_of_the_image_need_no_size(response_space, target_space):
 
 def test_a_reach_in_pixels_needs_the_size_of_shares():
     click = gr.recipe("click", response_space="thousandths", target_space="unit", point_radius=10)
-    with pytest.raises(gr.TargetError, match="'image_size': got nothing"):
+    with pytest.raises(gr.TargetError, match=r"'image_size': got nothing.* targets in unit into pixel$"):
         click.score("(500, 500)", {"point": [0.5, 0.5]})
     assert click.score(["(500, 500)"], [{"point": [0.505, 0.5]}], image_sizes=(1000, 1000)).acc == [1.0]
 
@@ -236,6 +239,16 @@ def test_calls_of_tools_that_the_caller_names_are_no_answers(name):
     assert named.score(call, WIDE).total.tolist() == [0.0]
     assert named.score(f"{call}</tool_response>(30, 25)", WIDE).total.tolist() == [1.0]
     assert named.score(f"{call}\n(30, 25)", WIDE).acc.tolist() == [1.0]
+
+
+LOOKING = replace(AUTO, tools=("peek",))
+
+
+def test_tools_of_ones_own_dialect_stay_beside_those_that_the_caller_names():
+    both = gr.recipe("click", response_space="pixel", dialect=f"{__name__}:LOOKING", tools="inspect")
+    call = '{{"name": "{}_region", "arguments": {{"point": [30, 25]}}}}'
+    assert [both.score(call.format(tool), WIDE).total.tolist() for tool in ("peek", "inspect")] == [[0.0], [0.0]]
+    assert both.score("(30, 25)", WIDE).acc.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

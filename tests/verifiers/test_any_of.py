@@ -132,6 +132,8 @@ def test_what_has_no_place_is_right_if_placed_and_wrong_otherwise():
     acts = [Act("wait"), Act("hover", (60, 60)), Act("hover", (5, 5))]
     assert judged(any_of(same_action(otherwise=if_placed(Hit()))), acts, target) == [1, 1, 0]
     assert judged(any_of(same_action(otherwise=Hit())), acts, target) == [0, 1, 0]
+    half = if_placed(affine("half", Hit(), scale=0.5))
+    assert (half.low, half.high) == (0.0, 1.0)
 
 
 def test_texts_as_written_are_the_first_there_is():
