@@ -76,8 +76,11 @@ def _check_choice(name: str, method: Any, seed: int) -> None:
     if repr(kept) != repr(again):
         raise AssertionError(f"{name} returns {brief(kept)} and {brief(again)}: the first time and the second")
     if getattr(method, "samples_apart", False):
-        parts = _chosen(name, partial(choose, method=method), rollouts)
-        if repr(parts) != repr(kept):
+        half = len(rollouts) // 2  # of the samples, too, which all have as many rollouts
+        first, columns = _chosen(name, method, rollouts.samples(0, half))
+        second, more = _chosen(name, method, rollouts.samples(half, len(rollouts)))
+        joined = first + [half + place for place in second], {key: columns[key] + more.get(key, []) for key in columns}
+        if repr(joined) != repr(kept):
             raise AssertionError(f"{name} chooses otherwise of some samples at a time; expected samples_apart = False")
     bare = RolloutColumns(rollouts.sample_id[:1], np.zeros(3, dtype=np.int64), np.array([1.0, 0.0, np.nan]))
     for few in (rollouts.rows(slice(0, 0)), bare):

@@ -10,7 +10,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool import Band, Every, Unsolved
+from grounding_rewards.pool import Band, Choice, Every, Unsolved
 from grounding_rewards.testing import check_method, check_verifier
 
 
@@ -323,6 +323,24 @@ def test_a_faulty_selector_is_named_with_its_fault(fn, message):
     said = fault(check_method, Weigh(fn))
     assert said.startswith("selector Weigh(fn=<function ")
     assert message in said
+
+
+@dataclass(frozen=True)
+class FirstOfAll:
+    """A choice that takes the first rollout of all samples, whatever it says."""
+
+    samples_apart: bool
+
+    kind, needs, low, high = "choice", (), 0.0, 1.0
+
+    def __call__(self, rollouts):
+        return Choice(np.arange(min(1, len(rollouts))))
+
+
+def test_a_choice_of_each_sample_by_itself_is_the_same_of_some_samples_at_a_time():
+    check_method(FirstOfAll(samples_apart=False))
+    said = fault(check_method, FirstOfAll(samples_apart=True))
+    assert said.endswith("chooses otherwise of some samples at a time; expected samples_apart = False")
 
 
 def test_sound_selectors_pass_whatever_the_seed():
