@@ -395,3 +395,9 @@ def test_a_recipe_without_labels_and_the_group_of_its_example(run):
 def test_help_says_that_a_recipe_may_be_a_file(run, verb):
     words = " ".join(run(*verb, "--help").out.replace("│", " ").split())
     assert "your own by module:attr or /path/file.py:attr, or a file of Recipe.to_dict() (.json, .yaml)." in words
+
+
+def test_two_dashes_may_stand_before_a_command(run):
+    shown = run("recipes", "gelato")
+    assert run("--", "recipes", "gelato") == shown
+    assert (shown.code, shown.out[:6]) == (0, "gelato")

@@ -81,9 +81,15 @@ def test_a_checkpoint_says_its_family_and_its_bounds(tmp_path):
     folder = checkpoint(tmp_path / "step-400", model_type="qwen2_5_vl", _name_or_path="HelloKKMe/GTA1-7B")
     assert family_of(str(folder)).options == families()["gta1"].options
     processor = {"image_processor_type": "Qwen2VLImageProcessor", "patch_size": 14, "merge_size": 2}
-    settings = {**processor, "min_pixels": 3136, "max_pixels": 2116800}
+    settings = {**processor, "min_pixels": 50176, "max_pixels": 2116800}
     (folder / "preprocessor_config.json").write_text(json.dumps(settings))
-    assert gr.recipe("click", family=str(folder)).resizing.max_pixels == 2116800
+    resizing = gr.recipe("click", family=str(folder)).resizing
+    assert (resizing.model, resizing.min_pixels, resizing.max_pixels) == ("qwen2_5_vl", 50176, 2116800)
+    shares = checkpoint(tmp_path / "Kimi-VL-A3B")  # answers that no size of an image changes
+    (shares / "preprocessor_config.json").write_text(json.dumps(settings))
+    assert gr.recipe("click", family=str(shares)).to_dict() == {
+        "name": "click", "response_space": "unit", "answers": "first",
+    }  # fmt: skip
     sized = {**processor, "min_pixels": 3136, "max_pixels": 2116800, "size": {"shortest_edge": 1, "longest_edge": 2}}
     assert (resizing_by(sized).min_pixels, resizing_by(sized).max_pixels) == (3136, 2116800)
     base = checkpoint(tmp_path / "mine", model_type="qwen3_vl_moe")

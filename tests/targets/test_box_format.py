@@ -154,6 +154,9 @@ def test_a_form_of_a_recipes_own_ignores_the_format_and_says_so():
         'xywh; write it as {"bbox": [...]}, or leave the box format out'
     ]
     assert lines([[0.1, 0.2, 0.3, 0.4]], recipe=GELATO, box_format="xyxy") == []
+    quietly = GELATO.read_targets([[0.1, 0.2, 0.3, 0.4]], box_format="xywh", warn=False)
+    with pytest.warns(gr.TargetWarning, match="in the recipe's own form, which ignores the box format xywh"):
+        GELATO.score(["(200, 300)"], quietly)
 
 
 def test_inverted_boxes_are_one_line_that_names_the_format():
