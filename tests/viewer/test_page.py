@@ -76,6 +76,10 @@ def test_texts_of_data_are_no_html_and_hold_no_control_characters():
     assert r"\\u202e\\x1b[31m\\x07 \\ud800" in html
 
 
+def test_lines_and_tabs_of_texts_stay_and_other_control_characters_are_escaped():
+    assert r'"lines": ["one\ttwo\nthree\\rfour"]' in of(text(["one\ttwo\nthree\rfour"]))
+
+
 @needs_node
 def test_the_script_shows_every_text_as_it_is(tmp_path):
     found = built(of(*whole(HOSTILE), remarks=[HOSTILE]), tmp_path)
