@@ -123,14 +123,37 @@ def test_screenshots_go_to_suspects_first(file, tmp_path):
     data = Screenshots(write_rows(tmp_path / "data.jsonl", *names))
     made = write_view([file], tmp_path / "out.html", target_space="pixel", data=data, screenshots=1)
     assert made["screenshots"] == 1
-    text = (tmp_path / "out.html").read_text("utf-8")
-    (block,) = json.loads(text.partition('id="data">')[2].partition("</script>")[0])["sections"][0]["blocks"]
+    block = block_of((tmp_path / "out.html").read_text("utf-8"))
     assert [(each["id"], each["image"], each["instruction"]) for each in block["samples"]] == [
         ("a", None, None), ("b", 0, "Do it"), ("it's c", None, None),
     ]  # fmt: skip
     write_view([file], tmp_path / "out.html", target_space="pixel", data=data)
     text = (tmp_path / "out.html").read_text("utf-8")
     assert text.count("data:image/webp;base64,") == 1  # of one screenshot that three samples have
+
+
+def block_of(page):
+    """Return the one block of a page of rollouts."""
+    (block,) = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["sections"][0]["blocks"]
+    return block
+
+
+def test_a_suspect_has_its_screenshot_before_others_that_are_never_solved_and_numbers_have_seven_digits(tmp_path):
+    Image.new("RGB", (200, 100)).save(tmp_path / "i.png")
+    rows = [
+        {"sample_id": name, "rollout": rollout, "acc": 0, "total": 1 / 3, "x_unit": x, "y_unit": 0.8, "target": BOX,
+         "image_size": [200, 100], "response": "?"}
+        for name, xs in (("apart", (0.3, 0.5, 0.7, 0.9)), ("suspect", (0.8, 0.8, 0.8, 0.8)))
+        for rollout, x in enumerate(xs)
+    ]  # fmt: skip
+    data = Screenshots(
+        write_rows(tmp_path / "d.jsonl", *({"sample_id": n, "image": "i.png"} for n in ("apart", "suspect")))
+    )
+    file = write_rows(tmp_path / "r.jsonl", *rows)
+    write_view([file], tmp_path / "out.html", target_space="pixel", data=data, screenshots=1)
+    block = block_of((tmp_path / "out.html").read_text("utf-8"))
+    assert [each["image"] for each in block["samples"]] == [None, 0]
+    assert block["rows"]["total"] == [0.3333333] * 8
 
 
 def test_a_page_that_cannot_be_made_is_an_error(file, tmp_path, monkeypatch):
