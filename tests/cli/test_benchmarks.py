@@ -282,6 +282,7 @@ class TestTargetsThatCannotBeRead:
         file = write_rows(tmp_path / "rows.jsonl", self.ROWS[0], beside, inverted)
         entry, _ = evaluated(run, "screenspot-pro", file)
         assert (entry["n"], entry["correct"], entry["not_valid"]) == (3, 1, 0)
+        assert "bad-target" not in {each["code"] for each in entry["findings"]}
         note = entry["benchmark"]["notes"][1]
         assert note == (
             "2 places of targets cannot be read, so no answer hits them and their rows count as wrong: row 1 (line 2): "
@@ -289,6 +290,7 @@ class TestTargetsThatCannotBeRead:
         )
         entry, _ = evaluated(run, "screenspot-pro", file, "--bad-target", "abstain")
         assert (entry["n"], entry["not_valid"]) == (1, 2)
+        assert "bad-target" in {each["code"] for each in entry["findings"]}
 
     def test_all_rows_of_that_kind_are_an_error(self, run, tmp_path):
         rows = [{**row, "bbox": [40, 50, 10, 20]} for row in self.ROWS]

@@ -107,6 +107,14 @@ def test_a_table_of_rollouts_is_rolled_out_again(tmp_path: Path) -> None:
     assert rows(tmp_path / "more", *columns) == rows(tmp_path / "other", *columns)
 
 
+def test_problems_are_instructions_where_a_table_of_rollouts_has_no_other(tmp_path: Path) -> None:
+    engines = {"cut": False, "seed": 1, "prompt_tokens": 40, "rollout": 0, "policy": "m"}
+    source = write_rows(tmp_path / "data.jsonl", {"id": "s", "bbox": BOX, "problem": "go", **engines})
+    done = roll_out(source, Scripted("m"), tmp_path / "out", settings=SMALL)
+    assert done.manifest is not None
+    assert done.manifest["columns"]["instruction"] == "problem"
+
+
 def test_a_name_with_half_a_surrogate_pair_is_an_error_of_its_row(tmp_path: Path) -> None:
     bad = json.dumps({**ROW, "sample_id": "s\ud800", "response": "(1, 2)"})
     source = tmp_path / "data.jsonl"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table, text_rows
-from grounding_rewards.tables.base import joined
+from grounding_rewards.tables.base import Batch, joined
 from tests.tables.passing import scored
 
 
@@ -370,3 +370,4 @@ def test_rows_that_are_taken_and_joined_keep_their_places(lines):
     assert [every.number(index) for index in range(5)] == [1, 0, 3, 2, 4]
     assert [every.place(index) for index in (0, 3, 4)] == ["row 1 (line 3)", "row 2 (line 5)", "row 4 (line 9)"]
     assert joined(table.batches(size=2)).take([4, 2], whole=False).place(0) == "row 4 (line 9)"
+    assert Batch(0, [{"n": "1"}, {"n": "2"}], None, 1.0, texts=True).take([1]).numbers("n") == [2]
