@@ -32,8 +32,6 @@ RESERVED = frozenset({
 """Names that trainers or score tables use themselves; no part is called so."""
 
 Known = dict[int, tuple[Verifier, Floats]]  # with the verifier, so that no other one gets its id meanwhile
-
-
 Columns = Sequence[Floats]
 Bounds = tuple[float, float]
 

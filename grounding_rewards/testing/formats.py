@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class AnswerFormat:
     """One way of writing an answer."""
 
-    name: str  # its name
+    name: str
     right: str  # an answer as it should be; where the format has a place, it is around (512, 384)
     broken: str  # the same with a slip that a model makes: cut off, a number missing, a wrong type
 

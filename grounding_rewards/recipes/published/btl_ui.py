@@ -247,13 +247,11 @@ class Blink(Term):
     overlap: Share = 0.5
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        targets, into, rows = rollouts.targets, rollouts.predictions.space, len(rollouts)
+        rows = len(rollouts)
         boxes, owner = _boxes_of(as_texts(rollouts.text))
-        if self.response_space is not into:
-            sizes = targets.image_sizes[owner], targets.model_image_sizes[owner]
-            boxes = convert(boxes, self.response_space, into, *sizes)
+        boxes = self._converted(boxes, owner, rollouts)
         score, fits = np.ones(rows), np.zeros(rows, dtype=np.bool_)  # 1.0 stays for targets without a box
-        for row, truth in _by_rank(targets.regions, rows):
+        for row, truth in _by_rank(rollouts.targets.regions, rows):
             score[row] = 0.0
             fits[owner[self._alike(boxes, truth[owner])]] = True
         fits[self._crowded(boxes, owner, fits)] = False
@@ -262,12 +260,9 @@ class Blink(Term):
 
     def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float | str]:
         """Return the largest overlap of each box with the target's, and of two boxes."""
-        targets, into = rollouts.targets, rollouts.predictions.space
-        truth = targets.regions.box[targets.regions.row == row]
-        boxes = np.array(read_boxes(rollouts.text[row]), dtype=np.float64).reshape(-1, 4)
-        if self.response_space is not into:
-            sizes = targets.image_sizes[[row] * len(boxes)], targets.model_image_sizes[[row] * len(boxes)]
-            boxes = convert(boxes, self.response_space, into, *sizes)
+        regions = rollouts.targets.regions
+        truth = regions.box[regions.row == row]
+        boxes = self._converted(*_flat([read_boxes(rollouts.text[row])], np.array([row])), rollouts)
         if not len(boxes):
             return {"boxes": "none"}
         found: dict[str, float | str] = {
@@ -277,6 +272,13 @@ class Blink(Term):
         found |= {"more boxes": len(boxes) - MOST_BOXES} if len(boxes) > MOST_BOXES else {}
         alike = [_overlap(box, boxes[:place]).max().item() for place, box in enumerate(boxes) if place]
         return found | ({"the two most alike": max(alike)} if alike else {})
+
+    def _converted(self, boxes: Floats, owner: Ints, rollouts: Rollouts) -> Floats:
+        """Return the boxes in the recipe's space; ``owner`` has the row of each."""
+        targets, into = rollouts.targets, rollouts.predictions.space
+        if self.response_space is into:
+            return boxes
+        return convert(boxes, self.response_space, into, targets.image_sizes[owner], targets.model_image_sizes[owner])
 
     def _alike(self, a: Floats, b: Floats) -> geometry.Bools:
         shared = geometry.shared_area(a, b)
