@@ -167,6 +167,13 @@ def test_sliced_predictions_keep_all_answers_of_each_row_and_what_actions_say():
     assert typed[1:].predictions.arguments.by_row(1) == [{"text": "hi"}]
 
 
+def test_taken_predictions_are_in_their_usual_form_where_they_were():
+    read = gr.recipe("click", response_space="pixel").prepare(["(1, 2)", "?", "(3, 4)"], [{"bbox": [0, 0, 9, 9]}] * 3)
+    marked = read.predictions.changed(usual=np.array([True, False, False]))
+    assert marked.take(np.array([2, 0])).usual.tolist() == [False, True]
+    assert marked.xy.tolist()[2] == marked.take(np.array([2, 0])).xy.tolist()[0] == [3.0, 4.0]
+
+
 def test_without_pandas_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(gr.TableError, match=r"a data frame needs pandas: pip install pandas; to_arrow\(\) does"):

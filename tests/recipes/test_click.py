@@ -247,8 +247,8 @@ LOOKING = replace(AUTO, tools=("peek",))
 def test_tools_of_ones_own_dialect_stay_beside_those_that_the_caller_names():
     both = gr.recipe("click", response_space="pixel", dialect=f"{__name__}:LOOKING", tools="inspect")
     call = '{{"name": "{}_region", "arguments": {{"point": [30, 25]}}}}'
-    assert [both.score(call.format(tool), WIDE).total.tolist() for tool in ("peek", "inspect")] == [[0.0], [0.0]]
-    assert both.score("(30, 25)", WIDE).acc.tolist() == [1.0]
+    answers = [call.format(tool) + "\n(30, 25)" for tool in ("peek", "inspect", "see")]
+    assert both.score(answers, [WIDE] * 3).acc.tolist() == [1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(
