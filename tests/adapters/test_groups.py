@@ -149,6 +149,12 @@ def test_same(a: object, b: object, equal: bool) -> None:
     assert same(a, b) is same(b, a) is equal
 
 
+def test_images_of_two_modes_are_two_whatever_their_bytes() -> None:
+    grey, palette = Image.new("L", (2, 2)), Image.new("P", (2, 2))
+    assert grey.tobytes() == palette.tobytes()
+    assert not same(grey, palette)
+
+
 def test_what_cannot_be_compared_is_not_the_same() -> None:
     class Odd:
         def __eq__(self, other: object) -> bool:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pyarrow as pa
 import pytest
 
@@ -54,7 +55,7 @@ def test_figures_are_those_of_the_command(command: Runner, tmp_path: Path) -> No
         assert own == {**entry, "warnings": []}
 
 
-@pytest.mark.parametrize("made", [list, iter, pa.Table.from_pylist, "pandas"])
+@pytest.mark.parametrize("made", [list, iter, pa.Table.from_pylist, datasets.Dataset.from_list, "pandas"])
 def test_rows_in_memory_are_as_good_as_a_file(tmp_path: Path, made: Any) -> None:
     made = pytest.importorskip("pandas").DataFrame.from_records if made == "pandas" else made
     figures = gr.evaluate(made(ROWS), response_space="pixel", by="kind")

@@ -9,10 +9,11 @@ import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from grounding_rewards.engines import Answer
-from grounding_rewards.engines.openai import OpenAI
+from grounding_rewards.engines.openai import OpenAI, _wished
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError
@@ -41,6 +42,11 @@ def test_a_busy_server_is_asked_again(sent):
     with scripted(failing(sent)) as server, client(server, retries=1) as run:
         assert run([request()])[0].answers == (Answer("Save 0", 6),)
         assert len(server.bodies) == 2
+
+
+def test_a_server_that_wants_more_than_a_minute_is_asked_again_as_one_that_does_not_say():
+    wishes = [_wished(httpx.Response(429, headers={"Retry-After": text})) for text in ("60", "61", "0", "-1", "soon")]
+    assert wishes == [60.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def test_a_broken_connection_is_tried_again():

@@ -174,16 +174,16 @@ def test_formats_of_a_folder(tmp_path):
 
 
 def test_files_without_responses_are_passed_over_beside_others(tmp_path):
-    notes, (names, rows) = [], (("Response", "pred"), [{"response": "a"}, {"response": "b"}])
-    opened = partial(open_rows, tmp_path, responses=[name.lower() for name in names], note=notes.append)
+    notes, rows = [], [{"Response": "a"}, {"Response": "b"}]
+    opened = partial(open_rows, tmp_path, responses=["response", "pred"], note=notes.append)
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert ([row["response"] for row in next(opened().batches()).rows], notes) == (["a", "b"], [])
+    assert ([row["Response"] for row in next(opened().batches()).rows], notes) == (["a", "b"], [])
     (tmp_path / "package.json").write_text('{"name": "x"}')
     (tmp_path / "broken.csv").write_text("a,a\n1,2\n")
     (tmp_path / "log.jsonl").write_text('{"event": 1}\n')
     (tmp_path / "deep").mkdir()
     pq.write_table(pa.table({"vector": [1]}), tmp_path / "deep" / "vectors.parquet")
-    assert [row["response"] for row in next(opened().batches()).rows] == ["a", "b"]
+    assert [row["Response"] for row in next(opened().batches()).rows] == ["a", "b"]
     assert notes == [f"{tmp_path}: only run is read, for no other file has a column of responses"]
     shard(tmp_path / "other.jsonl", 1)
     assert opened().split == "run"

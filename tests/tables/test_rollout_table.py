@@ -282,9 +282,10 @@ def test_numbers_without_a_place_are_errors(tmp_path, row, message):
 def test_whole_numbers_may_be_floats_with_nan_for_null(tmp_path):
     path = parquet(tmp_path / "r.parquet", sample_id=["a", "b"], acc=[1, 0], round=[2.0, float("nan")])
     assert read([path], "round") == [{"round": 2}, {"round": None}]
-    path = parquet(tmp_path / "s.parquet", sample_id=["a"], acc=[1], round=[1.5])
-    with pytest.raises(TableError, match="column round holds a number that is not whole"):
-        read([path], "round")
+    for number in (1.5, 2.0**63):
+        path = parquet(tmp_path / "s.parquet", sample_id=["a"], acc=[1], round=[number])
+        with pytest.raises(TableError, match="column round holds a number that is not whole, or too large"):
+            read([path], "round")
     path = parquet(tmp_path / "t.parquet", sample_id=["a"], acc=[1], round=[True])
     with pytest.raises(TableError, match="column round holds bool; expected whole numbers"):
         read([path], "round")

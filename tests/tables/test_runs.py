@@ -191,6 +191,14 @@ def test_an_unfinished_run_of_something_else_gives_way_only_to_overwrite(tmp_pat
     assert make(out, seed=3, overwrite=True) == [ONE, TWO]
 
 
+def test_a_record_without_its_shard_is_nothing_to_keep(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(RuntimeError):
+        make(out, seed=2, stop=ONE)
+    (unfinished(out) / ONE).unlink()
+    assert make(out, seed=3) == [ONE, TWO]
+
+
 def test_a_process_without_a_shard_leaves_those_of_others_their_folder(tmp_path):
     with opened(tmp_path / "out", shared=True) as run:
         with opened(tmp_path / "out", shared=True):
