@@ -92,7 +92,7 @@ def lines(
     low, high = ticks[0][0], ticks[-1][0]
 
     def at(value: float | None) -> float | None:
-        return None if value is None else round(min(max((value - low) / (high - low), 0.0), 1.0), 6)
+        return None if value is None else round((value - low) / (high - low), 6)
 
     return {
         "kind": "lines", "title": title, "alt": alt, "labels": [list(each) for each in labels],
