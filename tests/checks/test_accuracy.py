@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -54,6 +55,8 @@ def test_a_task_that_finishes_as_impossible_refuses_as_far_as_the_recipe_has_it_
     found = evaluate(scores, refusals=table.refusal, by={"kind": [*"aaaabbbb"]})
     assert found.refusals == Refusals(targets=4, correct=2, false_clicks=2, false_refusals=1)
     assert found.by["kind"]["a"].refusals == Refusals(targets=4, correct=2, false_clicks=2, false_refusals=0)
+    wrong = evaluate(replace(scores, acc=np.zeros(8)), refusals=table.refusal)  # of a recipe to which it is no refusal
+    assert wrong.refusals == Refusals(targets=4, correct=0, false_clicks=2, false_refusals=2)
     assert (found.correct, found.n) == (4, 7)
 
 
