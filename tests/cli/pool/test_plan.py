@@ -76,7 +76,9 @@ def test_mistakes_are_one_line(run, made_up, file, tmp_path):
     assert run.error("pool", "plan", file, "--method", '{"name": "budget"') == (
         '--method: got \'{"name": "budget"\'; expected a name, or JSON such as {"name": "spread"}'
     )
-    assert "low: expected a finite number" in run.error("pool", "plan", file, "--method", '{"name": "x", "low": NaN}')
+    for number in ("NaN", "Infinity", "1e999"):
+        error = run.error("pool", "plan", file, "--method", f'{{"name": "x", "low": {number}}}')
+        assert "low: expected a finite number" in error
     assert "unknown argument 'low'" in run.error("pool", "plan", file, "--method", '{"name": "band", "low": 0.1}')
     assert "a page ends in .html" in run.error("pool", "plan", file, "--picture", tmp_path / "p.jpg")
     assert "there is no directory" in run.error("pool", "plan", file, "--picture", tmp_path / "no" / "p.html")
