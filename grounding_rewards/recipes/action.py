@@ -105,13 +105,12 @@ def action(
         RecipeError: another option does not fit.
     """
     space = answering_space("action", response_space)
-    form, kind = format_weight, type_weight
     match = ActionMatch(
         point_radius, point_share, enlarge, text, text_threshold, text_case, scroll, response_scroll, target_scroll,
         duration_tolerance, app,
     )  # fmt: skip
     types = best(kind=ActionType(), refusal=RefusalMatch())
-    outcome = weighted(match=(1.0 - kind, match), type=(kind, types))
+    outcome = weighted(match=(1.0 - type_weight, match), type=(type_weight, types))
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
     example = _example(space, inside, dialect)
@@ -120,14 +119,14 @@ def action(
     return Recipe(
         name="action",
         dialect=in_vocabulary(dialect_named(dialect, refusal_words, tools), "action"),
-        reward=weighted(outcome=(1.0 - form, outcome), format=(form, Format())),
+        reward=weighted(outcome=(1.0 - format_weight, outcome), format=(format_weight, Format())),
         success=match,
         space=inside,
         response_space=space,
         target_space=CoordSpace.PIXEL,
         accepts=match.judges,
         source=Source("grounding-rewards"),
-        exploits=(*_exploits(form, kind, example), *loosened),
+        exploits=(*_exploits(format_weight, type_weight, example), *loosened),
         formula=(
             "total = (1 - format_weight) · outcome + format_weight · format\n"
             "outcome = (1 - type_weight) · match + type_weight · type\n"

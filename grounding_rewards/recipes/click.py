@@ -67,7 +67,6 @@ def click(
         RecipeError: another option does not fit.
     """
     space, targets = answering_space("click", response_space), as_space(target_space)
-    weight = format_weight
     hit = Hit(
         polygon, point_radius=point_radius, point_share=point_share, actions=clicks_and(actions), border="rounded"
     )
@@ -79,18 +78,18 @@ def click(
     own = {} if targets is CoordSpace.PIXEL else {"space": str(CoordSpace.PIXEL)}
     example = example and replace(example, target=frozen({**example.target, **own}))
     elsewhere = example and replace(example, target=frozen({"bbox": [600, 100, 800, 200], **own}))
-    blind = Exploit("blind-format", "any parsed answer earns the format weight", weight, elsewhere)
+    blind = Exploit("blind-format", "any parsed answer earns the format weight", format_weight, elsewhere)
     return Recipe(
         name="click",
         dialect=dialect_named(dialect, refusal_words, tools),
-        reward=weighted(outcome=(1.0 - weight, outcome), format=(weight, Format())),
+        reward=weighted(outcome=(1.0 - format_weight, outcome), format=(format_weight, Format())),
         success=outcome,
         space=inside,
         response_space=space,
         target_space=targets,
         accepts=hit.judges | {REFUSAL},
         source=Source("grounding-rewards"),
-        exploits=(blind,) if weight else (),
+        exploits=(blind,) if format_weight else (),
         formula="total = (1 - format_weight) · outcome + format_weight · format\noutcome = max(hit, refusal)",
         example=example,
     )

@@ -139,7 +139,7 @@ class _Near(Term):
         scale, reach = np.broadcast_to(scale, xy.shape), self.radius if self.share is None else self.share
         near = np.zeros(len(xy))
         for block in by_size(rollouts.groups, np.flatnonzero(~np.isnan((xy + scale).sum(axis=1)))):
-            near[block] = _near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
+            near[block] = _count_near(xy[block], scale[block], reach or 0.0) - 1  # itself is none of the others
         return near
 
 
@@ -226,7 +226,7 @@ def _cells(unit: Floats, grid: int) -> NDArray[np.int64]:
     return np.where(clicked, row * grid + column, -1)
 
 
-def _near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
+def _count_near(xy: Floats, scale: Floats, reach: float) -> NDArray[np.int64]:
     """Count the points of a group within reach of each, itself included: (g, k, 2) to (g, k)."""
     if xy.shape[1] < LARGE:
         return np.asarray(np.count_nonzero(_is_near(xy, scale, xy, reach), axis=2), dtype=np.int64)

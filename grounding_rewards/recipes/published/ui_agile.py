@@ -78,17 +78,16 @@ def ui_agile(
 
     Source: UI-AGILE a8f7658, ``train/src/trl_train/src/open_r1/reward.py``.
     """
-    weight, extra = format_weight, length_weight
     placed = grounding(shape, overlap)
     parts: dict[str, tuple[float, Verifier]] = {
-        "action": (1.0, NAMED), "grounding": (1.0, placed), "format": (weight, Written()),
+        "action": (1.0, NAMED), "grounding": (1.0, placed), "format": (format_weight, Written()),
         "parameter": (1.0, PARAMETER),
     }  # fmt: skip
     if thinking_length == "dast":
-        parts["length"] = (extra, DastLength(weighted(**parts), above=_RIGHT))
+        parts["length"] = (length_weight, DastLength(weighted(**parts), above=_RIGHT))
     elif thinking_length is not None:
         thought = ThinkingLength(thinking_length)
-        parts["thinking"] = (extra, gate(when=("grounded", placed), then=("thought", thought)))
+        parts["thinking"] = (length_weight, gate(when=("grounded", placed), then=("thought", thought)))
     return Recipe(
         name="ui-agile",
         dialect=UI_AGILE,
@@ -103,7 +102,7 @@ def ui_agile(
         thinking="read",
         native=NATIVE,
         deviations=deviations(_DEVIATIONS),
-        exploits=_exploits(shape, weight, thinking_length, extra),
+        exploits=_exploits(shape, format_weight, thinking_length, length_weight),
         formula=(
             "total = action + grounding + format_weight · format + parameter"
             + (f" + length_weight · {list(parts)[-1]}" if thinking_length else "")
