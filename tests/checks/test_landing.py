@@ -34,6 +34,13 @@ def test_distances_count_in_sides_of_the_target():
     assert rows[4] == 0.0
 
 
+@pytest.mark.parametrize(("xs", "share"), [((505, 435), 1.0), ((490, 435), 0.5), ((490, 450), 0.0)])
+def test_points_lie_in_the_box_of_another_row_by_chance(xs, share):
+    places = landing([f"({x}, 210)" for x in xs], [[400, 200, 440, 220], [500, 200, 540, 220]])
+    assert places.by_chance() == share
+    assert landing(["(420, 210)"], [[400, 200, 440, 220]]).by_chance() is None
+
+
 def test_the_nearest_of_several_places_counts():
     places = {"regions": [{"bbox": [0, 0, 40, 20]}, {"bbox": [400, 200, 440, 220]}]}
     assert likelihoods(["(420, 210)"], [places])[0] == pytest.approx(CENTRE, abs=1e-3)
