@@ -140,6 +140,9 @@ def test_the_scale_runs_over_the_totals_of_the_maps():
     assert scale([picture(CLICK, flat, cells=50)]) == (0.1, 1.0)
     unread = Case(("nothing",), (LARGE,), image_sizes=SCREEN)
     assert scale([picture(CLICK, unread, cells=50)]) == (0.0, 1.0)  # the answer's total is on it, too
+    constant = picture(CLICK, flat, cells=50)
+    views = tuple(replace(each, low=0.1, high=0.1) for each in constant.views)
+    assert scale([replace(constant, views=views)]) == (0.1, 1.1)
 
 
 @needs_node
