@@ -13,7 +13,7 @@ import pytest
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.methods.protocol import Choice, choose
-from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
+from grounding_rewards.pool.rollouts import RolloutColumns, random_keys, read_columns
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from tests.cli.command import write_rows
 
@@ -143,6 +143,11 @@ def test_parquet_without_a_name_is_an_error(tmp_path):
     pq.write_table(pa.table({"sample_id": ["a", None], "acc": [1.0, 0.0]}), file)
     with pytest.raises(PoolError, match=r"r.parquet: some rollouts have no sample_id"):
         read_columns(open_rollouts([file]), ())
+
+
+def test_a_rollout_without_a_number_has_other_random_bits_than_the_one_of_its_place():
+    rollouts = RolloutColumns(np.array(["a"], dtype=object), np.zeros(2, int), np.zeros(2), rollout=np.array([-1, 0]))
+    assert len(set(random_keys(rollouts, 0, "a test").tolist())) == 2
 
 
 def test_choices_are_checked():
