@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -165,7 +164,7 @@ def convert(
     else:
         left = f" ({len(converted.problems)} left out)" if converted.problems else ""
         line = f"{converted.written} rows for {trainer.value}{left} written to {out}"
-        sys.stderr.write(terminal.printable(line) + "\n")
+        terminal.say(line)
 
 
 def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, converted: Converted) -> dict[str, Any]:

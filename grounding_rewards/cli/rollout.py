@@ -278,7 +278,7 @@ class _Progress:
         if not sys.stderr.isatty() and now - self.shown >= _EVERY:
             self.shown = now
             left = f", {duration((samples - done) / rate)} left" if rate else ""
-            sys.stderr.write(f"{text}{left}\n")
+            terminal.say(f"{text}{left}")
 
 
 def duration(seconds: float) -> str:
@@ -297,12 +297,9 @@ def _say_missing(done: Any, out: Path, as_json: bool) -> None:
         terminal.print_json({"out": str(out), "pieces": pieces, "warnings": terminal.warnings()})
         return
     there = done.made + done.found
-    sys.stderr.write(
-        terminal.printable(
-            f"{there} of {there + done.missing} shards of {out} are there, {done.made} of them new; other processes "
-            "make the rest, and the last one finishes it"
-        )
-        + "\n"
+    terminal.say(
+        f"{there} of {there + done.missing} shards of {out} are there, {done.made} of them new; other processes "
+        "make the rest, and the last one finishes it"
     )
 
 
@@ -315,8 +312,8 @@ def _report(done: Any, out: Path, as_json: bool) -> None:
         return
     for each in manifest.get("by_temperature", ()):
         rate = f"{_share(manifest)} {percent(each['hit_rate'])}" if each["scored"] else "not scored"
-        sys.stderr.write(f"temperature {each['temperature']:g}: {each['rows']:,} rollouts, {rate}\n")
-    sys.stderr.write(terminal.printable(_line(manifest, pieces, out)) + "\n")
+        terminal.say(f"temperature {each['temperature']:g}: {each['rows']:,} rollouts, {rate}")
+    terminal.say(_line(manifest, pieces, out))
 
 
 def _share(manifest: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +62,7 @@ def score(
     if as_json:
         terminal.print_json(summary)
     else:
-        sys.stderr.write(terminal.printable(_line(summary)) + "\n")
+        terminal.say(_line(summary))
         if scorer.recipe.label_free:
             terminal.note(options.unlabelled(scorer.recipe))
 

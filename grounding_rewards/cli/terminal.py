@@ -38,9 +38,14 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
         yield lambda done, text="": bar.update(task, completed=done, text=text)
 
 
+def say(*lines: str) -> None:
+    """Print lines on stderr."""
+    sys.stderr.writelines(f"{printable(line)}\n" for line in lines)
+
+
 def note(text: str) -> None:
     """Print a remark on stderr."""
-    sys.stderr.write(f"note: {printable(text)}\n")
+    say(f"note: {text}")
 
 
 def note_once() -> Callable[[str], None]:
@@ -50,7 +55,7 @@ def note_once() -> Callable[[str], None]:
 
 def warn(text: str) -> None:
     """Print a sign of trouble on stderr; under ``--strict`` the command ends with exit status 1."""
-    sys.stderr.write(f"warning: {printable(text)}\n")
+    say(f"warning: {text}")
     if (texts := _WARNED.get()) is not None:
         texts.append(text)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -44,4 +43,4 @@ def view(
         terminal.print_json({**made, "warnings": terminal.warnings()})
         return
     said = ", ".join(plural(made[name], name[:-1]) for name in ("rollouts", "samples", "screenshots"))
-    sys.stderr.write(terminal.printable(f"{said} written to {out}") + "\n")
+    terminal.say(f"{said} written to {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,7 +69,7 @@ def allocate(
     wrote = (
         f"{manifest['n']:,} rollouts of {manifest['allocated']:,} of {manifest['samples']:,} samples written to {out}"
     )
-    sys.stderr.write(terminal.printable(wrote) + "\n")
+    terminal.say(wrote)
 
 
 def _show(manifest: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,7 +85,7 @@ def curriculum(
         terminal.print_json(manifest)
     else:
         _show(manifest)
-        sys.stderr.write(terminal.printable(f"{len(manifest['stages'])} stages written to {out}") + "\n")
+        terminal.say(f"{len(manifest['stages'])} stages written to {out}")
 
 
 _FILES = (*PARQUET, *JSON_LINES, ".json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -132,7 +131,7 @@ def next_round(
         paths = {"out": str(out), "manifest": str(manifest_of(out))}
         terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
     else:
-        sys.stderr.writelines(f"{terminal.printable(line)}\n" for line in summary(manifest, out))
+        terminal.say(*summary(manifest, out))
 
 
 def _two(text: str, option: str, expected: str) -> tuple[str, str]:

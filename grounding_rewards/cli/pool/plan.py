@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -77,4 +76,4 @@ def plan(
         return
     show_plan(compared)
     for name, path in written.items():
-        sys.stderr.write(terminal.printable(f"{name} written to {path}") + "\n")
+        terminal.say(f"{name} written to {path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -53,4 +52,4 @@ def make_report(
         terminal.print_json(summary)
         return
     rounds, pools = (plural(len(summary[name]), name[:-1]) for name in ("rounds", "pools"))
-    sys.stderr.write(terminal.printable(f"{rounds} and {pools} written to {summary['page']}") + "\n")
+    terminal.say(f"{rounds} and {pools} written to {summary['page']}")

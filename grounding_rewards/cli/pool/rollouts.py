@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,7 +60,7 @@ def choose(
         paths = {"out": str(out), "manifest": str(manifest_of(out))}
         terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
     else:
-        sys.stderr.writelines(f"{terminal.printable(line)}\n" for line in _lines(manifest, out))
+        terminal.say(*_lines(manifest, out))
 
 
 def _lines(manifest: Mapping[str, Any], out: Path) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,7 +60,7 @@ def score_rollouts(
     if as_json:
         terminal.print_json({name: value for name, value in summary.items() if name not in ("outputs", "complete")})
         return
-    sys.stderr.write(terminal.printable(_line(summary)) + "\n")
+    terminal.say(_line(summary))
     if built.label_free:
         terminal.note(options.unlabelled(built))
 

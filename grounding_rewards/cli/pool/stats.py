@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,7 +69,7 @@ def stats(
     else:
         _show(summary)
         if out is not None:
-            sys.stderr.write(terminal.printable(f"{summary['samples']} samples written to {out}") + "\n")
+            terminal.say(f"{summary['samples']} samples written to {out}")
 
 
 def _show(summary: dict[str, Any]) -> None:
