@@ -121,6 +121,7 @@ class Recipe:
         formula: ``Scores.total`` in one or a few lines.
         example: a response in the recipe's answer format, and a target in its native form.
         action_names: names of actions in targets that are known beside the vocabulary: the source's, and one's own.
+        follows_targets: whether it works in a space of shares where the option target_space names one.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Recipe:
     formula: str = ""
     example: Example | None = field(default=None, compare=False)
     action_names: tuple[str, ...] = ()
+    follows_targets: bool = False
 
     def __post_init__(self) -> None:
         for role in ("reward", "success"):
@@ -193,7 +195,7 @@ class Recipe:
             self.space, self.response_space, self.accepts, self.target_space, screen="screen" in self.needs,
             trajectories="trajectories" in self.needs, label_free=self.label_free,
             checks=target_checks(self.reward, self.success), resizing=self.resizing, name=self.name,
-            action_names=self.action_names,
+            action_names=self.action_names, follows_targets=self.follows_targets,
         )  # fmt: skip
 
     @property

@@ -92,4 +92,5 @@ def click(
         exploits=(blind,) if format_weight else (),
         formula="total = (1 - format_weight) · outcome + format_weight · format\noutcome = max(hit, refusal)",
         example=example,
+        follows_targets=inside is CoordSpace.PIXEL and point_radius is None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Requirements:
         resizing: makes the sizes of the images that the model saw, where nothing says them.
         name: the recipe's name.
         action_names: names of actions that are known beside the vocabulary.
+        follows_targets: whether the recipe works in a space of shares where its option target_space names one.
     """
 
     into: CoordSpace
@@ -60,10 +61,14 @@ class Requirements:
     resizing: Resizing | None = None
     name: str = ""
     action_names: tuple[str, ...] = ()
+    follows_targets: bool = False
 
     @cached_property
     def _hash(self) -> int:
         return hash(tuple(vars(self).values()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_hash"}  # texts have another elsewhere
 
     def __hash__(self) -> int:
         return self._hash  # asked for at every score of targets that are not prepared
@@ -222,9 +227,7 @@ def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements
         brings = f"brings {', '.join([*brought, *([f'targets in {space}'] if space else [])])} into {needs.into}"
         why = brings if field in converting else "measures in shares of the screen"
         shares = space and needs.response_space and space.extent and needs.response_space.extent
-        # Of click, which then works in unit, unless a reach in pixels forbids it.
-        free = shares and needs.name == "click" and needs.into is CoordSpace.PIXEL and "point" not in needs.accepts
-        spared = f"; with the option target_space={space} it needs none" if free else ""
+        spared = f"; with the option target_space={space} it needs none" if shares and needs.follows_targets else ""
         for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
             expected = f"[width, height], because the recipe {why}{spared}"
             errors.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
