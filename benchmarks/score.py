@@ -6,10 +6,11 @@ elsewhere; the ratio to it therefore compares two machines.
 
 Where the time goes. Bare tuples: a third is RE2's captures, a sixth each building the arrow array, casting numerals and
 the formula. Tool calls and JSON: half is RE2 on the one pattern of the usual form (some 250 MB/s); under `auto` the
-tenth of texts that are cut off goes through every dialect and takes a third. Actions: two thirds are RE2 again, on the
-thinking in front of the answer and on several patterns in turn; the rest is comparing names and arguments, which are
-Python's strings. agentcpm-gui's texts that are cut off, a tenth, are read token by token and take a third. One call:
-some 50 numpy calls of 0.5 to 1 µs, and as much again for reading and checking the target where it was not read before.
+tenth of texts that are cut off is read one by one, as is every typed text of `action`. Actions: two thirds are RE2
+again, on the thinking in front of the answer and on several patterns in turn; the rest is comparing names and
+arguments, which are Python's strings. agentcpm-gui's texts that are cut off, a tenth, are read token by token and take
+a third. One call: some 50 numpy calls of 0.5 to 1 µs, and as much again for reading and checking the target where it
+was not read before.
 """
 
 from __future__ import annotations
