@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -221,13 +222,28 @@ class Recipe:
             return targets.unlabelled() if self.label_free else targets
         if targets is None:
             raise RecipeError(f"{self.name} compares responses with targets: got None; expected a target for each")
-        table = Targets.from_list(
-            targets, native=self.native, space=self.target_space, bad_target=bad_target, label_free=self.label_free,
-            box_format=box_format,
-        )  # fmt: skip
+        key = _content(targets, bad_target, box_format)
+        table = self._read.get(key)
+        if table is None or table.has_warned:  # what looks wrong is said again at each call
+            table = Targets.from_list(
+                targets, native=self.native, space=self.target_space, bad_target=bad_target,
+                label_free=self.label_free, box_format=box_format,
+            )  # fmt: skip
+            if key is not None and not table.errors:
+                if len(self._read) >= _MOST_KNOWN:
+                    self._read.clear()
+                self._read[key] = table
         if warn:
             _warn(table, self)
         return table
+
+    @cached_property
+    def _read(self) -> dict[Any, Targets]:
+        """Targets of single calls that were read before, by what they were read from."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_read"}
 
     def score(
         self,
@@ -360,6 +376,22 @@ class Recipe:
             predictions=rollouts.predictions,
             errors=rollouts.targets.errors,
         )
+
+
+_MOST_KNOWN = 1024
+
+
+def _content(targets: Any, bad_target: str, box_format: str | None) -> Any:
+    """Return what a list of one plain target is known by; None for other lists, which are read at each call."""
+    if type(targets) is not list or len(targets) != 1:
+        return None
+    [target] = targets
+    if type(target) not in (str, list, dict) or (type(target) is dict and "extra" in target):
+        return None
+    try:
+        return bad_target, box_format, target if type(target) is str else pickle.dumps(target)
+    except Exception:  # somebody's own object among the values, which the reader complains of
+        return None
 
 
 def _warn(targets: Targets, recipe: Recipe) -> None:

@@ -1,6 +1,8 @@
 """Arguments and result of `Recipe.score`."""
 
+import json
 import math
+import pickle
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -304,3 +306,27 @@ def test_what_is_left_of_a_long_text_is_not_taken_for_the_whole():
 
 def test_responses_may_come_from_an_iterator():
     assert PIXEL.score(iter(["(5, 3)", None]), [{"bbox": [0, 0, 9, 9]}] * 2).acc.tolist() == [1.0, 0.0]
+
+
+def test_the_target_of_a_single_call_is_read_once_by_what_it_holds():
+    recipe, target = gr.recipe("gelato"), {"bbox": [0.1, 0.1, 0.3, 0.2], "id": "a"}
+    first = recipe.read_targets([target])
+    assert recipe.read_targets([json.loads(json.dumps(target))]) is first
+    assert recipe.read_targets([target], bad_target="abstain") is not first
+    target["bbox"][2] = 0.4
+    assert recipe.read_targets([target]).regions.box.tolist() == [[0.1, 0.1, 0.4, 0.2]]
+    recipe.read_targets([[0, 0, 1, 1]])
+    with pytest.raises(gr.TargetError):
+        recipe.read_targets([[0, 0, True, 1]])
+    assert recipe.read_targets([{**target, "extra": {}}]) is not recipe.read_targets([{**target, "extra": {}}])
+    for row in range(1500):
+        recipe.score("(200, 150)", {"bbox": [0.1, 0.1, 0.3, 0.2], "id": str(row)})
+    assert len(recipe._read) <= 1024
+    assert len(pickle.dumps(recipe)) < 10_000
+
+
+def test_a_single_target_that_looks_wrong_is_said_at_each_call():
+    beside = {"bbox": [900, 90, 1300, 95], "image_size": [1000, 100]}
+    for _ in range(2):
+        with pytest.warns(gr.TargetWarning, match="outside"):
+            PIXEL.score("(15, 15)", beside)

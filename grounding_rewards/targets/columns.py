@@ -249,6 +249,11 @@ class Targets:
         self._warned.update(lines)
         return lines
 
+    @property
+    def has_warned(self) -> bool:
+        """True where ``suspicions`` has returned lines, of these or of what was prepared of them."""
+        return bool(self._warned)
+
     def sample(self, row: int) -> str | int:
         """Return the name of a row in errors: the target's id, else the row number."""
         target = self.rows[row]
