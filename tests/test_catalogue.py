@@ -1,7 +1,6 @@
-"""Recipes by name: options, errors, dicts, equality and pickling."""
+"""Recipes by name: options, errors, dicts and equality; tests/recipes looks at all recipes."""
 
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -14,21 +13,11 @@ EVERY = {
     "gelato-pixel": {},
     "gta1": {},
 }
-"""Recipes whose only weight is that of a blind format; tests/recipes looks at all."""
-
-SHARED = ("response_space", "target_space", "answers", "thinking")
+"""Recipes, with the options that they cannot be built without."""
 
 
 def build(name, **options):
     return gr.recipe(name, **{**EVERY[name], **options})
-
-
-def test_the_recipes_of_this_package():
-    assert gr.list_recipes() == (
-        "action", "agentcpm-gui", "btl-ui", "click", "composite", "gelato", "gelato-pixel", "groundnext", "gta1",
-        "gui-g1", "gui-g2", "gui-r1", "gui-rcpo", "infigui-g1", "se-gui", "ui-agile", "ui-ins", "ui-r1", "ui-r1-dast",
-        "ui-r1-e", "ui-rft", "ui-s1", "ui-venus", "ui-venus-navigation",
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -88,65 +77,6 @@ def test_click_guesses_no_space():
         gr.recipe("click")
     with pytest.raises(gr.SpaceError, match="click needs response_space"):
         gr.recipe("click", response_space=None)
-
-
-@pytest.mark.parametrize(
-    ("name", "space", "response_space", "target_space", "answers", "thinking"),
-    [
-        ("click", "pixel", "pixel", "pixel", "only", "closed"),
-        ("gelato", "unit", "thousandths", "unit", "only", "read"),
-        ("gelato-pixel", "model_pixel", "model_pixel", "model_pixel", "only", "read"),
-        ("gta1", "model_pixel", "model_pixel", "thousandths", "only", "read"),
-    ],
-)
-def test_what_each_recipe_declares(name, space, response_space, target_space, answers, thinking):
-    built = build(name)
-    assert (built.name, built.space, built.response_space, built.target_space) == (
-        name,
-        space,
-        response_space,
-        target_space,
-    )
-    assert (built.answers, built.thinking) == (answers, thinking)
-    assert (built.low, built.high, built.needs) == (0.0, 1.0, frozenset())
-    assert built.source.paper
-    assert all(deviation.why for deviation in built.deviations)
-    assert all(0 < exploit.payoff <= 1 and exploit.what for exploit in built.exploits)
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_the_blind_format_exploit_is_listed_with_its_payoff(name):
-    built = build(name, format_weight=0.25)
-    blind = {"gta1": "<think>?</think><answer>(1,1)</answer>"}.get(name, "(1, 1)")
-    target = {
-        "bbox": [0.5, 0.5, 0.6, 0.6],
-        "space": "unit",
-        "image_size": [1000, 1000],
-        "model_image_size": [1000, 1000],
-    }
-    scores = built.score(blind, target)
-    assert (scores.acc.tolist(), scores.total.tolist()) == ([0.0], [exploit.payoff for exploit in built.exploits])
-    assert scores.total.tolist() == [0.25]
-    assert build(name, format_weight=0).exploits == ()
-
-
-OPTIONS = [
-    {}, {"format_weight": 0.25}, {"answers": "last"}, {"thinking": "open"}, {"response_space": "unit"},
-    {"target_space": "thousandths"}, {"format_weight": 1, "answers": "first", "response_space": "thousandths"},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("name", EVERY)
-def test_a_recipe_goes_through_a_dict_json_and_pickle(name, options):
-    built = build(name, **options)
-    for back in (
-        gr.recipe(built.to_dict()), gr.recipe(json.loads(json.dumps(built.to_dict()))),
-        pickle.loads(pickle.dumps(built)), build(name, **options),
-    ):  # fmt: skip
-        assert back == built
-        assert hash(back) == hash(built)
-        assert back.to_dict() == built.to_dict()
 
 
 def test_to_dict_holds_what_differs_from_the_default_as_plain_values():

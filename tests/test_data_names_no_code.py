@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import catalogue
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.plugins import loading
 from grounding_rewards.plugins import named as building
+from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards_adapters import easyr1, trl, verl
@@ -109,9 +109,8 @@ def attack(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(os, "abort", springs)
-    for module in (building, catalogue):
-        monkeypatch.setattr(module, "load", springs)
-    monkeypatch.setattr(loading, "load", springs)
+    for module, loader in ((building, "load"), (loading, "load"), (plugins, "current")):
+        monkeypatch.setattr(module, loader, springs)
 
     def run(*words: str, code: int = 0) -> None:
         result = Runner(capsys)(*words)
@@ -201,7 +200,7 @@ def test_a_name_from_data_is_looked_up_alone(folder, monkeypatch):
 
 LOADERS = {"load", "recipe", "verifier_named", "selector", "dialect_named", "import_module", "__import__"}
 LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "OwnVerifier", "OwnMethod", "built"}
-LOADERS |= {"method_named"}
+LOADERS |= {"method_named", "build", "thing_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
 OF_THE_CALLER = (  # --selector, --method, configs, Python
     "batch/evaluate.py", "pool/__init__.py", "pool/methods/", "pool/plan/candidates.py", "pool/selection/filters.py",

@@ -14,8 +14,8 @@ from grounding_rewards.catalogue import resizing
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.coords.spaces import MODELS, CoordSpace
 from grounding_rewards.errors import MISSING, near
-from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.plugins.loading import absolute, in_full
+from grounding_rewards.plugins.config import frozen, in_full
+from grounding_rewards.plugins.loading import absolute
 from grounding_rewards.targets.columns import BadTarget
 
 LOG = logging.getLogger("grounding_rewards")

@@ -29,7 +29,7 @@ from grounding_rewards.checks.finding import Finding, Severity
 from grounding_rewards.checks.naming import command_line
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.errors import RecipeError, TableError
-from grounding_rewards.plugins.sources import files_named, plugins_named
+from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import atomic_files

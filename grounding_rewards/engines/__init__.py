@@ -3,10 +3,8 @@
 from typing import Any
 
 from grounding_rewards.engines.protocol import Answer, Engine, Reply, Request, Running, Sampling
-from grounding_rewards.errors import EngineError, RecipeError, near, short_repr
-from grounding_rewards.plugins.loading import load, names_code
-from grounding_rewards.plugins.named import made
-from grounding_rewards.plugins.registry import left_out, origin, registry
+from grounding_rewards.errors import EngineError, RecipeError
+from grounding_rewards.plugins.named import build
 
 __all__ = ["Answer", "Engine", "Reply", "Request", "Running", "Sampling", "engine"]
 
@@ -26,15 +24,8 @@ def engine(name: str, /, **arguments: Any) -> Engine:
     Traceback (most recent call last):
     grounding_rewards.errors.EngineError: unknown engine 'opneai'...
     """
-    known = registry().engines
-    if not isinstance(name, str) or not (name in known or names_code(name)):
-        hint = left_out(name) or near(name, known) or "."
-        raise EngineError(f"unknown engine {name!r:.80}{hint} There are: {', '.join(known)}; your own by module:attr")
     try:
-        kind = known[name] if name in known else load(name)
-        built: Engine = made(f"{name}{origin(kind)}", kind, arguments)
+        built: Engine = build("engines", name, arguments)
     except RecipeError as error:
         raise EngineError(str(error)) from None
-    if not (hasattr(built, "model") and callable(getattr(built, "start", None))):
-        raise EngineError(f"{name} is {short_repr(built)}; expected an engine, with model and start")
     return built

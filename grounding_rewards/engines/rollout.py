@@ -33,7 +33,7 @@ from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts, raised
 from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
-from grounding_rewards.plugins.sources import files_named, plugins_named
+from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.files import open_table, overlap

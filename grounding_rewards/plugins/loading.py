@@ -1,17 +1,22 @@
-"""Loading of code that a config names: ``module:attr``, or ``/path/file.py:attr`` for a file that is in no package."""
+"""Loading of code that a config names: ``module:attr``, or ``/path/file.py:attr`` for a file that is in no package.
+
+Files are modules inside this one, so that what they define can be pickled. A module is called after the path of its
+file. A process that unpickles something of it, such as a trainer's worker, imports this module first, and nothing else
+of ours: only a finder can then find the file by the name.
+"""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.plugins.frozen import FrozenDict
 
 
 def names_code(name: Any) -> bool:
@@ -43,32 +48,11 @@ def file_of(name: Any) -> Path | None:
     return Path(place) if _is_file(place) else None
 
 
-NAMING = ("name", "verifier", "dialect", "success", "correct")
-"""Options that may name code, in a recipe's dict form and among the arguments of verifiers."""
-
-
-def in_full(options: Any) -> Any:
-    """Return plain options of a recipe with the paths of the files that they name in full.
-
-    >>> in_full({"dialect": "/lab/./tap.py:TAP", "parts": {"brief": {"verifier": "/lab/./own.py:brief", "weight": 1}}})
-    {'dialect': '/lab/tap.py:TAP', 'parts': {'brief': {'verifier': '/lab/own.py:brief', 'weight': 1}}}
-    """
-    return FrozenDict({key: _in_full(key, each) for key, each in options.items()})
-
-
-def _in_full(key: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return in_full(value)
-    return absolute(value) if key in NAMING and isinstance(value, str) and ".py:" in value else value
-
-
 def current(name: str) -> str:
     """Return a name with its path in full, to build something new with."""
-    from grounding_rewards.plugins import files
-
     name = absolute(name)
     place = name.rpartition(":")[0]
-    if _is_file(place) and files.has_changed(place):
+    if _is_file(place) and has_changed(place):
         raise RecipeError(f"{name!r}: {place} has changed since this process ran it; restart the process")
     return name
 
@@ -108,11 +92,55 @@ def _is_file(place: str) -> bool:
 
 
 def _file(path: str) -> ModuleType:
-    """Return the module that a file makes."""
-    from grounding_rewards.plugins import files  # adds a finder to sys.meta_path, which only files need
-
+    """Return the module that a file makes: it runs once in a process."""
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
     if main is not None and script and os.path.abspath(script) == path:
         return main  # a script that names a function of its own
-    return files.module_of(path)
+    _check_is_file(path)
+    return importlib.import_module(_module_name(path))
+
+
+def has_changed(path: str) -> bool:
+    """Tell whether a file holds something else than when this process ran it."""
+    spec = getattr(sys.modules.get(_module_name(path)), "__spec__", None)
+    return spec is not None and spec.loader_state != _content(path)
+
+
+def _module_name(path: str) -> str:
+    # In hex, because dots and slashes have a meaning in names of modules.
+    return f"{__name__}.{os.fsencode(path).hex()}"
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return None
+
+
+def _check_is_file(path: str) -> None:
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"there is no file {path}")
+
+
+class _Finder:
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        parent, _, code = name.rpartition(".")
+        if parent != __name__:
+            return None
+        try:
+            file = os.fsdecode(bytes.fromhex(code))
+        except ValueError:  # a module that never was
+            return None
+        _check_is_file(file)
+        spec = importlib.util.spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            raise ImportError("expected a file that ends in .py")
+        spec.loader_state = _content(file)  # what has_changed compares with
+        return spec
+
+
+__path__: list[str] = []  # makes this module one that others can be inside of
+sys.meta_path.append(_Finder)

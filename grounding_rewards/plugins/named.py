@@ -1,4 +1,4 @@
-"""Verifiers and methods of selection that a config names: registered ones, and anybody's own by their place in code."""
+"""Verifiers, methods, engines and dialects that a config names, built from plain arguments."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near, short_repr
-from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.parsing.reading import check_patterns
+from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.loading import current, load, names_code
-from grounding_rewards.plugins.registry import left_out, origin, registry
+from grounding_rewards.plugins.registry import is_dialect, origin, registry, thing_named, unknown
 from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
 from grounding_rewards.verifiers.contract import VERIFIER, is_bound, why_invalid
 from grounding_rewards.verifiers.terms import Term, Verifier, verifier
@@ -20,28 +21,42 @@ if TYPE_CHECKING:
     from grounding_rewards.pool import SampleStats, Selector
 
 
-def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Verifier:
-    """Build a verifier from its name and plain arguments, as a config has them.
+def build(kind: str, name: Any, arguments: Mapping[str, Any] | None = None) -> Any:
+    """Build a verifier, a method or an engine from its name and plain arguments, or return the dialect of a name.
 
     Args:
-        name: a registered verifier's (``"hit"``, ``"plugin/name"``); or ``module:attr`` or ``/path/file.py:attr`` of
-            a verifier, of a class of verifiers, or of a function that maps ``Rollouts`` to n scores.
+        kind: which of ``registry.KINDS``, but for recipes.
+        name: a registered one (``"hit"``, ``"plugin/name"``); or ``module:attr`` or ``/path/file.py:attr`` of one, of a
+            class of them, or of a plain function of n rows: ``Rollouts`` to n scores, ``SampleStats`` to n weights.
         arguments: what the class or the function takes. A function must be given ``low`` and ``high``, the bounds of
-            its scores, and may be given ``needs``. Where a class takes a verifier, these say its name, or
-            ``{"verifier": NAME, ...}``.
+            what it returns, and as a verifier may be given ``needs``. Where a class takes a verifier, these say its
+            name, or ``{"verifier": NAME, ...}``.
 
     Raises:
-        RecipeError: there is no such verifier, or an argument is unknown, missing or invalid.
+        RecipeError: there is none of this name, or an argument is unknown, missing or invalid.
 
-    >>> verifier_named("hit", {"point_radius": 14}).point_radius
+    >>> build("verifiers", "dast_length", {"correct": {"verifier": "hit", "point_radius": 14}}).correct.point_radius
     14
-    >>> verifier_named("dast_length", {"correct": {"verifier": "hit", "point_radius": 14}}).correct.point_radius
-    14
-    >>> verifier_named("hti")  # doctest: +ELLIPSIS
+    >>> build("methods", "band", {"lowrate": 0.5})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown verifier 'hti'; did you mean 'hit'? ...
+    grounding_rewards.errors.RecipeError: band: unknown argument 'lowrate'; did you mean 'low_rate'? It takes: ...
     """
-    term: Verifier = OwnVerifier.named(name, registry().verifiers, arguments or {})
+    thing, plain = thing_named(kind, name), frozen(arguments or {})
+    if kind in _OWN and name not in getattr(registry(), kind):
+        return _OWN[kind](current(name), tuple(plain.items()))
+    label = f"{name}{origin(thing)}" if "/" in name else name
+    built = _built(kind, label, thing, plain)
+    if kind == "parsers" and ("/" in name or ":" in name):  # tests check those that are built in: it takes time
+        try:
+            check_patterns(built)
+        except RecipeError as error:
+            raise RecipeError(f"{label}: {error}") from error
+    return built
+
+
+def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Verifier:
+    """Build a verifier, as ``build`` does."""
+    term: Verifier = build("verifiers", name, arguments)
     return term
 
 
@@ -60,9 +75,6 @@ def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
 
     >>> selector("band", low_rate=0.25) == selector({"name": "band", "low_rate": 0.25})
     True
-    >>> selector("bnad")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown selector 'bnad'; did you mean 'band'? There are: band, ...
     """
     config: dict[str, Any] = dict(name) if isinstance(name, Mapping) else {"name": name}
     term: Selector = method_named({**config, **arguments}, SELECTOR)
@@ -97,28 +109,23 @@ def method_named(config: Mapping[str, Any], kind: str | None = None) -> Any:
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: unknown allocation 'pods'; pods chooses rollouts: `pool rollouts`. There ...
     """
-    noun = kind or "method"
-    if not isinstance(config.get("name"), str):
+    noun, every, name = kind or "method", registry().methods, config.get("name")
+    if not isinstance(name, str):
         raise RecipeError(f'{noun} without a name: got {short_repr(config)}; expected such as {{"name": "band"}}')
-    every, name = registry().methods, config["name"]
-    arguments = frozen({key: value for key, value in config.items() if key != "name"})
-    known = every[name] if name in every else load(name) if names_code(name) else None
+    known = thing_named("methods", name) if name in every or names_code(name) else None
     if known is None or kind not in (None, kind_of(known)):
         there = [each for each in every if kind in (None, kind_of(every[each]))]
-        hint = left_out(name) or near(name, there) or "."
+        hint = ""
         if known is not None:
             what = "is a plain function, and so a selector" if inspect.isfunction(known) else _COMMANDS[kind_of(known)]
             hint = f"; {name} {what}."
-        raise RecipeError(
-            f"unknown {noun} {name!r:.80}{hint} There are: {', '.join(there)}; your own by module:attr or "
-            "/path/file.py:attr"
-        )
-    return OwnMethod.named(name, every, arguments)
+        raise unknown(noun, name, there, hint)
+    return build("methods", name, {key: value for key, value in config.items() if key != "name"})
 
 
 @dataclass(frozen=True)
 class NamedTerm:
-    """Verifier or selector that a config names by its place in code. It is compared and pickled by that name.
+    """Verifier or method that a config names by its place in code. It is compared and pickled by that name.
 
     Args:
         name: ``module:attr`` or ``/path/file.py:attr``.
@@ -129,19 +136,10 @@ class NamedTerm:
     arguments: tuple[tuple[str, Any], ...] = ()
     inner: Any = field(init=False, repr=False, compare=False)
 
-    noun: ClassVar[str]
-    described: ClassVar[str] = ""
-    keys: ClassVar[tuple[str, ...]]
-    """Names that one declares; of a plain function the config gives them, the bounds at least."""
-    taken: ClassVar[tuple[str, ...]] = ()
-    """Further keys of a config, after which no argument can be called."""
-    takes: ClassVar[str]
-    gives: ClassVar[str]
-    lift: ClassVar[Callable[..., Any]]
-    """Makes one of a plain function and what it declares."""
+    of: ClassVar[str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inner", self.built(self.name, load(self.name), dict(self.arguments)))
+        object.__setattr__(self, "inner", _built(self.of, self.name, load(self.name), dict(self.arguments)))
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), (self.name, self.arguments)
@@ -160,78 +158,35 @@ class NamedTerm:
         """Return the numbers of n rows."""
         return self.inner(table)
 
-    @classmethod
-    def named(cls, name: Any, known: Mapping[str, Any], arguments: Mapping[str, Any]) -> Any:
-        """Build a registered one, or one by its place in code."""
-        plain = frozen(arguments)
-        if isinstance(name, str) and name in known:
-            label = f"{name}{origin(known[name])}" if "/" in name else name
-            return cls.built(label, known[name], plain)
-        if names_code(name):
-            return cls(current(name), tuple(plain.items()))
-        hint = left_out(name) or near(name, known) or "."
-        raise RecipeError(
-            f"unknown {cls.noun} {name!r:.80}{hint} There are: {', '.join(known)}; "
-            f"your own by module:attr or /path/file.py:attr{cls.described}"
-        )
-
-    @classmethod
-    def built(cls, name: str, thing: Any, arguments: Mapping[str, Any]) -> Any:
-        """Build one from what a name stands for, and plain arguments."""
-        if isinstance(thing, type):
-            cls._check_names(name, thing, cls.taken)
-            built = made(name, thing, arguments)
-        elif callable(thing) and _is_bare(thing):
-            built = cls._lifted(name, thing, arguments)
-        elif arguments and callable(thing):
-            raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
-        else:
-            built = thing
-        if wrong := why_invalid(built, cls.keys):
-            what = f"a {type(built).__name__}" if callable(built) else short_repr(built)
-            raise RecipeError(
-                f"{name} is {what}; expected a {cls.noun} with finite bounds low <= high, a class of them, or a "
-                f"function of {cls.takes}; this {wrong}"
-            )
-        return built
-
-    @classmethod
-    def _lifted(cls, name: str, fn: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        cls._check_names(name, fn, (*cls.keys, *cls.taken))
-        more = {key: value for key, value in arguments.items() if key not in cls.keys}
-        _check_arguments(name, fn, more, skip=1)  # the first parameter is the table
-        if not {"low", "high"} <= set(arguments):
-            bounds = f"the bounds of its {cls.gives}, such as low: 0 and high: 1"
-            raise RecipeError(f"{name} is a plain function; give {bounds}")
-        function = Bound(fn, tuple(more.items())) if more else fn
-        try:
-            return cls.lift(function, **{key: arguments[key] for key in cls.keys if key in arguments})
-        except RecipeError as error:
-            raise RecipeError(f"{name}: {error}") from None
-
-    @staticmethod
-    def _check_names(name: str, fn: Callable[..., Any], taken: tuple[str, ...]) -> None:
-        """Complain of an argument that a config could not give, because what stands under its name is taken first."""
-        signature = _signature(fn)
-        for argument in signature.parameters if signature else ():
-            if argument in taken:
-                raise RecipeError(
-                    f"{name}: its argument {argument!r} cannot be given, because a config means its own {argument!r} "
-                    f"by that; rename it, such as {argument}_"
-                )
-
 
 class OwnVerifier(NamedTerm, Term):
     """Verifier of one's own."""
 
-    described = "; docs/reference/verifiers.md describes them"
-    noun, keys, taken, takes, gives = "verifier", VERIFIER, ("verifier", "weight"), "Rollouts", "scores"
-    lift = staticmethod(verifier)
+    of = "verifiers"
 
     @property
     def within(self) -> tuple[Any, ...]:
         """The verifier that the name stands for."""
         return (self.inner,)
+
+
+class OwnMethod(NamedTerm):
+    """Method of one's own."""
+
+    of = "methods"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns that a choice reads."""
+        return tuple(self.inner.needs)
+
+    @property
+    def samples_apart(self) -> bool:
+        """True for a choice of each sample's rollouts by these alone."""
+        return bool(getattr(self.inner, "samples_apart", False))
+
+
+_OWN: Mapping[str, type[NamedTerm]] = {kind.of: kind for kind in (OwnVerifier, OwnMethod)}
 
 
 @dataclass(frozen=True)
@@ -253,21 +208,14 @@ def _selector(fn: Callable[..., Any], *, low: Any, high: Any) -> FunctionSelecto
     return FunctionSelector(fn, float(low), float(high))
 
 
-class OwnMethod(NamedTerm):
-    """Method of one's own."""
+_LIFTS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...], str, str]] = {
+    "verifiers": (verifier, VERIFIER, "Rollouts", "scores"),
+    "methods": (_selector, BOUNDS, "SampleStats", "weights"),
+}
+"""Function that makes one of a plain function, attributes of one, and what such a function takes and gives."""
 
-    noun, keys, takes, gives = "selector", BOUNDS, "SampleStats", "weights"
-    lift = staticmethod(_selector)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The columns that a choice reads."""
-        return tuple(self.inner.needs)
-
-    @property
-    def samples_apart(self) -> bool:
-        """True for a choice of each sample's rollouts by these alone."""
-        return bool(getattr(self.inner, "samples_apart", False))
+_TAKEN = {"verifiers": ("verifier", "weight")}
+"""Keys that a config means itself, after which no argument can be called."""
 
 
 @dataclass(frozen=True)
@@ -284,6 +232,63 @@ class Bound:
     def __call__(self, table: Any) -> Any:
         """Return what the function returns."""
         return self.fn(table, **dict(self.arguments))
+
+
+def _built(kind: str, name: str, thing: Any, arguments: Mapping[str, Any]) -> Any:
+    """Build one from what a name stands for, and plain arguments."""
+    if kind == "engines" or (isinstance(thing, type) and kind != "parsers"):
+        _check_names(name, thing, _TAKEN.get(kind, ()))
+        built = made(name, thing, arguments)
+    elif kind in _LIFTS and callable(thing) and _is_bare(thing):
+        built = _lifted(kind, name, thing, arguments)
+    elif arguments and callable(thing):
+        raise RecipeError(f"{name} is built already; got {', '.join(arguments)}, expected no arguments")
+    else:
+        built = thing
+    if wrong := _fault(kind, built):
+        what = f"a {type(built).__name__}" if callable(built) and kind in _LIFTS else short_repr(built)
+        raise RecipeError(f"{name} is {what}; expected {wrong}")
+    return built
+
+
+def _fault(kind: str, built: Any) -> str:
+    """Return what was expected of a thing of a kind; "" where it is one."""
+    if kind == "parsers":
+        return "" if is_dialect(built) else "a dialect with name, names and one, such as a PatternDialect"
+    if kind == "engines":
+        starts = hasattr(built, "model") and callable(getattr(built, "start", None))
+        return "" if starts else "an engine, with model and start"
+    _, keys, takes, _ = _LIFTS[kind]
+    wrong = why_invalid(built, keys)
+    noun = "selector" if keys == BOUNDS else "verifier"
+    one = f"a {noun} with finite bounds low <= high, a class of them, or a function of {takes}"
+    return wrong and f"{one}; this {wrong}"
+
+
+def _lifted(kind: str, name: str, fn: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    lift, keys, _, gives = _LIFTS[kind]
+    _check_names(name, fn, (*keys, *_TAKEN.get(kind, ())))
+    more = {key: value for key, value in arguments.items() if key not in keys}
+    _check_arguments(name, fn, more, skip=1)  # the first parameter is the table
+    if not {"low", "high"} <= set(arguments):
+        bounds = f"the bounds of its {gives}, such as low: 0 and high: 1"
+        raise RecipeError(f"{name} is a plain function; give {bounds}")
+    function = Bound(fn, tuple(more.items())) if more else fn
+    try:
+        return lift(function, **{key: arguments[key] for key in keys if key in arguments})
+    except RecipeError as error:
+        raise RecipeError(f"{name}: {error}") from None
+
+
+def _check_names(name: str, fn: Callable[..., Any], taken: tuple[str, ...]) -> None:
+    """Complain of an argument that a config could not give, because what stands under its name is taken first."""
+    signature = _signature(fn)
+    for argument in signature.parameters if signature else ():
+        if argument in taken:
+            raise RecipeError(
+                f"{name}: its argument {argument!r} cannot be given, because a config means its own {argument!r} "
+                f"by that; rename it, such as {argument}_"
+            )
 
 
 def made(name: str, kind: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:

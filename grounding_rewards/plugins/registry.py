@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, short_repr
+from grounding_rewards.errors import GroundingRewardsError, PluginError, RecipeError, near, short_repr
 from grounding_rewards.plugins import builtins
-from grounding_rewards.plugins.loading import load
+from grounding_rewards.plugins.loading import current, load, names_code
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -113,12 +113,34 @@ def chosen() -> frozenset[str] | None:
     return None if wanted is None else frozenset(name.strip() for name in wanted.split(",") if name.strip())
 
 
-def left_out(name: Any) -> str:
-    """Return a hint for errors where a name is unknown because its plugin is left out; "" where that is not why.
+def thing_named(kind: str, name: Any) -> Any:
+    """Return what a config's name stands for: something registered, or code by its place.
 
-    >>> left_out("plugin/brief")
-    ''
+    >>> thing_named("verifiers", "hti")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    grounding_rewards.errors.RecipeError: unknown verifier 'hti'; did you mean 'hit'? There are: action_match, ...
     """
+    known = getattr(registry(), kind)
+    if isinstance(name, str) and name in known:
+        return known[name]
+    if names_code(name):
+        return load(current(name))
+    raise unknown(NOUNS[kind], name, known)
+
+
+NOUNS = dict(zip(KINDS, ("dialect", "verifier", "recipe", "method", "engine"), strict=True))
+"""One thing of each kind, in errors."""
+
+
+def unknown(noun: str, name: Any, known: Iterable[str], hint: str = "") -> RecipeError:
+    """Return the error about a name that stands for nothing; ``hint`` says why, in place of the nearest name."""
+    hint = hint or _left_out(name) or near(name, known) or "."
+    there = f"There are: {', '.join(known)}; your own by module:attr or /path/file.py:attr"
+    return RecipeError(f"unknown {noun} {name!r:.80}{hint} {there}")
+
+
+def _left_out(name: Any) -> str:
+    """Return a hint where a name is unknown because its plugin is left out; "" where that is not why."""
     plugin, slash, _ = str(name).partition("/")
     wanted = chosen()
     if not slash or wanted is None or plugin in wanted or plugin not in {point.name for point in installed()}:

@@ -8,7 +8,7 @@ from typing import Any
 from grounding_rewards import combine
 from grounding_rewards.combine import RESERVED, Combination
 from grounding_rewards.errors import RecipeError, near
-from grounding_rewards.plugins.frozen import FrozenDict, frozen
+from grounding_rewards.plugins.config import FrozenDict, frozen
 from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.verifiers import Verifier, any_of, if_placed, same_action
 from grounding_rewards.verifiers.any_of import AnyOf

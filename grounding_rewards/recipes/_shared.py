@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from grounding_rewards.actions import CLICKS, WRITTEN, canonical, is_known
 from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
-from grounding_rewards.errors import RecipeError, SpaceError, near, short_repr
+from grounding_rewards.errors import RecipeError, SpaceError, near
 from grounding_rewards.parsing import Dialect
-from grounding_rewards.parsing.reading import check_patterns
 from grounding_rewards.parsing.refusal_words import with_refusal_words
-from grounding_rewards.plugins.frozen import frozen
-from grounding_rewards.plugins.loading import current, load, names_code
-from grounding_rewards.plugins.registry import is_dialect, left_out, origin, registry
+from grounding_rewards.plugins.config import frozen
+from grounding_rewards.plugins.named import build
+from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Deviation, Example
 
 _EDGES = ("x1", "y1", "x2", "y2")
@@ -101,27 +100,19 @@ def dialect_named(name: str, refusal_words: Any = None, tools: Any = ()) -> Dial
     ``refusal_words`` are further phrases that it is to read as a refusal, ``tools`` parts of the names of further
     tools whose calls are no answers.
     """
-    known: Mapping[str, Dialect] = registry().parsers
-    if not isinstance(name, str) or (name not in known and not names_code(name)):
-        own = f"or your own by module:attr or /path/file.py:attr{left_out(name) or near(name, known)}"
-        raise RecipeError(f"option dialect: got {name!r:.80}; expected one of {', '.join(known)}; {own}")
-    dialect: Any = known[name] if name in known else load(current(name))
-    if not is_dialect(dialect):
-        expected = "a dialect with name, names and one, such as a PatternDialect"
-        raise RecipeError(f"option dialect: {name} is {short_repr(dialect)}; expected {expected}")
-    if name not in known or "/" in name:  # tests check those that are built in: it takes time
-        try:
-            check_patterns(dialect)
-        except RecipeError as error:
-            raise RecipeError(f"option dialect: {name}{origin(dialect)}: {error}") from error
+    try:
+        dialect: Dialect = build("parsers", name)
+    except RecipeError as error:
+        raise RecipeError(f"option dialect: {error}") from error
     if parts := names_of("tools", tools):
         if not hasattr(dialect, "tools"):
             raise RecipeError(
                 f"option tools: got {tools!r:.80}, and dialect {name} does not tell calls of tools from answers; use "
                 "auto or auto_action"
             )
-        dialect = replace(dialect, tools=(*dialect.tools, *[part.lower() for part in parts]))
-    return with_refusal_words(cast(Dialect, dialect), refusal_words)
+        more: Any = dialect
+        dialect = replace(more, tools=(*more.tools, *[part.lower() for part in parts]))
+    return with_refusal_words(dialect, refusal_words)
 
 
 def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:

@@ -10,7 +10,7 @@ from grounding_rewards.combine import best, steps, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import TaggedDialect
-from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.config import frozen
 from grounding_rewards.recipes._expression import combinations, part_fields, part_term, shown, weight, whole_term
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source

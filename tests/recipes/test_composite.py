@@ -187,7 +187,7 @@ def test_dialect_answers_and_thinking():
     recipe = build({"hit": 1}, dialect="json_2d", answers="last", thinking="read")
     text = '<think>{"point_2d": [20, 15]}</think>'
     assert recipe.score([text, "(20, 15)"], [BOX] * 2).acc.tolist() == [1, 0]
-    assert "option dialect: got 'json'" in error({"hit": 1}, dialect="json")
+    assert "option dialect: unknown dialect 'json'" in error({"hit": 1}, dialect="json")
 
 
 def test_kinds_of_target_can_be_named():

@@ -28,7 +28,7 @@ from grounding_rewards.parsing.published import (
 from grounding_rewards.parsing.readers import POINT_KEY
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE, Texts, as_texts, compiled, contains, extract, limited
-from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.config import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Source

@@ -8,7 +8,7 @@ from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space, sizes_needed
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.consensus import SIZE
-from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.config import frozen
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, shown_with, written
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import Consensus, InConsensus

@@ -16,7 +16,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import UI_VENUS
 from grounding_rewards.parsing.published import BARE, FUNCTIONS, VENUS_CLOSE, VENUS_OPEN, read_call
 from grounding_rewards.parsing.texts import NUMBER, SPACE
-from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.config import frozen
 from grounding_rewards.recipes._shared import bare_box
 from grounding_rewards.recipes.published.ui_venus import SOURCE
 from grounding_rewards.rollouts import Rollouts

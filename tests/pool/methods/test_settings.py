@@ -10,7 +10,7 @@ import scipy.special  # noqa: F401  its first import adds a filter of warnings
 
 from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.plugins.builtins import BUILT_IN
-from grounding_rewards.plugins.frozen import frozen
+from grounding_rewards.plugins.config import frozen
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool.methods import method
 from grounding_rewards.testing import check_method

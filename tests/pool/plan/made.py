@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from grounding_rewards.plugins import named
+from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
@@ -100,6 +101,6 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     known = registry()
     every = {name: known.methods[name] for name in SELECTED}
     every |= {each.__name__.lower(): each for each in (Further, Budget, First, Short, Raising)}
-    for module in (named, _candidates):
+    for module in (named, plugins, _candidates):
         monkeypatch.setattr(module, "registry", lambda: replace(known, methods=every))
     monkeypatch.setattr(_candidates, "BUILT_IN", {"methods": every})
