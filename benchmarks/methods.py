@@ -100,10 +100,10 @@ def chosen(words: list[str]) -> list[Candidate]:
 def run(step: str, path: Path) -> dict[str, Any]:
     """One step, in this process."""
     from grounding_rewards.pool.aggregate import stats_of
+    from grounding_rewards.pool.command import count_rollouts
     from grounding_rewards.pool.methods.protocol import allocate, choose, select
     from grounding_rewards.pool.plan.command import plan_rollouts
     from grounding_rewards.pool.rollouts import read_columns
-    from grounding_rewards.pool.stats_table import count_rollouts
     from grounding_rewards.tables.rollout_table import open_rollouts
 
     start = ready = time.perf_counter()

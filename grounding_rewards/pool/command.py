@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from inspect import signature
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,25 +19,26 @@ from grounding_rewards.errors import PoolError, RecipeError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.pool.aggregate import ALL, stats_of
+from grounding_rewards.pool.difficulties import add_difficulty
 from grounding_rewards.pool.draws import check_whole
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose, method
 from grounding_rewards.pool.methods.filters import Band
 from grounding_rewards.pool.methods.protocol import in_name_order, settings_of
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
-from grounding_rewards.pool.selection import NextPool, next_pool
+from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.selection.filters import SelectorSpec, filters, plain, suspects
 from grounding_rewards.pool.selection.steps import check_numbers
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import in_tables, is_stats, read_stats
-from grounding_rewards.pool.summary import by_source
+from grounding_rewards.pool.summary import SUMMED, by_source, summary
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.atomic import atomic_files, leftovers
-from grounding_rewards.tables.base import Note, Table
+from grounding_rewards.tables.atomic import Files, atomic_files, leftovers
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.files import check_output, check_place
 from grounding_rewards.tables.folders import files_of_table, open_rows
 from grounding_rewards.tables.launches import several_runs
-from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint, manifest_bytes, read_manifest
-from grounding_rewards.tables.parted import write_parts, write_rows, write_tables
+from grounding_rewards.tables.manifests import files_of_rows, fingerprint, manifest_bytes, read_manifest
+from grounding_rewards.tables.parted import Written, write_file, write_parts, write_rows, write_tables, written
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_source import ChosenRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
@@ -51,20 +53,25 @@ class Source:
     """Rollouts, or one file of statistics, that a command is given, with what the manifest says of them."""
 
     paths: Sequence[Path]
-    table: RolloutTable | None
-    rounds: Collection[int] | None
-    by: str
+    table: RolloutTable | None  # None for statistics
+    rounds: Collection[int] | None = None  # the rounds that count; None for all
+    by: str = "source"  # the column that becomes the samples' source
+    target_space: CoordSpace | str | None = None  # the space of targets that name none
+    recipe: Recipe | None = None  # the recipe whose form targets have, where rollouts name none that is installed
 
     @property
     def files(self) -> list[Path]:
         """Return all paths and files, none of which an output may replace."""
         return [*self.paths, *(() if self.table is None else self.table.files)]
 
-    def stats(self, columns: Collection[str] = ALL, **options: Any) -> SampleStats:
+    def stats(self, warn: Note, columns: Collection[str] = ALL) -> SampleStats:
         """Read or count statistics."""
         if self.table is None:
             return read_stats(self.paths[0])
-        return stats_of(self.table, rounds=self.rounds, by=self.by, columns=columns, **options)
+        return stats_of(
+            self.table, rounds=self.rounds, by=self.by, columns=columns, target_space=self.target_space,
+            recipe=self.recipe, warn=warn,
+        )  # fmt: skip
 
     def inputs(self) -> list[dict[str, Any]]:
         """Fingerprint the inputs."""
@@ -83,31 +90,47 @@ class Source:
         return {"rounds": list(self.rounds), "temperatures": warm, "by": self.by}
 
 
-def source(paths: Sequence[Path], *, rounds: Collection[int] | None = None, by: str = "source", **asked: Any) -> Source:
-    """Open rollouts, or one file of statistics, which does not go with other inputs or with options of rollouts."""
+def source(paths: Sequence[Path], *, statistics: bool = True, **reading: Any) -> Source:
+    """Open rollouts, or where these may be one file of ``statistics`` that; ``reading`` is by the fields of ``Source``.
+
+    Statistics go with no other inputs and no option of rollouts.
+    """
     counted = next((path for path in paths if is_stats(path)), None)
     if counted is None:
-        return Source(paths, open_rollouts(paths), rounds, by)
-    options = {"other inputs": len(paths) > 1, "--round": rounds is not None, "--by": by != "source", **asked}
-    for option in (option for option, value in options.items() if value):
+        return Source(paths, open_rollouts(paths), **reading)
+    if not statistics:
+        raise TableError(f"{counted}: holds statistics of samples; give the rollouts that they were counted from")
+    usual = {each.name: each.default for each in fields(Source)}
+    given = [_OPTIONS[name] for name in _OPTIONS if reading.get(name, usual[name]) != usual[name]]
+    for option in [*(["other inputs"] if len(paths) > 1 else []), *given]:
         raise TableError(f"{counted}: holds statistics of samples, which do not go with {option}; give rollouts")
-    return Source(paths, None, rounds, by)
+    return Source(paths, None)
 
 
-def write_output(out: Path, content: dict[str, Any], write: Callable[[IO[bytes]], int]) -> dict[str, Any]:
-    """Write an output, and beside it its manifest: the content with the output's rows and hash, which is returned."""
+_OPTIONS = {"rounds": "--round", "by": "--by", "target_space": "--target-space", "recipe": "--recipe"}
+
+
+def write_outputs(
+    manifest: Path,
+    content: dict[str, Any],
+    write: Callable[[Files], list[Written]],
+    older: Sequence[Path] = (),
+) -> dict[str, Any]:
+    """Write outputs, and their manifest last: the content with each output's rows and hash, which is returned.
+
+    Files of an ``older`` run that this one does not write are removed.
+    """
     with atomic_files() as files:
-        manifest = files.open(manifest_of(out))  # opened first, so renamed last: it never describes an older file
-        file = files.open(out)
-        rows = write(file)
-        file.flush()
+        opened = files.open(manifest)  # opened first, so renamed last: it never describes an older file
+        outputs = write(files)
         content = {
             **content,
-            "outputs": [{"path": out.name, "rows": rows, "sha256": digest(Path(file.name))}],
+            "outputs": [{"path": file.path.name, "rows": file.rows, "sha256": file.sha256} for file in outputs],
             "version": __version__,
             "schema_version": SCHEMA_VERSION,
         }
-        manifest.write(manifest_bytes(content))
+        opened.write(manifest_bytes(content))
+        files.removed = [path for path in older if path not in {file.path for file in outputs}]
     return content
 
 
@@ -122,33 +145,57 @@ def check_outputs(out: Path, inputs: Sequence[Path]) -> None:
     check_place(manifest_of(out), inputs)
 
 
+def count_rollouts(
+    rollouts: Sequence[Path],
+    out: Path | None = None,
+    *,
+    ks: Sequence[int] = (),
+    item_response: str | None = None,
+    reporting: Reporting = SILENT,
+    **reading: Any,
+) -> dict[str, Any]:
+    """Count rollouts by sample, as ``grounding-rewards pool stats`` does; ``ks`` adds pass@k.
+
+    ``item_response`` is the column by which ``item_difficulty`` is fitted; of ``round`` all rounds count in the fit
+    where one counts, for a single round has one ability, which says nothing.
+    """
+    if item_response is not None and out is None:
+        raise TableError("--item-response writes a column of --out; name a file by --out")
+    given = source(rollouts, statistics=False, **reading)
+    table, rounds = given.table, given.rounds
+    assert table is not None
+    if out is not None:
+        check_output(out, given.files)  # before counting, which may take minutes
+    with reporting.progress("counting rollouts") as advance:
+        stats = given.stats(reporting.warn, SUMMED if out is None else ALL)
+        fit: dict[str, Any] = {}
+        if item_response is not None:
+            one = item_response == "round" and rounds is not None and len(set(rounds)) == 1
+            difficulty, fit["item_response"] = add_difficulty(
+                table, stats, item_response, rounds=None if one else rounds, warn=reporting.warn
+            )
+            stats = replace(stats, item_difficulty=difficulty)
+        advance(0.8)
+        if out is not None:
+            write_file(out, in_tables(stats, ks=ks))
+    at: dict[str, dict[Any, int]] = {"rounds": table.rounds(rounds), "temperatures": table.temperatures(rounds)}
+    named = {
+        name: {"unknown" if key is None else str(key): count for key, count in counts.items()}
+        for name, counts in at.items()
+    }
+    return {**summary(stats, ks), **named, **fit, **({} if out is None else {"out": str(out)})}
+
+
 def allocate_rollouts(
     rollouts: Sequence[Path],
     out: Path,
     spec: str | Mapping[str, Any],
     *,
     budget: int | None = None,
-    rounds: Collection[int] | None = None,
-    by: str = "source",
     reporting: Reporting = SILENT,
+    **reading: Any,
 ) -> dict[str, Any]:
     r"""Allocate further rollouts, as ``grounding-rewards pool allocate`` does, and write them beside a manifest.
-
-    Args:
-        rollouts: files and directories of rollouts, or one file of statistics.
-        out: the file to write, .parquet or .jsonl: ``sample_id`` and ``n`` of each sample with n > 0, by name.
-        spec: the method's name, or a mapping with ``name`` and settings.
-        budget: scale the numbers so that they sum to this; None leaves them as they are.
-        rounds: the rounds that count; None for all.
-        by: the column that becomes the samples' source.
-        reporting: takes warnings and progress.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        PoolError: an argument does not fit, or the method cannot use these samples.
-        TableError: a file cannot be read or written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -161,11 +208,11 @@ def allocate_rollouts(
     allocation = method(spec, ALLOCATION)
     if budget is not None:
         check_budget(budget)
-    given = source(rollouts, rounds=rounds, by=by)
+    given = source(rollouts, **reading)
     check_outputs(out, given.files)
     with reporting.progress("allocating rollouts") as advance:
         read = ("sample_id", "source", "round", "temperature", "variance", "clicks", "dispersion", "target_diagonal")
-        stats = given.stats(read, warn=reporting.warn)
+        stats = given.stats(reporting.warn, read)
         advance(0.7)
         numbers = allocate(stats, allocation)
         numbers = numbers if budget is None else within_budget(stats, numbers, budget)
@@ -178,7 +225,12 @@ def allocate_rollouts(
         }  # fmt: skip
         names = pa.array([str(name) for name in stats.sample_id[rows].tolist()], pa.string())
         table = pa.table({"sample_id": names, "n": numbers[rows]})
-        return write_output(out, content, lambda file: write_rows(file, out, [table]))
+
+        def write(files: Files) -> list[Written]:
+            file = files.open(out)
+            return [written(file, out, write_rows(file, out, [table]))]
+
+        return write_outputs(manifest_of(out), content, write)
 
 
 def choose_rollouts(
@@ -186,30 +238,12 @@ def choose_rollouts(
     spec: str | Mapping[str, Any],
     out: Path,
     *,
-    rounds: Collection[int] | None = None,
     reporting: Reporting = SILENT,
+    **reading: Any,
 ) -> dict[str, Any]:
-    """Choose rollouts, as ``grounding-rewards pool rollouts`` does, and write them beside a manifest.
-
-    Args:
-        rollouts: files and directories of rollouts.
-        spec: the method's name, or a mapping with ``name`` and settings.
-        out: the file to write, .parquet or .jsonl: the rows that stay, as they were, and the method's columns.
-        rounds: the rounds that count; None for all.
-        reporting: takes notes, warnings and progress.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        PoolError: an argument does not fit, the method cannot use these rollouts, or keeps none.
-        TableError: a file cannot be read or written, or has a column that the method adds.
-    """
+    """Choose rollouts, as ``grounding-rewards pool rollouts`` does, and write them beside a manifest."""
     choice = method(spec, CHOICE)
-    for path in rollouts:
-        if is_stats(path):
-            raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
-    given = source(rollouts, rounds=rounds)
+    given = source(rollouts, statistics=False, **reading)
     check_outputs(out, given.files)
     table = given.table
     assert table is not None
@@ -218,7 +252,7 @@ def choose_rollouts(
         reporting.warn(text)
     with reporting.progress("choosing rollouts") as advance:
         totals = ["total"] if all("total" in each.columns for each in table.each) else []
-        columns = read_columns(table, list(dict.fromkeys([*choice.needs, *totals])), rounds=rounds)
+        columns = read_columns(table, list(dict.fromkeys([*choice.needs, *totals])), rounds=given.rounds)
         chosen = choose(columns, choice)
         if not len(chosen.kept):
             paths, name = ", ".join(map(str, rollouts)), settings_of(spec, choice)["name"]
@@ -236,13 +270,14 @@ def choose_rollouts(
             **{name: {"before": before[name], "after": after[name]} for name in before}, "columns": list(new),
         }  # fmt: skip
 
-        def write(file: IO[bytes]) -> int:
+        def write(files: Files) -> list[Written]:
+            file = files.open(out)
             rows.write(
                 file, out, places[order], new, note=reporting.note, advance=lambda done: advance(0.4 + 0.6 * done)
             )
-            return len(places)
+            return [written(file, out, len(places))]
 
-        return write_output(out, content, write)
+        return write_outputs(manifest_of(out), content, write)
 
 
 def _inputs(given: Source, spec: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -316,19 +351,21 @@ def figures(rollouts: RolloutColumns, kept: Ints | None = None) -> dict[str, Any
     }
 
 
-@dataclass(frozen=True, eq=False)
-class NamedRows:
-    """Training rows with the name of each row's sample."""
+class TrainingRows:
+    """Rows to train on, with the name of each row's sample once ``read``; None where a row has none."""
 
-    table: Table
-    names: Sequence[str | None]  # (n,) the name of each row's sample; None where it has none
+    def __init__(self, path: Path, id_column: str | None = None, split: str | None = None) -> None:
+        self.path, self.table, self._id_column = path, open_rows(path, split), id_column
+        self.files = files_of_table(self.table)
+        self.names: Sequence[str | None] = []
+
+    def read(self, advance: Advance) -> dict[str, Any]:
+        """Read the names of the samples, and fingerprint the files."""
+        self.names = sample_names(self.table, self._id_column, advance=advance)
+        return {"role": "data", **fingerprint(self.path, self.files)}
 
     def join(self, stats: SampleStats) -> dict[str, int]:
-        """Count the samples in the rollouts, in the data, and in both.
-
-        Raises:
-            PoolError: none is in both; shows names of both.
-        """
+        """Count the samples in the rollouts, in the data, and in both."""
         measured, there = set(stats.sample_id.tolist()), {name for name in self.names if name is not None}
         both = len(measured & there)
         if not both:
@@ -349,55 +386,21 @@ def next_round(
     rollouts: Sequence[Path],
     out: Path,
     *,
-    seed: int = 0,
-    zero_share: float = 0.2,
-    exclude_sources: Collection[str] = (),
-    min_rollouts: int | None = None,
     two_model: tuple[Path, Path] | None = None,
-    suspects: bool = True,
-    band: Band | None = None,
-    selectors: Sequence[SelectorSpec] = (),
-    limit: int | None = None,
-    control: bool = False,
+    data: Path | None = None,
+    id_column: str | None = None,
+    split: str | None = None,
     rounds: Collection[int] | None = None,
     by: str = "source",
     target_space: CoordSpace | str | None = None,
     recipe: Recipe | None = None,
-    data: Path | None = None,
-    id_column: str | None = None,
-    split: str | None = None,
     reporting: Reporting = SILENT,
+    **settings: Any,
 ) -> dict[str, Any]:
     r"""Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
 
-    Args:
-        rollouts: files and directories of rollouts, or one file of statistics.
-        out: the pool's own file, .parquet or .jsonl; ``pool_paths`` names those beside it.
-        seed: see ``next_pool``, as for all arguments up to ``control``.
-        zero_share: the share of never-solved samples.
-        exclude_sources: sources to leave out.
-        min_rollouts: the fewest scored rollouts of a sample.
-        two_model: rollouts or statistics of a weak and of a strong model.
-        suspects: set suspects aside.
-        band: pass rates to keep.
-        selectors: further selectors.
-        limit: the most samples.
-        control: also draw a control of the same size.
-        rounds: the rounds that count; None for all.
-        by: the column that becomes the samples' source.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        data: the training rows to draw from; None writes names and statistics.
-        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
-        split: the split of ``data``.
-        reporting: takes notes, warnings and progress.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        PoolError: no sample is left, or an argument does not fit.
-        TableError: a file cannot be read or written.
+    ``settings`` are those of ``next_pool``, and ``two_model`` names rollouts or statistics of both models. The pool
+    has the rows of ``data``; without them, names and statistics.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -407,11 +410,15 @@ def next_round(
     >>> manifest["samples"], manifest["kept"], manifest["outputs"][0]["path"]
     (1, 1, 'pool.jsonl')
     """
+    call = signature(next_pool).bind(None, **{"seed": 0, **settings})
+    call.apply_defaults()
+    asked = call.arguments
     # Here, and not after a long count.
-    check_numbers(seed=seed, zero_share=zero_share, min_rollouts=min_rollouts, limit=limit)
+    check_numbers(**{name: asked[name] for name in ("seed", "zero_share", "min_rollouts", "limit")})
+    band, selectors = asked["band"], asked["selectors"]
     _check_selectors(band, selectors)
-    given = source(rollouts, rounds=rounds, by=by, **{"--target-space": target_space, "--recipe": recipe})
-    rows = None if data is None else open_rows(data, split)
+    given = source(rollouts, rounds=rounds, by=by, target_space=target_space, recipe=recipe)
+    rows = None if data is None else TrainingRows(data, id_column, split)
     models = dict(zip(("weak", "strong"), two_model or (), strict=False))  # None: no pairs
     for path in models.values():
         if not path.exists():
@@ -422,36 +429,29 @@ def next_round(
     ]
     inputs = [*rollouts, *models.values(), *([] if data is None else [data])]
     # Before the long work, for the output must replace no input.
-    _check_pool(out, inputs, [*files, *([] if rows is None else files_of_table(rows))])
+    _check_pool(out, inputs, [*files, *([] if rows is None else rows.files)])
     with reporting.progress("drawing the next pool") as advance:
-        named = None
-        if rows is not None:
-            named = NamedRows(rows, sample_names(rows, id_column, advance=lambda done: advance(done / 5)))
-        stats = given.stats(target_space=target_space, recipe=recipe, warn=reporting.warn)
+        read = None if rows is None else rows.read(lambda done: advance(done / 5))
+        stats = given.stats(reporting.warn)
         advance(0.4)
-        join = None if named is None else named.join(stats)
+        join = None if rows is None else rows.join(stats)
         weak_strong = [read_stats(path, warn=reporting.warn) for path in models.values()]
-        pool = next_pool(
-            stats, seed=seed, zero_share=zero_share, exclude_sources=exclude_sources, min_rollouts=min_rollouts,
-            two_model=(weak_strong[0], weak_strong[1]) if weak_strong else None, suspects=suspects, band=band,
-            selectors=selectors, limit=limit, control=control,
-            available=None if named is None else {name for name in named.names if name is not None},
-        )  # fmt: skip
+        call.arguments |= {
+            "stats": stats, "two_model": (weak_strong[0], weak_strong[1]) if weak_strong else None,
+            "available": None if rows is None else {name for name in rows.names if name is not None},
+        }  # fmt: skip
+        pool = next_pool(*call.args, **call.kwargs)
         code = {"selectors": [plain(spec) for spec in selectors]}
         hashes = given.inputs()
         hashes += [{"role": role, **fingerprint(path, files_of_rows(path))} for role, path in models.items()]
-        if data is not None and rows is not None:
-            hashes.append({"role": "data", **fingerprint(data, files_of_table(rows))})
+        hashes += [] if read is None else [read]
         hashes += [{"role": "selector", **fingerprint(path, [path])} for path in files_named(code)]
         advance(0.5)
         settings = {
-            "exclude_source": sorted(exclude_sources),
+            "exclude_source": sorted(asked["exclude_sources"]),
             "band": None if band is None else [band.low_rate, band.high_rate],
             "confident": band is not None and band.confident,
-            "suspects": suspects,
-            "min_rollouts": min_rollouts,
-            "limit": limit,
-            "control": control,
+            **{name: asked[name] for name in ("suspects", "min_rollouts", "limit", "control")},
             "target_space": target_space,
             "recipe": None if recipe is None else recipe.to_dict(),
         }
@@ -463,7 +463,19 @@ def next_round(
             "plugins": plugins_named({**code, "recipe": settings["recipe"]}),
             "settings": settings,
         }
-        return _write_pool(out, pool, named, facts, reporting.note, lambda done: advance(0.5 + done / 2))
+        paths = pool_paths(out)
+        kept = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}
+        parts = {paths[name]: chosen for name, chosen in kept.items() if chosen is not None}
+
+        def write(opened: Files) -> list[Written]:
+            if rows is None:
+                return write_tables(opened, ((path, in_tables(stats, chosen)) for path, chosen in parts.items()))
+            ids = {path: stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
+            note, done = reporting.note, lambda share: advance(0.5 + share / 2)
+            return write_parts(opened, ids, rows.table, rows.names, note=note, advance=done)
+
+        older = [paths[name] for name in _ASIDE]
+        return write_outputs(paths["manifest"], {**pool.to_json(), **facts}, write, older)
 
 
 def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> None:
@@ -488,12 +500,7 @@ def pool_paths(out: Path) -> dict[str, Path]:
 
 
 def _check_pool(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> None:
-    """Check that a pool can be written.
-
-    Raises:
-        TableError: a path has another suffix, lies in no directory or in an input, or is an input; or a file exists
-            that no run set aside.
-    """
+    """Check that a pool can be written."""
     check_output(out, files)
     paths = pool_paths(out)
     ours = _listed(paths)  # any other file aside is somebody else's, and not replaced
@@ -504,38 +511,6 @@ def _check_pool(out: Path, inputs: Sequence[Path], files: Sequence[Path]) -> Non
                 f"{path}: exists, and no {paths['manifest'].name} lists it, so it is not replaced; move it away, or "
                 "write to another file"
             )
-
-
-def _write_pool(
-    out: Path,
-    pool: NextPool,
-    data: NamedRows | None,
-    facts: dict[str, Any],
-    note: Note,
-    advance: Advance,
-) -> dict[str, Any]:
-    """Write all files of a pool, its manifest last; files that only an earlier run set aside are removed."""
-    paths = pool_paths(out)
-    rows = {"pool": pool.kept, "easy": pool.easy, "suspects": pool.suspects, "control": pool.control}
-    parts = {paths[name]: chosen for name, chosen in rows.items() if chosen is not None}
-    with atomic_files() as files:
-        opened = files.open(paths["manifest"])  # opened first, so renamed last: it never describes older files
-        if data is None:
-            written = write_tables(files, ((path, in_tables(pool.stats, chosen)) for path, chosen in parts.items()))
-        else:
-            ids = {path: pool.stats.sample_id[chosen].tolist() for path, chosen in parts.items()}
-            written = write_parts(files, ids, data.table, data.names, note=note, advance=advance)
-        manifest = {
-            **pool.to_json(),
-            **facts,
-            "outputs": [{"path": file.path.name, "rows": file.rows, "sha256": file.sha256} for file in written],
-            "version": __version__,
-            "schema_version": SCHEMA_VERSION,
-        }
-        opened.write(manifest_bytes(manifest))
-        there = {file.path for file in written}
-        files.removed = [paths[name] for name in _ASIDE if paths[name] not in there]  # an older run's
-    return manifest
 
 
 def _listed(paths: Mapping[str, Path]) -> set[str]:

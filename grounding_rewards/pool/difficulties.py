@@ -114,10 +114,6 @@ def add_difficulty(
     ``column`` tells policies apart: ``policy``, ``round`` or ``temperature``. Difficulties are those at the ability of
     the latest round, else at the mean ability; NaN where a sample has no rollout with a value of the column, such as
     those of which ``warn`` takes a warning. ``rounds`` are those that count, None for all.
-
-    Raises:
-        TableError: a file cannot be read, or lacks the column.
-        PoolError: the column is another one, or its values are too few; as in ``difficulties``.
     """
     if column not in COLUMNS:
         raise PoolError(f"--item-response: got {column!r:.80}; expected one of {', '.join(COLUMNS)}")

@@ -19,17 +19,6 @@ _AT_ONCE = 1 << 16  # names hashed at once: the digests of millions, an object e
 def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
     """Split a total in proportion to shares: floors, and one more for the largest remainders.
 
-    Args:
-        shares: numbers from 0; they need not sum to 1.
-        total: the sum of the whole numbers, from 0.
-
-    Returns:
-        One number a share, less than 1 from its exact part. Of equal remainders the larger share is served first,
-        then the earlier.
-
-    Raises:
-        PoolError: a share is not a number from 0, all are 0, or the total is not a whole number from 0.
-
     Source: Hamilton's method.
 
     >>> largest_remainder([100, 50, 10], 20)
@@ -53,13 +42,6 @@ def zero_quota(positive: int, zero_share: Any) -> int:
     ``f / (1 - f) * positive``, rounded to the nearest whole number and from the middle up, in exact arithmetic: 0.2 is
     one fifth here, not the float next to it.
 
-    Args:
-        positive: number of samples that are sometimes solved, from 0.
-        zero_share: f, from 0 to below 1.
-
-    Raises:
-        PoolError: one does not fit.
-
     Source: the 20/80 split that the Gelato pipeline reports, positive samples fixing the size.
 
     >>> [zero_quota(positive, 0.2) for positive in (12, 10, 77, 80)]
@@ -71,11 +53,7 @@ def zero_quota(positive: int, zero_share: Any) -> int:
 
 
 def share_of_zeros(zero_share: Any) -> Fraction:
-    """Return the share of never-solved samples as an exact fraction, as it is written.
-
-    Raises:
-        PoolError: it is not a number from 0 to below 1.
-    """
+    """Return the share of never-solved samples as an exact fraction, as it is written."""
     share = _exact("zero_share", zero_share)
     if share == 1:
         raise PoolError(
@@ -113,19 +91,6 @@ def draw(
     Every sample draws a number u from 0 to 1 that depends on the seed, the purpose and its name alone, and those with
     the largest u^(1 / weight) are taken. So the draw depends neither on the order of rows nor on other samples, and
     draws for different purposes are independent.
-
-    Args:
-        sample_ids: (m,) names, all different.
-        count: number of samples to draw, from 0.
-        seed: a whole number from 0.
-        purpose: the name of the draw.
-        log_weights: (m,) logarithms of the weights; minus infinity, that of 0, is never drawn. None: all equal.
-
-    Returns:
-        Row numbers, in order.
-
-    Raises:
-        PoolError: the seed or the count is not a whole number from 0.
 
     Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
 
@@ -174,11 +139,7 @@ def _exact(name: str, value: Any) -> Fraction:
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
-    """Check a whole number, numpy's included, and return it as an int.
-
-    Raises:
-        PoolError: it is not one, or below ``least``; names it.
-    """
+    """Check a whole number, numpy's included, and return it as an int."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise PoolError(f"{name}: got {value!r:.80}; expected a whole number from {least}")
     return int(value)

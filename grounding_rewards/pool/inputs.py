@@ -30,9 +30,6 @@ class Input(NamedTuple):
 def read_input(text: str) -> Input:
     """Parse ``PATH``, ``PATH@ROUND`` or either behind ``TEMPERATURE=``; a path that exists as written names no more.
 
-    Raises:
-        PoolError: the temperature is infinite, NaN or below 0.
-
     >>> read_input("1.4=hot.jsonl@1")
     Input(path=PosixPath('hot.jsonl'), round=1, temperature=1.4)
     >>> read_input("a@b.parquet").path.name
@@ -56,13 +53,7 @@ def read_input(text: str) -> Input:
 
 
 def stats_of_input(source: Input, by: str, warn: Note = lambda text: None) -> SampleStats:
-    """Return statistics of the samples of one input, without clicks and targets; warn of mixed temperatures and runs.
-
-    Raises:
-        TableError: the input cannot be read.
-        PoolError: its rollouts are of several rounds and none is named, or of other temperatures than the named one; or
-            it holds statistics, which cannot be counted by another column.
-    """
+    """Return statistics of an input, without clicks and targets; warn of mixed temperatures and runs."""
     if is_stats(source.path):
         if by != "source":
             raise PoolError(
@@ -88,10 +79,6 @@ def stats_by_temperature(inputs: Sequence[Input], warn: Note = lambda text: None
     """Return statistics by temperature; files of one round with a temperature column are read as one table.
 
     ``warn`` takes the warnings of ``stats_of``.
-
-    Raises:
-        TableError: a file cannot be read.
-        PoolError: a temperature is unknown, or comes twice.
     """
     by_temperature: dict[float, SampleStats] = {}
     origin: dict[float, str] = {}
@@ -108,11 +95,7 @@ def stats_by_temperature(inputs: Sequence[Input], warn: Note = lambda text: None
 
 
 def policies_of(inputs: Sequence[Input]) -> set[str]:
-    """Return the policies that the rollouts of several inputs name; statistics name none.
-
-    Raises:
-        TableError: a file cannot be read.
-    """
+    """Return the policies that the rollouts of several inputs name; statistics name none."""
     rollouts = [source for source in inputs if not is_stats(source.path)]
     return {
         policy
@@ -142,11 +125,7 @@ def mixed(temperatures: Iterable[float | None]) -> str:
 
 
 def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) -> list[int] | None:
-    """Return the round that counts; None where rollouts have no rounds.
-
-    Raises:
-        PoolError: there are several, and none is named.
-    """
+    """Return the round that counts; None where rollouts have no rounds."""
     if number is not None:
         return [number]
     rounds = sorted(value for value in table.rounds() if value is not None)
@@ -158,11 +137,7 @@ def one_round(table: RolloutTable, paths: Sequence[Path], number: int | None) ->
 
 
 def only_temperature(source: Input, there: Sequence[float]) -> float:
-    """Return the temperature of an input that has one.
-
-    Raises:
-        PoolError: it has none or several, or another than the named one.
-    """
+    """Return the temperature of an input that has one."""
     known = {*there, *([] if source.temperature is None else [source.temperature])}
     if len(known) != 1:
         shown = ", ".join(f"{value:g}" for value in sorted(set(there))) or "none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,11 +16,11 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.blocks import by_size
 from grounding_rewards.pool.draws import hashed
 from grounding_rewards.pool.sql import CLICKS, GRID, LARGEST_TOTAL, answered_by
+from grounding_rewards.pool.stats import fill, optional
 from grounding_rewards.tables.rollout_table import RolloutTable
 
 Reward = Literal["total", "acc"]
 
-_ABSENT: Any = None
 _WHOLE = ("round", "rollout", "train_step", "step")
 
 
@@ -29,48 +29,28 @@ class RolloutColumns:
     """Rollouts of m samples, (n,) each column, sorted by sample, round, rollout number and place in the table.
 
     Only the first three columns are required. An absent one is filled with the value for unknown: NaN or -1.
-
-    Attributes:
-        sample_id: (m,) names of the samples, sorted.
-        sample: (n,) the sample of each rollout, an index into ``sample_id``.
-        acc: (n,) 1 where it was right, 0 where it was not; NaN where it was not scored.
-        total: (n,) its total reward; NaN where unknown.
-        row: (n,) its row in the table.
-        round: (n,) its round; -1 where unknown.
-        rollout: (n,) its number; -1 where unknown.
-        train_step: (n,) the trainer's step; -1 where unknown.
-        token_length: (n,) tokens of its response; NaN where unknown.
-        entropy: (n,) the mean entropy of its tokens, a column ``entropy``; NaN where unknown.
-        answer: (n,) the number of its answer among those of its sample: the cell of its click, or its ``answer_key``;
-            -1 without one, which is an answer like others.
-        trajectory: (n,) the number of its trajectory; -1 where unknown.
-        step: (n,) its place in the trajectory; -1 where unknown.
     """
 
-    sample_id: NDArray[np.object_]
-    sample: Ints
-    acc: Floats
-    total: Floats = field(default=_ABSENT, metadata={"unknown": np.nan})
-    row: Ints = field(default=_ABSENT, metadata={"unknown": -1})
-    round: Ints = field(default=_ABSENT, metadata={"unknown": -1})
-    rollout: Ints = field(default=_ABSENT, metadata={"unknown": -1})
-    train_step: Ints = field(default=_ABSENT, metadata={"unknown": -1})
-    token_length: Floats = field(default=_ABSENT, metadata={"unknown": np.nan})
-    entropy: Floats = field(default=_ABSENT, metadata={"unknown": np.nan})
-    answer: Ints = field(default=_ABSENT, metadata={"unknown": -1})
-    trajectory: Ints = field(default=_ABSENT, metadata={"unknown": -1})
-    step: Ints = field(default=_ABSENT, metadata={"unknown": -1})
+    sample_id: NDArray[np.object_]  # (m,) names of the samples, sorted
+    sample: Ints  # the sample of each rollout, an index into ``sample_id``
+    acc: Floats  # 1 where it was right, 0 where it was not; NaN where it was not scored
+    total: Floats = optional(np.nan)  # its total reward
+    row: Ints = optional(-1)  # its row in the table
+    round: Ints = optional(-1)
+    rollout: Ints = optional(-1)  # its number
+    train_step: Ints = optional(-1)  # the trainer's step
+    token_length: Floats = optional(np.nan)  # tokens of its response
+    entropy: Floats = optional(np.nan)  # mean entropy of its tokens, a column ``entropy``
+    # The number of its answer among those of its sample: the cell of its click, or its ``answer_key``; -1 without one,
+    # which is an answer like others.
+    answer: Ints = optional(-1)
+    trajectory: Ints = optional(-1)  # the number of its trajectory
+    step: Ints = optional(-1)  # its place in the trajectory
 
     def __post_init__(self) -> None:
         if self.row is None:
             object.__setattr__(self, "row", np.arange(len(self.sample)))
-        for column in fields(self)[1:]:
-            if getattr(self, column.name) is None:
-                # A view of one value, for absent columns shall take no memory.
-                object.__setattr__(self, column.name, np.broadcast_to(column.metadata["unknown"], len(self.sample)))
-        lengths = {column.name: len(getattr(self, column.name)) for column in fields(self)[1:]}
-        if len(set(lengths.values())) > 1:
-            raise PoolError(f"columns of rollouts: got {lengths} rows; expected as many of each")
+        fill(self, len(self.sample), "columns of rollouts", 1)
 
     def __len__(self) -> int:
         return len(self.sample)
@@ -310,11 +290,7 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def rewards_of(rollouts: RolloutColumns, of: Reward = "total") -> Floats:
-    """Return the total, or ``acc``, of each rollout; NaN where it was not scored.
-
-    Raises:
-        PoolError: a scored rollout has no total.
-    """
+    """Return the total, or ``acc``, of each rollout; NaN where it was not scored."""
     if of == "acc":
         return rollouts.acc
     for place in np.flatnonzero(np.isnan(rollouts.total) & ~np.isnan(rollouts.acc))[:1]:
@@ -323,11 +299,7 @@ def rewards_of(rollouts: RolloutColumns, of: Reward = "total") -> Floats:
 
 
 def need(rollouts: RolloutColumns, name: str, places: NDArray[np.bool_] | None = None) -> None:
-    """Check that rollouts, those at ``places``, have a value in a column.
-
-    Raises:
-        PoolError: one has none; names it.
-    """
+    """Check that rollouts, those at ``places``, have a value in a column."""
     column: NDArray[Any] = getattr(rollouts, name)
     unknown = np.isnan(column) if column.dtype.kind == "f" else column < 0
     for place in np.flatnonzero(unknown if places is None else unknown & places)[:1]:

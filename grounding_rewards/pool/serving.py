@@ -94,15 +94,7 @@ def weighted_order(weights: ArrayLike, *, length: int, batch_size: int, weighted
 
 
 def check_weights(weights: ArrayLike, names: Sequence[object] | None = None) -> Floats:
-    """Return weights as (m,) floats.
-
-    Args:
-        weights: one number a row.
-        names: what errors call the rows; None for their numbers.
-
-    Raises:
-        PoolError: there are none, or one is no finite number from 0; names its row.
-    """
+    """Return weights as (m,) floats."""
     try:
         column = np.asarray(weights, dtype=np.float64)  # None becomes NaN
     except (OverflowError, TypeError, ValueError) as error:
@@ -117,18 +109,7 @@ def check_weights(weights: ArrayLike, names: Sequence[object] | None = None) -> 
 
 
 def read_weights(path: str | os.PathLike[str], of: str | None = None) -> dict[str, float]:
-    """Read weights by the name of their sample from a table of ``sample_id`` and ``weight``.
-
-    Args:
-        path: the table; that of ``grounding-rewards pool plan --weights`` has a column ``method``, too, and that of
-            ``pool curriculum --weights`` a column ``stage``.
-        of: the method or the stage whose weights count; None where the table has one.
-
-    Raises:
-        PoolError: a weight is no finite number from 0, a sample comes twice or has no name, or the table has several
-            methods or stages of which none is named; names it.
-        TableError: the file cannot be read, or lacks a column.
-    """
+    """Read weights by the name of their sample from a table of ``sample_id`` and ``weight``."""
     table = open_table(path)
     for name in ("sample_id", "weight"):
         require_column(table, name, "of weights")

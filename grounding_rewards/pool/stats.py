@@ -12,81 +12,64 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.errors import PoolError
 
-_ABSENT: Any = None  # a default needs no length; __post_init__ puts the column in
-_NAN, _NONE, _ZERO, _NO_NUMBER = ({"unknown": value} for value in (np.nan, None, 0, -1))
-"""Values for absent columns."""
+
+def optional(unknown: Any) -> Any:
+    """Declare a column that may be absent, and the value that then fills it."""
+    return field(default=None, metadata={"unknown": unknown})  # a default needs no length; ``fill`` puts the column in
+
+
+def fill(table: Any, rows: int, name: str, first: int = 0) -> None:
+    """Fill the absent columns of a dataclass, and check that all from the ``first`` field on have as many rows."""
+    lengths = {}
+    for each in fields(table)[first:]:
+        if getattr(table, each.name) is None:
+            # A view of one value, for absent columns shall take no memory.
+            object.__setattr__(table, each.name, np.broadcast_to(each.metadata["unknown"], rows))
+        lengths[each.name] = len(getattr(table, each.name))
+    if len(set(lengths.values())) > 1:
+        raise PoolError(f"{name}: got {lengths} rows; expected as many of each")
 
 
 @dataclass(frozen=True, eq=False)
 class SampleStats:
-    """Statistics of the rollouts of m samples, one row a sample.
+    """Statistics of the rollouts of m samples, one row a sample; each column has the shape (m,).
 
     Only the first three columns are required. An absent one is filled with the value for unknown: NaN, -1 or None.
-
-    Attributes:
-        sample_id: (m,) names of the samples.
-        n: (m,) number of scored rollouts.
-        num_correct: (m,) number of right ones among them.
-        mean: (m,) the mean total of the scored rollouts; NaN where there is none.
-        variance: (m,) the variance of their totals, divided by their number; NaN where there is none.
-        lowest: (m,) the lowest of their totals; NaN where there is none.
-        highest: (m,) the highest of them.
-        unscored: (m,) number of further rollouts, without ``acc``.
-        parse_rate: (m,) the share of parsed answers among rollouts with a known ``Reason``; NaN without one.
-        clicks: (m,) number of rollouts with a point, scored or not.
-        x_unit: (m,) the mean of these points, in shares of the image; NaN where there is none.
-        y_unit: (m,) the same from top to bottom.
-        dispersion: (m,) the root mean square distance of the scored rollouts' points from their mean, in pixels of the
-            image, over the image's diagonal; NaN with fewer than two points, or without an image size.
-        target_area: (m,) the area of the target's bounds over the image's; NaN where there is none.
-        target_diagonal: (m,) the diagonal of the target's bounds over the image's diagonal; NaN likewise.
-        distinct: (m,) number of different responses of the scored rollouts; -1 where none is known.
-        cells: (m,) number of different answers of the scored rollouts: cells of a grid of 32 x 32 over the image, or
-            values of a column ``answer_key``; rollouts without one are one answer more. -1 where unknown.
-        cell_entropy: (m,) the entropy of these answers in nats; NaN where unknown.
-        cell_rarity: (m,) the mean of 1 / sqrt(N) over the scored rollouts, N of which have the same answer; NaN
-            likewise.
-        item_difficulty: (m,) a difficulty from 0 to 100, such as `pool stats --item-response` fits; NaN without one.
-        source: (m,) the samples' source, or another column that they are counted by; None where unknown.
-        round: (m,) the latest round among its rollouts; -1 where unknown.
-        temperature: (m,) the sampling temperature; NaN where unknown, or where rollouts disagree.
+    Clicks are in shares of the image. The answers of scored rollouts are cells of a grid of 32 x 32 over the image, or
+    values of a column ``answer_key``; rollouts without one are one answer more.
 
     Raises:
         PoolError: the columns differ in length.
     """
 
-    sample_id: NDArray[np.object_]
-    n: NDArray[np.int64]
-    num_correct: NDArray[np.int64]
-    mean: Floats = field(default=_ABSENT, metadata=_NAN)
-    variance: Floats = field(default=_ABSENT, metadata=_NAN)
-    lowest: Floats = field(default=_ABSENT, metadata=_NAN)
-    highest: Floats = field(default=_ABSENT, metadata=_NAN)
-    unscored: NDArray[np.int64] = field(default=_ABSENT, metadata=_ZERO)
-    parse_rate: Floats = field(default=_ABSENT, metadata=_NAN)
-    clicks: NDArray[np.int64] = field(default=_ABSENT, metadata=_ZERO)
-    x_unit: Floats = field(default=_ABSENT, metadata=_NAN)
-    y_unit: Floats = field(default=_ABSENT, metadata=_NAN)
-    dispersion: Floats = field(default=_ABSENT, metadata=_NAN)
-    target_area: Floats = field(default=_ABSENT, metadata=_NAN)
-    target_diagonal: Floats = field(default=_ABSENT, metadata=_NAN)
-    distinct: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
-    cells: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
-    cell_entropy: Floats = field(default=_ABSENT, metadata=_NAN)
-    cell_rarity: Floats = field(default=_ABSENT, metadata=_NAN)
-    item_difficulty: Floats = field(default=_ABSENT, metadata=_NAN)
-    source: NDArray[np.object_] = field(default=_ABSENT, metadata=_NONE)
-    round: NDArray[np.int64] = field(default=_ABSENT, metadata=_NO_NUMBER)
-    temperature: Floats = field(default=_ABSENT, metadata=_NAN)
+    sample_id: NDArray[np.object_]  # names of the samples
+    n: NDArray[np.int64]  # number of scored rollouts
+    num_correct: NDArray[np.int64]  # number of right ones among them
+    mean: Floats = optional(np.nan)  # mean total of the scored rollouts
+    variance: Floats = optional(np.nan)  # variance of their totals, divided by their number
+    lowest: Floats = optional(np.nan)  # lowest of their totals
+    highest: Floats = optional(np.nan)  # highest of them
+    unscored: NDArray[np.int64] = optional(0)  # number of further rollouts, without ``acc``
+    parse_rate: Floats = optional(np.nan)  # share of parsed answers among rollouts with a known ``Reason``
+    clicks: NDArray[np.int64] = optional(0)  # number of rollouts with a point, scored or not
+    x_unit: Floats = optional(np.nan)  # mean of these points
+    y_unit: Floats = optional(np.nan)  # the same from top to bottom
+    # Root mean square distance of the scored rollouts' points from their mean, in pixels of the image, over the
+    # image's diagonal; NaN with fewer than two points, or without an image size.
+    dispersion: Floats = optional(np.nan)
+    target_area: Floats = optional(np.nan)  # area of the target's bounds over the image's
+    target_diagonal: Floats = optional(np.nan)  # diagonal of the target's bounds over the image's
+    distinct: NDArray[np.int64] = optional(-1)  # number of different responses of the scored rollouts
+    cells: NDArray[np.int64] = optional(-1)  # number of their different answers
+    cell_entropy: Floats = optional(np.nan)  # entropy of these answers in nats
+    cell_rarity: Floats = optional(np.nan)  # mean of 1 / sqrt(N) over them, N of which have the same answer
+    item_difficulty: Floats = optional(np.nan)  # from 0 to 100, such as `pool stats --item-response` fits
+    source: NDArray[np.object_] = optional(None)  # the samples' source, or another column that they are counted by
+    round: NDArray[np.int64] = optional(-1)  # latest round among its rollouts
+    temperature: Floats = optional(np.nan)  # sampling temperature; NaN, too, where rollouts disagree
 
     def __post_init__(self) -> None:
-        for column in fields(self):
-            if getattr(self, column.name) is None:
-                # A view of one value, for absent columns shall take no memory.
-                object.__setattr__(self, column.name, np.broadcast_to(column.metadata["unknown"], len(self.n)))
-        lengths = {column.name: len(getattr(self, column.name)) for column in fields(self)}
-        if len(set(lengths.values())) > 1:
-            raise PoolError(f"statistics of samples: got {lengths} rows; expected as many of each")
+        fill(self, len(self.n), "statistics of samples")
 
     def __len__(self) -> int:
         return len(self.n)
@@ -131,15 +114,7 @@ class SampleStats:
         return np.asarray((self.n > 0) & (values != -1) & ~np.isnan(values))
 
     def check_known(self, column: str, needed: str) -> None:
-        """Check that a column is known of some sample, if rollouts were scored at all.
-
-        Args:
-            column: a column of numbers, or ``spread``.
-            needed: the columns of rollouts that it comes from, for the error.
-
-        Raises:
-            PoolError: it is not.
-        """
+        """Check that a column is known of some sample, if rollouts were scored at all; ``needed`` ones make it."""
         for row in np.flatnonzero(self.n > 0)[:1]:
             if not self.known(column).any():
                 raise PoolError(

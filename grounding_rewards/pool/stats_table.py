@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import read_only
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.pool.aggregate import ALL, stats_of
-from grounding_rewards.pool.difficulties import add_difficulty
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.pool.summary import SUMMED, summary
-from grounding_rewards.scoring import Recipe
 from grounding_rewards.stats.intervals import pass_at_k, wilson
 from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.files import JSON, JSON_LINES, PARQUET, check_output, open_table, suffix_of
-from grounding_rewards.tables.parted import write_file
-from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.files import JSON, JSON_LINES, PARQUET, open_table, suffix_of
 from grounding_rewards.tables.rollout_columns import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
 
@@ -67,9 +60,6 @@ def in_tables(stats: SampleStats, rows: NDArray[np.int64] | None = None, ks: Seq
 def from_table(table: pa.Table) -> SampleStats:
     """Read statistics from a table; missing columns are unknown.
 
-    Raises:
-        PoolError: a column is missing or holds something else, counts make no sense, or two rows are of one sample.
-
     >>> from grounding_rewards.pool import sample_stats
     >>> from_table(to_table(sample_stats(["a", "a"], [1, 0]))).num_correct.tolist()
     [1]
@@ -95,84 +85,10 @@ def from_table(table: pa.Table) -> SampleStats:
     return stats
 
 
-def count_rollouts(
-    rollouts: Sequence[Path],
-    out: Path | None = None,
-    *,
-    rounds: Sequence[int] | None = None,
-    by: str = "source",
-    ks: Sequence[int] = (),
-    target_space: CoordSpace | str | None = None,
-    recipe: Recipe | None = None,
-    item_response: str | None = None,
-    reporting: Reporting = SILENT,
-) -> dict[str, Any]:
-    """Count rollouts by sample, as ``grounding-rewards pool stats`` does.
-
-    Args:
-        rollouts: files and directories of rollouts.
-        out: the file to write, a row a sample; None writes none.
-        rounds: see ``stats_of``, as for ``by``, ``target_space`` and ``recipe``.
-        by: the column that becomes the samples' source.
-        ks: for each k, also pass@k.
-        item_response: the column by which ``item_difficulty`` is fitted, see ``add_difficulty``; it needs ``out``. Of
-            ``round`` all rounds count in the fit where ``rounds`` is one.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have.
-        reporting: takes warnings and progress.
-
-    Returns:
-        See ``summary``; with the rollouts by round and by temperature, ``out``, and ``item_response``.
-
-    Raises:
-        TableError: a file cannot be read or written, or holds statistics already.
-        PoolError: as in ``stats_of``.
-    """
-    if item_response is not None and out is None:
-        raise TableError("--item-response writes a column of --out; name a file by --out")
-    for path in rollouts:
-        if is_stats(path):
-            raise TableError(f"{path}: holds statistics of samples; give the rollouts that they were counted from")
-    with reporting.progress("counting rollouts") as advance:
-        table = open_rollouts(rollouts)
-        if out is not None:
-            check_output(out, [*rollouts, *table.files])  # before counting, which may take minutes
-        stats = stats_of(
-            table, rounds=rounds, by=by, columns=SUMMED if out is None else ALL, target_space=target_space,
-            recipe=recipe, warn=reporting.warn,
-        )  # fmt: skip
-        fit: dict[str, Any] = {}
-        if item_response is not None:
-            difficulty, fit["item_response"] = add_difficulty(
-                table, stats, item_response, rounds=_fitted_rounds(item_response, rounds), warn=reporting.warn
-            )
-            stats = replace(stats, item_difficulty=difficulty)
-        advance(0.8)
-        at = {"rounds": _by_name(table.rounds(rounds)), "temperatures": _by_name(table.temperatures(rounds))}
-        if out is not None:
-            write_file(out, in_tables(stats, ks=ks))
-    return {**summary(stats, ks), **at, **fit, **({} if out is None else {"out": str(out)})}
-
-
-def _fitted_rounds(column: str, rounds: Sequence[int] | None) -> Sequence[int] | None:
-    """Return the rounds that a fit of difficulties takes: a single round has one ability, which says nothing."""
-    return None if column == "round" and rounds is not None and len(set(rounds)) == 1 else rounds
-
-
-def _by_name(counts: Mapping[Any, int]) -> dict[str, int]:
-    """Name counts by round or temperature as JSON does."""
-    return {"unknown" if key is None else str(key): count for key, count in counts.items()}
-
-
 def read_stats(
     path: str | os.PathLike[str], *, rounds: Sequence[int] | None = None, warn: Note = lambda text: None
 ) -> SampleStats:
-    """Read a file of statistics (it has ``n`` and ``num_correct``, and no ``acc``), or count rollouts.
-
-    Raises:
-        TableError: the path cannot be read.
-        PoolError: its rows are neither; names the path.
-    """
+    """Read a file of statistics (it has ``n`` and ``num_correct``, and no ``acc``), or count rollouts."""
     if not is_stats(path):
         return stats_of(open_rollouts([path]), rounds=rounds, warn=warn)
     if rounds is not None:

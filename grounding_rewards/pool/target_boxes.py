@@ -32,16 +32,6 @@ def target_boxes(
     NaN where a target has no place, cannot be read, or has a space that neither it, ``target_space`` nor its recipe
     names.
 
-    Args:
-        targets: m targets as JSON.
-        image_sizes: (m, 2) width and height in pixels; NaN for the size that the target names.
-        names: m names of recipes, whose native forms and spaces hold where ``target_space`` is None. They are data:
-            only built-in and installed recipes are looked up.
-        target_space: the space of targets that name none.
-        recipe: the caller's, whose native form and space hold for targets without a name, or whose recipe is not
-            installed.
-        errors: takes the errors of unreadable targets, by row.
-
     >>> sizes = np.array([[200.0, 100.0], [200.0, 100.0]])
     >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
     [[0.1, 0.1, 0.2, 0.3], [nan, nan, nan, nan]]

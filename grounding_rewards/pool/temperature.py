@@ -94,21 +94,6 @@ def sweep(
     Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen, and
     one below it has lower accuracy at most.
 
-    Args:
-        stats_by_temperature: statistics of the same samples at each of two or more temperatures.
-        rule: "bootstrap" or "tolerance".
-        reference: the temperature to compare with; by default the best for bootstrap, the lowest for tolerance.
-        tolerance: accuracy that may be lost, 0 to 1.
-        margin: the same for bootstrap, beyond the interval.
-        draws: number of bootstrap draws.
-        seed: seed of the draws.
-        confidence: level of the intervals, above 0 and below 1.
-        policies: names of the policies that the rollouts are of, where known.
-
-    Raises:
-        PoolError: fewer than two temperatures, a reference that is not among them, no sample that all have scored, or a
-            setting out of range.
-
     >>> from grounding_rewards.pool import sample_stats
     >>> cool = sample_stats([f"{place // 2}" for place in range(80)], [1, 0] * 40)
     >>> hot = sample_stats([f"{place // 2}" for place in range(80)], [0, 0] * 40)

@@ -199,15 +199,6 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
 
     A measured null makes no assumption on pass rates.
 
-    Args:
-        before: the earlier round.
-        after: the later one.
-        null: a second set of rollouts of the policy before, over the same samples; without it the null is computed.
-
-    Raises:
-        PoolError: no sample is in both or in the null, none is scored in both, or a sample has two rows or more than
-            1,024 scored rollouts.
-
     >>> from grounding_rewards.pool import sample_stats
     >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
     >>> moved = transitions(before, after)
@@ -261,10 +252,6 @@ def compare_files(
 
     ``before``, ``after`` and ``null`` (see ``transitions``) are rollouts or statistics as ``pool.inputs.read_input``
     reads them; ``by`` is the column that samples are counted by.
-
-    Raises:
-        TableError: an input cannot be read.
-        PoolError: an input does not fit, or as in ``transitions``.
     """
     said, one, other = list[str](), read_input(before), read_input(after)
     with reporting.progress("comparing rounds") as advance:
@@ -328,10 +315,6 @@ def describe_prior(a: float, b: float) -> str:
 
 def fitted_prior(n: ArrayLike, correct: ArrayLike) -> Prior:
     """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none.
-
-    Args:
-        n: (m,) rollouts a sample.
-        correct: (m,) right ones among them.
 
     >>> fitted_prior([8], [8]).warning
     'the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in'
@@ -475,11 +458,7 @@ def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape:
 
 
 def in_common(several: Sequence[SampleStats], called: Sequence[str]) -> list[Ints]:
-    """Return the rows, in each of several statistics, of the samples that all have, ordered by name.
-
-    Raises:
-        PoolError: a sample has two rows, or no sample is in all; shows names of each, ``called`` so.
-    """
+    """Return the rows, in each of several statistics, of the samples that all have, ordered by name."""
     places = []
     for stats, name in zip(several, called, strict=True):
         rows = {sample: row for row, sample in enumerate(stats.sample_id.tolist())}

@@ -59,15 +59,15 @@ def write_rows(file: IO[bytes], path: Path, tables: Iterable[pa.Table]) -> int:
 
 def write_tables(files: Files, parts: Iterable[tuple[Path, Iterable[pa.Table]]]) -> list[Written]:
     """Write each part's tables into its file; a part without rows is not written."""
-    written = []
+    done = []
     for path, tables in parts:
         filled = (table for table in tables if table.num_rows)
         # One turn at most: the first table that has rows opens the file, and takes all others along.
         for first in filled:
             file = files.open(path)
             rows = write_rows(file, path, chain([first], filled))
-            written.append(_written(file, path, rows))
-    return written
+            done.append(written(file, path, rows))
+    return done
 
 
 def write_parts(
@@ -99,7 +99,7 @@ def write_parts(
             advance(batch.done)
         for part in opened:
             part.flush()
-    return [_written(part.file, part.path, part.rows) for part in opened]
+    return [written(part.file, part.path, part.rows) for part in opened]
 
 
 class _Part:
@@ -135,6 +135,7 @@ class _Part:
         self._held, self._count, self._bytes = [], 0, 0
 
 
-def _written(file: IO[bytes], path: Path, rows: int) -> Written:
+def written(file: IO[bytes], path: Path, rows: int) -> Written:
+    """Return what an open file holds by now."""
     file.flush()
     return Written(path, rows, digest(Path(file.name)))  # under its temporary name; it is renamed later

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.pool.stats_table import count_rollouts
+from grounding_rewards.pool.command import count_rollouts
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards_adapters import _scorer, easyr1, verl
 from grounding_rewards_adapters.trl import reward_funcs, reward_weights

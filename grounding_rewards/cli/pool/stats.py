@@ -48,8 +48,8 @@ def stats(
 
     Example: `grounding-rewards pool stats rollouts/ --out stats.parquet --pass-at 4`
     """
+    from grounding_rewards.pool.command import count_rollouts
     from grounding_rewards.pool.inputs import mixed
-    from grounding_rewards.pool.stats_table import count_rollouts
 
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:

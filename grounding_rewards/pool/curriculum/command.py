@@ -17,7 +17,7 @@ import pyarrow as pa
 from grounding_rewards._version import __version__
 from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.command import NamedRows
+from grounding_rewards.pool.command import TrainingRows
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
 from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
@@ -28,12 +28,10 @@ from grounding_rewards.tables.atomic import Files, atomic_files, output_of
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.data_paths import inside_file, made_directory
 from grounding_rewards.tables.files import open_table, overlap, schema_of
-from grounding_rewards.tables.folders import files_of_table, open_rows
 from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_table import open_rollouts
-from grounding_rewards.tables.sample_ids import sample_names
 
 USUAL = ("difficulty", "band")
 """Columns of declared bands, where none is named."""
@@ -51,10 +49,6 @@ def declared_bands(
 
     ``path`` holds statistics or rollouts, of which ``rounds`` count; ``column`` is that of declared bands, by default
     the first of ``USUAL``; ``by`` is that of types, which becomes ``source``.
-
-    Raises:
-        PoolError: there is no such column; names the columns.
-        TableError: the path cannot be read, or holds statistics, which cannot be parted by round.
     """
     if is_stats(path):
         table = open_table(path)
@@ -103,41 +97,17 @@ def write_stages(
     validation: Validation | None = None,
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
-    """Write the stages of a curriculum from files, as ``grounding-rewards pool curriculum`` does.
-
-    Args:
-        statistics: statistics of samples, or rollouts.
-        stages: bands, stages and gate, .json or .toml.
-        out: the directory; the files of an older curriculum in it are replaced.
-        data: the training rows; None writes statistics.
-        id_column: the column of sample names in ``data``; None looks where ``convert`` puts them.
-        split: the split of ``data``.
-        weights: write weights by stage in place of data sets.
-        rounds: the rounds that count; None for all.
-        seed: seed of the draws.
-        validation: a check of the declared bands, for the manifest.
-        reporting: takes notes, warnings and progress.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        PoolError: an input lies in ``out`` or ``out`` in it, ``out`` holds something else, a stage has no samples, or
-            no sample is in the training rows.
-        TableError: a file cannot be read.
-    """
+    """Write the stages of a curriculum from files, as ``grounding-rewards pool curriculum`` does."""
     curriculum = read_curriculum(stages)
     for path in (statistics, stages, *([] if data is None else [data])):
         if overlap(out, path):
             raise PoolError(f"{out}: one of it and the input {path} lies in the other; write somewhere else")
-    rows = None if data is None else open_rows(data, split)
+    rows = None if data is None else TrainingRows(data, id_column, split)
     with reporting.progress("writing stages") as advance:
         inputs = [{"role": "statistics", **fingerprint(statistics, files_of_rows(statistics))}]
         inputs.append({"role": "stages", **fingerprint(stages, [stages])})
-        named = None
-        if data is not None and rows is not None:
-            named = NamedRows(rows, sample_names(rows, id_column, advance=lambda done: advance(0.3 * done)))
-            inputs.append({"role": "data", **fingerprint(data, files_of_table(rows))})
+        if rows is not None:
+            inputs.append(rows.read(lambda done: advance(0.3 * done)))
         facts: dict[str, Any] = {"version": __version__, "inputs": inputs}
         if rounds is not None:
             facts["rounds"] = sorted(set(rounds))
@@ -148,7 +118,7 @@ def write_stages(
         if weights:
             return _write_weights(out, stats, curriculum, facts)
         return _write_data_sets(
-            out, stats, curriculum, seed, named, facts, reporting.note, lambda done: advance(0.4 + 0.6 * done)
+            out, stats, curriculum, seed, rows, facts, reporting.note, lambda done: advance(0.4 + 0.6 * done)
         )
 
 
@@ -157,7 +127,7 @@ def _write_data_sets(
     stats: SampleStats,
     curriculum: Curriculum,
     seed: int,
-    data: NamedRows | None,
+    data: TrainingRows | None,
     facts: Mapping[str, Any],
     note: Note,
     advance: Advance,

@@ -90,9 +90,6 @@ class StageGate:
 def scored(results: Sequence[float | None]) -> list[float]:
     """Return results as floats, without unscored ones.
 
-    Raises:
-        PoolError: one is not a number from 0 to 1.
-
     >>> scored([1, None, float("nan"), 0.5])
     [1.0, 0.5]
     """
@@ -130,16 +127,6 @@ class Progress:
 
         With a gate, the gate decides; without one a stage ends after its epochs. A move resets the counts. Up from the
         last stage, and down from the first, is to stay.
-
-        Args:
-            results: results of the batch's rollouts; None for unscored ones.
-            gate: the gate; None moves on after ``epochs``.
-            epochs: passes over a stage's samples, one number a stage.
-            samples: number of the stage's samples in the batch.
-            size: number of the stage's samples.
-
-        Raises:
-            PoolError: a result is not a number from 0 to 1.
 
         >>> now, move = Progress().after([1, 1, 1, None], gate=StageGate(last_k=4), epochs=[1, 1])
         >>> now.results, move, now.after([1], gate=StageGate(last_k=4), epochs=[1, 1])

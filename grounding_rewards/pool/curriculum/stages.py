@@ -178,11 +178,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 
 def read_curriculum(path: Path) -> Curriculum:
-    """Read a curriculum from a JSON or TOML file.
-
-    Raises:
-        PoolError: the file is missing, is neither, or does not fit; names it.
-    """
+    """Read a curriculum from a JSON or TOML file."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise PoolError(f"{path}: stages are read from files that end in .json or .toml")
@@ -198,14 +194,6 @@ def read_curriculum(path: Path) -> Curriculum:
 
 def from_plain(values: Any) -> Curriculum:
     """Build a curriculum from plain values.
-
-    Args:
-        values: ``bands`` {name: [lowest, highest] pass rate}; ``stages``, a list of {``name``, ``bands``, ``size``,
-            ``epochs``}, whose bands are a list of names or {name: share}; and, where wanted, ``gate``
-            {``success_above``, ``failure_below``, ``last_k``} and ``min_rollouts``.
-
-    Raises:
-        PoolError: a key is unknown or missing, or a value does not fit.
 
     >>> curriculum = from_plain({"bands": {"easy": [0.9, 1]}, "stages": [{"name": "first", "bands": ["easy"]}]})
     >>> curriculum.stages[0]

@@ -47,13 +47,6 @@ class Candidate:
 def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]:
     """Build methods for a comparison; those whose required arguments are missing only name them.
 
-    Args:
-        specs: names, or mappings with ``name`` and arguments; ``"all"``, and an empty list, stand for all built-in
-            methods.
-
-    Raises:
-        PoolError: there is no method of a name, or it does not take its arguments.
-
     >>> [(each.name, each.kind, each.needs) for each in candidates(["learnability", {"name": "min_rollouts"}])]
     [('learnability', 'selector', ()), ('min_rollouts', 'selector', ('n',))]
     """

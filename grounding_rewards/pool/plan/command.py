@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.command import source
 from grounding_rewards.pool.inputs import mixed
@@ -19,7 +18,6 @@ from grounding_rewards.pool.plan.candidates import REFERENCE, Candidate, candida
 from grounding_rewards.pool.plan.comparison import Plan, compare
 from grounding_rewards.pool.plan.page import page_of
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
-from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.files import check_output
 from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Reporting
@@ -31,37 +29,14 @@ def plan_rollouts(
     rollouts: Sequence[Path],
     methods: Sequence[str | Mapping[str, Any]] = (),
     *,
-    rounds: Collection[int] | None = None,
-    by: str = "source",
-    target_space: CoordSpace | str | None = None,
-    recipe: Recipe | None = None,
     picture: Path | None = None,
     weights: Path | None = None,
     reporting: Reporting = SILENT,
+    **reading: Any,
 ) -> tuple[Plan, list[int | None]]:
     r"""Compare methods on rollouts, as ``grounding-rewards pool plan`` does.
 
     Rollouts are read one by one only where a choice of rollouts can run.
-
-    Args:
-        rollouts: files and directories of rollouts, or one file of statistics.
-        methods: see ``candidates``.
-        rounds: the rounds that count; None for all.
-        by: see ``stats_of``, as for ``target_space`` and ``recipe``.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have.
-        picture: where to draw the comparison, .html; None draws none.
-        weights: where to write the weights of the samples, .parquet or .jsonl, a row for each sample and method that
-            ran, with ``sample_id``, ``method`` and ``weight``; None writes none.
-        reporting: takes warnings and progress.
-
-    Returns:
-        The comparison, and the rounds that count; none of statistics.
-
-    Raises:
-        PoolError: as in ``candidates``, ``stats_of`` and ``compare``.
-        PictureError: the picture has another suffix.
-        TableError: a file cannot be read or written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -72,15 +47,15 @@ def plan_rollouts(
     ['control', 'next', 'learnability', 'unsolved']
     """
     chosen = candidates(methods)  # this and the next lines before the long work
-    given = source(rollouts, rounds=rounds, by=by, **{"--target-space": target_space, "--recipe": recipe})
-    table = given.table
+    given = source(rollouts, **reading)
+    table, rounds = given.table, given.rounds
     if picture is not None:
         check_page(picture, given.files)
     if weights is not None:
         check_output(weights, given.files)
     columns, counted = None, list[int | None]()
     with reporting.progress("comparing methods") as advance:
-        stats = given.stats(target_space=target_space, recipe=recipe, warn=reporting.warn)
+        stats = given.stats(reporting.warn)
         advance(0.4)
         if table is not None:
             chosen = [_checked(method, table) for method in chosen]

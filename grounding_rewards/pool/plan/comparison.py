@@ -77,15 +77,6 @@ def compare(
     references come first: ``control`` is every measured sample, ``next`` the pool
     that ``next_pool`` draws without options. A method that raises is left out, with its error as the reason.
 
-    Args:
-        stats: m samples.
-        methods: the methods; ``candidates`` builds them.
-        rollouts: the rollouts of these samples, for choices; None where they are not at hand.
-        advance: takes the share of the methods that are done.
-
-    Raises:
-        PoolError: no sample is measured.
-
     >>> from grounding_rewards.pool import sample_stats
     >>> from grounding_rewards.pool.plan import candidates
     >>> stats = sample_stats(["a", "a", "b", "b", "c", "c"], [0, 0, 0, 1, 1, 1])
@@ -133,9 +124,6 @@ def _weighed(
     """Return the weights of the samples, (m,), and the number of rollouts that a method keeps or asks for.
 
     The third are the figures of the rollouts that a choice keeps.
-
-    Raises:
-        Exception: it cannot run, or keeps nothing.
     """
     weights: Floats
     number, after = None, None

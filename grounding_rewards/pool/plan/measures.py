@@ -41,10 +41,6 @@ class Measures:
 def measures(stats: SampleStats, weights: Floats) -> Measures:
     """Return the measures of weights.
 
-    Args:
-        stats: m samples.
-        weights: (m,) finite, from 0, and one of them above 0.
-
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["a", "a", "b", "b", "c", "c"], [0, 0, 0, 1, 1, 1])
     >>> of = measures(stats, np.array([1.0, 3.0, 0.0]))
@@ -82,9 +78,6 @@ def overlaps(weights: Sequence[Floats]) -> Floats:
     """Return the overlap of each two methods, (k, k): the sum over samples of the smaller of their shares.
 
     1 where they weigh alike, 0 where no sample has a weight in both.
-
-    Args:
-        weights: (m,) for each of k methods, finite, from 0, and one of them above 0.
 
     >>> overlaps([np.array([1.0, 1.0, 0.0]), np.array([0.0, 3.0, 1.0])])
     array([[1. , 0.5],

@@ -177,10 +177,6 @@ class Filter(NamedTuple):
 def filters(band: Band | tuple[float, float] | None, selectors: Iterable[SelectorSpec]) -> list[Filter]:
     """Build the filters of a pool, in order.
 
-    Raises:
-        PoolError: the band is not two pass rates, or the selectors are not a list.
-        RecipeError: they are not pass rates in order, or a selector cannot be built.
-
     >>> [step.parameters for step in filters(None, ["learnability"])]
     [{'selector': {'name': 'learnability', 'unbiased': False, 'scaled': False}}]
     """
@@ -198,9 +194,6 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
     """Return the logarithms of the products of all weights, (m,), for the products may underflow.
 
     Samples with a weight of 0 are removed. A selector receives the samples that are left.
-
-    Raises:
-        SelectorError: a selector breaks its contract, or returns a weight below 0.
     """
     logs = np.zeros(len(stats))
     for step in chosen:
@@ -218,11 +211,7 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
 
 
 def as_list(name: str, value: Iterable[Any]) -> list[Any]:
-    """Check that an argument is a list, and return it.
-
-    Raises:
-        PoolError: it is a text, a mapping or no iterable.
-    """
+    """Check that an argument is a list, and return it."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):  # letters, or keys, are no list
         raise PoolError(f"{name}: got {value!r:.80}; expected a list")
     return list(value)

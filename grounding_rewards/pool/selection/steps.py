@@ -170,11 +170,7 @@ def next_pool(
 
 
 def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit: Any = None) -> None:
-    """Check these arguments of ``next_pool``, which need no statistics.
-
-    Raises:
-        PoolError: one does not fit; names it.
-    """
+    """Check these arguments of ``next_pool``, which need no statistics."""
     share_of_zeros(zero_share)
     check_whole("seed", seed, 0)
     if min_rollouts is not None:
