@@ -19,8 +19,9 @@ from typing import Any, cast, get_args
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.coords.axes import axes_named
 from grounding_rewards.coords.families import options_for
-from grounding_rewards.coords.resizing import PIPELINES, RESIZING, Resizing
-from grounding_rewards.coords.spaces import MODELS, CoordSpace, as_space
+from grounding_rewards.coords.register import space_of
+from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines
+from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plugins.config import frozen, in_full
@@ -53,12 +54,12 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
             "names of your own for actions in targets, beside those of the vocabulary and of the source.",
         ),
         "family": (
-            "gta1, qwen2_5_vl, ...; or the folder of a checkpoint",
+            "gta1, verl+gta1, qwen2_5_vl, ...; or the folder of a checkpoint",
             "the model's family: it sets `response_space`, `axes`, `model` and its bounds, and `answers` where the "
             "recipe has `dialect`, each unless that is set, too. The recipe keeps what it sets, not the name.",
         ),
         "model": (
-            ", ".join(PIPELINES),
+            "qwen2_5_vl, qwen3_vl, ...; after a trainer: verl+qwen3_vl, easyr1+qwen3_vl, ...",
             "the model, after its trainer's resizing where it has one: the size of the image that it saw is then "
             "computed from `image_size`, and its `response_space` holds, unless that is set, too.",
         ),
@@ -332,10 +333,10 @@ def _model_space(name: str, model: Any) -> dict[str, Any]:
     """The option that a model's name stands for: the space that it answers in."""
     if model is None:
         return {}
-    if model not in PIPELINES:
-        hint = near(model, PIPELINES) or "."
-        raise RecipeError(f"{name}: option model: got {model!r:.60}{hint} There are: {', '.join(PIPELINES)}")
-    return {"response_space": str(MODELS[model.rpartition("+")[2]])}
+    if model not in pipelines():
+        hint = near(model, pipelines()) or "."
+        raise RecipeError(f"{name}: option model: got {model!r:.60}{hint} There are: {', '.join(pipelines())}")
+    return {"response_space": space_of(model)}
 
 
 def resizing(built: Recipe, options: Mapping[str, Any]) -> Resizing | None:

@@ -11,8 +11,10 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import resizing
-from grounding_rewards.coords.resizing import RESIZING
-from grounding_rewards.coords.spaces import MODELS, CoordSpace
+from grounding_rewards.coords.families import family_of
+from grounding_rewards.coords.register import processors
+from grounding_rewards.coords.resizing import RESIZING, pipelines
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, near
 from grounding_rewards.plugins.config import frozen, in_full
 from grounding_rewards.plugins.loading import absolute
@@ -209,19 +211,23 @@ def build(recipe: Any, settings: Settings, trainer: Trainer, key: str = "recipe"
 
 
 def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
-    """Return the options with the model's name made that of the trainer's own pipeline, and with its own bounds."""
-    model = options.get("model")
-    if model is None:
+    """Return the options with the model or family made that of the trainer's own pipeline, and with its own bounds."""
+    named = "family" if options.get("model") is None else "model"
+    value, known = options.get(named), processors()
+    if value is None:
         return dict(options)
-    if model not in MODELS:
-        raise gr.RecipeError(f"model: got {model!r:.60}{near(model, MODELS) or '.'} There are: {', '.join(MODELS)}")
+    if named == "model" and value not in known:
+        raise gr.RecipeError(f"model: got {value!r:.60}{near(value, known) or '.'} There are: {', '.join(known)}")
+    model = value if named == "model" else family_of(value).options.get("model")
+    if f"{trainer.pipeline}{model}" not in pipelines():  # a family that no trainer resizes images for
+        return dict(options)
     bounds = options.get("processor_min_pixels"), options.get("processor_max_pixels")
     if trainer.alone_ignored and (bounds[0] is None) != (bounds[1] is None):
         raise gr.SpaceError(
             f"processor_min_pixels, processor_max_pixels: got {bounds[0]}, {bounds[1]}; expected both or none, because "
             f"{trainer.name}'s image processor passes over one of them alone: set both there and here"
         )
-    return {**trainer.defaults, **options, "model": f"{trainer.pipeline}{model}"}
+    return {**trainer.defaults, **options, named: f"{trainer.pipeline}{value}"}
 
 
 _DOES = {"groups": "compares the rollouts of one sample", "trajectories": "adds up a trajectory"}
@@ -246,7 +252,7 @@ def fix_of(error: gr.TargetError, recipe: gr.Recipe, trainer: Trainer, named: Na
         return f"; give image_size: {trainer.sizes}"
     if error.field == "model_image_size":
         return (
-            f"; set {trainer.set('model', _one_of(MODELS))} (and the bounds of "
+            f"; set {trainer.set('model', _one_of(processors()))} (and the bounds of "
             f"resizing to the launch's own), which makes it from image_size, or give model_image_size: {trainer.sizes}"
         )
     return ""

@@ -13,10 +13,9 @@ from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.cli.plugins import format_of
 from grounding_rewards.cli.render.tables import as_written
-from grounding_rewards.coords.families import families
+from grounding_rewards.coords.register import families, published_prompts
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.engines.prompts import FIELDS
-from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import MEANINGS as MEANINGS_OF_REASONS
 from grounding_rewards.explain.describe import values_of
@@ -187,7 +186,7 @@ def prompts() -> Facts:
             **vars(each),
             "reader": " ".join([each.recipe, *(f"{key}={value}" for key, value in each.options.items())]),
         }
-        for name, each in PUBLISHED.items()
+        for name, each in published_prompts().items()
     }
     return {"prompts": shown, "fields": FIELDS}
 
@@ -205,6 +204,6 @@ def model_families() -> Facts:
     """Return the model families, each with the options that it sets beside the space."""
     further = {
         name: " ".join(f"{key}={value}" for key, value in each.options.items() if key != "response_space")
-        for name, each in families().items()
+        for name, each in sorted(families().items())
     }
-    return {"families": [{**vars(each), "further": further[name]} for name, each in families().items()]}
+    return {"families": [{**vars(each), "further": further[name]} for name, each in sorted(families().items())]}

@@ -20,7 +20,7 @@ from datasets import Dataset, Image, List, load_dataset
 from transformers import AutoConfig, AutoProcessor
 from trl import GRPOConfig, GRPOTrainer, ModelConfig, TrlParser, get_peft_config, get_quantization_config
 
-from grounding_rewards.coords.spaces import MODELS
+from grounding_rewards.coords.register import processors
 from grounding_rewards_adapters.trl import reward_funcs
 
 DEFAULTS = {
@@ -76,7 +76,7 @@ def check_family(launch: Launch, config: GRPOConfig, model: ModelConfig) -> None
         model.model_name_or_path, revision=model.model_revision, trust_remote_code=config.trust_remote_code
     )
     found = checkpoint.model_type.removesuffix("_moe")
-    if found in MODELS and found != launch.family:
+    if found in processors() and found != launch.family:
         raise SystemExit(
             f"{model.model_name_or_path} is {checkpoint.model_type}, and its answers would be read as those of "
             f"{launch.family}: set --family {found}"

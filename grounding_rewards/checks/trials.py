@@ -16,8 +16,9 @@ from grounding_rewards.checks.landing import Landing, chance
 from grounding_rewards.checks.scale_fit import bounded, scales
 from grounding_rewards.coords.axes import Axes, axes_named
 from grounding_rewards.coords.image_sizes import read_sizes
-from grounding_rewards.coords.resizing import PIPELINES, RESIZING, Resizing
-from grounding_rewards.coords.spaces import MODEL_PIXEL, MODELS, SPACES
+from grounding_rewards.coords.register import space_of
+from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines
+from grounding_rewards.coords.spaces import MODEL_PIXEL, SPACES
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.scoring import Recipe, into_space, turned
@@ -288,9 +289,9 @@ def _pipelines(recipe: Recipe, targets: Targets) -> Iterator[Trial]:
     own = recipe.resizing
     trainer = own.model.rpartition("+")[0] if own else None
     for answers in (True, False):
-        for name in PIPELINES:
-            prefix, _, model = name.rpartition("+")
-            if (MODELS[model] == MODEL_PIXEL) != answers or trainer not in (None, prefix) or Resizing(name) == own:
+        for name in pipelines():
+            prefix = name.rpartition("+")[0]
+            if (space_of(name) == MODEL_PIXEL) != answers or trainer not in (None, prefix) or Resizing(name) == own:
                 continue
             if answers or recipe.response_space == MODEL_PIXEL:
                 changed = replace(recipe, response_space=MODEL_PIXEL, resizing=Resizing(name))
@@ -302,7 +303,7 @@ def _named(recipe: Recipe, resizing: Resizing) -> Settings:
     own = vars(recipe.resizing) if recipe.resizing else {}
     bounds = {name: value for name in RESIZING[1:] if (value := getattr(resizing, name)) != own.get(name)}
     # A model's name sets its own response space, unless another is declared beside it.
-    implied = MODELS[resizing.model.rpartition("+")[2]] == MODEL_PIXEL and (
+    implied = space_of(resizing.model) == MODEL_PIXEL and (
         recipe.response_space == MODEL_PIXEL or "response_space" not in dict(recipe.options)
     )
     space = {} if implied else {"response_space": str(MODEL_PIXEL)}

@@ -9,7 +9,8 @@ import typer
 
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import tables
-from grounding_rewards.coords.families import Family, families, family_of
+from grounding_rewards.coords.families import family_of
+from grounding_rewards.coords.register import Family, families
 
 _SEEN = {"code": "code", "page": "a page", "memory": "nothing yet: unchecked"}
 
@@ -28,7 +29,7 @@ def list_families(
         facts = _facts(family_of(name))
         terminal.print_json(facts) if as_json else tables.console().print(tables.facts(_lines(facts)))
         return
-    listed = [_facts(each) for each in families().values()]
+    listed = [_facts(each) for _, each in sorted(families().items())]
     if as_json:
         terminal.print_json(listed)
         return

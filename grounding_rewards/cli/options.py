@@ -13,7 +13,7 @@ import typer
 
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.catalogue import recipe
-from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.columns import GUESSED
@@ -47,6 +47,7 @@ NAMED = (
     "A name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
     "`Recipe.to_dict()` (.json, .yaml)."
 )
+PIPELINES = "qwen2_5_vl, qwen3_vl, ..., or a trainer's, as verl+qwen3_vl or easyr1+qwen3_vl"
 _RESIZED = "The size of the image that the model saw"
 
 
@@ -196,7 +197,7 @@ def _recipe_options(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"The resizing, where rows do not say this size: {', '.join(PIPELINES)}. Sets --response-space, too.",
+            help=f"The resizing, where rows do not say this size: {PIPELINES}. Sets --response-space, too.",
             rich_help_panel=_RESIZED,
         ),
     ] = None,

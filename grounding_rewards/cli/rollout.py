@@ -15,7 +15,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.coords.spaces import PIPELINES, CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import EngineError
 from grounding_rewards.wording import percent
 
@@ -56,7 +56,7 @@ def _resizing(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"How the model resizes images, if the engine does not know: {', '.join(PIPELINES)}.",
+            help=f"How the model resizes images, if the engine does not know: {options.PIPELINES}.",
             rich_help_panel=_PROMPT,
         ),
     ] = None,

@@ -1,88 +1,48 @@
-"""Model families by name: what their numbers mean, how their images are resized, and which of several answers counts.
-
-``families.toml`` is the register. A family sets options of a recipe, and whoever names it may set each otherwise.
-"""
+"""Choose a model family by name or by checkpoint. It sets options of a recipe, and whoever names it may set each."""
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from grounding_rewards.coords.resizing import RESIZING, Resizing
-from grounding_rewards.coords.spaces import MODELS
+from grounding_rewards.coords.register import Family, families
+from grounding_rewards.coords.resizing import RESIZING, pipelines, resizing_by
 from grounding_rewards.errors import RecipeError, near
 
-OPTIONS = ("response_space", "axes", "model", "min_pixels", "max_pixels", "answers", "thinking", "dialect", "actions")
-"""Options of recipes that a family may set."""
 
-
-@dataclass(frozen=True)
-class Family:
-    """A family of models that answer alike.
-
-    Attributes:
-        name: its name.
-        options: options of a recipe.
-        source: where these facts stand.
-        seen: ``"code"``, ``"page"``, or ``"memory"`` where nobody checked them.
-        response: an answer as these models write it.
-        image_size: width and height of the image that it is about.
-        point: the place that it means, in that image's pixels.
-        names: a pattern of the models' names.
-        model_types: values of ``model_type`` in config.json that mean this family where no name says more.
-        like: the family that it was trained from; "" where its options stand alone.
-    """
-
-    name: str
-    options: Mapping[str, Any]
-    source: str
-    seen: str
-    response: str
-    image_size: tuple[int, int]
-    point: tuple[float, float]
-    names: str
-    model_types: tuple[str, ...] = ()
-    like: str = ""
-
-
-@cache
-def families() -> Mapping[str, Family]:
-    """Return all families by name.
-
-    >>> dict(families()["gta1"].options)
-    {'response_space': 'model_pixel', 'model': 'qwen2_5_vl', 'max_pixels': 8847360, 'answers': 'first'}
-    """
-    register = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-    return MappingProxyType({name: _family(name, register) for name in sorted(register)})
-
-
-def family_of(name: Any) -> Family:
+def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
     """Return a family by its name, or by the folder of a checkpoint, whose processor then says the bounds.
+
+    A trainer before it, as in ``verl+gta1``, resizes first, by its launch's bounds, and the processor after it.
 
     Raises:
         RecipeError: there is no such family or folder, or the folder says no family, or several.
 
     >>> family_of("qwen3_vl").options["response_space"]
     'thousandths'
+    >>> dict(family_of("verl+gta1").options)
+    {'response_space': 'model_pixel', 'model': 'verl+qwen2_5_vl', 'answers': 'first'}
     """
-    known = families()
-    if isinstance(name, str) and name in known:
-        return known[name]
-    if isinstance(name, str) and Path(name).is_dir():
-        return _of_checkpoint(Path(name))
+    known = families() if known is None else known
+    if isinstance(name, str):
+        if name in known:
+            return known[name]
+        if Path(name).is_dir():
+            return _of_checkpoint(Path(name), known)
+        trainer, plus, own = name.partition("+")
+        if plus and (own in known or Path(own).is_dir()):
+            return _trained(family_of(own, known), f"{trainer}+", bounds=own not in known)
     hint = near(name, known) or "."
-    expected = f"There are: {', '.join(known)}; or the folder of a checkpoint"
+    expected = f"There are: {', '.join(sorted(known))}; or the folder of a checkpoint"
     raise RecipeError(f"family: got {name!r:.80}{hint} {expected}")
 
 
-def matching(name: str, model_type: str = "") -> tuple[Family, ...]:
+def matching(name: str, model_type: str = "", known: Mapping[str, Family] | None = None) -> tuple[Family, ...]:
     """Return the families of a model by its name; where none has such a name, those of its type.
 
     >>> [each.name for each in matching("ByteDance-Seed/UI-TARS-1.5-7B", "qwen2_5_vl")]
@@ -90,55 +50,54 @@ def matching(name: str, model_type: str = "") -> tuple[Family, ...]:
     >>> [each.name for each in matching("checkpoint-400", "qwen2_5_vl")]
     ['qwen2_5_vl']
     """
+    known = families() if known is None else known
     spelled = re.sub("[_ ]", "-", name.lower())
-    found = [each for each in families().values() if re.search(each.names, spelled)]
+    found = [each for each in known.values() if re.search(each.names, spelled)]
     bases = {each.like for each in found}  # a fine-tune's name often holds that of its base
     return tuple(each for each in found if each.name not in bases) or tuple(
-        each for each in families().values() if model_type in each.model_types
+        each for each in known.values() if model_type in each.model_types
     )
 
 
-def resizing_by(settings: Mapping[str, Any]) -> Resizing | None:
-    """Return the resizing by an image processor of Qwen's; None for others, and where its settings are not all there.
+def options_for(
+    name: Any, own: Mapping[str, Any], given: Mapping[str, Any], known: Mapping[str, Family] | None = None
+) -> dict[str, Any]:
+    """Return the options that a family sets for a recipe, without those that the caller gives.
 
-    >>> size = {"shortest_edge": 65536, "longest_edge": 16777216}
-    >>> kind = {"image_processor_type": "Qwen2VLImageProcessorFast", "patch_size": 16, "merge_size": 2}
-    >>> resizing = resizing_by({**kind, "size": size})
-    >>> resizing.model, resizing.min_pixels, resizing.max_pixels
-    ('qwen3_vl', 65536, 16777216)
+    Args:
+        name: the family, as ``family_of`` takes it.
+        own: the recipe's own options: one that has its own form of answers keeps it, with its rule for several.
+        given: the caller's options; with another ``model`` the family's bounds do not hold.
+        known: all families by name; None for those of ``families()``.
     """
-    if not str(settings.get("image_processor_type")).startswith("Qwen2VLImageProcessor"):
-        return None
-    size = settings.get("size") or {}
-    least = settings.get("min_pixels") or size.get("shortest_edge")
-    most = settings.get("max_pixels") or size.get("longest_edge")
-    pipeline = _PIPELINES.get(settings.get("patch_size", 0) * settings.get("merge_size", 0))
-    return Resizing(pipeline, least, most) if pipeline and least and most else None
+    left = set(given)
+    if "dialect" not in own:
+        left |= {"answers", "thinking", "dialect", "actions"}
+    if "model" in given:
+        left |= set(RESIZING)
+    return {key: value for key, value in family_of(name, known).options.items() if key not in left}
 
 
-_PIPELINES = {28: "qwen2_5_vl", 32: "qwen3_vl"}
-"""By patch size x merge size of the one image processor that both families have."""
+def _trained(family: Family, trainer: str, *, bounds: bool) -> Family:
+    """Return a family whose images a trainer resizes first; ``bounds`` of a checkpoint are its processor's."""
+    options = dict(family.options)
+    if f"{trainer}{options.get('model')}" not in pipelines():
+        trainers = sorted({name.partition("+")[0] for name in pipelines() if "+" in name})
+        raise RecipeError(
+            f"family: got {trainer}{family.name}; expected {' or '.join(trainers)} before a family whose images they "
+            f"resize, and {family.name} alone for others"
+        )
+    own = {name: options.pop(name) for name in ("min_pixels", "max_pixels") if name in options}
+    options["model"] = f"{trainer}{options['model']}"
+    options |= {f"processor_{name}": bound for name, bound in own.items()} if bounds else {}
+    return replace(family, options=MappingProxyType(options))
 
 
-def _family(name: str, register: Mapping[str, Any]) -> Family:
-    row = register[name]
-    response, size, point = row["example"]
-    options = dict(_family(row["like"], register).options) if "like" in row else {}
-    options |= {key: row[key] for key in OPTIONS if key in row}
-    if "response_space" not in options:
-        options["response_space"] = str(MODELS[options["model"]])
-    ordered = {key: options[key] for key in OPTIONS if key in options}
-    return Family(
-        name, MappingProxyType(ordered), row["source"], row["seen"], response, tuple(size), tuple(point),
-        row["names"], tuple(row.get("model_types", ())), row.get("like", ""),
-    )  # fmt: skip
-
-
-def _of_checkpoint(folder: Path) -> Family:
+def _of_checkpoint(folder: Path, known: Mapping[str, Family]) -> Family:
     config = _settings(folder / "config.json")
     model_type = str(config.get("model_type", ""))
     names = " ".join([folder.resolve().name, str(config.get("_name_or_path", ""))])
-    found = matching(names, model_type)
+    found = matching(names, model_type, known)
     if len(found) != 1:
         came = ", ".join(each.name for each in found) or f"none (model_type {model_type or 'is not said'})"
         raise RecipeError(f"family: {folder}: its name and config.json fit {came}; expected one: name the family")
@@ -155,19 +114,3 @@ def _settings(file: Path) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return read if isinstance(read, Mapping) else {}
-
-
-def options_for(name: Any, own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that a family sets for a recipe, without those that the caller gives.
-
-    Args:
-        name: the family, as ``family_of`` takes it.
-        own: the recipe's own options: one that has its own form of answers keeps it, with its rule for several.
-        given: the caller's options; with another ``model`` the family's bounds do not hold.
-    """
-    left = set(given)
-    if "dialect" not in own:
-        left |= {"answers", "thinking", "dialect", "actions"}
-    if "model" in given:
-        left |= set(RESIZING)
-    return {key: value for key, value in family_of(name).options.items() if key not in left}

@@ -18,6 +18,7 @@ pipeline               first step: ``min_pixels``,       second step, the proces
 
 None for a processor's bound is the checkpoint's, as commonly published: 3136 and 12845056 pixels for Qwen2-VL and
 Qwen2.5-VL (factor 28), 65536 and 16777216 for Qwen3-VL (factor 32). ``qwen2_vl`` is resized as ``qwen2_5_vl``.
+``phi_ground`` fits images into the upper left corner of a canvas of 1008 x 672, and has no bounds.
 
 Sources: ``Qwen2VLImageProcessorPil`` of transformers 5.10, ``fetch_image`` of qwen_vl_utils 0.0.14, EasyR1 b44b311.
 """
@@ -25,14 +26,15 @@ Sources: ``Qwen2VLImageProcessorPil`` of transformers 5.10, ``fetch_image`` of q
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.coords.register import processors
 from grounding_rewards.errors import ResizeError, SpaceError, near
 
 Size = tuple[int, int]
@@ -42,21 +44,18 @@ _LARGEST = 10**12  # no image is larger
 _LARGEST_RATIO = 200  # transformers and qwen_vl_utils refuse longer strips
 
 
-@dataclass(frozen=True)
-class _Processor:
-    """Image processor of a model: sides are multiples of ``factor``, their product within the bounds."""
-
-    factor: int
-    min_pixels: int
-    max_pixels: int
-
-
-_QWEN2, _QWEN3 = _Processor(28, 3136, 12845056), _Processor(32, 65536, 16777216)
-_PROCESSORS = {"qwen2_vl": _QWEN2, "qwen2_5_vl": _QWEN2, "qwen3_vl": _QWEN3}
 _TRAINERS = ("", "easyr1+", "verl+")
 
-PIPELINES = tuple(trainer + model for trainer in _TRAINERS for model in _PROCESSORS)
-"""Names of all pipelines."""
+
+@cache
+def pipelines() -> tuple[str, ...]:
+    """Return the names of all pipelines.
+
+    >>> [name for name in pipelines() if name.startswith("verl+")]
+    ['verl+qwen2_vl', 'verl+qwen2_5_vl', 'verl+qwen3_vl']
+    """
+    named = processors().items()
+    return tuple(trainer + name for trainer in _TRAINERS for name, own in named if own.canvas is None or not trainer)
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Resizing:
     """The way of images into a model: a pipeline and its bounds, as ``model_image_size`` takes them.
 
     Attributes:
-        model: one of ``PIPELINES``; a model's bare name is the pipeline that resizes once.
+        model: one of ``pipelines()``; a model's bare name is the pipeline that resizes once.
         min_pixels: least number of pixels after the first step.
         max_pixels: the most.
         processor_min_pixels: least number of pixels after the processor.
@@ -86,7 +85,12 @@ class Resizing:
     @property
     def factor(self) -> int:
         """Pixels along each side of an image token of the model."""
-        return _PROCESSORS[self.model.rpartition("+")[2]].factor
+        return processors()[self.model.rpartition("+")[2]].factor
+
+    @property
+    def canvas(self) -> Size | None:
+        """Width and height of the canvas in whose upper left corner the image is; None for none."""
+        return processors()[self.model.rpartition("+")[2]].canvas
 
     @property
     def processor(self) -> Resizing:
@@ -134,6 +138,25 @@ class Resizing:
         return resized, refused
 
 
+def resizing_by(settings: Mapping[str, Any]) -> Resizing | None:
+    """Return the resizing by an image processor of Qwen's; None for others, and where its settings are not all there.
+
+    >>> size = {"shortest_edge": 65536, "longest_edge": 16777216}
+    >>> kind = {"image_processor_type": "Qwen2VLImageProcessorFast", "patch_size": 16, "merge_size": 2}
+    >>> resizing = resizing_by({**kind, "size": size})
+    >>> resizing.model, resizing.min_pixels, resizing.max_pixels
+    ('qwen3_vl', 65536, 16777216)
+    """
+    if not str(settings.get("image_processor_type")).startswith("Qwen2VLImageProcessor"):
+        return None
+    size = settings.get("size") or {}
+    least = settings.get("min_pixels") or size.get("shortest_edge")
+    most = settings.get("max_pixels") or size.get("longest_edge")
+    factor = settings.get("patch_size", 0) * settings.get("merge_size", 0)
+    models = {each.factor: name for name, each in processors().items() if name != "qwen2_vl"}  # resized as qwen2_5_vl
+    return Resizing(models[factor], least, most) if factor in models and least and most else None
+
+
 RESIZING = tuple(each.name for each in fields(Resizing))
 """The options of every recipe that say how images are resized."""
 
@@ -152,7 +175,7 @@ def model_image_size(
     Args:
         width: width of the original image, in pixels; a whole number from 1.
         height: its height.
-        pipeline: one of ``PIPELINES``.
+        pipeline: one of ``pipelines()``.
         min_pixels: least number of pixels after the first step, as the launch sets it; see the table above.
         max_pixels: the most.
         processor_min_pixels: least number of pixels after the processor; None for the checkpoint's.
@@ -211,13 +234,17 @@ class _Refused(Exception):
 def _steps(resizing: Resizing) -> tuple[Step, ...]:
     """Return the steps of a pipeline, in order."""
     pipeline = resizing.model
-    if pipeline not in PIPELINES:
-        hint = near(pipeline, PIPELINES) or "."
-        raise SpaceError(f"unknown pipeline {pipeline!r}{hint} There are: {', '.join(PIPELINES)}")
+    if pipeline not in pipelines():
+        hint = near(pipeline, pipelines()) or "."
+        raise SpaceError(f"unknown pipeline {pipeline!r}{hint} There are: {', '.join(pipelines())}")
     bounds = ((name, getattr(resizing, name)) for name in RESIZING[1:])
     least, most, low, high = (None if bound is None else _whole(name, bound) for name, bound in bounds)
     trainer, _, model = pipeline.rpartition("+")
-    own = _PROCESSORS[model]
+    own = processors()[model]
+    if own.canvas is not None:
+        if bound := next((name for name in RESIZING[1:] if getattr(resizing, name) is not None), ""):
+            raise SpaceError(f"pipeline {pipeline!r} fits images into {own.canvas}: got {bound}; leave it out")
+        return (partial(_fit, canvas=own.canvas),)
     if not trainer:
         low, high = _either("min_pixels", least, low, pipeline), _either("max_pixels", most, high, pipeline)
     processor = partial(_process, factor=own.factor, least=low or own.min_pixels, most=high or own.max_pixels)
@@ -280,6 +307,14 @@ def _scale(width: int, height: int, least: int | None, most: int | None) -> Size
         scale = math.sqrt(least / (width * height))
         width, height = _not_empty(int(width * scale), int(height * scale))
     return width, height
+
+
+def _fit(width: int, height: int, canvas: Size) -> Size:
+    """Resize to the largest size in a canvas: one side is the canvas's, the other int(side · scale)."""
+    wide, high = canvas
+    if width * high > height * wide:
+        return _not_empty(wide, int(height * wide / width))
+    return _not_empty(int(width * high / height), high)
 
 
 def _reduced(width: int, height: int, factor: int, most: int) -> Size:

@@ -9,22 +9,18 @@ space           coordinates run over                                  extent (w,
 ``thousandths`` the image's sides as 0 to 1000                        (1000, 1000)
 ==============  ====================================================  ==================
 
-``model_image_size`` says what a trainer and a model's image processor make of an image's size.
+``resizing.model_image_size`` says what a trainer and a model's image processor make of an image's size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.resizing import PIPELINES as PIPELINES
-from grounding_rewards.coords.resizing import model_image_size as model_image_size
 from grounding_rewards.errors import SpaceError
 
 COORDINATE_LIMIT = 1e12  # far beyond any screen, and small enough that squares and areas stay finite
@@ -54,11 +50,6 @@ PIXEL, MODEL_PIXEL, UNIT, THOUSANDTHS = SPACES = tuple(CoordSpace)
 CODES = {space: code for code, space in enumerate(SPACES)}
 UNDECLARED = -1
 """Stands for "no space declared" where spaces are kept as codes, indices into SPACES."""
-
-MODELS: Mapping[str, CoordSpace] = MappingProxyType(
-    {"qwen2_vl": THOUSANDTHS, "qwen2_5_vl": MODEL_PIXEL, "qwen3_vl": THOUSANDTHS}
-)
-"""Models, named as in ``PIPELINES``, and the space in which each answers."""
 
 _FIXED = {CoordSpace.UNIT: 1.0, CoordSpace.THOUSANDTHS: 1000.0}
 _SIZE_FIELD = {CoordSpace.PIXEL: "image_size", CoordSpace.MODEL_PIXEL: "model_image_size"}

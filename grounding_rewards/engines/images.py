@@ -38,8 +38,9 @@ class ModelImages:
     """Reader of images, which resizes them as the model's pipeline does.
 
     They are turned upright as their EXIF data ask, made RGB by Pillow's ``convert``, without regard to transparency,
-    and resized once, bicubically, to the size after the pipeline's last step. An RGB or grey PNG, JPEG or WebP that has
-    this size already is sent byte for byte; others are PNG files. Of animated images the first frame is sent.
+    and resized once, bicubically, to the size after the pipeline's last step; the rest of a canvas is white. An RGB or
+    grey PNG, JPEG or WebP that has this size already is sent byte for byte; others are PNG files. Of animated images
+    the first frame is sent.
 
     Attributes:
         files: the folder of the images, and bounds on them; ``max_image_pixels`` bounds those that are decoded at one
@@ -80,7 +81,8 @@ class ModelImages:
             try:
                 upright = _upright(decoded) if turned else decoded
                 size = self._size(upright.size)
-                return _png(upright, size), upright.size, size
+                canvas = self.resizing.canvas if self.resizing else None
+                return _png(upright, size, canvas), upright.size, size
             except PictureError:
                 raise
             except Exception as error:  # Pillow raises errors of many types, here for EXIF data and unusual modes
@@ -88,7 +90,8 @@ class ModelImages:
 
     def _is_sent(self, opened: Decoded) -> bool:
         """Return True for an image of one frame that has the size to send."""
-        return getattr(opened, "n_frames", 1) == 1 and self._size(opened.size) == opened.size
+        alone = self.resizing is None or self.resizing.canvas in (None, opened.size)
+        return alone and getattr(opened, "n_frames", 1) == 1 and self._size(opened.size) == opened.size
 
     def _size(self, size: Size) -> Size:
         """Return the size to send, which the model's own processor must not change again."""
@@ -96,6 +99,8 @@ class ModelImages:
             return size
         try:
             seen = model_image_size(*size, *astuple(self.resizing))
+            if self.resizing.canvas is not None:
+                return seen
             again = model_image_size(*seen, *astuple(self.resizing.processor))
         except ResizeError as error:
             raise PictureError(f"image: {error}") from None
@@ -114,13 +119,17 @@ def _upright(decoded: Decoded) -> Decoded:
     return ImageOps.exif_transpose(decoded)
 
 
-def _png(image: Decoded, size: Size) -> bytes:
-    from PIL.Image import Resampling
+def _png(image: Decoded, size: Size, canvas: Size | None = None) -> bytes:
+    from PIL.Image import Resampling, new
 
     image.info = {}  # its transparency, colour profile and EXIF data are not those of the file to come
     picture = image.convert("RGB")
     if size != picture.size:
         picture = picture.resize(size, Resampling.BICUBIC)
+    if canvas is not None:
+        paper = new("RGB", canvas, "white")
+        paper.paste(picture)
+        picture = paper
     file = BytesIO()
     picture.save(file, "PNG", compress_level=_FAST)
     return file.getvalue()
@@ -141,7 +150,7 @@ def token_problem(prompt_tokens: int | None, sizes: Sequence[Size], resizing: Re
 dropped images; name its model by --pipeline and its bounds by --min-pixels and --max-pixels, or start it with those \
 bounds (vLLM: --mm-processor-kwargs '{"min_pixels": ..., "max_pixels": ...}')
     """
-    if prompt_tokens is None or resizing is None or not sizes:
+    if prompt_tokens is None or resizing is None or resizing.canvas is not None or not sizes:
         return ""
     least = sum((width // resizing.factor) * (height // resizing.factor) for width, height in sizes)
     most = least + text_length + _FURTHER

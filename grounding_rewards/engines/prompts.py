@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.converting.prompts import IMAGE, Message, Wording, read_prompt
-from grounding_rewards.engines.published_prompts import PUBLISHED
+from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.errors import ConvertError, EngineError, near
 from grounding_rewards.tables.prompts import prompt_text
 
@@ -134,7 +134,7 @@ def prompt_named(name: str, system: str | None = None) -> Prompt:
     """Return a prompt by its name or its file.
 
     Args:
-        name: ``"plain"``, one of ``PUBLISHED``, or the path of a jinja2 template.
+        name: ``"plain"``, one of ``published_prompts()``, or the path of a jinja2 template.
         system: the system message in place of the prompt's own: a text, or the path of a file; it is a template, too.
             "" for none.
 
@@ -152,12 +152,12 @@ gelato, gelato-refusal, qwen2_5_vl, qwen3_vl, ui-tars, gui-g1; or the path of a 
         system = _read(system)
     if name == PLAIN:
         return Prompt(name, None, system)
-    if name in PUBLISHED:
-        known = PUBLISHED[name]
+    if name in published_prompts():
+        known = published_prompts()[name]
         return Prompt(name, known.user, known.system if system is None else system)
     if _is_file(name):
         return Prompt(name, _read(name), system)
-    names = (PLAIN, *PUBLISHED)
+    names = (PLAIN, *published_prompts())
     hint = near(name, names) or "."
     raise EngineError(
         f"unknown prompt {name!r:.200}{hint} There are: {', '.join(names)}; or the path of a template file"

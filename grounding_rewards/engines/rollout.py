@@ -25,11 +25,11 @@ from grounding_rewards._version import __version__
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import summary
 from grounding_rewards.checks.finding import Finding, Severity
+from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines.data import Plan, open_data, plan_of, stretches
 from grounding_rewards.engines.prompts import PLAIN, Prompt
 from grounding_rewards.engines.protocol import Engine, Running
-from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts, raised
 from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
@@ -188,7 +188,7 @@ def _remarks(settings: RolloutSettings, prompt: Prompt, recipe: Recipe | None) -
     """Yield what settings say that is rarely meant."""
     if 0 in settings.temperatures and (settings.n or 0) > 1:
         yield f"temperature 0 is greedy: the {settings.n} responses to a sample at it are alike"
-    published = PUBLISHED.get(prompt.name)
+    published = published_prompts().get(prompt.name)
     if recipe is not None and published is not None and published.space != recipe.response_space:
         yield (
             f"prompt {prompt.name} asks for answers in {published.space}, and {recipe.name} reads them in "

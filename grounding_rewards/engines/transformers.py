@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.converting.prompts import IMAGE, messages_with_images
-from grounding_rewards.coords.families import resizing_by
-from grounding_rewards.coords.resizing import Resizing, Size
+from grounding_rewards.coords.resizing import Resizing, Size, resizing_by
 from grounding_rewards.engines.prompts import spelled_out
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.errors import ConvertError, EngineError, in_one_line, short_repr

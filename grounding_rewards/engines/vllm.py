@@ -12,8 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from grounding_rewards.converting.prompts import messages_with_images
-from grounding_rewards.coords.families import resizing_by
-from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.coords.resizing import Resizing, resizing_by
 from grounding_rewards.engines.ending import ended_with_us
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.errors import EngineError, in_one_line

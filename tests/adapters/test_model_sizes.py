@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from grounding_rewards.coords.spaces import model_image_size
+from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards_adapters import easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters.trl import reward_funcs
@@ -58,6 +60,33 @@ def test_a_packed_size_goes_before_what_is_computed() -> None:
     packed = {**BOX, "image_size": SCREEN, "model_image_size": [384, 216]}
     assert verl("(300.5, 200.5)", packed, **QWEN)["acc"] == 1.0
     assert verl("(300.5, 200.5)", BOX, {"image_size": SCREEN, "model_image_size": [384, 216]}, **QWEN)["acc"] == 1.0
+
+
+def test_a_family_is_resized_as_the_trainer_does_and_a_checkpoint_says_its_processors_bounds(tmp_path: Path) -> None:
+    published = {"min_pixels": 3136, "max_pixels": 8847360}
+    width, height = model_image_size(*SCREEN, "qwen2_5_vl", **published)
+    (reward,) = reward_funcs("click", family="gta1")
+    right = f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
+    assert reward(completions=[right], target=[BOX], image_size=[SCREEN]) == [1.0]
+    # verl gives the processor its own sizes, and EasyR1 has bounds of its own.
+    for name, own in (("", {}), ("processor", {"processor_min_pixels": 3136, "processor_max_pixels": 1003520})):
+        family = "gta1"
+        if name:
+            family = str(tmp_path / "gta1-step-9")
+            (tmp_path / "gta1-step-9").mkdir()
+            settings = {"image_processor_type": "Qwen2VLImageProcessor", "patch_size": 14, "merge_size": 2}
+            settings |= {"min_pixels": 3136, "max_pixels": 1003520}
+            (tmp_path / "gta1-step-9" / "preprocessor_config.json").write_text(json.dumps(settings))
+        width, height = model_image_size(*SCREEN, "verl+qwen2_5_vl", **own)
+        right = f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
+        assert verl(right, BOX, {"image_size": SCREEN}, recipe="click", family=family)["acc"] == 1.0
+        width, height = model_image_size(*SCREEN, "easyr1+qwen2_5_vl", min_pixels=262144, max_pixels=4194304, **own)
+        right = f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
+        row = {"response": right, "response_length": 9, "ground_truth": {**BOX, "image_size": SCREEN}}
+        assert easyr1.compute_score([row], recipe="click", family=family)[0]["accuracy"] == 1.0
+    # Answers in shares of the image need no pipeline, and one that is named goes before the family's.
+    assert verl("(0.78255, 0.92824)", BOX, {"image_size": SCREEN}, recipe="click", family="kimi_vl")["acc"] == 1.0
+    assert verl(clicked("verl+qwen2_5_vl"), BOX, {"image_size": SCREEN}, family="gta1", **QWEN)["acc"] == 1.0
 
 
 def test_qwen3_answers_in_thousandths() -> None:

@@ -22,6 +22,8 @@ FACTORS = st.floats(0.01, 100).map(lambda factor: float(f"{factor:.6g}"))
         ("thousandths", "yx", '{"bbox_2d": [240, 740, 260, 760]}', '{"bbox_2d": [740, 240, 760, 260]}'),
         ("unit", "x/100,y/100", "(75, 25)", "(0.75, 0.25)"),
         ("unit", "x/1024,y/768", "(768, 192)", "(192, 768)"),
+        ("thousandths", "x+0.5,y+0.5", "(749.5, 249.5)", "(249.5, 749.5)"),
+        ("thousandths", "y-0.5/2,x/2", "(500.5, 1500)", "(1500, 500.5)"),
         ("model_pixel", " y, x ", "(182, 987)", "(987, 182)"),
     ],
 )
@@ -53,9 +55,14 @@ def test_what_is_no_axes_is_an_error(axes):
         gr.recipe("click", response_space="pixel", axes=axes)
 
 
-@given(st.booleans(), st.tuples(FACTORS, FACTORS), st.lists(st.floats(-1e4, 1e4), min_size=4, max_size=4))
-def test_names_and_numbers_come_back(y_first, scale, numbers):
-    axes, places = Axes(y_first, scale), np.array([numbers])
+@given(
+    st.booleans(),
+    st.tuples(FACTORS, FACTORS),
+    st.tuples(*[st.sampled_from([0.0, 0.5, -1.0])] * 2),
+    st.lists(st.floats(-1e4, 1e4), min_size=4, max_size=4),
+)
+def test_names_and_numbers_come_back(y_first, scale, offset, numbers):
+    axes, places = Axes(y_first, scale, offset), np.array([numbers])
     assert axes_named(str(axes)) == axes
     for columns in (places, places[:, :2]):
         assert axes.read(axes.write(columns)) == pytest.approx(columns)

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.coords.families import families, family_of, matching, resizing_by
+from grounding_rewards.coords.families import family_of, matching
+from grounding_rewards.coords.register import families
+from grounding_rewards.coords.resizing import resizing_by
 
 ANSWERS = Path(__file__).parents[2].parent / "shared/data/model_answers.jsonl"
 HUB = {
@@ -25,7 +27,7 @@ HUB = {
     "ui_venus_1_5": "inclusionAI/UI-Venus-1.5-8B", "uground_v1_qwen2vl": "osunlp/UGround-V1-7B",
     "uground_v1_llava": "osunlp/UGround", "opencua": "xlangai/OpenCUA-7B",
     "opencua_qwen2": "xlangai/OpenCUA-Qwen2-7B", "glm_4_1v": "zai-org/GLM-4.1V-9B-Thinking",
-    "glm_4_5v": "zai-org/GLM-4.5V",
+    "glm_4_5v": "zai-org/GLM-4.5V", "phi_ground": "microsoft/Phi-Ground",
 }  # fmt: skip
 
 
@@ -61,6 +63,26 @@ def test_what_the_caller_says_goes_before_what_a_family_sets():
     }  # fmt: skip
     # Another way of images into the model has bounds of its own.
     assert gr.recipe("click", family="gta1", model="verl+qwen2_5_vl").resizing.max_pixels is None
+
+
+def test_a_trainer_resizes_a_familys_images_in_its_own_way():
+    recipe = gr.recipe("click", family="verl+gta1")
+    assert recipe.to_dict() == {"name": "click", "model": "verl+qwen2_5_vl", "answers": "first"}
+    with pytest.raises(
+        gr.RecipeError, match=r"got verl\+kimi_vl; expected easyr1 or verl before a family whose images"
+    ):
+        family_of("verl+kimi_vl")
+    with pytest.raises(gr.RecipeError, match=r"got trl\+gta1; expected easyr1 or verl before a family"):
+        family_of("trl+gta1")
+
+
+def test_numbers_of_bins_mean_their_centres():
+    family = families()["florence_2"]
+    read = gr.recipe("click", family="florence_2").prepare(
+        family.response, {"bbox": [0, 0, 1000, 1000]} | {"space": "thousandths", "image_size": [1000, 1000]}
+    )
+    assert read.predictions.xy.tolist() == [[600.5, 125.5]]
+    assert read.predictions.box.tolist() == [[550.5, 95.5, 650.5, 155.5]]
 
 
 def test_a_recipe_with_a_form_of_its_own_keeps_it():

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.coords.spaces import MODELS, PIPELINES, model_image_size
+from grounding_rewards.coords.register import processors, space_of
+from grounding_rewards.coords.resizing import Resizing, model_image_size, pipelines
 from grounding_rewards.errors import ResizeError
 
 HERE = Path(__file__).parents[1]
@@ -19,7 +19,8 @@ SCREENS = (
     (1280, 720), (1366, 768), (1440, 900), (1536, 864), (1600, 900), (1680, 1050), (1920, 1080), (1920, 1200),
     (2560, 1440), (2560, 1600), (2880, 1800), (3840, 2160), (1080, 1920), (1080, 2400),
 )  # fmt: skip
-pipelines = st.sampled_from(PIPELINES)
+PIPELINES = [name for name in pipelines() if name != "phi_ground"]  # which has no bounds
+by_bounds = st.sampled_from(PIPELINES)
 sides = st.integers(1, 8000)
 
 
@@ -186,10 +187,24 @@ def test_verl_takes_no_image_whose_bounds_contradict_each_other():
 
 
 def test_models_have_pipelines_of_their_names_and_the_space_they_answer_in():
-    assert {name: str(space) for name, space in MODELS.items()} == {
-        "qwen2_vl": "thousandths", "qwen2_5_vl": "model_pixel", "qwen3_vl": "thousandths",
+    assert {name: space_of(name) for name in processors()} == {
+        "qwen2_vl": "thousandths", "qwen2_5_vl": "model_pixel", "qwen3_vl": "thousandths", "phi_ground": "model_pixel",
     }  # fmt: skip
-    assert set(PIPELINES) == {f"{trainer}{name}" for trainer in ("", "easyr1+", "verl+") for name in MODELS}
+    models = [name for name in processors() if name != "phi_ground"]
+    assert {*PIPELINES} == {f"{trainer}{name}" for trainer in ("", "easyr1+", "verl+") for name in models}
+
+
+def test_a_canvas_holds_the_image_at_its_upper_left_corner():
+    sizes = [(1920, 1080), (2560, 1600), (1080, 2400), (1008, 672), (100, 60)]
+    expected = [(1008, 567), (1008, 630), (302, 672), (1008, 672), (1008, 604)]
+    assert [model_image_size(*size, "phi_ground") for size in sizes] == expected
+    assert Resizing("phi_ground").canvas == (1008, 672)
+    with pytest.raises(gr.SpaceError, match=r"'phi_ground' fits images into .1008, 672.: got max_pixels; leave it out"):
+        Resizing("phi_ground", max_pixels=1003520)
+    with pytest.raises(gr.SpaceError, match=r"unknown pipeline 'verl.phi_ground'"):
+        Resizing("verl+phi_ground")
+    with pytest.raises(ResizeError, match=r"refuses an image of 2000 x 1: it would become 1008 x 0; leave the image"):
+        model_image_size(2000, 1, "phi_ground")
 
 
 @settings(deadline=None)
@@ -202,7 +217,7 @@ def test_qwen2_vl_is_resized_as_its_successor(width, height, trainer, bound):
 
 
 @settings(deadline=None)
-@given(sides, sides, pipelines)
+@given(sides, sides, by_bounds)
 def test_sides_are_multiples_of_the_models_factor_within_the_checkpoints_bounds(width, height, pipeline):
     seen_width, seen_height = resized(width, height, pipeline)
     factor, least, most = (32, 65536, 16777216) if pipeline.endswith("qwen3_vl") else (28, 3136, 12845056)
@@ -215,7 +230,7 @@ def test_sides_are_multiples_of_the_models_factor_within_the_checkpoints_bounds(
 
 
 @settings(deadline=None)
-@given(sides, sides, pipelines)
+@given(sides, sides, by_bounds)
 def test_width_and_height_may_change_places(width, height, pipeline):
     assert resized(width, height, pipeline) == resized(height, width, pipeline)[::-1]
 
@@ -224,7 +239,7 @@ screens = st.integers(300, 8000)
 
 
 @settings(deadline=None)
-@given(screens, screens, pipelines.filter(lambda name: "+" not in name), st.integers(10**6, 10**7))
+@given(screens, screens, by_bounds.filter(lambda name: "+" not in name), st.integers(10**6, 10**7))
 def test_the_processor_leaves_what_it_made_of_a_screen(width, height, pipeline, most):
     once = model_image_size(width, height, pipeline, max_pixels=most)
     assert model_image_size(*once, pipeline, max_pixels=most) == once
@@ -237,7 +252,7 @@ def test_the_processor_may_resize_what_it_made_of_a_long_strip():
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(sides, sides), min_size=1, max_size=20), pipelines)
+@given(st.lists(st.tuples(sides, sides), min_size=1, max_size=20), by_bounds)
 def test_a_table_is_its_rows(rows, pipeline):
     table, refused = Resizing(pipeline, max_pixels=500_000).sizes(np.array(rows, dtype=float))
     expected = [resized(*row, pipeline, max_pixels=500_000) for row in rows]

@@ -14,8 +14,9 @@ import grounding_rewards as gr
 from docs.gallery import reference, screens
 from docs.gallery.make import DOCS, make_reference
 from grounding_rewards import catalogue
-from grounding_rewards.coords.resizing import PIPELINES
-from grounding_rewards.coords.spaces import MODELS, SPACES
+from grounding_rewards.coords.register import processors, space_of
+from grounding_rewards.coords.resizing import pipelines
+from grounding_rewards.coords.spaces import SPACES
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.explain import describe
 from grounding_rewards.parsing import parse
@@ -144,8 +145,10 @@ def test_the_click_of_the_picture_is_that_of_the_table():
 
 def test_models_are_listed_with_their_space():
     table = rows(section("spaces", "Which one"))[1:]
-    assert {cells[0]: cells[1] for cells in table} == {name: str(space) for name, space in MODELS.items()}
-    for trainer in {name.partition("+")[0] for name in PIPELINES if "+" in name}:
+    assert {cells[0]: cells[1] for cells in table} == {
+        name: space_of(name) for name in processors() if name != "phi_ground"
+    }
+    for trainer in {name.partition("+")[0] for name in pipelines() if "+" in name}:
         assert f"| `{trainer}+...` |" in page("spaces")
 
 

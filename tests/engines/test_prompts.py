@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from grounding_rewards import recipe
 from grounding_rewards.converting.prompts import Message
+from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.engines import prompts
 from grounding_rewards.engines.prompts import FIELDS, PLAIN, Prompt, prompt_named
-from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.errors import ConvertError, EngineError
 
 SIZES = {"width": 1316, "height": 728, "image_width": 1920, "image_height": 1080}
@@ -62,6 +62,8 @@ RIGHT: dict[str, dict[str, Any]] = {
     "gui-g1": {"bbox": [400, 200, 600, 300], "image_size": [1920, 1080]},
 }  # fmt: skip
 """A target for the example answer of each prompt."""
+
+PUBLISHED = published_prompts()
 
 
 def asked(template: str, instruction: Any = "Save", images: int = 1, **fields: Any) -> str:

@@ -9,10 +9,10 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
+from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import Answer, Reply
 from grounding_rewards.engines.prompts import Prompt, prompt_named
-from grounding_rewards.engines.published_prompts import PUBLISHED
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, TableError
@@ -24,6 +24,8 @@ ALIKE = (
     "all responses to each of 8 samples are alike at temperature 1.0; the engine or its server may be greedy: see "
     "docs/rollouts.md"
 )
+
+PUBLISHED = published_prompts()
 
 
 class Greedy(Scripted):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from grounding_rewards.converting.prompts import Message
-from grounding_rewards.coords.families import resizing_by
-from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.coords.resizing import Resizing, resizing_by
 from grounding_rewards.engines import Answer, Request, Sampling, engine
 from grounding_rewards.engines.transformers import Transformers
 from grounding_rewards.errors import EngineError

@@ -1,0 +1,158 @@
+"""The register of model families: the facts of ``families.toml``, by name."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+OPTIONS = ("response_space", "axes", "model", "min_pixels", "max_pixels", "answers", "thinking", "dialect", "actions")
+"""Options of recipes that a family may set."""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Image processor of a model.
+
+    Attributes:
+        factor: the number that both sides are multiples of.
+        min_pixels: least number of pixels.
+        max_pixels: the most.
+        canvas: width and height of the canvas that an image is fitted into, at its upper left corner; None for none.
+    """
+
+    factor: int = 1
+    min_pixels: int = 1
+    max_pixels: int = 1
+    canvas: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class PublishedPrompt:
+    """Prompt after that of a published model.
+
+    Attributes:
+        model: the models that are asked so.
+        user: the template of the user's text.
+        system: that of the system message; "" for none.
+        space: the space of the answers.
+        answer: an answer in the form that it asks for.
+        recipe: a recipe that reads such answers.
+        taken: the part that is the source's, word by word.
+        ours: the part that is written again.
+        options: the recipe's options.
+    """
+
+    model: str
+    user: str
+    system: str
+    space: str
+    answer: str
+    recipe: str
+    taken: str
+    ours: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of models that answer alike.
+
+    Attributes:
+        name: its name.
+        options: options of a recipe.
+        source: where these facts stand.
+        seen: ``"code"``, ``"page"``, or ``"memory"`` where nobody checked them.
+        response: an answer as these models write it.
+        image_size: width and height of the image that it is about.
+        point: the place that it means, in that image's pixels.
+        names: a pattern of the models' names.
+        model_types: values of ``model_type`` in config.json that mean this family where no name says more.
+        like: the family that it was trained from; "" where its options stand alone.
+        processor: its own image processor; None where that is another's (``options["model"]``) or unknown.
+        prompts: prompts after its published ones, by name, the usual one first.
+        prefill: the beginning of the answer, which the caller writes for the model; "" for none.
+        stop: texts at which an answer ends, beside the tokenizer's end of a turn.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    source: str
+    seen: str
+    response: str
+    image_size: tuple[int, int]
+    point: tuple[float, float]
+    names: str
+    model_types: tuple[str, ...] = ()
+    like: str = ""
+    processor: Processor | None = None
+    prompts: Mapping[str, PublishedPrompt] = field(default_factory=dict)
+    prefill: str = ""
+    stop: tuple[str, ...] = ()
+
+
+@cache
+def families() -> Mapping[str, Family]:
+    """Return all families by name.
+
+    >>> dict(families()["gta1"].options)
+    {'response_space': 'model_pixel', 'model': 'qwen2_5_vl', 'max_pixels': 8847360, 'answers': 'first'}
+    """
+    return read_register(Path(__file__).with_name("families.toml").read_text("utf-8"))
+
+
+def read_register(text: str, known: Mapping[str, Family] = MappingProxyType({})) -> Mapping[str, Family]:
+    """Read families from TOML; ``like`` may name one of the ``known``."""
+    register = tomllib.loads(text)
+    made = dict(known)
+    for name in register:
+        _make(name, register, made)
+    return MappingProxyType({name: made[name] for name in register})
+
+
+def _make(name: str, register: Mapping[str, Any], made: dict[str, Family]) -> Family:
+    if name in made and name not in register:
+        return made[name]
+    row = register[name]
+    response, size, point = row["example"]
+    like = _make(row["like"], register, made) if "like" in row else None
+    options = {**(like.options if like else {}), **{key: row[key] for key in OPTIONS if key in row}}
+    space, prompts = str(options["response_space"]), row.get("prompts", {})
+    made[name] = Family(
+        name=name, options=MappingProxyType({key: options[key] for key in OPTIONS if key in options}),
+        source=row["source"], seen=row["seen"], response=response, image_size=tuple(size), point=tuple(point),
+        names=row["names"], model_types=tuple(row.get("model_types", ())), like=row.get("like", ""),
+        processor=_processor(**row["processor"]) if "processor" in row else None,
+        prompts={key: PublishedPrompt(**{"system": "", "space": space, **each}) for key, each in prompts.items()},
+        prefill=row.get("prefill", ""), stop=tuple(row.get("stop", ())),
+    )  # fmt: skip
+    return made[name]
+
+
+def _processor(canvas: Sequence[int] | None = None, **bounds: int) -> Processor:
+    return Processor(**bounds, canvas=None if canvas is None else (canvas[0], canvas[1]))
+
+
+@cache
+def processors() -> Mapping[str, Processor]:
+    """Return the image processors of models, by the name of the family that has each."""
+    return MappingProxyType({name: each.processor for name, each in families().items() if each.processor})
+
+
+@cache
+def published_prompts() -> Mapping[str, PublishedPrompt]:
+    """Return the prompts after published ones, by name."""
+    return MappingProxyType({name: each for family in families().values() for name, each in family.prompts.items()})
+
+
+def space_of(model: str) -> str:
+    """Return the space in which a model answers, whatever trainer's pipeline its name has before it.
+
+    >>> space_of("verl+qwen2_5_vl")
+    'model_pixel'
+    """
+    return str(families()[model.rpartition("+")[2]].options["response_space"])
