@@ -145,8 +145,8 @@ def prompt_named(name: str, system: str | None = None) -> Prompt:
     (Message(role='user', text='<image>Close the tab', further={}),)
     >>> prompt_named("gelatto")
     Traceback (most recent call last):
-    grounding_rewards.errors.EngineError: unknown prompt 'gelatto'; did you mean 'gelato'? There are: plain, qwen2_5_vl, \
-qwen3_vl, gelato, gelato-refusal, gta1, gui-g1, ui-tars; or the path of a template file
+    grounding_rewards.errors.EngineError: unknown prompt 'gelatto'; did you mean 'gelato'? There are: plain, \
+qwen2_5_vl, qwen3_vl, gelato, gelato-refusal, gta1, gui-g1, ui-tars; or the path of a template file
     """
     if system and _is_file(system):
         system = _read(system)
