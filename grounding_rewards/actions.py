@@ -103,8 +103,8 @@ class Act(NamedTuple):
         name: its name there, "" where the answer is a place alone.
         place: x, y, or x1, y1, x2, y2, or nothing.
         arguments: those of "text", "direction", "button", "app", "status" (strings), "keys" (a tuple of strings), "to"
-            (x, y: where a drag ends), "duration" (a number), "swiped" (as in ``Arguments``) and "raw" (the decoded
-            value in which it was written) that it has.
+            (x, y: where a drag ends), "duration" (a number), "swiped" and "clicked" (as in ``Arguments``) and "raw"
+            (the decoded value in which it was written) that it has.
     """
 
     name: str
@@ -271,6 +271,7 @@ class Arguments:
         duration: (n,) as written; NaN where there is none.
         swiped: (n,) True where the direction is that of a swipe, turned around, or was found from two ends, so that
             that of a scroll is surely the way that the view goes; else None.
+        clicked: (n,) True where a text is typed after a click at the place, as two actions of one answer; else None.
         raw: (n,) the decoded value in which the action was written, or None. It is not to be changed.
     """
 
@@ -283,6 +284,7 @@ class Arguments:
     to: Floats | None = None
     duration: Floats | None = None
     swiped: Objects | None = None
+    clicked: Objects | None = None
     raw: Objects | None = None
 
     def column(self, name: str, rows: int) -> NDArray[Any]:
@@ -291,7 +293,7 @@ class Arguments:
         return empty(name, rows) if values is None else values
 
     def by_row(self, rows: int) -> list[dict[str, Any]]:
-        """Return each row's arguments by name, as plain values; ``swiped`` and ``raw`` are for verifiers alone.
+        """Return each row's arguments by name, as plain values; ``swiped``, ``clicked`` and ``raw`` are left out.
 
         >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).by_row(2)
         [{'text': 'hi'}, {}]

@@ -22,7 +22,7 @@ from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert, moves_px
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.parsing.reading import Answers, Dialect
-from grounding_rewards.parsing.responses import Thinking, parse_texts, read_responses
+from grounding_rewards.parsing.responses import Thinking, in_one_step, parse_texts, read_responses
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
@@ -337,7 +337,7 @@ class Recipe:
             add_origin(error)
             raise
         return Rollouts(
-            predictions=into_space(turned(predictions, self.axes), self.space, ready),
+            predictions=in_one_step(into_space(turned(predictions, self.axes), self.space, ready), ready),
             targets=ready,
             text=text,
             groups=group_codes(groups, rows),

@@ -16,7 +16,6 @@ from grounding_rewards.actions import Act, canonical, is_click, is_known, normal
 from grounding_rewards.parsing.bare_places import (
     BLANKS,
     MOST,
-    TAG,
     Candidate,
     bare_numbers,
     bare_places,
@@ -38,7 +37,7 @@ from grounding_rewards.parsing.objects import (
     object_spans,
     written_place,
 )  # fmt: skip
-from grounding_rewards.parsing.patterns import GAP, PLACE, either_case
+from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES, either_case
 from grounding_rewards.parsing.places import (
     BARE_TUPLE,
     REFUSAL,
@@ -119,6 +118,8 @@ class AnyForm(Form):
         if answers == "last":
             return self._one(found[-1])
         read = [each for each in found if each.act is not None]
+        if len(found) == 2 and answers == "only" and not self.placed and (act := _typed_at(*found)):
+            return FORMS.index(found[0].form), True, (act,)
         if len(read) < len(found) and len(read) < 2:
             return -1, True, ()
         acts = [self._spelled(each.act) for each in read if each.act is not None]
@@ -255,23 +256,32 @@ class AnyForm(Form):
         return Candidate(begin, end, _form_of_object(item, act, called), act)
 
     def _functions(self, text: str) -> Iterator[Candidate]:
-        """Qwen3.5's and Seed's calls in tags: ``<function=click><parameter=point>..</parameter></function>``."""
-        position = text.find("<function=")
-        while position >= 0:
-            close = text.find("</function>", position)
-            if close < 0:
-                yield Candidate(position, len(text), "tool_call", None)
-                return
-            name, _, body = text[position + len("<function=") : close].partition(">")
-            item: dict[str, Any] = {}
-            for part in body.split("<parameter=")[1:]:
-                key, _, value = part.partition(">")
-                value, closed, _ = value.rpartition("</parameter>")
-                if closed:
-                    item[key.strip()] = value.strip()
-            read = self._act({"name": name.strip(), "arguments": item}, position, close + len("</function>"))
-            yield read or Candidate(position, close + len("</function>"), "tool_call", None)
-            position = text.find("<function=", close)
+        """Calls in tags: ``<function=click><parameter=point>..`` of Qwen3.5 and Seed, ``<invoke name="click">..``."""
+        for opening, closing, parameter in _CALLS_IN_TAGS if "<function=" in text or "<invoke" in text else ():
+            position = text.find(opening)
+            while position >= 0:
+                close = text.find(closing, position)
+                if close < 0:
+                    yield Candidate(position, len(text), "tool_call", None)
+                    return
+                name, _, body = text[position + len(opening) : close].partition(">")
+                item: dict[str, Any] = {}
+                for part in body.split(parameter)[1:]:
+                    key, _, value = part.partition(">")
+                    value, closed, _ = value.rpartition("</parameter>")
+                    if closed:
+                        item[key.strip(_QUOTES)] = value.strip()
+                call = {"name": name.strip(_QUOTES), "arguments": item}
+                end = close + len(closing)
+                yield self._act(call, position, end) or Candidate(position, end, "tool_call", None)
+                position = text.find(opening, close)
+
+
+_CALLS_IN_TAGS = (
+    ("<function=", "</function>", "<parameter="),
+    ('<invoke name="', "</invoke>", '<parameter name="'),
+)
+_QUOTES = "\"' \t\n"
 
 
 def _parts(begin: int, end: int, count: int) -> list[tuple[int, int]]:
@@ -392,11 +402,14 @@ def _form_of_call(text: str, library: str, act: Act) -> str:
 
 
 _TAGS = re.compile(
-    rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>|<(?P<tag>{TAG})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
+    rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>"
+    rf"|<(?P<tag>[A-Za-z_]{{3,20}})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
     rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
     rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
     rf"""|<points?(?P<percent>(?:[ \t]+[xy][0-9]{{0,3}}=["']{NUMBER}["'])+)(?:[^<>]*>[^<>]*</points?>)?"""
     r"|(?P<locations>(?:<loc_?[0-9]{1,4}>)+)|(?P<patches>(?:<patch_index_[0-9]{1,4}>)+)"
+    r"|<(?P<element>[A-Za-z_]{2,20})"
+    rf"""(?P<attributes>(?:[ \t\n]+[A-Za-z_0-9]{{1,20}}=["'][^"'<>]{{0,200}}["'])+){SPACE}/?>"""
     rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
 )
 _KEYS_OF_PLACES = [
@@ -405,6 +418,17 @@ _KEYS_OF_PLACES = [
     for prefix in ("", "t", "a", "c")
     if not (prefix == "a" and len(names) == 4) and not (prefix == "c" and len(names) == 2)
 ]
+
+
+_TAGS_OF_POINTS = frozenset({"point", "position", "center"})
+_TAGS_OF_PLACES = frozenset({*_TAGS_OF_POINTS, "box", "bbox", "coordinate", "coordinates", "answer"})
+
+
+def _named_by(tag: str) -> str:
+    return tag if is_known(tag) and tag.lower() not in _TAGS_OF_PLACES else ""
+
+
+_ATTRIBUTE = re.compile(r"""([A-Za-z_0-9]+)=(["'])([^"'<>]*)["']""")
 
 
 _AXIS = re.compile(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
@@ -440,11 +464,21 @@ def _tags(text: str) -> Iterator[Candidate]:
             yield Candidate(*match.span(), "location_tokens", Act("", place) if len(place) == 4 else None)
             continue
         groups = match.groupdict()
+        if groups["element"]:
+            item: dict[str, Any] = {key: value for key, _, value in _ATTRIBUTE.findall(groups["attributes"])}
+            act = act_of({"action": _named_by(groups["element"]), **item} if _named_by(groups["element"]) else item)
+            if act is not None and act.place:
+                yield Candidate(*match.span(), "xy_tags", act)
+            continue
         keys = next(keys for keys in _KEYS_OF_PLACES if groups.get(keys[0]))
         place = tuple([number(groups[key]) for key in keys])
-        tag = (groups["tag"] or "").lower()
-        form = "xy_tags" if groups["ax"] else "point_tag" if tag in ("point", "position", "center") else "box_tokens"
-        yield Candidate(*match.span(), form, Act("", place))
+        tag = groups["tag"] or ""
+        named = _named_by(tag)
+        if tag and not named and tag.lower() not in _TAGS_OF_PLACES:
+            continue
+        form = "point_tag" if tag.lower() in _TAGS_OF_POINTS else "bare_numbers" if tag == "answer" else "box_tokens"
+        form = "xy_tags" if groups["ax"] else form
+        yield Candidate(*match.span(), form, Act(named, place))
 
 
 _CROP = re.compile(rf"\({SPACE}Image_")
@@ -467,7 +501,9 @@ def _cropped(text: str) -> Iterator[Candidate]:
 
 _BARE = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:{GAP}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
 _FIELD = re.compile(
-    rf"(?:^|[^A-Za-z_\"'])(?P<key>point|coordinates?|position|bbox|box|center){SPACE}[:=]{SPACE}{_BARE}(?![0-9.])"
+    rf"(?:^|[^A-Za-z_\"'])(?:(?P<key>point|coordinates?|position|bbox|box|center|坐标){SPACE}[:=]{SPACE}{_BARE}(?![0-9.])"
+    rf"|(?P<axis>[xX]){SPACE}[:=]{SPACE}(?P<ax>{NUMBER})(?:px)?(?:{GAP}|{SPACES}and{SPACES})"
+    rf"[yY]{SPACE}[:=]{SPACE}(?P<ay>{NUMBER}))"
 )
 _TABBED = re.compile(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
 
@@ -491,12 +527,12 @@ def _fields(text: str) -> Iterator[Candidate]:
             None if open_ended and match["line"].endswith(item.get("point", "-")) else act_of(item),
         )
     for match in _FIELD.finditer(text):
-        if match.start("key") < taken:
+        begin, end = max(match.start("key"), match.start("axis")), match.end()
+        if begin < taken:
             continue
-        place = tuple([number(match[key]) for key in ("x1", "y1", "x2", "y2") if match[key]])
-        end = match.end()
+        place = tuple([number(match[key]) for key in ("x1", "y1", "x2", "y2", "ax", "ay") if match[key]])
         cut = end == len(text) and is_cut(match[0])
-        yield Candidate(match.start("key"), end, "bare_numbers", None if cut else Act("", place))
+        yield Candidate(begin, end, "bare_numbers", None if cut else Act("", place))
 
 
 _WORDS = {
@@ -627,6 +663,16 @@ def _together(one: Candidate, other: Candidate) -> Candidate | None:
         return None
     text = one.act.arguments["text"]
     return one._replace(end=other.end, act=one.act._replace(arguments={**one.act.arguments, "text": f"{text}\n"}))
+
+
+def _typed_at(one: Candidate, other: Candidate) -> Act | None:
+    """Join a click and the text that is typed behind it: where a target asks for both, they are its one step."""
+    if one.act is None or other.act is None or not one.act.place or other.act.place or one.act.place in NOWHERE:
+        return None
+    clicked, typed = [normalised(act.name, act.arguments) for act in (one.act, other.act)]
+    if clicked != ("click", {}) and clicked != ("", {}):
+        return None
+    return Act("type", one.act.place, {**typed[1], "clicked": True}) if typed[0] == "type" else None
 
 
 def _has_failed(act: Act) -> bool:

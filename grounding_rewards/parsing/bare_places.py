@@ -36,10 +36,10 @@ def is_cut(written: str) -> bool:
 
 # Places alone.
 
-_RUN = re.compile(r"""[(\[][ \t\r\n()\[\],'"0-9.\-]*+""")
+_RUN = re.compile(r"""[(\[][ \t\r\n()\[\],'"0-9.\-\\]*+""")
 _GROUP = re.compile(
     rf"""[(\[]{SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}[)\]]|[(\[]|[)\]]|,"""
-    rf"""|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n]+|."""
+    rf"""|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n\\]+|."""
 )
 _BEFORE_PLACES = ("at", "on", "to", "in", "from")
 _NOUNS = frozenset({
@@ -92,6 +92,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
         word = (_ATTACHED.search(front) if text[candidate.begin] == "(" else None) or _NAMED.search(front)
         if word and word[1].lower() not in _NOUNS and not is_known(word[1]):
             return candidate._replace(act=Act(word[1], act.place))
+    if verb := _SENTENCE.search(front):  # "Double-click the icon at (5, 6)"
+        return candidate._replace(act=Act(verb[1], act.place))
     another = names_another(front + text[candidate.begin : candidate.begin + 16], "")
     return candidate._replace(act=None) if another else candidate
 
@@ -141,7 +143,7 @@ def _of_run(text: str, first: int, last: int) -> Iterator[Candidate]:
         elif sign == ",":
             commas += 1
         else:
-            broken |= not sign.isspace()
+            broken |= not sign.strip("\\").isspace() and sign.strip("\\") != ""
     if opened and last == len(text) and (numbers or inner or tops):
         yield Candidate(first, last, "bare_list", None)  # cut off
     else:
@@ -227,6 +229,15 @@ _ALIASES = (
 
 MAY_NAME = rf"(?:^|[^A-Za-z_])(?:{'|'.join(_ALIASES)})"
 """A pattern that occurs in every text for which ``names_another`` is True."""
+
+_SENTENCE_ACTION = either_case(
+    "(?:double|triple|right|middle|long)[ -]?(?:click|tap|press)|scroll|swipe|drag|hover|type"
+)
+_SENTENCE_NEXT = either_case("up|down|left|right|over|on|the|this|that|it|an?|from")
+_SENTENCE = re.compile(
+    rf"""(?<![A-Za-z_])({_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])[^.!?\n(\[{{<]*$"""
+)
+"""An action that a sentence tells to do, up to the place."""
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
 _ALIAS_NAMES = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")

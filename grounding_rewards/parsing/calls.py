@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.objects import AT_A_PLACE, KEYS, MAY_BE_WORDS, NUMERAL, act_of
+from grounding_rewards.parsing.objects import AT_A_PLACE, KEYS, MAY_BE_WORDS, NUMERAL, act_of, decoded, end_of_object
 from grounding_rewards.parsing.patterns import PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number
@@ -177,6 +177,8 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
             value = _CONTROLS.get(value, value) if isinstance(value, str) else value
         if key:
             item[key] = value
+        elif isinstance(value, dict):
+            item.update(value)
         else:
             plain.append(value)
     if plain and not _add_plain(name, plain, item, library):
@@ -188,7 +190,10 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
 
 
 def _value(key: str, text: str, quoted: bool) -> Any:
-    """Return an argument's value: a place, a string, a number, a list of strings or a word."""
+    """Return an argument's value: a place, an object, a string, a number, a list of strings or a word."""
+    if text[:1] == "{" and not quoted:
+        value = decoded(text)
+        return value if isinstance(value, dict) else _UNREAD
     if key in _PLACES and not (key == "to" and quoted and text in _DIRECTIONS):  # to='up' is a direction
         return _numbers(text) or (text if key in MAY_BE_WORDS else _UNREAD)
     if quoted:
@@ -269,7 +274,8 @@ MOST = MAX_ANSWERS + 1
 _ANSWER = re.compile(r"(?:^|\n)[ \t]*Action:")
 _FIRST_CALL = re.compile(rf"{_ANSWER.pattern}{SPACE}(?:[A-Za-z]+\.)?([A-Za-z_]+)\(")
 _WORD = string.ascii_letters + string.digits + "_."
-_TOKEN = re.compile(r"""[^()\[\],'"]+|[()\[\],'"]""")
+_TOKEN = re.compile(r"""[^()\[\]{,'"]+|[()\[\]{,'"]""")
+_OBJECT = re.compile(r"""\{[ \t\r\n]*["'A-Za-z_]""")
 # A quote without a comma or bracket after it is part of the text, as in 'it's'.
 _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]+|\\.|{quote}(?!{SPACE}[,)\]]))*", re.DOTALL) for quote in ("'", '"')}
 _KEY = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
@@ -362,6 +368,11 @@ def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
             if depth == 0:
                 quoted = text[first : end + 1]
             position = end + 1
+        elif sign == "{":
+            if before in "(=[," and _OBJECT.match(text, first):
+                position = end_of_object(text, first)
+                if not position:
+                    return None, len(text)
         elif sign in "([":
             if sign == "(" and before in _WORD:  # a call in a call
                 # Go on at the name of the inner call, which may be an answer of its own.

@@ -9,6 +9,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
+from grounding_rewards.parsing.json5 import Json5Error, read_json5
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
 from grounding_rewards.parsing.patterns import KEY, PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
@@ -82,10 +83,10 @@ def loosely(text: str) -> dict[str, Any] | None:
 
 
 def decoded(text: str) -> Any:
-    """Return the value that a text writes down, in JSON or Python; None if it is neither.
+    """Return the value that a text writes down, in JSON, Python or JSON5; None if it is none of them.
 
-    >>> decoded("{'a': (1, None)}"), decoded("[1, true]"), decoded("{a}")
-    ({'a': (1, None)}, [1, True], None)
+    >>> decoded("{'a': (1, None)}"), decoded("[1, true]"), decoded("{a: 1}"), decoded("{a}")
+    ({'a': (1, None)}, [1, True], {'a': 1}, None)
     """
     # In quotes of one kind JSON and Python mean the same, and JSON takes a tenth of the time.
     value = _json(text if '"' in text or "\\" in text else text.replace("'", '"'))
@@ -94,7 +95,11 @@ def decoded(text: str) -> Any:
     try:
         return read_literal(text)
     except LiteralError:
-        return _with_apostrophes(text)
+        value = _with_apostrophes(text)
+    try:
+        return read_json5(text) if value is None else value
+    except Json5Error:
+        return None
 
 
 def _with_apostrophes(text: str) -> Any:
@@ -141,27 +146,43 @@ def _spans(text: str, start: int) -> list[tuple[int, int]]:
     return spans
 
 
+def end_of_object(text: str, start: int) -> int:
+    """Return the end of the object that opens at ``start``; 0 where it never closes."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        if len(token[0]) == 1 and token[0] in "{}":
+            depth += 1 if token[0] == "{" else -1
+            if not depth:
+                return token.end()
+        elif token[0][0] == "{" and not depth:  # objects without a quote
+            return token.start() + token[0].find("}") + 1
+    return 0
+
+
 # Places of an object's action: points, boxes and the ends of drags, by the keys in ``_keys.KEYS``.
 
 Place = tuple[float, ...]
 
 _EDGES = (("x1", "y1", "x2", "y2"), ("x_min", "y_min", "x_max", "y_max"), ("xmin", "ymin", "xmax", "ymax"),
           ("left", "top", "right", "bottom"))  # fmt: skip
+_SIDES = (("x", "y", "width", "height"), ("left", "top", "width", "height"), ("x", "y", "w", "h"))
+_STARTS = (("start_x", "start_y"), ("from_x", "from_y"), ("startX", "startY"))
+_ENDS = (("destination_x", "destination_y"), ("end_x", "end_y"), ("to_x", "to_y"), ("endX", "endY"), ("x2", "y2"))
 _END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
 _INFINITY = float("inf")
 
 
 def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place, Place] | None:
     """Return the place and the other end, () for one that is absent; None if one of them cannot be read."""
-    value, end = parts.get("place") or parts.get("box"), parts.get("to")
-    if parts.get("start"):
-        value, end = parts["start"], end or value  # beside a start, a plain place is where it ends
+    value, end = parts.get("place") or parts.get("box"), parts.get("to") or _held(item, _ENDS)
+    if start := parts.get("start") or _held(item, _STARTS):
+        value, end = start, end or value  # beside a start, a plain place is where it ends
     elif not value:
         x, y = item.get("x"), item.get("y")
         if x is not None or y is not None:
             value = (x, y)
-        elif edges := next((edges for edges in _EDGES if edges[0] in item), None):
-            value = [item.get(key) for key in edges]
+        elif edges := _held(item, _EDGES):
+            value, end = edges, None
         elif "path" in item and not end:
             path = item["path"]
             value, end = (path[0], path[-1]) if isinstance(path, list | tuple) and path else (None, None)
@@ -170,6 +191,11 @@ def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place,
     if place is None or to is None:
         return None
     return place, to if len(to) != 4 else ((to[0] + to[2]) / 2, (to[1] + to[3]) / 2)
+
+
+def _held(item: Mapping[Any, Any], keys: Sequence[tuple[str, ...]]) -> list[Any] | None:
+    """Return the values of the first keys that an object has, all of them; None without any."""
+    return next(([item[key] for key in each] for each in keys if all([key in item for key in each])), None)  # noqa: C419
 
 
 def two_ends(name: str, place: Place, begins: bool) -> tuple[Place, Place]:
@@ -188,7 +214,7 @@ def place_of(value: Any) -> Place | None:
     if isinstance(value, str):
         return written_place(value)
     if isinstance(value, dict):
-        value = (value.get("x"), value.get("y"))
+        value = _held(value, _EDGES) or _corners(_held(value, _SIDES)) or (value.get("x"), value.get("y"))
     if not isinstance(value, list | tuple):
         return None
     if len(value) == 1 and isinstance(value[0], dict | str):
@@ -201,6 +227,15 @@ def place_of(value: Any) -> Place | None:
         value = [limited(float(number)) for number in value]
     place = tuple([number_of(number) for number in value])
     return None if None in place else place  # type: ignore[return-value]
+
+
+def _corners(sides: list[Any] | None) -> list[float] | None:
+    """Return the corners of a box written as its left, top, width and height."""
+    numbers = [number_of(side) for side in sides or ()]
+    if not numbers or None in numbers:
+        return None
+    x, y, width, height = [number or 0.0 for number in numbers]
+    return [x, y, x + width, y + height]
 
 
 _WRITTEN = re.compile(rf"{SPACE}(?:<[|a-z_]+>{SPACE})?{PLACE}(?:<[/|a-z_]+>{SPACE})?")
@@ -231,8 +266,9 @@ def number_of(value: Any) -> float | None:
 # Objects to actions, by a table of the keys that sources use for the parts of an action.
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "name": ("action", "action_type", "function", "Action", "actionType"),
+    "name": ("action", "action_type", "function", "Action", "actionType", "action_name"),
     "type": ("type",),
+    "said": ("operation", "command", "event", "method", "gesture", "tool"),
     "tool": ("name",),
     "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from",
               "coordinate1", "point1", "touch_point"),
@@ -266,7 +302,8 @@ AT_A_PLACE = frozenset(
 _PART_OF_KEY = {key: part for part, keys in KEYS.items() for key in keys}
 _PLACES = ("start", "place", "box", "to")
 MAY_BE_WORDS = frozenset({"element", "target", "location", "center", "end", "to", "start", "destination", "bounds"})
-_WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args", "input"})
+_WRAPPERS = frozenset({"action", "Action", "function", "arguments", "parameters", "args", "input", "params", "kwargs",
+                       "action_parameters", "action_params", "action_args", "action_input"})  # fmt: skip
 _REPLACED = frozenset({"action", "Action", "function"})
 _LEVELS = 4  # objects inside objects that are opened; models nest two or three
 _STRINGS = ("direction", "button", "app", "status")
@@ -373,6 +410,8 @@ def _unwrapped(item: Mapping[Any, Any]) -> tuple[Mapping[Any, Any], bool]:
             if key in _WRAPPERS:
                 if key == "arguments" and isinstance(inner, str):  # OpenAI's calls hold them as a JSON text
                     inner = decoded(inner)
+                elif key not in _REPLACED and isinstance(inner, list) and place_of(inner):
+                    inner = {"coordinate": inner}
                 if isinstance(inner, dict):
                     break
         else:
@@ -418,6 +457,9 @@ def _key_name(parts: Mapping[str, Any], called: bool) -> str:
         acts = written in OPENAI or canonical(written) in AT_A_PLACE
         if is_known(written) if called else acts and part == "type":
             return written
+    name = parts.get("said")
+    if isinstance(name, str) and is_known(name.strip()):
+        return name.strip()
     name = parts.get("tool")
     if called and isinstance(name, str) and not _is_tool_of_actions(name):
         return name.strip()

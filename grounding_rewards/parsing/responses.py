@@ -47,6 +47,7 @@ from grounding_rewards.parsing.texts import (
     strings,
 )  # fmt: skip
 from grounding_rewards.rollouts import Predictions, Reason
+from grounding_rewards.targets.columns import Targets
 
 Thinking = Literal["closed", "open", "read"]
 MAX_LENGTH = 64 * 1024
@@ -116,6 +117,24 @@ def parse_texts(
     return Predictions(
         xy, box, reason, table.dialect, dialect.names, space, names, points, offsets, usual, arguments
     ), capped
+
+
+def in_one_step(predictions: Predictions, targets: Targets) -> Predictions:
+    """Count a click and the text typed behind it as several answers where no target asks for a text at a place."""
+    clicked = predictions.arguments.clicked
+    if clicked is None:
+        return predictions
+    asked = targets.alternatives.canonical
+    both = asked.row[(asked.names == "type") & (asked.place >= 0)]
+    rows = np.setdiff1d(np.flatnonzero(clicked != None), both)  # noqa: E711 (row by row)
+    xy, box, actions, reason = (
+        column.copy() for column in (predictions.xy, predictions.box, predictions.actions, predictions.reason)
+    )
+    xy[rows], box[rows], actions[rows], reason[rows] = np.nan, np.nan, "", _SEVERAL
+    columns = {name: column.copy() for name, column in vars(predictions.arguments).items() if column is not None}
+    for column in columns.values():
+        column[rows] = np.nan if column.dtype == np.float64 else None
+    return predictions.changed(xy=xy, box=box, actions=actions, reason=reason, arguments=Arguments(**columns))
 
 
 class _Table:

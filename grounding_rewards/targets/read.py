@@ -13,6 +13,8 @@ in the list of ``regions`` too, where a place's own action goes before the one b
 - ``app``: what is opened; ``button``: a button of the mouse or the system;
 - ``status``: how the task ended, of ``finished``; ``duration``: a length of time, in the unit of the responses.
 
+A list is the actions of one step in their order: a click at the place, a text that is typed, Enter.
+
 The same as a JSON string in which no key comes twice, with numpy arrays and scalars, or with keys that Arrow filled
 with None, reads alike.
 """
@@ -27,6 +29,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from grounding_rewards.actions import normalised
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, as_space
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
@@ -204,7 +207,7 @@ class _Reader:
         self.known(fields, TARGET_KEYS, "a target")
         refusal = self.flag(fields.get("refusal"), "refusal")
         regions, actions = self.regions(fields)
-        action = self.action(fields["action"]) if "action" in fields else None
+        action = self.action(fields["action"], placed=bool(regions)) if "action" in fields else None
         if refusal and any({*region.numbers} not in ({0.0}, {-1.0}) for region in regions):
             raise self.fail("refusal", True, "no place beside a refusal; drop one of the two")
         if not (refusal or regions or action or actions or label_free):
@@ -251,7 +254,7 @@ class _Reader:
                 raise self.fail(where, item, 'a place such as {"bbox": [x1, y1, x2, y2]}')
             self.known(place, (*PLACES, "action"), "a place", f"{where}.")
             region = self.region(place, f"{where}.")
-            action = self.action(place["action"], f"{where}.") if "action" in place else None
+            action = self.action(place["action"], f"{where}.action", region is not None) if "action" in place else None
             if region is not None:
                 regions.append(replace(region, action=action))
             elif action is not None:
@@ -373,8 +376,9 @@ class _Reader:
             raise self.fail(field, fields[field], "a whole number from 0 (and at most 2**53)")
         return value
 
-    def action(self, value: Any, prefix: str = "") -> Action:
-        where = f"{prefix}action"
+    def action(self, value: Any, where: str = "action", placed: bool = False) -> Action:
+        if isinstance(value, list):
+            return self.in_order(value, where, placed)
         if isinstance(value, str):
             value = {"name": value}
         if not isinstance(value, Mapping):
@@ -391,6 +395,18 @@ class _Reader:
             name=name, direction=direction, to=self.action_to(value, where), keys=self.action_keys(value, where),
             duration=self.action_duration(value, where), **texts,
         )  # fmt: skip
+
+    def in_order(self, value: list[Any], where: str, placed: bool) -> Action:
+        """Read actions that are one step: a click before a text types it at the place, Enter behind it a line break."""
+        actions = [self.action(each, f"{where}[{index}]") for index, each in enumerate(value)]
+        names = [normalised(each.name, {"keys": each.keys, "text": each.text})[0] for each in actions]
+        at = names.index("type") if "type" in names else -1
+        if at < 0 or names[:at] not in ([], ["click"]) or names[at + 1 :] not in ([], ["enter"]):
+            raise self.fail(where, value, "a text to type, with a click before it, Enter behind it, or both")
+        if at and not placed:
+            raise self.fail(where, value, "the place of the click beside its list")
+        text = f"{actions[at].text or ''}\n" if len(names) > at + 1 else actions[at].text
+        return replace(actions[at], text=text)
 
     def action_to(self, fields: Mapping[str, Any], where: str) -> tuple[float, ...] | None:
         if "to" not in fields:

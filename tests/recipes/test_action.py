@@ -19,6 +19,35 @@ def call(action, **arguments):
 CLICK = call("left_click", coordinate=[15, 15])
 
 
+CLICK_AND_TYPE = "click(15, 15)\ntype(content='red hat')"
+TYPE_ENTER = "pyautogui.write('red hat')\npyautogui.press('enter')"
+TYPE = {"name": "type", "text": "red hat"}
+
+
+@pytest.mark.parametrize(
+    ("response", "target", "total", "reason"),
+    [
+        (CLICK_AND_TYPE, {**BOX, "action": ["click", TYPE]}, 1.0, "OK"),
+        (CLICK_AND_TYPE, {**BOX, "action": TYPE}, 1.0, "OK"),
+        (CLICK_AND_TYPE, {"regions": [{**BOX, "action": ["tap", TYPE]}, {"action": "wait"}]}, 1.0, "OK"),
+        (CLICK_AND_TYPE.replace("15", "5"), {**BOX, "action": ["click", TYPE]}, 0.1, "OK"),
+        (CLICK_AND_TYPE.replace("red", "blue"), {**BOX, "action": ["click", TYPE]}, 0.1, "OK"),
+        ("click(15, 15)", {**BOX, "action": ["click", TYPE]}, 0.1, "OK"),
+        ("type(content='red hat')", {**BOX, "action": ["click", TYPE]}, 0.1, "OK"),
+        (CLICK_AND_TYPE, {**BOX, "action": "click"}, 0.0, "SEVERAL_ANSWERS"),
+        (CLICK_AND_TYPE, {"action": TYPE}, 0.0, "SEVERAL_ANSWERS"),
+        (f"{CLICK_AND_TYPE}\nwait()", {**BOX, "action": ["click", TYPE]}, 0.0, "SEVERAL_ANSWERS"),
+        (TYPE_ENTER, {"action": [TYPE, {"name": "key", "keys": ["enter"]}]}, 1.0, "OK"),
+        (f"pyautogui.click(15, 15)\n{TYPE_ENTER}", {**BOX, "action": ["click", TYPE, "enter"]}, 1.0, "OK"),
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 60])
+def test_actions_in_order_are_one_step_where_the_target_asks_for_them(response, target, total, reason, rows):
+    scores = ACTION.score([response, CLICK] * rows, [target, {**BOX, "action": "click"}] * rows)
+    assert scores.total.tolist() == [total, 1.0] * rows
+    assert (scores[0].reason, scores[1].reason) == (reason, "OK")
+
+
 @pytest.mark.parametrize(
     ("response", "target", "total", "reason"),
     [

@@ -122,7 +122,13 @@ UNREADABLE = {
     # actions
     "action without a name": ({"action": {"text": "hello"}}, "action.name", 'the action\'s name, such as "click"'),
     "action with an empty name": ({"action": ""}, "action.name", 'the action\'s name, such as "click"'),
-    "action as a list": ({"action": ["click"]}, "action", 'a name such as "click"'),
+    "actions that are no step": (
+        {"bbox": [1, 2, 3, 4], "action": ["click", "wait"]}, "action", "a text to type, with a click before it",
+    ),
+    "a click in a list without a place": (
+        {"action": ["click", {"name": "type", "text": "a"}]}, "action", "the place of the click beside its list",
+    ),
+    "an action of a list without a name": ({"action": [{"text": "a"}]}, "action[0].name", "the action's name"),
     "action as a number": ({"action": 3}, "action", 'a name such as "click"'),
     "action key misspelt": ({"action": {"name": "drag", "too": [1, 2]}}, "action.too", "did you mean 'to'?"),
     "bad direction": (

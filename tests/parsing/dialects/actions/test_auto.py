@@ -67,6 +67,21 @@ def test_every_form_of_every_dialect(text, expected):
         ('{"TYPE": "wait()"}', ("type", None, {"text": "wait()"}), "action_json"),
         (f"I first thought of click(1, 2). {CALL}", "SEVERAL_ANSWERS", "click_call"),
         (f"[1, 2] {CALL}", "SEVERAL_ANSWERS", "bare_list"),
+        (
+            '{"name": "drag_and_drop", "args": {"x": 1, "y": 2, "destination_x": 3, "destination_y": 4}}',
+            ("drag", [1, 2], {"to": [3, 4]}),
+            "tool_call",
+        ),
+        ("Long press the icon at (5, 6).", ("long_press", [5, 6], {}), "bare_tuple"),
+        ("I drag from [5, 6]", ("drag", [5, 6], {}), "bare_list"),
+        ("click(1, 2)\ntype(content='a')", ("type", [1, 2], {"text": "a", "clicked": True}), "click_call"),
+        (
+            "tap(1, 2)\ntype(content='a')\npress_enter()",
+            ("type", [1, 2], {"text": "a\n", "clicked": True}),
+            "click_call",
+        ),
+        ("type(content='a')\nclick(1, 2)", "SEVERAL_ANSWERS", "action_calls"),
+        ("right_click(1, 2)\ntype(content='a')", "SEVERAL_ANSWERS", "click_call"),
         # What breaks the object: the place can still be read.
         ("{'action': 'click', 'coordinate': [5, 6], 'reason': it is}", ("click", [5, 6], {}), "json_coordinate"),
         # Behind a line of "Action:" and a call, or in OS-Atlas's text, an object is no answer.
@@ -98,7 +113,7 @@ def test_the_first_dialect_that_finds_an_answer_counts(text, expected, dialect):
         "I right_click [550, 320]", "I would long press (550, 320).", "I do a double click at (550,320)",
         "Action: scroll to (550, 320)", "Action: Long press on the icon.\n(550, 320)", "Action: wait (550, 320)",
         "Action: press_back [550, 320]", "{'action': 'scroll' [550, 320]", '{"action": "scroll", "point": (550, 320)',
-        "Then type [550, 320]", "Move to <point>550 320</point>", "drag from [550, 320]", "PRESS_BACK [550, 320]",
+        "Then type [550, 320]", "Move to <point>550 320</point>", "PRESS_BACK [550, 320]",
         "I hover: (550, 320)", "Action: type(content=go to click(550, 320))",
         "OPEN_APP [550, 320] now", "print(scroll(a)) <point>550 320</point>",
         "LongPress {\"point_2d\": [550, 320]}",
