@@ -57,6 +57,19 @@ class Image:
             return self
         return replace(self, path=os.path.join(folder, self.path))
 
+    def inside(self, folder: str) -> Image:
+        """Return an absolute path as one relative to the folder, which the image must not leave.
+
+        Raises:
+            PictureError: it lies outside.
+        """
+        if self.data is not None or self.path is None or self.relative:
+            return self
+        path = os.path.relpath(self.path, folder) if os.path.isabs(self.path) else os.pardir
+        if path.split(os.sep)[0] == os.pardir:
+            raise PictureError(f"image: {self.shown} lies outside of {folder}; name its folder by --image-root")
+        return replace(self, path=path)
+
     def as_field(self) -> dict[str, Any]:
         """Return the fields that ``datasets`` keeps of an image."""
         return {"bytes": self.data, "path": None if _is_data_url(self.path) else self.path}

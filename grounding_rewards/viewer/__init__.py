@@ -2,5 +2,6 @@
 
 from grounding_rewards.viewer.blocks import Block
 from grounding_rewards.viewer.page import check_page, page, picture, write_page
+from grounding_rewards.viewer.server import serve
 
-__all__ = ["Block", "check_page", "page", "picture", "write_page"]
+__all__ = ["Block", "check_page", "page", "picture", "serve", "write_page"]

@@ -104,7 +104,7 @@ function outline(look, corners) {  // dark below light shows on any screenshot
   return ["halo", ""].map((halo) => make("polygon", {class: `${look} ${halo}`, points: points}));
 }
 
-function screen(block) {
+function screen(block, zoom = 1) {  // the first view can be drawn larger than the page, and is scrolled then
   const scale = block.scale, total = make("output", {}), maps = [];
   const used = new Set([...block.shapes, ...block.marks].map((each) => each.look));
   const views = block.views.map((view, place) => {
@@ -120,15 +120,17 @@ function screen(block) {
         .map(([from, side, cells]) => Math.min(Math.max(Math.floor(from / side * cells), 0), cells - 1));
       total.textContent = `total ${number(view.cells[row][column])}`;
     };
+    const large = !place && zoom > 1, most = `${Math.round(aspect * (place ? 280 : 560))}px`;
+    const stage = make("div", {class: "stage", style: {"aspect-ratio": `${aspect}`, ...(large ? {width: percent(zoom)} : {"max-width": most})}, pointermove: map && told},
+      make("div", {class: "clip", role: "img", "aria-label": place ? view.title : block.alt},
+        block.image && make("img", {src: block.image, alt: "", style: {...at([0, 0]), width: percent(1 / wide), height: percent(1 / high)}}), map,
+        make("svg", {viewBox: [x1, y1, wide, high].join(" "), preserveAspectRatio: "none"},
+          block.shapes.map((each) => outline(each.look, each.corners)),
+          closer.map(({window: [a, b, c, d]}) => outline("frame", [[a, b], [c, b], [c, d], [a, d]])))),
+      closer.map((each, other) => make("span", {class: "mark label", style: at(each.window)}, `${other + 1}`)),
+      block.marks.filter((each) => inside(each.at)).map((each) => make("span", {class: `mark ${each.look}`, style: at(each.at), title: each.text}, each.number && make("b", {}, `${each.number}`))));
     return make("div", {class: "view"}, view.title && make("small", {}, view.title),
-      make("div", {class: "stage", style: {"aspect-ratio": `${aspect}`, "max-width": `${Math.round(aspect * (place ? 280 : 560))}px`}, pointermove: map && told},
-        make("div", {class: "clip", role: "img", "aria-label": place ? view.title : block.alt},
-          block.image && make("img", {src: block.image, alt: "", style: {...at([0, 0]), width: percent(1 / wide), height: percent(1 / high)}}), map,
-          make("svg", {viewBox: [x1, y1, wide, high].join(" "), preserveAspectRatio: "none"},
-            block.shapes.map((each) => outline(each.look, each.corners)),
-            closer.map(({window: [a, b, c, d]}) => outline("frame", [[a, b], [c, b], [c, d], [a, d]])))),
-        closer.map((each, other) => make("span", {class: "mark label", style: at(each.window)}, `${other + 1}`)),
-        block.marks.filter((each) => inside(each.at)).map((each) => make("span", {class: `mark ${each.look}`, style: at(each.at), title: each.text}, each.number && make("b", {}, `${each.number}`)))));
+      large ? make("div", {class: "pan", style: {"max-width": most}, tabindex: "0", role: "region", "aria-label": `${block.alt}, ${zoom} x`}, stage) : stage);
   });
   const fade = (event) => maps.forEach((map) => map.style.setProperty("opacity", `${event.target.value / 100}`));
   const colours = block.image ? `transparent, rgba(${OVER.join(",")},${MOST})` : SCALE.map(rgb).join(",");
@@ -143,6 +145,7 @@ function screen(block) {
 const BLOCKS = {text, facts, table, bars, lines, heat, screen, rollouts};
 const data = JSON.parse(document.getElementById("data").textContent);
 const present = data.sections.filter((each) => !each.missing), missing = data.sections.filter((each) => each.missing);
+const titled = present.filter((each) => each.title);
 const drawn = (block) => [block.title && make("h3", {}, block.title), BLOCKS[block.kind](block)];
 
 function together(blocks) {  // blocks that stand beside each other in one grid
@@ -157,7 +160,7 @@ function together(blocks) {  // blocks that stand beside each other in one grid
 
 document.getElementById("page").append(...[
   make("h1", {}, data.title), data.remarks.map((remark) => make("p", {class: "remark"}, remark)),
-  present.length > 2 && make("nav", {"aria-label": "Sections"}, make("ul", {}, present.map((each) => make("li", {}, make("a", {href: `#${each.key}`}, each.title))))),
+  titled.length > 2 && make("nav", {"aria-label": "Sections"}, make("ul", {}, titled.map((each) => make("li", {}, make("a", {href: `#${each.key}`}, each.title))))),
   present.map((each) => make("section", each.title ? {"aria-labelledby": each.key} : {}, each.title && make("h2", {id: each.key}, each.title), each.lead && make("p", {}, each.lead), together(each.blocks))),
   missing.length && make("section", {"aria-labelledby": "missing"}, make("h2", {id: "missing"}, "Not shown"), facts({facts: missing.map((each) => [each.title, each.missing])})),
   make("footer", {}, make("p", {}, `Made by grounding-rewards ${data.version}, `, make("code", {}, data.made_by))),

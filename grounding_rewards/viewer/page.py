@@ -27,7 +27,7 @@ SIDE = 2560
 """Longest side of a screenshot on a page, in pixels."""
 
 
-def page(data: Mapping[str, Any]) -> str:
+def page(data: Mapping[str, Any], *, asking: bool = False) -> str:
     """Return a page as HTML that loads nothing and runs its one script alone.
 
     Texts of the data are shown as the terminal shows them: control characters, marks of direction and lone surrogates
@@ -35,20 +35,21 @@ def page(data: Mapping[str, Any]) -> str:
 
     Args:
         data: ``title``, ``remarks`` (sentences), ``sections`` (``blocks.section``) and ``made_by``, a command.
+        asking: True lets the script ask the server that the page comes from.
     """
-    shown = _shown({"remarks": [], **data, "version": __version__})
+    values = shown({"remarks": [], **data, "version": __version__})
     style, template, *scripts = (
         files(__package__).joinpath(name).read_text("utf-8")
         for name in ("page.css", "page.html", "rollouts.js", "page.js")
     )
-    script = "".join(scripts)
+    script, connect = "".join(scripts), "; connect-src 'self'" if asking else ""
     return Template(template).substitute(
-        policy=f"default-src 'none'; img-src data:; style-src {_pinned(style)}; script-src {_pinned(script)}",
-        title=html.escape(shown["title"]),
+        policy=f"default-src 'none'; img-src data:; style-src {_pinned(style)}; script-src {_pinned(script)}{connect}",
+        title=html.escape(values["title"]),
         style=style,
         script=script,
         # In a script element only </script and <!-- mean anything, and an escaped < is the same text in JSON.
-        data=json.dumps(shown, allow_nan=False).replace("<", "\\u003c"),
+        data=json.dumps(values, allow_nan=False).replace("<", "\\u003c"),
     )
 
 
@@ -75,9 +76,9 @@ def picture(image: NDArray[Any]) -> str:
     """Return a screenshot, (h, w) or (h, w, 3) from 0 to 255, as a URL that holds it."""
     from PIL import Image
 
-    held, shown = io.BytesIO(), Image.fromarray(image)
-    shown.thumbnail((SIDE, SIDE))
-    shown.save(held, "WEBP", quality=QUALITY, method=2)  # three times as fast as the default
+    held, scaled = io.BytesIO(), Image.fromarray(image)
+    scaled.thumbnail((SIDE, SIDE))
+    scaled.save(held, "WEBP", quality=QUALITY, method=2)  # three times as fast as the default
     return f"data:image/webp;base64,{base64.b64encode(held.getvalue()).decode()}"
 
 
@@ -85,13 +86,13 @@ def _pinned(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _shown(value: Any) -> Any:
+def shown(value: Any) -> Any:
     """Escape what no page should show in all texts, and keep lines and tabs."""
     if isinstance(value, str):
         return value if value.isprintable() else "\n".join(map(_line, value.split("\n")))
     if isinstance(value, Mapping):
-        return {name: _shown(each) for name, each in value.items()}
-    return [_shown(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: shown(each) for name, each in value.items()}
+    return [shown(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _line(text: str) -> str:

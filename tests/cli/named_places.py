@@ -220,7 +220,7 @@ CASES = {
     ("pool plan", "weights"): [Case((*PLAN, "--weights", "PLACE", "--json"), None, ".parquet")],
     ("pool plan", "picture"): [Case((*PLAN, "--picture", "PLACE", "--json"), None, ".html")],
     ("pool plan", "recipe"): [Case((*PLAN, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
-    ("view", "rollouts"): [
+    ("view", "inputs"): [
         Case(("view", "PLACE", "--out", "out.html", "--json"), "rollouts.jsonl", ".jsonl"),
         Case(("view", "PLACE", "--out", "out.html"), "folder of rollouts"),
     ],

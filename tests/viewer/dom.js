@@ -1,4 +1,4 @@
-// Run a page's script over a small DOM: node dom.js PAGE [HASH [KEY...]] prints what it built as HTML, or fails.
+// Run a page's script over a small DOM: node dom.js PAGE prints what it built as HTML, or fails.
 const fs = require("fs"), crypto = require("crypto"), vm = require("vm");
 const page = fs.readFileSync(process.argv[2], "utf8");
 const after = (start) => page.indexOf(start) + start.length;
@@ -15,8 +15,6 @@ class Node {
     for (const child of children) if (!(child instanceof Node) && typeof child !== "string" && typeof child !== "number") throw Error(`appended ${child}`);
     this.inner.push(...children);
   }
-  replaceChildren(...children) { this.inner = []; this.append(...children); }
-  scrollTop = 0;
   set textContent(text) { this.inner = [text]; }
   getContext() { return {createImageData: (wide, high) => ({data: new Uint8ClampedArray(4 * wide * high)}), putImageData: (image) => { this.painted = [...image.data]; }}; }
   get html() {
@@ -31,9 +29,5 @@ const pinned = (text) => policy.includes(`'sha256-${crypto.createHash("sha256").
 if (!pinned(script) || !pinned(between("<style>", "</style>"))) throw Error("the policy pins another script or style");
 const main = new Node("main"), data = {textContent: between('id="data">', "</script>")};
 const document = {getElementById: (id) => id === "data" ? data : main, createElement: (tag) => new Node(tag), createElementNS: (_, tag) => new Node(tag)};
-const heard = {}, listen = (name, listener) => { heard[name] = listener; }, address = {hash: process.argv[3] || ""};
-const location = {get hash() { return address.hash; }, set hash(text) { address.hash = text; heard.hashchange(); }};
-document.addEventListener = listen;
-vm.runInNewContext(script, {document, location, URLSearchParams, addEventListener: listen});
-for (const key of process.argv.slice(4)) heard.keydown({key, target: {tagName: "BODY"}});
+vm.runInNewContext(script, {document});
 process.stdout.write(main.html);

@@ -40,10 +40,10 @@ class Built(HTMLParser):
         return [text for tag, text in self.texts if tag in tags or not tags]
 
 
-def built(html: str, folder: Path, *words: str) -> Built:
-    """Run the script of a page, at an address with this hash, and then press these keys."""
+def built(html: str, folder: Path) -> Built:
+    """Run the script of a page."""
     (folder / "page.html").write_text(html, "utf-8")
-    words = [NODE, str(Path(__file__).with_name("dom.js")), str(folder / "page.html"), *words]
+    words = [NODE, str(Path(__file__).with_name("dom.js")), str(folder / "page.html")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return Built(done.stdout)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -26,11 +24,13 @@ from grounding_rewards.viewer.blocks import (
     text,
     view,
 )
+from tests.viewer.browser import chromium, serious, tab
 from tests.viewer.reading import built, needs_node
+
+__all__ = ["chromium", "tab"]
 
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> $data \u202e\x1b[31m\x07 \ud800"
 BOX = np.array([[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]])
-CHROMIUM = shutil.which("chromium")
 
 
 def of(*blocks, **more):
@@ -170,15 +170,11 @@ def test_a_path_that_cannot_be_written_is_an_error(tmp_path):
         check_page(tmp_path / "a.html", [tmp_path])
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: the page was opened in no browser")
-def test_a_browser_runs_the_script_under_the_policy_and_nothing_of_the_data(tmp_path):
+@pytest.mark.xdist_group("chromium")
+def test_a_browser_runs_the_script_under_the_policy_and_nothing_of_the_data(tmp_path, tab):
     image = picture(np.full((40, 60, 3), (20, 180, 90), dtype=np.uint8))
     (tmp_path / "page.html").write_text(of(*whole(HOSTILE, image)), "utf-8")
-    words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    words += ["--enable-logging=stderr", "--dump-dom", (tmp_path / "page.html").as_uri()]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert done.stdout.count("<h2") == 1
-    assert done.stdout.count("<canvas") == 1
-    assert "&lt;script&gt;alert(1)" in done.stdout
-    assert "CONSOLE" not in done.stderr  # where a browser says what the policy has stopped
+    tab.goto((tmp_path / "page.html").as_uri())
+    assert (tab.locator("h2").count(), tab.locator("canvas").count(), tab.locator("img").count()) == (1, 1, 2)
+    assert "</script><script>alert(1)" in tab.inner_text("h1")
+    assert serious(tab) == []

@@ -145,6 +145,7 @@ class Screenshots:
         images: settings for image files; without a root they are read from the data's own folder.
         id_column: the column of sample names; None looks where ``convert`` puts them.
         split: the split.
+        confined: False reads absolute paths as they are; True only those in the folder of ``images``.
     """
 
     path: Path
@@ -152,6 +153,7 @@ class Screenshots:
     images: ImageFiles = field(default_factory=ImageFiles)
     id_column: str | None = None
     split: str | None = None
+    confined: bool = False
 
 
 def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[int, list[ShownSample]]]:
@@ -182,88 +184,105 @@ def rollouts_of(
 
 def shown_sample(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
     """Return a sample of a round with its rollouts, by the names of samples, and without a screenshot."""
-    stats = part.stats
-    name, source = str(stats.sample_id[row]), stats.source[row]
-    rollouts = read.get(name, [])
+    stats, name = part.stats, str(part.stats.sample_id[row])
+    source = None if stats.source[row] is None else str(stats.source[row])
+    return replace(
+        sample_of(name, read.get(name, []), source, options), n=int(stats.n[row]), unscored=int(stats.unscored[row])
+    )
+
+
+def sample_of(name: str, rollouts: Sequence[Mapping[str, Any]], source: str | None, options: Options) -> ShownSample:
+    """Return a sample with its rollouts, and without a screenshot."""
     placed = [rollout for rollout in rollouts if rollout["x_unit"] is not None and rollout["y_unit"] is not None]
-    first: dict[str, Any] = next((rollout for rollout in rollouts if rollout["target"] is not None), {})
+    first: Mapping[str, Any] = next((rollout for rollout in rollouts if rollout["target"] is not None), {})
     size = read_size(next((rollout["image_size"] for rollout in rollouts if rollout["image_size"] is not None), None))
     name_of_recipe = None if first.get("recipe") is None else RecordedName(first["recipe"])  # looked up, never loaded
     places = outlines(
         first.get("target"), size, name=name_of_recipe, target_space=options.target_space, recipe=options.recipe
     ) if first else ()  # fmt: skip
+    clicks = [[rollout["x_unit"], rollout["y_unit"]] for rollout in placed]
     return ShownSample(
         sample_id=name,
-        n=int(stats.n[row]),
-        clicks=np.array([[rollout["x_unit"], rollout["y_unit"]] for rollout in placed], dtype=np.float64).reshape(
-            -1, 2
-        ),
+        n=sum(rollout["acc"] is not None for rollout in rollouts),
+        clicks=np.array(clicks, dtype=np.float64).reshape(-1, 2),
         right=np.array([rollout["acc"] == 1 for rollout in placed], dtype=np.bool_),
         outlines=places,
         image_size=size,
         instruction=next((str(rollout["instruction"]) for rollout in rollouts if rollout.get("instruction")), None),
-        source=None if source is None else str(source),
+        source=source,
         responses=commonest([rollout["response"] for rollout in rollouts]),
-        unscored=int(stats.unscored[row]),
     )
 
 
-def with_screenshots(samples: Sequence[ShownSample], data: Screenshots) -> tuple[list[ShownSample], list[str]]:
-    """Return samples with the instructions and screenshots of the training data, and remarks.
+class ScreenshotData:
+    """Training data with screenshots, opened.
 
     Raises:
         TableError: the data cannot be read, lack the column, or name no sample.
-        PoolError: they hold none of the samples.
     """
-    table = open_rows(data.path, data.split)
-    if data.image_column is not None:
-        require_column(table, data.image_column, "--image-column")
-    column = data.image_column or next((name for name in ("images", "image") if name in table.columns), None)
-    instruction_column = next((name for name in _INSTRUCTIONS if name in table.columns), None)
-    wanted = {sample.sample_id: sample for sample in samples}
-    names = sample_names(table, data.id_column)
-    known = set(names)
-    missing = [name for name in wanted if name not in known]
-    if wanted and len(missing) == len(wanted):
-        raise PoolError(
-            f"{data.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it names "
-            f"{', '.join(map(repr, names[:3]))}: expected the data of these rollouts, or --id-column NAME"
-        )
-    folder = data.path if data.path.is_dir() else data.path.parent  # paths in data are relative to them
-    images = data.images if data.images.root else replace(data.images, root=str(folder))
-    shown, failed, other = dict[str, ShownSample](), list[str](), list[str]()
-    for batch in table.batches([name for name in (column, instruction_column) if name], whole=False):
-        for index, row in enumerate(batch.rows):
-            name = names[batch.start + index]
-            if name in wanted:
-                try:
-                    shown[name], size = _with_screenshot(wanted[name], row, column, instruction_column, images)
-                except (ConvertError, PictureError) as error:  # one broken image must not cost the page
-                    failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
-                    shown[name], size = _with_screenshot(wanted[name], row, None, instruction_column, images)
-                other += _other_aspect(shown[name], size)
-    remarks = [
-        f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
-        f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
-        f"{data.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
-        if missing else "",
-    ]  # fmt: skip
-    return [shown.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
 
+    def __init__(self, data: Screenshots) -> None:
+        self.path, self.table = data.path, open_rows(data.path, data.split)
+        if data.image_column is not None:
+            require_column(self.table, data.image_column, "--image-column")
+        known, folder = self.table.columns, data.path if data.path.is_dir() else data.path.parent
+        self._column = data.image_column or next((name for name in ("images", "image") if name in known), None)
+        self._instruction = next((name for name in _INSTRUCTIONS if name in known), None)
+        self._names = sample_names(self.table, data.id_column)
+        self._images = data.images if data.images.root else replace(data.images, root=str(folder))
+        self._confined = data.confined
 
-def _with_screenshot(
-    shown: ShownSample, row: Mapping[str, Any], column: str | None, instruction_column: str | None, images: ImageFiles
-) -> tuple[ShownSample, tuple[float, float] | None]:
-    """Return a sample with its instruction and its screenshot, and the screenshot's size."""
-    text = row.get(instruction_column) if instruction_column else None
-    if not isinstance(text, str):  # a prompt's messages, of which the last one asks
-        text = prompt_text(text[-1]) if isinstance(text, list) and text else None
-    described = replace(shown, instruction=text or shown.instruction)
-    value = row.get(column) if column else None
-    if value is None:
-        return described, None
-    image, size = _opened(read_images(value)[-1], images)
-    return replace(described, image=image, image_size=described.image_size or size), size
+    def shown(self, samples: Sequence[ShownSample]) -> tuple[list[ShownSample], list[str]]:
+        """Return samples with their instructions and screenshots, and remarks.
+
+        Raises:
+            TableError: the data cannot be read.
+            PoolError: they hold none of the samples.
+        """
+        wanted, known = {sample.sample_id: sample for sample in samples}, {*self._names}
+        missing = [name for name in wanted if name not in known]
+        if wanted and len(missing) == len(wanted):
+            raise PoolError(
+                f"{self.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it "
+                f"names {', '.join(map(repr, self._names[:3]))}: expected the data of these rollouts, or --id-column "
+                "NAME"
+            )
+        shown, failed, other = dict[str, ShownSample](), list[str](), list[str]()
+        columns = [name for name in (self._column, self._instruction) if name]
+        for batch in self.table.batches(columns, whole=False):
+            for index, row in enumerate(batch.rows):
+                name = self._names[batch.start + index]
+                if name in wanted:
+                    try:
+                        shown[name], size = self._with_screenshot(wanted[name], row, self._column)
+                    except (ConvertError, PictureError) as error:  # one broken image must not cost the page
+                        failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
+                        shown[name], size = self._with_screenshot(wanted[name], row, None)
+                    other += _other_aspect(shown[name], size)
+            if len(shown) + len(missing) == len(wanted):
+                break
+        remarks = [
+            f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
+            f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
+            f"{self.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
+            if missing else "",
+        ]  # fmt: skip
+        return [shown.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
+
+    def _with_screenshot(
+        self, shown: ShownSample, row: Mapping[str, Any], column: str | None
+    ) -> tuple[ShownSample, tuple[float, float] | None]:
+        """Return a sample with its instruction and its screenshot, and the screenshot's size."""
+        text = row.get(self._instruction) if self._instruction else None
+        if not isinstance(text, str):  # a prompt's messages, of which the last one asks
+            text = prompt_text(text[-1]) if isinstance(text, list) and text else None
+        described = replace(shown, instruction=text or shown.instruction)
+        value = row.get(column) if column else None
+        if value is None:
+            return described, None
+        found = read_images(value)[-1]
+        image, size = _opened(found.inside(self._images.root) if self._confined else found, self._images)
+        return replace(described, image=image, image_size=described.image_size or size), size
 
 
 def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[str]:

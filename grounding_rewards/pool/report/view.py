@@ -1,52 +1,43 @@
-"""Write rollouts as a page to go through: filters, a table of samples, and each sample with all of its responses."""
+"""Rollouts as a page to go through, whole or served: filters, a list of samples, and each with all of its responses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.report.inputs import Options, round_of
-from grounding_rewards.pool.report.rounds import AREAS, size_bins
+from grounding_rewards.pool.report.data import report
+from grounding_rewards.pool.report.inputs import Inputs, Options, read_inputs
+from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import (
     UNKNOWN_SIZE,
+    ScreenshotData,
     Screenshots,
     ShownSample,
     drawn_target,
-    rollouts_of,
+    sample_of,
     shortened,
-    shown_sample,
     views,
-    with_screenshots,
 )
-from grounding_rewards.pool.selection import suspects
-from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rollout_table import open_rollouts
-from grounding_rewards.viewer import Block, check_page, write_page
+from grounding_rewards.viewer import Block, check_page, serve, write_page
 from grounding_rewards.viewer.blocks import section
-from grounding_rewards.wording import area, count, plural
+from grounding_rewards.wording import count, plural
 
-MOST, LONGEST = 200_000, 8_000
-"""Rollouts on a page, and characters of a response, at most."""
-
-_READ = (
-    "sample_id", "acc", "total", "reason", "round", "temperature", "policy", "x_unit", "y_unit", "target", "image_size",
-    "recipe", "response",
-)  # fmt: skip
-_OUTCOMES = ("right", "wrong", "not scored")
+MOST, LONGEST, LINES = 200_000, 8_000, 200
+"""Rollouts on a page, characters of a response, and samples of an answer of the server, at most."""
 
 
 def write_view(
-    rollouts: Sequence[Path],
+    inputs: Sequence[str],
     out: Path,
     *,
-    rounds: Collection[int] | None = None,
     by: str = "source",
     target_space: str | None = None,
     recipe: Recipe | None = None,
@@ -54,12 +45,11 @@ def write_view(
     screenshots: int = 200,
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
-    """Write a page of rollouts, as ``grounding-rewards view`` does.
+    """Write a page of rollouts, as ``grounding-rewards view --out`` does.
 
     Args:
-        rollouts: files and directories of rollouts.
+        inputs: rollouts; see ``read_inputs``.
         out: a file that ends in .html.
-        rounds: the rounds to show; None for all.
         by: the column that is the source of samples.
         target_space: the space of targets that name none.
         recipe: the recipe whose form targets have, where rollouts name none that is installed.
@@ -75,65 +65,126 @@ def write_view(
         PoolError: there are too many rollouts, or the data hold none of the samples.
         TableError: a file cannot be read or written.
     """
-    table = open_rollouts(list(rollouts))
-    check_page(out, [*rollouts, *table.files])
-    table.need("sample_id")
-    total = sum(table.rounds(rounds).values())
-    if total > MOST:
-        raise PoolError(f"a page holds {count(MOST)} rollouts; got {count(total)}: choose some by --round")
     options = Options(by, target_space, recipe, reporting.warn)
     with reporting.progress("reading rollouts") as advance:
-        part = round_of("", table, None if rounds is None else tuple(rounds), options)
-        by_sample = rollouts_of(part, _READ)
-        rows = sum(map(len, by_sample.values()))
-        shown = [shown_sample(part, place, by_sample, options) for place in range(len(part.stats))]
+        read = _read(inputs, options)
+        check_page(out, [file for part in read.parts if part.table for file in (*part.table.paths, *part.table.files)])
+        with Rows(read.parts) as rows:
+            if rows.rollouts > MOST:
+                raise PoolError(
+                    f"a page holds {count(MOST)} rollouts; got {count(rows.rollouts)}: choose a round as PATH@ROUND, "
+                    "or look at all of them by --serve"
+                )
+            block, pictured = whole(rows, options, data, screenshots, reporting)
+            advance(1.0)
+            write_page(out, _page(rows, read, block))
+            return {"page": str(out), "samples": rows.samples, "rollouts": rows.rollouts, "screenshots": pictured}
+
+
+def serve_view(
+    inputs: Sequence[str],
+    ready: Callable[[str, int, int], None],
+    *,
+    by: str = "source",
+    target_space: str | None = None,
+    recipe: Recipe | None = None,
+    data: Screenshots | None = None,
+    reporting: Reporting = SILENT,
+) -> None:
+    """Serve a page of rollouts to this machine until Ctrl-C, as ``grounding-rewards view --serve`` does.
+
+    Arguments are those of ``write_view``; ``ready`` takes the address, and the numbers of samples and rollouts.
+    """
+    options = Options(by, target_space, recipe, reporting.warn)
+    with reporting.progress("reading rollouts") as advance:
+        read = _read(inputs, options)
+        rows, opened = Rows(read.parts), None if data is None else ScreenshotData(data)
         advance(1.0)
+    with rows:
+        block = {"kind": "rollouts", "title": "", "rollouts": rows.rollouts, "filters": _filters(rows)}
+        answers = {
+            "find": rows.find,
+            "lines": lambda state: rows.lines(state, int(state["first"]), min(int(state["most"]), LINES)),
+            "sample": lambda state: _answer(rows, state, options, opened),
+        }
+        serve(_page(rows, read, block), answers, lambda address: ready(address, rows.samples, rows.rollouts))
+
+
+def _read(inputs: Sequence[str], options: Options) -> Inputs:
+    read = read_inputs(inputs, options)
+    for part in read.parts:
+        if part.table is None:
+            raise PoolError(f"{part.name}: holds statistics of samples; expected rollouts, which a page can show")
+    if not read.parts:
+        raise PoolError("no rollouts are given; expected files of them, or directories that adapters record")
+    return read
+
+
+def _page(rows: Rows, read: Inputs, block: Block) -> Block:
+    """Return the data of a page: the list of samples, and the numbers of its rounds."""
+    title = f"{plural(rows.rollouts, 'rollout')} of {plural(rows.samples, 'sample')}"
+    numbers = report(title, read.parts, by_temperature=read.by_temperature, unswept=read.unswept)
+    shown = [each for each in sections(numbers) if not each["missing"]]
+    return {
+        "title": title, "made_by": "grounding-rewards view", "remarks": list(numbers.remarks),
+        "sections": [section("list", "", "", [block]), *shown],
+    }  # fmt: skip
+
+
+def whole(
+    rows: Rows, options: Options, data: Screenshots | None, screenshots: int, reporting: Reporting
+) -> tuple[Block, int]:
+    """Return all rollouts as a block: samples, columns of rollouts and filters over them; and the screenshots' number.
+
+    Screenshots go to suspects first, then to samples that are never solved.
+    """
+    every = rows.every()
+    groups = [list(group) for _, group in groupby(every, lambda row: row["sample"])]
+    shown = [_shown(group, options) for group in groups]
     if data is not None:
-        rank = np.where(suspects(part.stats), 0, np.where(part.stats.none_correct, 1, 2))
+        rank = [
+            0 if any(row["suspect"] == "suspect" for row in group) else int(any(row["acc"] == 1 for row in group)) + 1
+            for group in groups
+        ]
         first = np.argsort(rank, kind="stable")[:screenshots].tolist()
-        found, remarks = with_screenshots([shown[place] for place in first], data)
+        found, remarks = ScreenshotData(data).shown([shown[place] for place in first])
         for place, each in zip(first, found, strict=True):
             shown[place] = each
         for text in remarks:
             reporting.warn(text)
-    pictured = sum(each.image is not None for each in shown)
-    title = f"{plural(rows, 'rollout')} of {plural(len(shown), 'sample')}"
-    block = block_of(part.stats, shown, by_sample)
-    write_page(out, {"title": title, "made_by": "grounding-rewards view", "sections": [section("", "", "", [block])]})
-    return {"page": str(out), "samples": len(shown), "rollouts": rows, "screenshots": pictured}
-
-
-def block_of(stats: SampleStats, shown: Sequence[ShownSample], by_sample: dict[str, list[dict[str, Any]]]) -> Block:
-    """Return the block of rollouts: samples, columns of rollouts, and filters over both."""
-    images = dict.fromkeys(each.image for each in shown if each.image is not None)
-    numbers = {image: number for number, image in enumerate(images)}
-    rows = [(place, row) for place, each in enumerate(shown) for row in by_sample.get(each.sample_id, [])]
-    columns: dict[str, list[Any]] = {
-        "sample": [place for place, _ in rows],
-        **{name: [_finite(row[name]) for _, row in rows] for name in ("total", "x_unit", "y_unit")},
-        "response": [None if row["response"] is None else shortened(row["response"], LONGEST) for _, row in rows],
-        "cut": [len(row["response"] or "") > LONGEST for _, row in rows],
-        "target": [row["target"] for _, row in rows],
-        "recipe": [row["recipe"] for _, row in rows],
-    }  # fmt: skip
-
-    def of_rows(name: str, labels: Callable[[dict[str, Any]], str | None]) -> Block:
-        return _filter(name, "row", [labels(row) for _, row in rows])
-
+    images = {image: number for number, image in enumerate(dict.fromkeys(each.image for each in shown if each.image))}
+    columns = {name: [value(row) for row in every] for name, value in _ROW.items()}
     filters = [
-        of_rows("outcome", lambda row: _OUTCOMES[2 if row["acc"] is None else int(row["acc"] != 1)]),
-        of_rows("reason", lambda row: row["reason"]),
-        of_rows("round", lambda row: None if row["round"] is None else str(row["round"])),
-        of_rows("temperature", lambda row: None if row["temperature"] is None else f"{row['temperature']:g}"),
-        of_rows("policy", lambda row: row["policy"]),
-        _filter("source", "sample", [each.source for each in shown]),
-        _filter("solved", "sample", _solved(stats)),
-        _filter("target size", "sample", _sizes(stats)),
-        _filter("suspect", "sample", ["suspect" if each else "not suspect" for each in suspects(stats)]),
+        {**each, "codes": _codes(each["labels"], [row[column] for row in every])}
+        for each, (_, column, _) in zip(_filters(rows), rows.filters, strict=True)
     ]
+    block = {
+        "kind": "rollouts", "title": "", "images": list(images), "filters": filters,
+        "rows": {"sample": [row["sample"] for row in every], **columns},
+        "samples": [{**_sample(each), "image": None if each.image is None else images[each.image]} for each in shown],
+    }  # fmt: skip
+    return block, sum(each.image is not None for each in shown)
+
+
+def _filters(rows: Rows) -> list[Block]:
+    return [{"name": name, "labels": list(counts), "counts": list(counts.values())} for name, _, counts in rows.filters]
+
+
+def _codes(labels: Sequence[str], values: Sequence[str | None]) -> list[int]:
+    places: dict[str | None, int] = {None: -1} | {label: place for place, label in enumerate(labels)}
+    return [places[value] for value in values]
+
+
+def _shown(group: Sequence[Mapping[str, Any]], options: Options) -> ShownSample:
+    return sample_of(group[0]["id"], group, group[0]["source"], options)
+
+
+def _sample(shown: ShownSample) -> Block:
+    shapes, marks = drawn_target(shown)
     return {
-        "kind": "rollouts", "title": "", "images": list(images), "rows": columns, "filters": filters,
-        "samples": [_sample(each, numbers) for each in shown],
+        "id": shown.sample_id, "instruction": shown.instruction, "source": shown.source,
+        "size": list(shown.image_size or UNKNOWN_SIZE), "known": shown.image_size is not None, "views": views(shown),
+        "shapes": shapes, "marks": marks,
     }  # fmt: skip
 
 
@@ -141,35 +192,37 @@ def _finite(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else float(f"{value:.7g}")
 
 
-def _filter(name: str, of: str, labels: Sequence[str | None]) -> Block:
-    """Return a filter: its labels in order, and the number of each row's or sample's one."""
-    known = sorted({label for label in labels if label is not None}, key=_order)
-    places: dict[str | None, int] = {None: -1} | {label: place for place, label in enumerate(known)}
-    return {"name": name, "of": of, "labels": known, "codes": [places[label] for label in labels]}
+_ROW: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "total": lambda row: _finite(row["total"]),
+    "x_unit": lambda row: _finite(row["x_unit"]),
+    "y_unit": lambda row: _finite(row["y_unit"]),
+    "response": lambda row: None if row["response"] is None else shortened(row["response"], LONGEST),
+    "cut": lambda row: len(row["response"] or "") > LONGEST,
+    "target": lambda row: row["target"],
+    "recipe": lambda row: row["recipe"],
+}
+"""Values of a rollout on a page."""
 
 
-def _order(label: str) -> tuple[float, str]:
-    try:
-        return float(label), ""
-    except ValueError:
-        return float("inf"), label
-
-
-def _solved(stats: SampleStats) -> list[str]:
-    kinds = [stats.n == 0, stats.none_correct, stats.all_correct]
-    return [str(each) for each in np.select(kinds, ["not scored", "never", "always"], "sometimes")]
-
-
-def _sizes(stats: SampleStats) -> list[str | None]:
-    known = [area(*edges) for edges in pairwise(AREAS)]
-    sized = zip(stats.target_area, size_bins(stats), strict=True)
-    return [None if np.isnan(size) else known[place] for size, place in sized]
-
-
-def _sample(shown: ShownSample, images: dict[str, int]) -> Block:
-    shapes, marks = drawn_target(shown)
+def _answer(rows: Rows, state: Mapping[str, str], options: Options, data: ScreenshotData | None) -> Block | None:
+    """Return a sample with the rollouts that a state leaves, or None."""
+    place, every = rows.sample(state, state["sample"])
+    chosen = [row for row in every if row["chosen"]]
+    if not chosen:
+        return None
+    shown, said = _shown(every, options), list[str]()
+    if data is not None:
+        try:
+            (shown,), said = data.shown([shown])
+        except PoolError as error:  # of this sample
+            said = [str(error)]
     return {
-        "id": shown.sample_id, "instruction": shown.instruction, "source": shown.source,
-        "size": list(shown.image_size or UNKNOWN_SIZE), "known": shown.image_size is not None, "views": views(shown),
-        "shapes": shapes, "marks": marks, "image": None if shown.image is None else images[shown.image],
+        **_sample(shown), **place, "image": shown.image, "notes": said,
+        "rows": [
+            {
+                "labels": {name: row[column] for name, column, _ in rows.filters},
+                **{name: value(row) for name, value in _ROW.items()},
+            }
+            for row in chosen
+        ],
     }  # fmt: skip
