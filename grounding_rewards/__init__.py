@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from grounding_rewards.scoring import Recipe
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, per_row, verifier
-    from grounding_rewards.verifiers.any_of import any_of
+    from grounding_rewards.verifiers.alternatives import any_of
 
     explain = room  # the module, which is called, too
 
@@ -90,7 +90,7 @@ _MODULES = {
     "coords.spaces": ("CoordSpace",),
     "targets.columns": ("Targets",),
     "verifiers": ("Verifier", "per_row", "verifier"),
-    "verifiers.any_of": ("any_of",),
+    "verifiers.alternatives": ("any_of",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})

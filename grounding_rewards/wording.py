@@ -70,3 +70,12 @@ def listed(values: Sequence[float]) -> str:
     if len(values) > 3:
         return f"{min(values):g} to {max(values):g}"
     return ", ".join(f"{value:g}" for value in values) or "-"
+
+
+def number(value: float) -> str:
+    """Write a number as formulas show it: six digits, no minus before a zero.
+
+    >>> number(1219.2), number(2 / 3), number(-0.0), number(1.0)
+    ('1219.2', '0.666667', '0', '1')
+    """
+    return f"{value + 0.0:.6g}"

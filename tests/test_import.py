@@ -1,5 +1,6 @@
 """Importing the package costs next to nothing."""
 
+import json
 import subprocess
 import sys
 
@@ -86,6 +87,30 @@ def test_a_command_imports_its_own_rooms_alone(tmp_path):
     assert modules & others == set()
 
 
+@pytest.mark.parametrize("verb", ["eval", "score"])
+def test_scoring_a_json_file_imports_what_it_needs_alone(tmp_path, verb):
+    rows = [{"response": f"({x}, 5)", "target": {"bbox": [1, 1, 9, 9], "image_size": [100, 100]}} for x in range(10)]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    words = [verb, str(tmp_path / "rows.json"), "--response-space", "pixel"]
+    words += ["--recipe", "click", "--out", str(tmp_path / "scored.jsonl")] if verb == "score" else []
+    main = f"with suppress(SystemExit), redirect_stdout(open(os.devnull, 'w')): main({words})"
+    modules = loaded(f"import os; from contextlib import *; from grounding_rewards.cli import main\n{main}")
+    assert "grounding_rewards.batch.table_scorer" in modules
+    assert modules & {"pyarrow", "duckdb", "shapely", "scipy", "tomllib", "rich.markdown"} == set()
+    others = {
+        *OTHER_ROOMS, "pool", "engines", "recipes.composite", "recipes.published", "tables.parquet",
+        "tables.rollout_source", "tables.rollout_sql", "tables.trainer_logs.trl", "verifiers.distance",
+        "verifiers.each_row", "verifiers.group", "verifiers.length", "verifiers.overlap", "verifiers.points",
+    } - {f"cli.{verb}"}  # fmt: skip
+    assert modules & {f"grounding_rewards.{name}" for name in others} == set()
+
+
+def test_a_process_of_its_own_collects_garbage_again_when_the_command_runs():
+    main = "from grounding_rewards.cli import main; sys.argv[1:] = ['where', 'trl']"
+    code = f"import gc, sys; from contextlib import *; {main}"
+    assert run(f"{code}\nwith suppress(SystemExit): main()\nprint(gc.isenabled())")[-1] == "True"
+
+
 @pytest.mark.parametrize("words", [["--help"], ["pool", "--help"], ["scroe"]], ids=" ".join)
 def test_names_and_help_of_commands_need_none_of_their_rooms(words):
     main = f"with suppress(SystemExit), redirect_stdout(open(os.devnull, 'w')): main({words})"
@@ -102,12 +127,12 @@ def test_the_help_of_commands_that_are_not_imported_is_theirs():
 
     def helps(words):
         top = typer.main.get_command(build(words)).commands
-        inside = {f"pool {name}": command for name, command in getattr(top["pool"], "commands", {}).items()}
+        inside = {f"pool {name}": command for name, command in getattr(top.get("pool"), "commands", {}).items()}
         return {name: command.get_short_help_str(200) for name, command in {**top, **inside}.items()}
 
     every = helps(None)
     assert helps([]) == {name: text for name, text in every.items() if " " not in name}
-    assert helps(["pool"]) == every
+    assert helps(["pool"]) == {name: text for name, text in every.items() if name.split()[0] == "pool"}
     assert len(every) == 21
 
 

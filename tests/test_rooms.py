@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 
 ORDER = (
-    "_version errors wording", "arrays geometry literals", "actions", "coords", "targets", "rollouts", "groups parsing",
-    "advantages verifiers", "combine", "hookspecs", "plugins", "scoring", "recipes", "catalogue", "stats", "tables",
-    "viewer", "checks", "batch explain", "converting", "pool", "engines", "testing", "cli",
+    "_version _lazy errors wording", "arrays geometry literals", "actions", "coords", "targets", "rollouts",
+    "groups parsing", "advantages verifiers", "combine", "hookspecs", "plugins", "scoring", "recipes", "catalogue",
+    "stats", "tables", "viewer", "checks", "batch explain", "converting", "pool", "engines", "testing", "cli",
     "__init__ __main__", "adapters",
 )  # fmt: skip
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms.split()}

@@ -194,9 +194,7 @@ def prompts() -> Facts:
 def table() -> Facts:
     """Return the columns that are read, by role, and those of rollout tables and of scores."""
     read = {role(field): GUESSED[role(field)] for field in vars(Columns())}
-    columns = {
-        name: (_TYPES[str(kind)], rollout_columns.MEANINGS[name]) for name, kind in rollout_columns.COLUMNS.items()
-    }
+    columns = {name: (_TYPES[kind], rollout_columns.MEANINGS[name]) for name, kind in rollout_columns.COLUMNS.items()}
     return {"read": read, "columns": columns, "scores": SCORES}
 
 

@@ -19,7 +19,6 @@ from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream
 from grounding_rewards.tables.matched import PREDICTED, MatchedTable
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rollout_source import LoggedTable
 from grounding_rewards.tables.trainer_logs import trainer_log
 
 if TYPE_CHECKING:
@@ -123,7 +122,11 @@ class Join:
         log = None if named or is_stream(file) else trainer_log(file)
         responses = [columns.response.lower()] if columns.response else GUESSED["response"]
         read = partial(open_rows, file, split, encoding=self.encoding, responses=responses, note=self.reporting.note)
-        table = read() if log is None else LoggedTable(log, verdicts=True)
+        if log is not None:
+            from grounding_rewards.tables.rollout_source import LoggedTable  # pyarrow, which JSON does without
+
+            return LoggedTable(log, verdicts=True)
+        table = read()
         if isinstance(table, ChainedTable) and (text := several_runs(each.path for each in table.tables)):
             self.reporting.warn(text)
         return table

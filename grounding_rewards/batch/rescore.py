@@ -40,7 +40,7 @@ from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest
 from grounding_rewards.tables.reporting import Advance
-from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, rollout_schema
+from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, arrow_type, fields, rollout_schema
 from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_sql import BatchedRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
@@ -285,7 +285,7 @@ def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:
     rollout_schema(recipe.parts)  # for its error, where a part has the name of another column
     metadata = next((each.kept.metadata for each in sources if each.kept.metadata), None)
     parts = [(name, pa.float64()) for name in recipe.parts]
-    return pa.schema([*COLUMNS.items(), *types_of(sources).items(), *parts], metadata)
+    return pa.schema([*fields(), *types_of(sources).items(), *parts], metadata)
 
 
 def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
@@ -370,7 +370,7 @@ class _Keys:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all rows."""
-        schema = pa.schema([(name, COLUMNS[name]) for name in KEY])
+        schema = pa.schema([(name, arrow_type(COLUMNS[name])) for name in KEY])
         yield pa.RecordBatch.from_pylist([], schema=schema)
         for table, named in self.tables:
             own = (named, *KEY[1:])

@@ -6,6 +6,7 @@ Nothing heavy is imported here: signals are handled before the verbs are importe
 from __future__ import annotations
 
 import errno
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -25,6 +26,8 @@ def main(args: Sequence[str] | None = None) -> None:
         SystemExit: always.
     """
     code, message = 0, ""
+    if args is None:
+        gc.disable()  # until the command runs: imports make much, and no garbage
     with standard_streams():
         with Stopping(last=args is None) as stopping:
             code, message = _outcome(sys.argv[1:] if args is None else args)
@@ -33,6 +36,8 @@ def main(args: Sequence[str] | None = None) -> None:
             code, message = 128 + stopping.number, stopping.line
         if message:
             sys.stderr.write(f"{message}\n")
+    if {"duckdb", "torch"} & sys.modules.keys():
+        gc.unfreeze()  # theirs print what they find uncollected at the end
     sys.exit(code)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,15 +70,17 @@ def verbs(
 ) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the functions of verbs, ``module:function`` of a package by name; without words, all of them.
 
-    Most take longer to import than to run: of a line, the verb that it begins with is imported, or none.
+    Most take longer to import than to run: of a line, the verb that it begins with is imported, and is all there is; of
+    a line without a verb none is, and each has its help.
 
     >>> known = {"score": "score:score", "recipes": "recipes:list_recipes"}
-    >>> [(name, function.__name__) for name, function in verbs(PACKAGE, known, ["recipes", "gelato"])]
-    [('score', 'named'), ('recipes', 'list_recipes')]
+    >>> [[(name, each.__name__) for name, each in verbs(PACKAGE, known, [word])] for word in ("recipes", "--help")]
+    [[('recipes', 'list_recipes')], [('score', 'named'), ('recipes', 'named')]]
     """
-    for name in known:
+    begun = [name for name in (words or ())[:1] if name in known]
+    for name in begun or known:
         module, _, function = known[name].partition(":")
-        if words is not None and words[:1] != [name]:
+        if words is not None and not begun:
             yield name, _named(package, module, function)
             continue
         command = getattr(import_module(f"{package}.{module}"), function)
@@ -153,6 +156,9 @@ def run(words: Sequence[str]) -> int:
     words = list(words[1:] if words[:1] == ["--"] else words)
     command = typer.main.get_command(build(words))
     words = [*words, "--help"] if words in _GROUPS else words
+    if not gc.isenabled():  # `main` of a process of its own
+        gc.freeze()  # what was imported stays
+        gc.enable()
     try:
         with command.make_context(NAME, words) as context:
             command.invoke(context)

@@ -30,7 +30,7 @@ from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import holds_bytes
-from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, fields
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.sample_ids import plain
 from grounding_rewards.targets.box_format import BoxFormat
@@ -194,7 +194,7 @@ def _source(
     further = types_of([source])
     hashes = [(IMAGE_HASH, pa.string())] if image in held and IMAGE_HASH not in table.columns else []
     own = [(name, pa.float64()) for name in parts]
-    return source, pa.schema([*COLUMNS.items(), *further.items(), *FURTHER.items(), *hashes, *own])
+    return source, pa.schema([*fields(), *further.items(), *fields(FURTHER), *hashes, *own])
 
 
 def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] | None, *, warn: Note) -> Plan:

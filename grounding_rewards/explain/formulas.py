@@ -19,8 +19,9 @@ from grounding_rewards.plugins.registry import registry
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import Format, JudgedFormat, StepReturn, Verifier
-from grounding_rewards.verifiers.any_of import AnyOf, Placed, SameAction
+from grounding_rewards.verifiers.alternatives import AnyOf, Placed, SameAction
 from grounding_rewards.verifiers.terms import FunctionVerifier, walk
+from grounding_rewards.wording import number
 
 TOTAL, ACC = "total", "acc"
 _MANY = 20
@@ -212,15 +213,6 @@ class Equation:
     enters: Mapping[str, str]
     weights: Mapping[str, float] | None = None
     constant: float = 0.0
-
-
-def number(value: float) -> str:
-    """Write a number as formulas show it: six digits, no minus before a zero.
-
-    >>> number(1219.2), number(2 / 3), number(-0.0), number(1.0)
-    ('1219.2', '0.666667', '0', '1')
-    """
-    return f"{value + 0.0:.6g}"
 
 
 def listed(numbers: Values) -> str:

@@ -8,13 +8,13 @@ from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL, CoordSpace, convert
 from grounding_rewards.explain.case import numbers_of
 from grounding_rewards.explain.explanation import Position
-from grounding_rewards.explain.formulas import number
 from grounding_rewards.geometry import box_gap, lengths, outline_distance
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.regions import Regions, converted
 from grounding_rewards.targets.target import RegionKind
 from grounding_rewards.verifiers.hit import inside_regions
+from grounding_rewards.wording import number
 
 _ROUNDING = 1e-12
 

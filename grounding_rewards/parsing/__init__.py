@@ -1,7 +1,8 @@
 """Response text to predictions: `parse` runs a dialect over n responses; dialects stand by kind, one kind a file."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from grounding_rewards._lazy import lazily
 
 if TYPE_CHECKING:
     from grounding_rewards.parsing.auto import (
@@ -52,13 +53,4 @@ _NAMES = {
     """,
     "reading": "Answers Dialect FirstOf Form Found PatternDialect TaggedDialect",
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a dialect when it is asked for first: a recipe has one, and the patterns of all take long to compile."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return value
+__all__, __getattr__ = lazily(__name__, _NAMES)  # a recipe has one dialect, and the patterns of all take long

@@ -47,7 +47,7 @@ from grounding_rewards.parsing.places import (
 )
 from grounding_rewards.parsing.readers import read_cropped, read_points
 from grounding_rewards.parsing.reading import NEVER, REFUSED, Answered, Answers, Form, Step
-from grounding_rewards.parsing.texts import NUMBER, SPACE, number
+from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use
 
 FORMS = (
     "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
@@ -296,7 +296,7 @@ def _parts(begin: int, end: int, count: int) -> list[tuple[int, int]]:
 
 # What is no part of the answer.
 
-_TURNS = re.compile(
+_TURNS = on_use(
     r"</tool_response>|<\|im_start\|>assistant|<start_of_turn>model|<\|start_header_id\|>assistant<\|end_header_id\|>"
     r"|(?:^|\n)assistant\n"
 )
@@ -305,8 +305,8 @@ _THINKING = "[a-z_]+think|[a-z_]*thinking|THINK|thought"  # plain <think> is for
 _THOUGHT = re.compile(rf"</(?:{_THINKING})>|◁/think▷")
 _THINKS = re.compile(rf"<(?:{_THINKING})>|◁think▷")
 _THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
-_ACTION = re.compile(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
-_ENDS = re.compile(rf"(?:<\|(?:im_end|endoftext|end|eot_id)\|>|</s>|<eos>|<end_of_turn>|{SPACE[:-1]})+$")
+_ACTION = on_use(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
+_ENDS = on_use(rf"(?:<\|(?:im_end|endoftext|end|eot_id)\|>|</s>|<eos>|<end_of_turn>|{SPACE[:-1]})+$")
 _WIDE = str.maketrans("（），：［］【】｛｝", "(),:[][]{}")
 
 
@@ -401,7 +401,7 @@ def _form_of_call(text: str, library: str, act: Act) -> str:
     return "keyword_call" if "=" in text else "click_call"
 
 
-_TAGS = re.compile(
+_TAGS = on_use(
     rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>"
     rf"|<(?P<tag>[A-Za-z_]{{3,20}})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
     rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
@@ -431,7 +431,7 @@ def _named_by(tag: str) -> str:
 _ATTRIBUTE = re.compile(r"""([A-Za-z_0-9]+)=(["'])([^"'<>]*)["']""")
 
 
-_AXIS = re.compile(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
+_AXIS = on_use(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
 
 
 _INDEX = re.compile("[0-9]+")
@@ -481,7 +481,7 @@ def _tags(text: str) -> Iterator[Candidate]:
         yield Candidate(*match.span(), form, Act(named, place))
 
 
-_CROP = re.compile(rf"\({SPACE}Image_")
+_CROP = on_use(rf"\({SPACE}Image_")
 
 
 def _cropped(text: str) -> Iterator[Candidate]:
@@ -500,12 +500,12 @@ def _cropped(text: str) -> Iterator[Candidate]:
 
 
 _BARE = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:{GAP}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
-_FIELD = re.compile(
+_FIELD = on_use(
     rf"(?:^|[^A-Za-z_\"'])(?:(?P<key>point|coordinates?|position|bbox|box|center|坐标){SPACE}[:=]{SPACE}{_BARE}(?![0-9.])"
     rf"|(?P<axis>[xX]){SPACE}[:=]{SPACE}(?P<ax>{NUMBER})(?:px)?(?:{GAP}|{SPACES}and{SPACES})"
     rf"[yY]{SPACE}[:=]{SPACE}(?P<ay>{NUMBER}))"
 )
-_TABBED = re.compile(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
+_TABBED = on_use(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
 
 
 def _fields(text: str) -> Iterator[Candidate]:
@@ -554,8 +554,8 @@ _LINE_FORMS = (
 _HEAD = rf"{either_case('actions?')}:"
 _START = rf"(?:(?:(?s:.*)\n)?[ \t]*{_HEAD})?"
 _LINE = rf"^{_START}{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_LINE_FORMS)}){SPACE}(?:```{SPACE})?$"
-_COMPILED = re.compile(_LINE)
-_EACH = re.compile(
+_COMPILED = on_use(_LINE)
+_EACH = on_use(
     rf"{BLANKS}(?:{_HEAD}{BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
     rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
 )

@@ -10,7 +10,7 @@ from grounding_rewards.actions import Act, canonical, is_known
 from grounding_rewards.parsing.objects import AT_A_PLACE, OPENAI
 from grounding_rewards.parsing.patterns import GAP, either_case
 from grounding_rewards.parsing.reading import MAX_ANSWERS
-from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number
+from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
 
 MOST = MAX_ANSWERS + 1
 
@@ -37,7 +37,7 @@ def is_cut(written: str) -> bool:
 # Places alone.
 
 _RUN = re.compile(r"""[(\[][ \t\r\n()\[\],'"0-9.\-\\]*+""")
-_GROUP = re.compile(
+_GROUP = on_use(
     rf"""[(\[]{SPACE}(?P<x>{NUMBER}){SPACE},{SPACE}(?P<y>{NUMBER}){SPACE}[)\]]|[(\[]|[)\]]|,"""
     rf"""|["']?{SPACE}(?P<numeral>{NUMBER}){SPACE}["']?|[ \t\r\n\\]+|."""
 )
@@ -48,10 +48,10 @@ _NOUNS = frozenset({
 })  # fmt: skip
 _QUOTED_KEY = re.compile(rf"""["']{SPACE}:{SPACE}$""")
 _OPEN_OBJECT = re.compile(r"""\{[ \t\r\n]*["']""")
-_OPEN_TAG = re.compile(rf"<(?:\|box_start\||{TAG})>{SPACE}$")
+_OPEN_TAG = on_use(rf"<(?:\|box_start\||{TAG})>{SPACE}$")
 _ATTACHED = re.compile(r"(?:^|[^A-Za-z_0-9.])([a-z_][A-Za-z_0-9]{1,39})$")
 _ACTION_KEY = f"(?:{either_case('action(?:_type)?|function')})"
-_NAMED = re.compile(rf"""{_ACTION_KEY}["']?{BLANKS}[:=]{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
+_NAMED = on_use(rf"""{_ACTION_KEY}["']?{BLANKS}[:=]{BLANKS}["'`]?([A-Za-z_]+)["'`]?{BLANKS}$""")
 
 
 def bare_places(text: str, begin: int, end: int) -> list[Candidate]:
@@ -185,11 +185,11 @@ def _of_top(text: str, top: Top) -> Iterator[Candidate]:
 
 
 _PX = rf"(?:{SPACE}px)?"
-_ALONE = re.compile(
+_ALONE = on_use(
     rf"[\"'`*]*(?:[xX]{SPACE}[=:]{SPACE}(?P<x>{NUMBER}){_PX}{GAP}[yY]{SPACE}[=:]{SPACE}(?P<y>{NUMBER}){_PX}"
     rf"|(?P<x1>{NUMBER}){_PX}{GAP}(?P<y1>{NUMBER}){_PX}(?:{GAP}(?P<x2>{NUMBER}){_PX}{GAP}(?P<y2>{NUMBER}){_PX})?)[\"'`*]*\.?"
 )
-_WRAP = re.compile(
+_WRAP = on_use(
     rf"^{SPACE}(?:```[a-z]*\n|<answer>)?{SPACE}|{SPACE}(?:\n```|</answer>|\]\}}*{SPACE}(?:</tool_call>)?)?{SPACE}$"
 )
 
@@ -234,13 +234,13 @@ _SENTENCE_ACTION = either_case(
     "(?:double|triple|right|middle|long)[ -]?(?:click|tap|press)|scroll|swipe|drag|hover|type"
 )
 _SENTENCE_NEXT = either_case("up|down|left|right|over|on|the|this|that|it|an?|from")
-_SENTENCE = re.compile(
+_SENTENCE = on_use(
     rf"""(?<![A-Za-z_])({_SENTENCE_ACTION})[ \t]+(?:(?:{_SENTENCE_NEXT})(?![A-Za-z])|["'“`])[^.!?\n(\[{{<]*$"""
 )
 """An action that a sentence tells to do, up to the place."""
 
 # Look-behind, which RE2 lacks: of "a(b(" both names match, where a consumed character would hide the second.
-_ALIAS_NAMES = re.compile(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
+_ALIAS_NAMES = on_use(rf"(?<![A-Za-z_])(?:{'|'.join(_ALIASES)})")
 _OPEN_CALL = re.compile(rf"(?<![A-Za-z_])({_WORD})\((?!(?:s|es|ed)\))")
 _CAMEL = re.compile("[a-z][A-Z]")
 

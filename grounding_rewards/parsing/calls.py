@@ -11,7 +11,7 @@ from grounding_rewards.actions import Act, canonical, is_known
 from grounding_rewards.parsing.objects import AT_A_PLACE, KEYS, MAY_BE_WORDS, NUMERAL, act_of, decoded, end_of_object
 from grounding_rewards.parsing.patterns import PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
-from grounding_rewards.parsing.texts import NUMBER, SPACE, number
+from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use
 
 # Calls that together are one action, as in programs for pyautogui, and single calls that are several actions.
 
@@ -130,7 +130,7 @@ class Argument(NamedTuple):
 
 _OPEN = rf"(?:(?:<\|box_start\|>|<point>|<bbox>|<box>){SPACE})?"
 _CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</bbox>|</box>){SPACE})?"
-_PLACE = re.compile(rf"{SPACE}{_OPEN}{PLACE}{_CLOSE}")
+_PLACE = on_use(rf"{SPACE}{_OPEN}{PLACE}{_CLOSE}")
 _NUMBER = re.compile(NUMBER)
 _STRINGS = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -272,13 +272,13 @@ MOST = MAX_ANSWERS + 1
 """Calls that are read; more are too many."""
 
 _ANSWER = re.compile(r"(?:^|\n)[ \t]*Action:")
-_FIRST_CALL = re.compile(rf"{_ANSWER.pattern}{SPACE}(?:[A-Za-z]+\.)?([A-Za-z_]+)\(")
+_FIRST_CALL = on_use(rf"{_ANSWER.pattern}{SPACE}(?:[A-Za-z]+\.)?([A-Za-z_]+)\(")
 _WORD = string.ascii_letters + string.digits + "_."
 _TOKEN = re.compile(r"""[^()\[\]{,'"]+|[()\[\]{,'"]""")
 _OBJECT = re.compile(r"""\{[ \t\r\n]*["'A-Za-z_]""")
 # A quote without a comma or bracket after it is part of the text, as in 'it's'.
 _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]+|\\.|{quote}(?!{SPACE}[,)\]]))*", re.DOTALL) for quote in ("'", '"')}
-_KEY = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
+_KEY = on_use(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
 
 
 def read_calls(text: str) -> list[Act]:

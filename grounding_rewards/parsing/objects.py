@@ -13,7 +13,7 @@ from grounding_rewards.parsing.json5 import Json5Error, read_json5
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
 from grounding_rewards.parsing.patterns import KEY, PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
-from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited
+from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, on_use
 
 # Objects in a text, in JSON or Python syntax.
 
@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"""(?:\{[^{}"']*\}[^{}"']*)+|[{}]|"(?:[^"\\]|\\.)*"?|'(?:[^
 _LOOSELY = json.JSONDecoder(strict=False)  # models break lines in strings
 
 # In single quotes, up to a quote behind which there is a colon, the next key or the end. Nothing is read twice.
-_LOOSE = re.compile(
+_LOOSE = on_use(
     rf""""(?:[^"\\]++|\\.)*+(?:"|$)|'((?:[^'\\]++|\\.|'(?!{SPACE}(?:[:}}\]]|,{SPACE}["'])))*+)(?:'|$)""", re.DOTALL
 )
 
@@ -60,7 +60,7 @@ def object_spans(text: str) -> list[tuple[int, int, dict[Any, Any] | None]]:
     return [(first, last, _dict(decoded(text[first:last]))) for first, last in spans]
 
 
-_FIELD = re.compile(
+_FIELD = on_use(
     rf"""["']([A-Za-z_0-9]{{1,40}}){KEY}(?:(\[[^\[\]{{}}]*\])|"([^"\n]*)"|'([^'\n]*)'|({NUMBER})|([a-z]+))"""
 )
 
@@ -238,7 +238,7 @@ def _corners(sides: list[Any] | None) -> list[float] | None:
     return [x, y, x + width, y + height]
 
 
-_WRITTEN = re.compile(rf"{SPACE}(?:<[|a-z_]+>{SPACE})?{PLACE}(?:<[/|a-z_]+>{SPACE})?")
+_WRITTEN = on_use(rf"{SPACE}(?:<[|a-z_]+>{SPACE})?{PLACE}(?:<[/|a-z_]+>{SPACE})?")
 
 
 def written_place(text: str) -> Place | None:

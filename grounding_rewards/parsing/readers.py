@@ -15,7 +15,7 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_json, read_literal
 from grounding_rewards.parsing.patterns import COMMA, SPACES, X_Y
 from grounding_rewards.parsing.reading import REFUSED, Answered, Answers, Form, Place
-from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, tag_span
+from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, on_use, tag_span
 
 # One JSON object with ``point_2d`` and nothing around it but a fence, as UI-RFT answers.
 
@@ -240,7 +240,7 @@ _LIST = (
     rf'\[{_BLANK}\{{{_BLANK}"bbox_2d"{_BLANK}:{_BLANK}\[{_BLANK}{_NUMBERS}{_BLANK}\]{_BLANK}'
     rf'(?:,{_BLANK}"label"{_BLANK}:{_BLANK}"{_LABEL}"{_BLANK})?\}}{_BLANK}\]{_BLANK}'
 )
-_BARE = re.compile(f"{_BLANK}{_LIST}")
+_BARE = on_use(f"{_BLANK}{_LIST}")
 
 
 def read_literal_boxes(text: str) -> list[list[float]] | None:
@@ -301,7 +301,7 @@ LITERAL_BOX = Form(
 # GUI-Spotlight: places in the first image or in crops of it, whose left top corner is added.
 
 _PAIR = rf"\({SPACE}({NUMBER}){COMMA}({NUMBER}){SPACE}\)"
-_PLACE = re.compile(rf"\({SPACE}Image_([0-9]{{1,4}}){COMMA}{_PAIR}(?:{COMMA}{_PAIR})?{SPACE}\)")
+_PLACE = on_use(rf"\({SPACE}Image_([0-9]{{1,4}}){COMMA}{_PAIR}(?:{COMMA}{_PAIR})?{SPACE}\)")
 _OTHER_TOOLS = ("<extract>", "<find_color>")
 
 
@@ -469,7 +469,7 @@ TURN = "assistant\n"
 
 _LISTS_NUMERAL = r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _FOUR = rf"\[{SPACE}" + COMMA.join(f"(?P<{name}>{_LISTS_NUMERAL})" for name in ("x1", "y1", "x2", "y2")) + rf"{SPACE}\]"
-_ANYWHERE = re.compile(_FOUR)
+_ANYWHERE = on_use(_FOUR)
 
 
 def read_boxes(text: str) -> list[list[float]] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,23 @@ def _to_arrow(values: list[str]) -> Any:
 def compiled(pattern: str) -> re.Pattern[str]:
     """Compile a pattern for Python's re, once."""
     return re.compile(for_re(pattern))
+
+
+class _OnUse:
+    """A regular expression of Python's re that is compiled when it is first used: few texts need all of them."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern, self.flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(self.pattern, self.flags), name)
+        setattr(self, name, value)  # the next call finds it here
+        return value
+
+
+def on_use(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern that is compiled when it is first used."""
+    return cast("re.Pattern[str]", _OnUse(pattern, flags))
 
 
 def for_re(pattern: str) -> str:

@@ -11,7 +11,7 @@ from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.plugins.config import FrozenDict, frozen
 from grounding_rewards.plugins.named import verifier_named
 from grounding_rewards.verifiers import Verifier, any_of, if_placed, same_action
-from grounding_rewards.verifiers.any_of import AnyOf
+from grounding_rewards.verifiers.alternatives import AnyOf
 from grounding_rewards.verifiers.options import is_number
 from grounding_rewards.verifiers.terms import called
 

@@ -26,7 +26,7 @@ from grounding_rewards.verifiers import (
     Verdict,
     Verifier,
 )
-from grounding_rewards.verifiers.any_of import SameAction
+from grounding_rewards.verifiers.alternatives import SameAction
 from grounding_rewards.verifiers.critic import suggestion_tag
 from grounding_rewards.verifiers.points import Matched, MatchedF1
 from grounding_rewards.verifiers.terms import PLACES, called, judges_of, walk

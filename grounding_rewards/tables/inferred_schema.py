@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, NewColumns, Note
-from grounding_rewards.tables.json_lines import finite
+from grounding_rewards.tables.json_lines import encodable, finite
 from grounding_rewards.tables.parquet import ParquetWriter, first_line, types_within
 
 _UNFIT = (pa.ArrowException, OverflowError)  # OverflowError: whole numbers beyond 64 bits
@@ -127,13 +127,3 @@ def wider(first: Any, second: Any) -> Any:
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
     except pa.ArrowException:
         return None
-
-
-def encodable(value: Any) -> Any:
-    """Return texts, at any depth, with U+FFFD for lone surrogates, which UTF-8 lacks."""
-    if isinstance(value, str):
-        # In UTF-16 two halves that stand side by side become the one character that they are.
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, list):
-        return [encodable(item) for item in value]
-    return {encodable(key): encodable(item) for key, item in value.items()} if isinstance(value, dict) else value

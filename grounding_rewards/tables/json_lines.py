@@ -69,3 +69,13 @@ def _plain(value: Any) -> str:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
+
+
+def encodable(value: Any) -> Any:
+    """Return texts, at any depth, with U+FFFD for lone surrogates, which UTF-8 lacks."""
+    if isinstance(value, str):
+        # In UTF-16 two halves that stand side by side become the one character that they are.
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [encodable(item) for item in value]
+    return {encodable(key): encodable(item) for key, item in value.items()} if isinstance(value, dict) else value

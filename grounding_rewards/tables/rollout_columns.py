@@ -7,35 +7,34 @@ from operator import index
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.inferred_schema import encodable
+from grounding_rewards.tables.json_lines import encodable
 
-COLUMNS: Mapping[str, Any] = {
-    "sample_id": pa.string(),
-    "round": pa.int64(),
-    "rollout": pa.int64(),
-    "recipe": pa.string(),
-    "response": pa.string(),
-    "total": pa.float64(),
-    "acc": pa.float64(),
-    "reason": pa.string(),
-    "x_unit": pa.float64(),
-    "y_unit": pa.float64(),
-    "target": pa.string(),
-    "image_size": pa.list_(pa.float64()),
-    "model_image_size": pa.list_(pa.float64()),
-    "source": pa.string(),
-    "temperature": pa.float64(),
-    "policy": pa.string(),
-    "trajectory": pa.string(),
-    "step": pa.int64(),
-    "train_step": pa.int64(),
-    "token_length": pa.int64(),
+COLUMNS: Mapping[str, str] = {
+    "sample_id": "string",
+    "round": "int64",
+    "rollout": "int64",
+    "recipe": "string",
+    "response": "string",
+    "total": "double",
+    "acc": "double",
+    "reason": "string",
+    "x_unit": "double",
+    "y_unit": "double",
+    "target": "string",
+    "image_size": "list<item: double>",
+    "model_image_size": "list<item: double>",
+    "source": "string",
+    "temperature": "double",
+    "policy": "string",
+    "trajectory": "string",
+    "step": "int64",
+    "train_step": "int64",
+    "token_length": "int64",
 }
-"""Columns of every rollout table, in order; parts come after them, as float64."""
+"""Columns of every rollout table, in order, by the names of their Arrow types; parts come after them, as double."""
 
 MEANINGS: Mapping[str, str] = {
     "sample_id": "the sample: the target's `id`, or a name made from its content",
@@ -61,11 +60,11 @@ MEANINGS: Mapping[str, str] = {
 }
 """Meaning of each column; null where nobody knows."""
 
-FURTHER: Mapping[str, Any] = {
-    "problem": pa.string(),
-    "cut": pa.bool_(),
-    "seed": pa.int64(),
-    "prompt_tokens": pa.int64(),
+FURTHER: Mapping[str, str] = {
+    "problem": "string",
+    "cut": "bool",
+    "seed": "int64",
+    "prompt_tokens": "int64",
 }
 """Columns of a table of rollouts that an engine made, behind those of every rollout table."""
 
@@ -85,6 +84,18 @@ PLACES = 6
 """Decimal places of a temperature as it is read: 0.7 is the same in every type of float."""
 
 
+def arrow_type(kind: str) -> Any:
+    """Return the Arrow type of a column by its name in ``COLUMNS`` or ``FURTHER``."""
+    import pyarrow as pa  # which JSON does without
+
+    return pa.list_(pa.float64()) if kind.startswith("list") else pa.type_for_alias(kind)
+
+
+def fields(columns: Mapping[str, str] = COLUMNS) -> list[tuple[str, Any]]:
+    """Return columns with their Arrow types, as a schema takes them."""
+    return [(name, arrow_type(kind)) for name, kind in columns.items()]
+
+
 def rollout_schema(parts: Sequence[str] = (), further: Sequence[str] = ()) -> Any:
     """The Arrow schema of a rollout table; ``further`` are columns of texts behind the parts.
 
@@ -102,8 +113,9 @@ def rollout_schema(parts: Sequence[str] = (), further: Sequence[str] = ()) -> An
         taken = [each for each in [*own, *further[:place]] if each.casefold() == name.casefold()]  # SQL ignores case
         if taken:
             raise TableError(f"column {name!r}: a rollout table has its own column {taken[0]}; choose another name")
-    texts = [(name, pa.string()) for name in further]
-    return pa.schema([*COLUMNS.items(), *[(name, pa.float64()) for name in parts], *texts])
+    import pyarrow as pa
+
+    return pa.schema(fields({**COLUMNS, **dict.fromkeys(parts, "double"), **dict.fromkeys(further, "string")}))
 
 
 def held(values: Any) -> list[Any]:
@@ -121,11 +133,14 @@ def held(values: Any) -> list[Any]:
 def arrow(values: list[Any], kind: Any) -> Any:
     """A column as Arrow has it; null for None, NaN and what has no place in it.
 
+    >>> import pyarrow as pa
     >>> arrow([1, float("nan"), "x"], pa.float64()).to_pylist()
     [1.0, None, None]
     >>> arrow(["a", 7, None], pa.string()).to_pylist()
     ['a', '7', None]
     """
+    import pyarrow as pa
+
     try:
         return pa.array(values, kind, from_pandas=True)  # NaN as null; mostly all values fit
     except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -290,7 +290,7 @@ class _Numbers:
 
     def __init__(self, table: Table) -> None:
         self.table, self.path, self.columns = table, table.path, table.columns
-        self._texts = {name for name, kind in COLUMNS.items() if kind == pa.string()}
+        self._texts = {name for name, kind in COLUMNS.items() if kind == "string"}
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None

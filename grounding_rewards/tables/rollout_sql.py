@@ -24,9 +24,8 @@ import pyarrow.parquet as pq
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, Table, number
 from grounding_rewards.tables.contents import Contents
-from grounding_rewards.tables.inferred_schema import encodable
 from grounding_rewards.tables.interrupting import interruptible
-from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.json_lines import dumps, encodable
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.parquet import ParquetTable, first_line, plain_type
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, ENTROPY, PLACES
@@ -129,7 +128,7 @@ class ParquetRollouts(FileRollouts):
         kind = COLUMNS.get(name)
         # A column that no recorder writes is read as texts; one of numbers need not take that way.
         further = "DOUBLE" if name == ENTROPY and self.kinds.get(name) == pa.float64() else "VARCHAR"
-        wanted = further if kind is None else _SQL[str(kind)]
+        wanted = further if kind is None else _SQL[kind]
         casts = [
             self._cast(each, wanted) for each in ((name, CORRECT) if name == "acc" else (name,)) if each in self.kinds
         ]
@@ -381,7 +380,7 @@ def _keys(source: str) -> list[list[str]]:
 
 def _is_text(name: str) -> bool:
     """Return True for columns of texts, and those that no recorder writes but ``correct``."""
-    return name != CORRECT and bool(COLUMNS.get(name, pa.string()) == pa.string())
+    return name != CORRECT and COLUMNS.get(name, "string") == "string"
 
 
 def _figure(name: str) -> str:
@@ -398,7 +397,7 @@ def _json(name: str) -> str:
         return f"TRY_CAST(CASE WHEN {kind} = 'OBJECT' THEN {sides} ELSE {column} ->> '$' END AS DOUBLE[])"
     if _is_text(name):
         return column
-    if COLUMNS.get(name) == pa.int64():
+    if COLUMNS.get(name) == "int64":
         fits = f"{kind} IN ('DOUBLE', 'UBIGINT', 'BIGINT') AND {figure} = trunc({figure})"
         return f"CASE WHEN {fits} THEN TRY_CAST({column} AS BIGINT) END"
     number = f"round({figure}, {PLACES})" if name == "temperature" else figure

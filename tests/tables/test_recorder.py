@@ -19,7 +19,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables import recorder as module
 from grounding_rewards.tables.launches import MARK
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, fields
 
 ROWS = {
     "sample_id": ["a7", "b8"],
@@ -93,7 +93,7 @@ def test_columns_that_nobody_gives_are_null_and_of_their_type(recorder):
     recorder.close()
     table = pq.read_table(recorder.directory)
     assert {name for name, values in table.to_pydict().items() if values != [None]} == {"response", "rollout"}
-    assert {field.name: field.type for field in table.schema} == {**COLUMNS, "hit": COLUMNS["total"]}
+    assert {field.name: field.type for field in table.schema} == dict(fields({**COLUMNS, "hit": "double"}))
 
 
 def test_what_does_not_fit_its_column_is_null_and_costs_no_row(recorder):

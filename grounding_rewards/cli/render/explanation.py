@@ -21,7 +21,7 @@ from grounding_rewards.explain.explanation import (
     Term,
     Together,
 )
-from grounding_rewards.explain.formulas import number
+from grounding_rewards.wording import number
 
 Rows = list[tuple[str, str]]
 

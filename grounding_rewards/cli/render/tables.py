@@ -16,8 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from grounding_rewards.cli.terminal import printable
-from grounding_rewards.explain.explanation import Numbers
-from grounding_rewards.explain.formulas import number
+from grounding_rewards.wording import number
 
 
 def console() -> Console:
@@ -206,7 +205,7 @@ def clipped(text: str | None, length: int) -> str:
     return f"{text[:half]}... ({len(text) - 2 * half} more characters) ...{text[-half:]}"
 
 
-def point_of(point: Numbers) -> str:
+def point_of(point: Iterable[float]) -> str:
     """Return a point in brackets."""
     return f"({listed(point)})"
 

@@ -15,7 +15,6 @@ from grounding_rewards.errors import GroundingRewardsError, PictureError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.explaining import explain
 from grounding_rewards.explain.explanation import Explanation, Term
-from grounding_rewards.explain.formulas import number
 from grounding_rewards.explain.plot.picture import Picture, picture
 from grounding_rewards.explain.plot.reward_map import Advance, RewardMap
 from grounding_rewards.explain.plot.scene import Scene
@@ -23,6 +22,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.viewer import Block, write_page
 from grounding_rewards.viewer import picture as embedded
 from grounding_rewards.viewer.blocks import facts, mark, screen, section, shape, table, view
+from grounding_rewards.wording import number
 
 
 def draw(

@@ -25,7 +25,7 @@ from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Rec
 from grounding_rewards.targets.target import NativeForm, RegionKind
 from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
-from grounding_rewards.verifiers.any_of import any_of, same_action
+from grounding_rewards.verifiers.alternatives import any_of, same_action
 from grounding_rewards.verifiers.match import TextAs
 from grounding_rewards.verifiers.options import Share
 from grounding_rewards.verifiers.terms import OfPlaces

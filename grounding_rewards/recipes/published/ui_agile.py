@@ -20,7 +20,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import DastLength, Overlap, ThinkingLength, Verifier, any_of, if_placed, same_action
-from grounding_rewards.verifiers.any_of import AnyOf
+from grounding_rewards.verifiers.alternatives import AnyOf
 from grounding_rewards.verifiers.distance import SHAPES, Shape, centredness
 from grounding_rewards.verifiers.match import TextAs
 from grounding_rewards.verifiers.options import Length

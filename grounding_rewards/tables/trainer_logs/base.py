@@ -10,10 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, NoRowsError
-from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow, arrow_type
 from grounding_rewards.tables.trainer_logs.rollout import FILLED, Logged, missing
 from grounding_rewards.tables.trainer_logs.samples import Samples, samples_of
 
@@ -93,6 +91,8 @@ class TrainerLog:
                 says where.
         """
         wanted = self.columns if columns is None else tuple(columns)
+        import pyarrow as pa
+
         schema = pa.schema([(name, self._kind(name)) for name in wanted])
         self.left_out.clear()
         any_rows = False
@@ -112,7 +112,7 @@ class TrainerLog:
         return arrow([row.value(name) if known else None for row in rows], self._kind(name))
 
     def _kind(self, name: str) -> Any:
-        return COLUMNS.get(name, pa.float64() if name in self.parts else pa.string())
+        return arrow_type(COLUMNS.get(name, "double" if name in self.parts else "string"))
 
 
 def _held(rows: Iterator[Logged], size: int) -> Iterator[list[Logged]]:

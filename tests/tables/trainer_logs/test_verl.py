@@ -14,7 +14,7 @@ import pytest
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.tables.base import NoRowsError
-from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rollout_columns import COLUMNS, arrow_type
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.tables.trainer_logs import trainer_log
@@ -222,7 +222,7 @@ def test_batches_are_of_the_types_of_rollout_tables_and_bounded(tmp_path: Path) 
     found = log(tmp_path)
     batches = list(found.batches(size=4))
     assert [len(batch) for batch in batches] == [4, 4, 2]
-    assert all(field.type == COLUMNS[field.name] for field in batches[0].schema)
+    assert all(field.type == arrow_type(COLUMNS[field.name]) for field in batches[0].schema)
     assert batches[0].column("response")[0].as_py() == "\ufffd 0"
     asked = next(iter(found.batches(["hit", "round", "policy"])))
     assert asked.schema == pa.schema([("hit", pa.string()), ("round", pa.int64()), ("policy", pa.string())])
