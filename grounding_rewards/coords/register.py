@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -107,6 +106,8 @@ def families() -> Mapping[str, Family]:
 
 def read_register(text: str, known: Mapping[str, Family] = MappingProxyType({})) -> Mapping[str, Family]:
     """Read families from TOML; ``like`` may name one of the ``known``."""
+    import tomllib  # which commands that meet no family do without
+
     register = tomllib.loads(text)
     made = dict(known)
     for name in register:
