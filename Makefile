@@ -12,7 +12,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := grounding_rewards adapters tests examples benchmarks docs
 
-.PHONY: setup demo test test-fast lint fix bench docs clean
+.PHONY: setup demo test test-fast lint fix bench docs cases clean
 
 setup: .venv/complete
 
@@ -55,6 +55,9 @@ bench: setup
 
 docs: setup
 	GROUNDING_REWARDS_PLUGINS= $(BIN)/python -m docs.gallery.make
+
+cases: setup
+	$(BIN)/python -W ignore -m tests.recipes.test_cases
 
 clean:
 	rm -rf .venv out dist

@@ -24,10 +24,38 @@ def build(name, **options):
     return gr.recipe(name, **{**catalogue.shown_with(name), **options})
 
 
+FURTHER = {
+    "action": [
+        {"type_weight": 0.3, "text": "contains", "point_share": 0.14}, {"text": "f1", "text_threshold": 0.9},
+        {"text": "f1", "text_threshold": 0.01}, {"text": "ratio", "text_threshold": 0.5, "text_case": True},
+        {"scroll": "direction", "response_space": "unit"}, {"response_space": "model_pixel"},
+        {"scroll": "direction", "response_scroll": "finger", "format_weight": 0.5, "response_space": "thousandths"},
+        {"scroll": "direction", "response_scroll": "finger", "target_scroll": "finger", "dialect": "action_json"},
+    ],
+    "click": [
+        {"response_space": space, "target_space": target}
+        for space in ("unit", "thousandths") for target in ("unit", "thousandths", "pixel")
+    ],
+    "gui-rcpo": [{"response_space": space} for space in gr.CoordSpace],
+    "infigui-g1": [{"no_think": True}],
+    "ui-agile": [
+        {"shape": "linear"}, {"shape": "binary"}, {"thinking_length": "simple"}, {"thinking_length": "dast"},
+        {"thinking_length": "plain", "length_weight": 0.5},
+        {"shape": "exponential", "thinking_length": "simple", "length_weight": 2.0, "overlap": "ciou"},
+    ],
+    "ui-r1": [{"form": "dast"}, {"form": "nothink"}],
+    "ui-s1": [{"returns": True}, {"returns": True, "gamma": 0.9}],
+    "ui-venus": [{"version": 1.5}],
+    "ui-venus-navigation": [{"near": 0.3, "far": 1}, {"coord_weight": 3, "scroll_weight": 2}, {"near": 0}],
+}  # fmt: skip
+"""Options beside those of ``variants`` under which examples and exploits are to hold."""
+
+
 def variants(name):
-    """The recipe as it is shown, and with a share for the format where it takes one."""
+    """The recipe as it is shown, with a share for the format where it takes one, and with further options."""
     takes = catalogue.own_options(name)
-    return [build(name), *([build(name, **{WEIGHT: 0.25})] if WEIGHT in takes else [])]
+    weighed = [{WEIGHT: weight} for weight in (0.25, 0) if WEIGHT in takes]
+    return [build(name, **options) for options in ({}, *weighed, *FURTHER.get(name, ()))]
 
 
 PAPER_ALONE = ("gui-rcpo",)

@@ -104,54 +104,6 @@ def test_an_action_counts_at_its_own_place_alone():
     assert apart.tolist() == [1, 1, 0], "each takes the best alternative by itself"
 
 
-@pytest.mark.parametrize(
-    ("part", "message"),
-    [
-        ({"product": {"name": "action_type", "place": "hit"}},
-         r"part 'p': product of name \(ActionType\), place \(Hit\): each would take the best of .*any_of.*product"),
-        ({"gate": {"when": H, "then": N}}, r"part 'p': gate of hit \(Hit\), near \(InsideDistance\)"),
-        ({"clip": {"part": {"both": {"product": {**H, "n": "action_type"}}}, "low": 0, "high": 1}}, "product of hit"),
-        ({"product": {"name": {"any_of": "action_type"}, "place": "hit"}}, "product of name"),
-        ({"any_of": {"product": {"name": "action_type", "form": "format"}}},
-         "any_of: Format scores whole responses, not each alternative"),
-        ({"any_of": {"any_of": "hit"}}, "any_of: AnyOf scores whole responses"),
-        ({"any_of": {"same_action": {"click": "hit"}}}, "same_action.* missing 1 required .*'otherwise'"),
-        ({"any_of": {"same_action": {"clik": "hit", "otherwise": None}}}, "action 'clik'; did you mean 'click'"),
-        ({"clip": {"part": H, "low": 0, "hihg": 1}}, "clip: got an unexpected keyword argument 'hihg'"),
-        ({"clip": {"part": {**H, **N}, "low": 0, "high": 1}}, "clip, part: got hit, near; expected one term"),
-        ({"affine": {"scale": 2}}, "affine, part: got None; expected terms by name"),
-        ({"affine": 2}, "affine: got 2; expected its arguments by name"),
-        ({"product": {"place": "hti"}}, "place: unknown verifier 'hti'; did you mean 'hit'"),
-        ({"product": {"place": 3}}, "place: got 3; expected a verifier's name"),
-        ({"product": H, "best": H}, "product: got 'best' beside it"),
-        ({"product": H, "low": 0}, "product: got 'low' beside it"),
-        ({"weighted": {"hit": {"verifier": "hit"}}}, "weighted: part 'hit' has no weight"),
-        ({"product": {"reward": "hit"}}, "part 'reward': trainers use that name"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_said_is_named(part, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        build({"p": {"weight": 1, **part}})
-
-
-def test_success_may_be_a_combination():
-    recipe = build({"hit": 1}, success={"any_of": {"product": {"name": "action_type", "place": "hit"}}},
-                   dialect="auto_action", accepts=["bbox", "action"])  # fmt: skip
-    assert recipe.score([CLICK % (60, 60), CLICK % (20, 15)], [STEP] * 2).acc.tolist() == [1, 0]
-    with pytest.raises(gr.RecipeError, match="option success: product of"):
-        build({"hit": 1}, success={"product": {"name": "action_type", "place": "hit"}})
-
-
-def test_actions_inside_a_combination_ask_for_a_dialect_of_the_vocabulary():
-    part = {"done": {"weight": 1, "any_of": {"same_action": {"type": "text_match", "otherwise": None}}}}
-    assert build(part).dialect.name == "auto_action"
-    with pytest.raises(gr.RecipeError, match="does not share the vocabulary"):
-        build(part, dialect="tool_call")
-    recipe = build(part)
-    target = {"action": {"name": "type", "text": "red"}}
-    assert recipe.score([TYPED % "red", TYPED % "blue"], [target] * 2).total.tolist() == [1, 0]
-
-
 def test_a_term_is_shown_in_short():
     assert shown({"weighted": {"hit": 0.5, "far": {"weight": 0.5, "gate": {"when": H, "then": {"f": "format"}}}}}) == (
         "0.5 · hit + 0.5 · gate(hit, format)"

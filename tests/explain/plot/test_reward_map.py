@@ -11,7 +11,7 @@ from grounding_rewards.explain import Case
 from grounding_rewards.explain.plot.reward_map import reward_map
 from grounding_rewards.explain.plot.scene import scene
 from grounding_rewards.plugins.registry import collect
-from tests.recipes.published.test_ui_s1_returns import answer, native
+from tests.recipes.published.test_ui_s1 import answer, native
 
 NAMES = list(collect([]).recipes)
 BOX = {"bbox": [100, 100, 300, 200]}
