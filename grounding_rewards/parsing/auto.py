@@ -571,8 +571,14 @@ def read_line(text: str) -> list[Act] | None:
     (('LONG_PRESS', (5.0, 6.0)), None)
     """
     match = _COMPILED.search(text)
-    act = None if match is None else _act_of_line(match)
+    act = None if match is None or _is_open(match) else _act_of_line(match)
     return None if act is None else [act]
+
+
+def _is_open(match: re.Match[str]) -> bool:
+    """Return True where the place behind a name lacks a closing bracket, as it does where a line is cut off."""
+    place = match[0][match.end("name") - match.start() :] if match["name"] else ""
+    return sum(map(place.count, "[(")) > sum(map(place.count, "])"))
 
 
 def _act_of_line(match: re.Match[str]) -> Act | None:
@@ -602,7 +608,7 @@ def _lines(text: str) -> Iterator[Candidate]:
         if not written:
             called = match["name"] and line[match.end("name")] == "("
             if not called and (act := _act_of_line(match)):
-                yield Candidate(begin, position - 1, "action_os_atlas", act)
+                yield Candidate(begin, position - 1, "action_os_atlas", None if _is_open(match) else act)
         elif is_known(written) and canonical(written) in _TYPES and written.islower():
             key = "app" if canonical(written) == "open_app" else "text"
             yield Candidate(begin, position - 1, "action_os_atlas", Act(written, (), {key: match["argument"]}))

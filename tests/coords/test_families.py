@@ -161,3 +161,15 @@ def test_published_forms_of_answers_are_read_by_the_name_of_their_family():
     assert wrong == [
         ("seeclick", "box tag in thousandths"), ("showui", "two points"), ("gemini", "computer use"),
     ]  # fmt: skip
+
+
+def test_an_answer_that_is_cut_within_brackets_means_no_other_place():
+    for name, family in families().items():
+        recipe = gr.recipe("click", family=name)
+        target = {"bbox": [0, 0, *family.image_size], "image_size": family.image_size}
+        target |= {"model_image_size": family.image_size}
+        cuts = [family.response[:end] for end in range(len(family.response) + 1)]
+        xy = recipe.prepare(cuts, [target] * len(cuts)).predictions.xy
+        is_open = [sum(map(cut.count, "([{")) > sum(map(cut.count, ")]}")) for cut in cuts]
+        other = np.isfinite(xy).all(axis=1) & (xy != xy[-1]).any(axis=1)
+        assert [cut for cut, wrong in zip(cuts, other & is_open, strict=True) if wrong] == [], name
