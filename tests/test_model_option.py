@@ -8,7 +8,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import own_options
-from grounding_rewards.coords.spaces import model_image_size
+from grounding_rewards.coords.resizing import model_image_size
 
 SCREEN = (1920, 1080)
 BOX = {"bbox": [940, 500, 980, 560]}

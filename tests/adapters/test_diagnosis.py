@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.coords.spaces import model_image_size
+from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards_adapters import _launch, easyr1
 from grounding_rewards_adapters import verl as verl_adapter
 from grounding_rewards_adapters._scorer import Diagnosis

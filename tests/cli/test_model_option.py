@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from grounding_rewards.coords.spaces import model_image_size
+from grounding_rewards.coords.resizing import model_image_size
 
 SCREEN = (1920, 1080)
 QWEN = {"model": "qwen2_5_vl", "max_pixels": 1003520}

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards.coords.spaces import model_image_size
+import grounding_rewards as gr
+from grounding_rewards.coords.register import families
+from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards.errors import ResizeError
 
 pytestmark = [
@@ -58,6 +60,22 @@ def test_the_plain_pipeline_is_the_image_processor(model: str, bounds: tuple[int
         except ValueError:
             expected = None
         assert ours(size, model, *bounds) == expected, size
+
+
+@pytest.mark.skipif("transformers" in MISSING, reason="transformers is not installed")
+def test_images_of_every_family_are_resized_as_its_image_processor_does() -> None:
+    from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import smart_resize
+
+    known = {gr.recipe("click", family=name).resizing for name in families()} - {None}
+    own = [each for each in known if each is not None and each.canvas is None]
+    assert len(own) >= 15
+    for resizing in own:
+        low, high = DEFAULTS["qwen2_5_vl" if resizing.model == "qwen2_vl" else resizing.model]
+        for width, height in ((1920, 1080), (2560, 1440), (3840, 2160)):
+            bounds = resizing.min_pixels or low, resizing.max_pixels or high
+            real = smart_resize(height, width, resizing.factor, *bounds)
+            sizes, refused = resizing.sizes([(width, height)])
+            assert (sizes.tolist(), refused) == ([[real[1], real[0]]], {}), resizing
 
 
 @pytest.fixture(scope="module")
