@@ -237,6 +237,13 @@ class Scores:
 
         A row whose target could not be used has None as total, acc and parts.
         """
+        return {
+            name: values.tolist() if values.dtype == np.object_ else _or_none(values)
+            for name, values in self.arrays().items()
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return ``columns`` as (n,) arrays, numbers with NaN for None."""
         usable, xy = self.valid == 1, self.predictions.xy
         dialects = np.array([*self.predictions.dialects, None], dtype=np.object_)  # None at -1
         numbers = {"total": self.total, "acc": self.acc, "valid": self.valid, **self.parts}
@@ -244,9 +251,11 @@ class Scores:
             name: values if name == "valid" else np.where(usable, values, np.nan) for name, values in numbers.items()
         }
         return {
-            **{name: _or_none(values) for name, values in {**scores, "x": xy[:, 0], "y": xy[:, 1]}.items()},
-            "reason": _NAMES_OF_REASONS[self.reason].tolist(),
-            "dialect": dialects[self.predictions.dialect].tolist(),
+            **scores,
+            "x": xy[:, 0],
+            "y": xy[:, 1],
+            "reason": _NAMES_OF_REASONS[self.reason],
+            "dialect": dialects[self.predictions.dialect],
         }
 
     def to_arrow(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
-from grounding_rewards.tables.base import value_at
+from grounding_rewards.tables.base import column_of
 from grounding_rewards.tables.columns import is_refusal, place_named
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.targets.read import PLACES
@@ -67,25 +67,24 @@ class TargetCells:
         values: list[Any]
         if self.layout is not None:
             values = [self.layout.wire(row, space) for row in rows]
-        elif {".", ","} & {*self.column}:
-            values = [value_at(row, self.column) for row in rows]
         else:
-            values = [row.get(self.column) for row in rows]
+            values = column_of(rows, self.column)
         if self.refusal:
-            flags = [is_refusal(value_at(row, self.refusal)) for row in rows]
+            flags = map(is_refusal, column_of(rows, self.refusal))
             values = [_refused(value, flag) for value, flag in zip(values, flags, strict=True)]
-        if self.layout is None:
+        named = place_named(self.column)[0] is not None
+        if self.layout is None and (named or not self.own_form):
             place = self.place
-            values = [self._bare(value, place) if type(value) in (list, str) else value for value in values]
+            values = [self._bare(value, place, named) if type(value) in (list, str) else value for value in values]
         return values
 
-    def _bare(self, value: Any, place: str | None) -> Any:
+    def _bare(self, value: Any, place: str | None, named: bool) -> Any:
         """Return a bare value as the place that its column is named after, and a list of places as these."""
         if type(value) is str:
             return {place: value} if place and not value.lstrip().startswith("{") else value
         if value in _NOWHERE and not self.own_form:
             return TargetError(0, place or "target", value, _NO_PLACE)
-        if self.own_form and value and place_named(self.column)[0] and all(type(each) is list for each in value):
+        if self.own_form and value and named and all(type(each) is list for each in value):
             value = value[0] if len(value) == 1 else spread({"bbox": value})
         return value if place is None or type(value) is not list else {place: value}
 

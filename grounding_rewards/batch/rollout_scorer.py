@@ -68,7 +68,7 @@ class RolloutScorer:
             elif name == "sample_id":
                 arrays[name] = self._names(source, batch)
             elif name == "response" and not _holds_texts(batch, columns.response):
-                arrays[name] = pa.array(self.scorer.responses(source.table, batch), kind)
+                arrays[name] = arrow(self.scorer.responses(source.table, batch), kind)
             else:
                 lossy = name in ("image_size", "model_image_size") and self.scorer.bad_target == "abstain"
                 arrays[name] = source.column(batch, own.get(name, name), kind, lossy=lossy)

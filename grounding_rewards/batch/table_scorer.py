@@ -32,6 +32,8 @@ from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
 
+_TEXTS = {str, type(None)}
+
 
 @dataclass(frozen=True)
 class RowImages:
@@ -75,10 +77,11 @@ class RowImages:
 
     def known(self, batch: Batch, rows: Sequence[int]) -> dict[int, tuple[float, float]]:
         """Return the sizes of some rows' images, as far as these can be read."""
-        sizes = {}
-        for row in rows:
+        sizes = dict[int, tuple[float, float]]()
+        some = batch.take(rows, whole=False)
+        for place, row in enumerate(rows):
             with suppress(ConvertError, PictureError):
-                sizes[row] = self._size(batch, row)
+                sizes[row] = self._size(some, place)
         return sizes
 
     def _size(self, batch: Batch, row: int) -> tuple[float, float]:
@@ -278,7 +281,7 @@ class TableScorer:
         responses = batch.column(name)
         if batch.texts and name in LISTS:  # cells of CSV
             responses = [literal(text) if isinstance(text, str) else text for text in responses]
-        for row, cell in enumerate(responses):
+        for row, cell in enumerate(responses) if not {*map(type, responses)} <= _TEXTS else ():
             if cell is None or isinstance(cell, str):
                 continue
             responses[row] = response_text(cell)
@@ -328,7 +331,10 @@ class TableScorer:
     def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
         """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
         sizes: list[tuple[float, float] | None] = []
-        for row, value in enumerate(batch.column(name)):
+        values = batch.column(name)
+        if values.count(None) == len(values):
+            return None
+        for row, value in enumerate(values):
             size = read_size(value)
             if size is None and value is not None and self.bad_target == "raise":
                 came = f"{value!r:.60}"

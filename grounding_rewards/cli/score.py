@@ -20,6 +20,7 @@ from grounding_rewards.cli import joining, options, terminal
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import Table, write_table
+from grounding_rewards.tables.interrupting import ahead, behind
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.wording import percent
 
@@ -75,12 +76,15 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[st
     with (
         terminal.progress(f"scoring {table.path.name}") as advance,
         write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
+        behind(writer.write) as write,  # files are read and written while rows are scored
     ):
-        for batch in scorer.batches(table, whole=True):
+        for batch in ahead(scorer.batches(table, whole=True)):
             scored = scorer.score(table, batch)
             scores = scored.scores
-            columns = scores.columns() | (_acts(scores.predictions) if ACTION in scorer.recipe.accepts else {})
-            writer.write(batch, {prefix + name: values for name, values in columns.items()})
+            columns: dict[str, Any] = scores.arrays() | (
+                _acts(scores.predictions) if ACTION in scorer.recipe.accepts else {}
+            )
+            write(batch, {prefix + name: values for name, values in columns.items()})
             parts.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, NoRowsError
-from grounding_rewards.tables.parquet import first_line, pieces
+from grounding_rewards.tables.parquet import ArrowRows, first_line, pieces
 
 _MAGIC = b"ARROW1"
 
@@ -55,8 +55,7 @@ class ArrowTable:
                 slices = (chunk.slice(at, size) for at in range(0, len(chunk), size or 1))
                 for arrow in pieces(chunk) if size is None else slices:
                     picked = arrow.select(wanted)
-                    rows = picked.to_pylist() if wanted else [{} for _ in range(len(arrow))]
-                    yield Batch(start, rows, arrow if whole else picked, min(source.tell() / length, 1.0))
+                    yield Batch(start, ArrowRows(picked), arrow if whole else picked, min(source.tell() / length, 1.0))
                     start += len(arrow)
 
     @contextmanager

@@ -61,9 +61,7 @@ class Batch:
 
     def column(self, name: str) -> list[Any]:
         """Return one column's values, None where a row lacks it; ``a.b`` and ``a,b`` are as in ``value_at``."""
-        if "." in name or "," in name:
-            return [value_at(row, name) for row in self.rows]
-        return [row.get(name) for row in self.rows]
+        return column_of(self.rows, name)
 
     def numbers(self, name: str) -> list[Any]:
         """Return one column's values; those that texts hold, where all values are texts."""
@@ -90,7 +88,7 @@ class Batch:
             import pyarrow as pa  # which JSON does without
 
             written = written.take(pa.array(rows, pa.int64()))
-        taken = [self.rows[row] for row in rows]
+        taken = self.rows.take(rows) if hasattr(self.rows, "take") else [self.rows[row] for row in rows]
         return Batch(self.start, taken, written, self.done, texts=self.texts, origin=lambda index: (self, rows[index]))
 
     def place(self, index: int) -> str:
@@ -105,6 +103,16 @@ class Batch:
         line = f"line {self.lines[index]}" if self.lines is not None else ""
         within = " of ".join(part for part in (line, self.file) if part)
         return f"row {self.number(index)}{f' ({within})' if within else ''}"
+
+
+def column_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return one column of rows as a new list, None where a row lacks it; names are as in ``value_at``."""
+    if "." in name or "," in name:
+        return [value_at(row, name) for row in rows]
+    if hasattr(rows, "column"):  # Arrow's, of which no dicts are made for a column
+        values: list[Any] = rows.column(name)
+        return values
+    return [row.get(name) for row in rows]
 
 
 def joined(batches: Iterable[Batch]) -> Batch:

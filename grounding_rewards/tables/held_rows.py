@@ -44,4 +44,4 @@ def _row(number: int, row: Any) -> Read:
         raise TableError(f"rows, row {number}: got {type(row).__name__} {row!r:.60}; expected a dict")
     # A data frame has NaN where a row has no value.
     nan = {name for name, value in row.items() if isinstance(value, float) and value != value}
-    return {str(name): None if name in nan else value for name, value in row.items()}, 0, None, ""
+    return {str(name): None if name in nan else value for name, value in row.items()}, 0, None, "", b""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_END: Any = object()
 
 
 def thread_of(future: Future[Any], call: Callable[..., Any], *arguments: Any) -> Thread:
@@ -26,6 +30,50 @@ def thread_of(future: Future[Any], call: Callable[..., Any], *arguments: Any) ->
             future.set_exception(error)
 
     return Thread(target=run, daemon=True)
+
+
+def begun(call: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Begin a call in a thread of its own."""
+    future = Future[Any]()
+    thread_of(future, call, *arguments).start()
+    return future
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield items, while a thread of its own makes the next one.
+
+    >>> list(ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    coming = begun(next, items, _END)
+    try:
+        while (item := coming.result()) is not _END:
+            coming = begun(next, items, _END)
+            yield item
+    finally:
+        wait([coming])
+
+
+@contextmanager
+def behind(call: Callable[..., Any]) -> Iterator[Callable[..., None]]:
+    """Yield a function that makes a call in a thread of its own, once the one before has ended.
+
+    >>> with behind([].append) as append:
+    ...     append(1)
+    ...     append(2)
+    """
+    last = begun(int)
+
+    def begin(*arguments: Any) -> None:
+        nonlocal last
+        last.result()
+        last = begun(call, *arguments)
+
+    try:
+        yield begin
+    finally:
+        wait([last])
+    last.result()
 
 
 def interruptible(connection: Any, call: Callable[..., Any], *arguments: Any) -> Any:

@@ -22,9 +22,16 @@ class JsonLinesWriter:
         """Append a batch; see ``Writer``."""
         rows = batch.whole if isinstance(batch.whole, list) else self._listed(batch)
         no_collision(self.path, set().union(*rows), self.new)  # each row may bring keys of its own
-        columns = [new[name] for name in self.new]
-        for row, *added in zip(rows, *columns, strict=True):
-            self.file.write(dumps({**row, **dict(zip(self.new, added, strict=True))}) + b"\n")
+        texts = rows.texts if isinstance(rows, Lines) else [b""] * len(rows)
+        lines = [text or dumps(row) for text, row in zip(texts, rows, strict=True)]
+        if not self.new:
+            self.file.writelines(line + b"\n" for line in lines)
+            return
+        fields = zip(*(_fields(name, new[name]) for name in self.new), strict=True)
+        ends = [f"{', '.join(each)}}}\n".encode("utf-8", "backslashreplace") for each in fields]
+        self.file.writelines(
+            line[:-1] + (b", " if row else b"") + end for line, row, end in zip(lines, rows, ends, strict=True)
+        )
 
     def close(self) -> None:
         """Nothing is held."""
@@ -36,18 +43,41 @@ class JsonLinesWriter:
             raise TableError(f"{self.path}: cannot be written as JSON lines ({error}); write Parquet") from None
 
 
+class Lines(list[dict[str, Any]]):
+    """Rows with the line of each, as it is written again; one of b"" is made of its row."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]], texts: Sequence[bytes]) -> None:
+        super().__init__(rows)
+        self.texts = texts
+
+
+def _fields(name: str, values: Sequence[Any]) -> list[str]:
+    """Return a column as the text of each field, ``"name": value``."""
+    values = values.tolist() if hasattr(values, "tolist") else values  # an array of numbers
+    key, known = f"{json.dumps(name, ensure_ascii=False)}: ", dict[str, str]()
+    if {*map(type, values)} <= {float, type(None)}:  # null for NaN and infinities, which alone are not equal here
+        return [f"{key}{value!r}" if value is not None and value - value == 0 else f"{key}null" for value in values]
+    for value in values:
+        if type(value) is str and value not in known:
+            known[value] = key + _ENCODER.encode(value)
+    return [known[value] if type(value) is str else key + _encoded(value) for value in values]
+
+
 def dumps(value: Any) -> bytes:
     r"""A value as one line of JSON in UTF-8; lone surrogates stay escaped, and NaN and infinities become null.
 
     >>> print(dumps({"a": [float("nan"), "é", "\ud800"]}).decode())
     {"a": [null, "é", "\ud800"]}
     """
-    try:
-        text = _ENCODER.encode(value)  # as it is, for most values are finite, and a copy of each takes time
-    except ValueError:
-        text = _ENCODER.encode(finite(value))
     # UTF-8 lacks nothing but lone surrogates, and Python's escape for them is JSON's.
-    return text.encode("utf-8", "backslashreplace")
+    return _encoded(value).encode("utf-8", "backslashreplace")
+
+
+def _encoded(value: Any) -> str:
+    try:
+        return _ENCODER.encode(value)  # as it is, for most values are finite, and a copy of each takes time
+    except ValueError:
+        return _ENCODER.encode(finite(value))
 
 
 def finite(value: Any) -> Any:

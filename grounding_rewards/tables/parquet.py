@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -70,8 +71,7 @@ class ParquetTable:
             batches = file.iter_batches(size or self._rows_at_once(file), columns=None if whole else wanted)
             # A size that the caller asks for is kept, whatever memory it takes.
             for arrow in batches if size else gathered(batches):
-                picked = arrow.select(wanted).to_pylist() if wanted else [{} for _ in range(len(arrow))]
-                yield Batch(start, picked, arrow, (start + len(arrow)) / rows)
+                yield Batch(start, ArrowRows(arrow.select(wanted)), arrow, (start + len(arrow)) / rows)
                 start += len(arrow)
 
     def _rows_at_once(self, file: Any) -> int:
@@ -91,6 +91,35 @@ class ParquetTable:
                 yield pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise TableError(f"{self.path}: cannot be read as Parquet ({first_line(error)})") from None
+
+
+class ArrowRows(Sequence[Mapping[str, Any]]):
+    """Rows of a record batch, which become dicts when one is looked at; columns do without."""
+
+    def __init__(self, batch: Any) -> None:
+        self.batch = batch
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._dicts[row]
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self._dicts)
+
+    @cached_property
+    def _dicts(self) -> list[dict[str, Any]]:
+        listed: list[dict[str, Any]] = self.batch.to_pylist()
+        return listed if self.batch.num_columns else [{} for _ in range(len(self))]
+
+    def take(self, rows: Sequence[int]) -> ArrowRows:
+        """Return some of the rows."""
+        return ArrowRows(self.batch.take(pa.array(rows, pa.int64())))
+
+    def column(self, name: str) -> list[Any]:
+        """Return a column's values; None in all rows where there is none of that name."""
+        return self.batch.column(name).to_pylist() if name in self.batch.schema.names else [None] * len(self)
 
 
 class ParquetWriter:
@@ -122,12 +151,19 @@ class ParquetWriter:
 
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
         """Append a batch; see ``Writer``."""
-        added = [pa.array(list(new[field.name]), field.type) for field in self.new]
+        added = [_array(new[field.name], field.type) for field in self.new]
         self.writer.write_batch(pa.RecordBatch.from_arrays([*self.columns(batch), *added], schema=self.schema))
 
     def close(self) -> None:
         """Write the footer."""
         self.writer.close()
+
+
+def _array(values: Any, kind: Any) -> Any:
+    """Return new values as Arrow; of an array of numbers what is not finite is null."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return pa.array(values, kind, mask=~np.isfinite(values))
+    return pa.array(list(values), kind)
 
 
 def first_line(error: BaseException) -> str:

@@ -19,7 +19,7 @@ from grounding_rewards.tables.base import Batch, Note, Table, number
 from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.inferred_schema import Inferred, wider
 from grounding_rewards.tables.json_lines import JsonLinesWriter, dumps
-from grounding_rewards.tables.parquet import ParquetTable, gathered, refuse_bytes
+from grounding_rewards.tables.parquet import ArrowRows, ParquetTable, gathered, refuse_bytes
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.without_columns import KeptColumns
 
@@ -51,7 +51,7 @@ class LoggedTable:
         wanted = [name for name in self.columns if columns is None or name in columns]
         start = 0
         for rows in self.log.batches(self.columns):
-            yield Batch(start, rows.select(wanted).to_pylist() if wanted else [{}] * len(rows), rows, 1.0)
+            yield Batch(start, ArrowRows(rows.select(wanted)), rows, 1.0)
             start += len(rows)
 
 

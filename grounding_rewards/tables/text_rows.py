@@ -15,16 +15,20 @@ from operator import length_hint
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
+
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import Contents
+from grounding_rewards.tables.json_lines import Lines
 from grounding_rewards.targets.unique_keys import unique_keys
 
-Read = tuple[dict[str, Any], int, int | None, str]
-"""A row as it was read: its columns, its length in the file, the line where it begins, and why it cannot be read.
+Read = tuple[dict[str, Any], int, int | None, str, bytes]
+"""A row as it was read: its columns, its length in the file, the line where it begins, why it cannot be read, its text.
 
-The length is about right; the line, counted from 1, is None where it is not known; the reason is empty, or the row.
+The length is about right; the line, counted from 1, is None where it is not known; the reason is empty, or the row. The
+text is that of a line of JSON that is written as it stands.
 """
 
 _ARRAY = "expected an array of objects, or an object that holds one such array; one object a line is a .jsonl file"
@@ -32,6 +36,8 @@ _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "true or fal
 _RESPONSES = frozenset(GUESSED["response"])
 """Columns where an empty cell of CSV is an empty text. Elsewhere it is null: no size, no id, no verdict."""
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
+_SIGNS = re.compile(rb'(?<!\\)"[ \t]*:')
+"""Ends of keys: quotes that are not escaped, and a colon."""
 _MARKS = {",": "commas", "\t": "tabs"}
 _LARGEST_CELL = (1 << 31) - 1
 _TRIED = ("utf-16", "gbk", "cp1252")
@@ -58,8 +64,9 @@ class JsonLinesTable:
         """The rows in order; see ``Table``."""
         start = 0
         rows, lines, unread, held = list[dict[str, Any]](), list[int](), dict[int, str](), 0
+        texts = list[bytes]()
         with self._reading() as (all_rows, done):
-            for row, length, line, why in all_rows:
+            for row, length, line, why, text in all_rows:
                 if why and not self.tolerant:
                     place = f"row {start + len(rows)}" if line is None else f"line {line}"
                     raise TableError(f"{self.path}, {place}: {why}")
@@ -68,15 +75,23 @@ class JsonLinesTable:
                 if line is not None:
                     lines.append(line)
                 rows.append(row)
+                texts.append(text)
                 held += length
                 if len(rows) == (size or BATCH_ROWS) or (size is None and held >= BATCH_BYTES):
-                    yield Batch(start, rows, rows, done(), lines or None, unread=unread, texts=self.texts)
+                    yield self._batch(start, rows, texts, done(), lines, unread)
                     start += len(rows)
-                    rows, lines, unread, held = [], [], {}, 0
+                    rows, lines, unread, held, texts = [], [], {}, 0, []
         if rows:
-            yield Batch(start, rows, rows, 1.0, lines or None, unread=unread, texts=self.texts)
+            yield self._batch(start, rows, texts, 1.0, lines, unread)
         elif not start:
             raise NoRowsError(f"{self.path}: no rows")
+
+    def _batch(
+        self, start: int, rows: list[dict[str, Any]], texts: list[bytes], done: float, lines: list[int],
+        unread: dict[int, str],
+    ) -> Batch:  # fmt: skip
+        whole = Lines(rows, texts) if any(texts) else rows
+        return Batch(start, rows, whole, done, lines or None, unread=unread, texts=self.texts)
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
@@ -88,12 +103,15 @@ class JsonLinesTable:
         for number, raw in enumerate(stream, 1):  # in bytes only \n ends a line, and one not in UTF-8 spoils no other
             if number == 1:
                 raw = raw.removeprefix(codecs.BOM_UTF8)
+            if (quickly := _object(raw)) is not None:
+                yield quickly, len(raw), number, "", raw.strip()
+                continue
             if not raw or raw.isspace():
                 continue
             row, _, why = self._value(raw, unique_keys)
             if not why and not isinstance(row, dict):
                 why = f"got {_kind(row)}; expected one JSON object a line"
-            yield {} if why else row, len(raw), number, why
+            yield {} if why else row, len(raw), number, why, b""
 
     def _value(
         self, raw: bytes, keyed: Callable[[list[tuple[str, Any]]], Any], *, lines: bool = False
@@ -207,7 +225,7 @@ class CsvTable(JsonLinesTable):
                     why = f"got {len(cells)} cells; expected {len(names)}, as in the header; quote a cell with {fix}"
                 pairs = () if why else zip(names, cells, strict=True)
                 row = {name: cell if cell or name in _RESPONSES else None for name, cell in pairs}
-                yield row, sum(map(len, cells)), line, why
+                yield row, sum(map(len, cells)), line, why, b""
 
     def _names(self, names: list[str], why: str) -> list[str]:
         """Check the names of columns in a header."""
@@ -217,6 +235,27 @@ class CsvTable(JsonLinesTable):
         if twice:
             raise TableError(f"{self.path}: has several columns {', '.join(twice)}; rename them first")
         return names
+
+
+def _object(raw: bytes) -> dict[str, Any] | None:
+    """Read a line that surely is one object in which no key comes twice; None for one that is to be read with care."""
+    try:
+        row = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if type(row) is not dict:
+        return None
+    # Of keys that come twice msgspec keeps the last, and then there are fewer of them than signs of keys.
+    if raw.count(b":") == len(row) or (b'\\\\"' not in raw and len(_SIGNS.findall(raw)) == _keys(row)):
+        return row
+    return None
+
+
+def _keys(value: Any) -> int:
+    """Return the number of keys in a value, at any depth."""
+    if type(value) is dict:
+        return len(value) + sum(map(_keys, value.values()))
+    return sum(map(_keys, value)) if type(value) is list else 0
 
 
 def _decodes(raw: bytes, encoding: str) -> bool:
@@ -236,11 +275,11 @@ def _kind(value: Any) -> str:
 def _read(row: Any, size: int, reasons: dict[int, str]) -> Read:
     """Return a row as it was read; ``reasons`` are those of objects that cannot be read, by their identity."""
     if not isinstance(row, dict):
-        return {}, size, None, f"got {_kind(row)}; expected a JSON object"
+        return {}, size, None, f"got {_kind(row)}; expected a JSON object", b""
     left = [row] if reasons else []
     while left:
         each = left.pop()
         if id(each) in reasons:
-            return {}, size, None, reasons[id(each)]
+            return {}, size, None, reasons[id(each)], b""
         left += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-    return row, size, None, ""
+    return row, size, None, "", b""

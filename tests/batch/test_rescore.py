@@ -268,3 +268,9 @@ def test_rollouts_of_other_rounds_and_without_a_name_or_a_number(tmp_path):
     numbered = write_rows(tmp_path / "numbered.jsonl", *rows)
     plain = write_rows(tmp_path / "plain.jsonl", *({"sample_id": "s0", **row, "rollout": None} for row in rows[:2]))
     assert gelato(tmp_path / "out", numbered, plain).manifest["rows"] == 8
+
+
+def test_half_a_surrogate_pair_in_a_response_is_replaced(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"sample_id": "a", "response": "no \\ud800", "target": [0.1, 0.1, 0.3, 0.2]}\n')
+    rescore([tmp_path / "a.jsonl"], gr.recipe("gelato"), tmp_path / "out")
+    assert open_rollouts([tmp_path / "out"]).read(["response"]).to_pylist() == [{"response": "no \ufffd"}]

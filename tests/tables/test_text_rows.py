@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table, text_rows
+from grounding_rewards.tables import open_table, text_rows, write_table
 from grounding_rewards.tables.base import Batch, joined
 from tests.tables.passing import scored
 
@@ -371,3 +373,50 @@ def test_rows_that_are_taken_and_joined_keep_their_places(lines):
     assert [every.place(index) for index in (0, 3, 4)] == ["row 1 (line 3)", "row 2 (line 5)", "row 4 (line 9)"]
     assert joined(table.batches(size=2)).take([4, 2], whole=False).place(0) == "row 4 (line 9)"
     assert Batch(0, [{"n": "1"}, {"n": "2"}], None, 1.0, texts=True).take([1]).numbers("n") == [2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a" : 1, "a":2, "b": "\\":"}',
+        '{"b": {"a": 1, "a": 2}, "c": ":"}',
+        '{"a\\\\": 1, "a\\\\": 2, "b": ":\\":"}',
+        '{"b": [[{"a": 1, "a": 2}]], "c": "x: y"}',
+    ],
+)
+def test_keys_that_come_twice_are_found_whatever_else_a_line_holds(tmp_path, line):
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"a": 0}}\n{line}\n')
+    with pytest.raises(TableError, match=r"line 2: not JSON that can be read \(the key .* comes twice"):
+        open_table(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a":1.50,"b":"\\u00e9","c":{"d":[1,2]}}',
+        "{}",
+        '{"url": "https://x", "r": "{\\"a\\": 1}"}',
+        '{"n": 123456789012345678901234567890}',
+    ],
+)
+def test_lines_are_written_as_they_stand(tmp_path, line):
+    path, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_text(f"  {line} \n")
+    table = open_table(path)
+    with write_table(out, like=table, new={"t": float, "s": str}) as writer:
+        for batch in table.batches():
+            writer.write(batch, {"t": [0.1], "s": ['"\ud800']})
+    comma = ", " if len(line) > 2 else ""
+    assert out.read_text() == f'{line[:-1]}{comma}"t": 0.1, "s": "\\"\\ud800"}}\n'
+
+
+def test_numbers_that_json_lacks_become_null_also_where_lines_stand(tmp_path):
+    path, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_text('{"a": NaN}\n{"a":1}\n{"a": 1e999}\n')
+    table = open_table(path)
+    with write_table(out, like=table, new={"t": float}) as writer:
+        for batch in table.batches():
+            writer.write(batch, {"t": np.array([math.inf, -0.0, math.nan])})
+    assert out.read_text() == '{"a": null, "t": null}\n{"a":1, "t": -0.0}\n{"a": null, "t": null}\n'
