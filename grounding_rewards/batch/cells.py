@@ -25,19 +25,12 @@ _NO_PLACE = (
 
 @dataclass(frozen=True)
 class TargetCells:
-    """Columns of which targets are made.
+    """Columns of which targets are made."""
 
-    Attributes:
-        column: the column of targets; "" for none.
-        refusal: the column that says which rows are to be refused; "" for none.
-        layout: the benchmark's layout, whose columns go before ``column``.
-        own_form: True where bare values are in a recipe's own form first.
-    """
-
-    column: str = ""
-    refusal: str = ""
-    layout: Layout | None = None
-    own_form: bool = False
+    column: str = ""  # the column of targets; "" for none
+    refusal: str = ""  # the column that says which rows are to be refused; "" for none
+    layout: Layout | None = None  # the benchmark's layout, whose columns go before ``column``
+    own_form: bool = False  # True where bare values are in a recipe's own form first
 
     @property
     def reads(self) -> frozenset[str]:

@@ -54,21 +54,14 @@ OWN = Columns(**{**{field: GUESSED[role(field)][0] for field in vars(Columns())}
 
 @dataclass(frozen=True)
 class ResolvedColumns:
-    """Columns of one table.
+    """Columns of one table."""
 
-    Attributes:
-        columns: a name for each; its own where the table has none.
-        layout: the benchmark's layout that says where targets are.
-        guessed: attributes of ``columns`` that were guessed: what targets say themselves goes before them.
-        notes: a line for each guess, and for the layout.
-        no_image: why no column of images is known.
-    """
-
-    columns: Columns
-    layout: Layout | None = None
+    columns: Columns  # a name for each; its own where the table has none
+    layout: Layout | None = None  # the benchmark's layout that says where targets are
+    # attributes of ``columns`` that were guessed: what targets say themselves goes before them
     guessed: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
-    no_image: str = ""
+    notes: tuple[str, ...] = ()  # a line for each guess, and for the layout
+    no_image: str = ""  # why no column of images is known
 
 
 def resolve(
@@ -79,18 +72,7 @@ def resolve(
     box_format: BoxFormat | None = None,
     layouts: Sequence[Layout] | None = None,
 ) -> ResolvedColumns:
-    """Resolve the columns of a table that have no name yet.
-
-    Args:
-        table: rows; the first of them decide.
-        columns: those that options name.
-        label_free: True where no target is needed.
-        box_format: the declared format of boxes.
-        layouts: those of a benchmark that is named, one of which rows without a column of targets must have.
-
-    Raises:
-        TableError: a column is missing, or there are two for one thing; names the option to set.
-    """
+    """Resolve the columns of a table that have no name yet."""
     there = frozenset(table.columns)
     named = _named(table, columns, label_free=label_free)
     rows = _first_rows(table, named, there, layouts or LAYOUTS)

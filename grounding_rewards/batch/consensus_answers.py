@@ -29,19 +29,12 @@ _PIXELS = (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL)
 
 @dataclass(frozen=True, eq=False)
 class ConsensusAnswers:
-    """Answers of m samples, made of n rollouts.
+    """Answers of m samples, made of n rollouts."""
 
-    Attributes:
-        batch: the row of each sample whose rollout stands for it, in order of the samples' first rows.
-        names: (m,) names of the samples.
-        scored: these rows, with the consensus in place of their points.
-        singles: right answers among the rollouts themselves.
-    """
-
-    batch: Batch
-    names: list[str]
-    scored: RecipeSlice
-    singles: SingleAnswers
+    batch: Batch  # the row of each sample whose rollout stands for it, in order of the samples' first rows
+    names: list[str]  # (m,) names of the samples
+    scored: RecipeSlice  # these rows, with the consensus in place of their points
+    singles: SingleAnswers  # right answers among the rollouts themselves
 
 
 def check_votes(recipe: Recipe) -> None:

@@ -42,11 +42,7 @@ class Join:
     encoding: str | None = None
 
     def check(self, files: Sequence[Path]) -> None:
-        """Check that predictions are joined to the one file they belong to.
-
-        Raises:
-            RecipeError: there are several files, none, or no predictions, or both are standard input.
-        """
+        """Check that predictions are joined to the one file they belong to."""
         if self.predictions is None:
             if self.id is not None:
                 raise RecipeError("--id: got it without --predictions, the answers that it joins to the annotations")
@@ -62,9 +58,6 @@ class Join:
         """Return what is evaluated: its name, its files, and what is joined to them; of a comparison two.
 
         ``whole`` files are one evaluation, as those of a benchmark are.
-
-        Raises:
-            RecipeError: as in ``check``; or a comparison has not two files, nor two files of predictions.
         """
         if not paired:
             self.check(files[:1] if whole else files)

@@ -20,33 +20,24 @@ _CLEAR = 0.2
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a benchmark's rows.
+    """Layout of a benchmark's rows."""
 
-    Attributes:
-        name: what notes call it.
-        fields: columns by which it is recognised.
-        target: the column of places.
-        box_format: how it writes boxes.
-        space: the space of its places.
-        columns: further columns, by attribute of ``batch.columns.Columns``.
-        place: makes a target's place of a row.
-        fits: False where the first rows show that it is another layout with the same fields.
-        doubt: a question about the first rows, where they can be read in two ways; "" for none.
-        own_boxes: True where ``place`` is made for boxes in ``box_format`` alone: in another it is no such layout.
-        more: further words of the note.
-    """
-
-    name: str
-    fields: frozenset[str]
-    target: str
-    box_format: BoxFormat
-    space: CoordSpace
+    name: str  # what notes call it
+    fields: frozenset[str]  # columns by which it is recognised
+    target: str  # the column of places
+    box_format: BoxFormat  # how it writes boxes
+    space: CoordSpace  # the space of its places
+    # further columns, by attribute of ``batch.columns.Columns``
     columns: Mapping[str, str] = field(default_factory=dict)
+    # makes a target's place of a row
     place: Callable[[Row], dict[str, Any]] = lambda row: {"bbox": _numbers(row, "bbox")}
+    # False where the first rows show that it is another layout with the same fields
     fits: Callable[[Sequence[Row]], bool] = lambda rows: True
+    # a question about the first rows, where they can be read in two ways; "" for none
     doubt: Callable[[Sequence[Row]], str] = lambda rows: ""
+    # True where ``place`` is made for boxes in ``box_format`` alone: in another it is no such layout
     own_boxes: bool = False
-    more: str = ""
+    more: str = ""  # further words of the note
 
     @property
     def reads(self) -> frozenset[str]:
@@ -88,9 +79,6 @@ def layout_of(
     ``box_format`` is the declared format of boxes, and ``target`` the column of targets, "" where none is named: one
     of another column has no layout, and the layout's own name does not say how its boxes are written. ``layouts`` are
     those to try, ``LAYOUTS`` without any.
-
-    Raises:
-        TableError: the rows can be read in two ways, and no format is declared; names the option that does.
 
     >>> columns = ["img_filename", "bbox", "instruction", "data_type", "data_source"]
     >>> layout_of([{"bbox": [700, 60, 40, 30]}], columns).name

@@ -29,14 +29,7 @@ from grounding_rewards.tables.sample_ids import plain
 
 
 class SampleTable:
-    """Right answers by sample, from scored rows batch by batch.
-
-    Args:
-        scorer: of this table.
-        table: the table.
-        by: columns to break down by.
-        once: count a sample once whose rows have no numbers, such as rows that a benchmark has twice; else an error.
-    """
+    """Right answers by sample, from scored rows batch by batch."""
 
     def __init__(self, scorer: TableScorer, table: Table, by: Sequence[str] = (), *, once: bool = False) -> None:
         self.scorer, self.table, self._once = scorer, table, once
@@ -102,18 +95,7 @@ class SampleTable:
 
 
 class Answers:
-    """Scored batches of a table: its rows as they are, or one answer a sample; and right answers by sample.
-
-    Args:
-        scorer: of this table.
-        table: the table.
-        by: columns to break down by.
-        paired: True where ``samples`` collects right answers by sample.
-        consensus: True where rollouts of a sample are merged, as in ``consensus_answers``; ``singles`` counts them.
-
-    Raises:
-        RecipeError: the recipe judges no single answer.
-    """
+    """Scored batches of a table: its rows as they are, or one answer a sample; and right answers by sample."""
 
     singles: SingleAnswers | None = None
 

@@ -107,9 +107,6 @@ class TableScorer:
     ``layouts`` are those of a benchmark that is named, as in ``resolve``.
     ``on_note`` takes which columns were guessed, ``on_warning`` what looks wrong with rows, ``diagnosis`` counts what
     was scored, batch by batch.
-
-    Raises:
-        RecipeError: ``bad_target`` is neither "raise" nor "abstain".
     """
 
     recipe: Recipe

@@ -41,24 +41,15 @@ class ModelImages:
     and resized once, bicubically, to the size after the pipeline's last step; the rest of a canvas is white. An RGB or
     grey PNG, JPEG or WebP that has this size already is sent byte for byte; others are PNG files. Of animated images
     the first frame is sent.
-
-    Attributes:
-        files: the folder of the images, and bounds on them; ``max_image_pixels`` bounds those that are decoded at one
-            time, too, in all threads.
-        resizing: the way of images into the model; None for images in their own size.
     """
 
+    # the folder of the images, and bounds on them; ``max_image_pixels`` bounds those that are decoded at one time, too,
+    # in all threads
     files: ImageFiles
-    resizing: Resizing | None = None
+    resizing: Resizing | None = None  # the way of images into the model; None for images in their own size
 
     def read(self, images: Sequence[Image]) -> SeenImages:
-        """Read the images of a row.
-
-        Raises:
-            PictureError: one cannot be read or decoded, is beyond the bounds, or cannot be resized to a size that the
-                model's processor leaves alone.
-            EngineError: Pillow is not installed.
-        """
+        """Read the images of a row."""
         if not images:
             return SeenImages()
         try:

@@ -43,24 +43,15 @@ _LARGEST_TEMPLATE = 1 << 20
 class Prompt:
     """Prompt of rows: the template of the user's text, and that of a system message.
 
-    Attributes:
-        name: its name, for errors.
-        template: text of a jinja2 template with ``FIELDS``; None for the instruction alone.
-        system: the same of a system message; None or "" for none.
-
-    Raises:
-        EngineError: a template has an unknown field, cannot be read, or uses neither instruction nor row; or jinja2 is
-            not installed.
-
     >>> Prompt("mine", "Click on: {{ instructoin }}")
     Traceback (most recent call last):
     grounding_rewards.errors.EngineError: prompt 'mine', line 1: unknown field 'instructoin'; did you mean \
 'instruction'? There are: instruction, width, height, image_width, image_height, row
     """
 
-    name: str
-    template: str | None = None
-    system: str | None = None
+    name: str  # its name, for errors
+    template: str | None = None  # text of a jinja2 template with ``FIELDS``; None for the instruction alone
+    system: str | None = None  # the same of a system message; None or "" for none
 
     def __post_init__(self) -> None:
         if self.template is not None:
@@ -86,17 +77,6 @@ class Prompt:
 
     def messages(self, instruction: Any, images: int, fields: Mapping[str, Any]) -> tuple[Message, ...]:
         """Return the messages of one row.
-
-        Args:
-            instruction: a text, or a conversation: messages with ``role`` and ``content``. In a template it is the text
-                of the one user's message.
-            images: number of the row's images. ``<image>`` in a template says where they go; without any they are put
-                before the user's text. In a text, ``<image>`` is data and gets a zero-width space, but for marks of all
-                images at the beginning of an instruction without a template, as trainers' rows have them.
-            fields: those of ``FIELDS`` beside ``instruction``; sizes may be None.
-
-        Raises:
-            ConvertError: it is neither, has another number of ``<image>``, or a template does not fit the row.
 
         >>> Prompt("mine", "Click on: {{ instruction }}").messages("the {{ tag }} <b>", 1, {})
         (Message(role='user', text='<image>Click on: the {{ tag }} <b>', further={}),)
@@ -132,14 +112,6 @@ def _is_asking(message: Any) -> bool:
 
 def prompt_named(name: str, system: str | None = None) -> Prompt:
     """Return a prompt by its name or its file.
-
-    Args:
-        name: ``"plain"``, one of ``published_prompts()``, or the path of a jinja2 template.
-        system: the system message in place of the prompt's own: a text, or the path of a file; it is a template, too.
-            "" for none.
-
-    Raises:
-        EngineError: there is no such prompt, a file cannot be read, or a template does not fit; names the line.
 
     >>> prompt_named("plain").messages("Close the tab", 1, {})
     (Message(role='user', text='<image>Close the tab', further={}),)

@@ -26,11 +26,7 @@ class ArrowTable:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns.
-
-        Raises:
-            TableError: the file is no Arrow file, or has no rows.
-        """
+        """Names of the columns."""
         with self._reading() as source:
             # A stream does not state its number of rows; the first chunk that has any settles it.
             if not any(map(len, _chunks(_reader(source)))):

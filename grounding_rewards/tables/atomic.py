@@ -35,11 +35,7 @@ _PATIENCE = 500
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Write a file that replaces ``path`` at the end; after any error the old one is still there.
-
-    Raises:
-        OSError: it cannot be written; names the output, and not the temporary file.
-    """
+    """Write a file that replaces ``path`` at the end; after any error the old one is still there."""
     remove_leftovers(path)
     with atomic_files() as files:
         yield files.open(path)
@@ -79,11 +75,7 @@ class Files:
         self._files: list[tuple[IO[bytes], Path]] = []
 
     def open(self, path: str | os.PathLike[str]) -> IO[bytes]:
-        """Open a file to write to. Where the output is a link, the file that it leads to is replaced.
-
-        Raises:
-            OSError: it cannot be made.
-        """
+        """Open a file to write to. Where the output is a link, the file that it leads to is replaced."""
         path = Path(os.path.realpath(path))
         if self._files:  # those of the manifest, the first, stay until the run has ended well
             remove_leftovers(path)
@@ -176,11 +168,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
 
 def lock(file: IO[bytes] | int, *, shared: bool = False) -> bool | None:
-    """Lock an open file or directory until it is closed or the process ends, however it ends; ``shared`` with others.
-
-    Returns:
-        False where another one has locked it, None where the system has no such locks.
-    """
+    """Lock an open file or directory while it is open: False where another one has, None where there are no locks."""
     try:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:  # locked by another open file, also one of this process

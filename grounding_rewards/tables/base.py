@@ -31,29 +31,19 @@ class NoRowsError(TableError):
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a table, in order.
+    """Some rows of a table, in order."""
 
-    Attributes:
-        start: number of the first row, counted from 0.
-        rows: one dict a row, holding at least the columns asked for.
-        whole: the same rows with all their columns, in the form of the file they came from.
-        done: share of the file that has been read by now, 0 to 1.
-        lines: the line of each row, counted from 1, where the file has lines.
-        file: name of the file that the rows come from, where a table has several.
-        unread: what is wrong with rows that cannot be read, by their place here; empty where that is an error, else
-            these rows have no columns.
-        texts: True where all values are texts, as in a CSV file.
-        origin: returns the batch, and the place in it, that a row was taken from; None where this is the file's own.
-    """
-
-    start: int
-    rows: Sequence[Mapping[str, Any]]
-    whole: Any
-    done: float
-    lines: Sequence[int] | None = None
-    file: str = ""
+    start: int  # number of the first row, counted from 0
+    rows: Sequence[Mapping[str, Any]]  # one dict a row, holding at least the columns asked for
+    whole: Any  # the same rows with all their columns, in the form of the file they came from
+    done: float  # share of the file that has been read by now, 0 to 1
+    lines: Sequence[int] | None = None  # the line of each row, counted from 1, where the file has lines
+    file: str = ""  # name of the file that the rows come from, where a table has several
+    # what is wrong with rows that cannot be read, by their place here; empty where that is an error, else these rows
+    # have no columns
     unread: Mapping[int, str] = field(default_factory=dict)
-    texts: bool = False
+    texts: bool = False  # True where all values are texts, as in a CSV file
+    # returns the batch, and the place in it, that a row was taken from; None where this is the file's own
     origin: Callable[[int], tuple[Batch, int]] | None = None
 
     def __len__(self) -> int:
@@ -209,11 +199,7 @@ class Writer(Protocol):
 
 
 def require_column(table: Table, name: str, option: str) -> None:
-    """Check that a column is there.
-
-    Raises:
-        TableError: it is not; names the columns there are, and the option that maps it.
-    """
+    """Check that a column is there."""
     if name not in table.columns:
         there: Sequence[str] = getattr(table, "own_columns", table.columns)  # of a table that adds some
         hint = near(name, there) or "."
@@ -223,11 +209,7 @@ def require_column(table: Table, name: str, option: str) -> None:
 
 
 def no_collision(path: Path, columns: Sequence[str] | set[str], new: NewColumns) -> None:
-    """Check that no new column bears the name of one that is there.
-
-    Raises:
-        TableError: one does; says how to rename.
-    """
+    """Check that no new column bears the name of one that is there."""
     taken = [name for name in new if name in columns]
     if taken:
         raise TableError(

@@ -95,19 +95,6 @@ def find_columns(
 ) -> ChosenColumns:
     """Find the columns.
 
-    Args:
-        rows: some rows with all columns, and values of all kinds.
-        named: columns by role, as options name them; None to guess, "none" or "" for no column. ``a.b`` is the field b
-            of the column a, ``a,b`` are two columns with a width and a height, and four the numbers of a box.
-        needed: target, instruction or both, where they must be there.
-        dropped: columns that are never guessed.
-
-    Returns:
-        The columns of the roles in ``named``, and those that were guessed.
-
-    Raises:
-        TableError: a column is missing or ambiguous; names the option to set.
-
     >>> rows = [{"bbox": [1, 2, 3, 4], "query": "Save", "width": 640, "height": 480}]
     >>> find_columns(rows, dict.fromkeys(["target", "instruction", "image-size"])).guesses
     {'target': 'bbox', 'instruction': 'query', 'image-size': 'width,height'}

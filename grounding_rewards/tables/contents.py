@@ -28,19 +28,13 @@ _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/self/fd)/([0-9]{1,9})", re.ASCII)
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """Bytes that can be read any number of times.
+    """Bytes that can be read any number of times."""
 
-    Attributes:
-        path: what errors call it.
-        copy: the temporary file that holds a stream, removed with this object; None where ``path`` is the file itself.
-        compression: "gzip" or "zstd"; None for neither.
-        encoding: of the text, which is then read as UTF-8; None for UTF-8, or for no text.
-    """
-
-    path: Path
+    path: Path  # what errors call it
+    # the temporary file that holds a stream, removed with this object; None where ``path`` is the file itself
     copy: Path | None = None
-    compression: str | None = None
-    encoding: str | None = None
+    compression: str | None = None  # "gzip" or "zstd"; None for neither
+    encoding: str | None = None  # of the text, which is then read as UTF-8; None for UTF-8, or for no text
 
     @property
     def file(self) -> Path:
@@ -122,11 +116,7 @@ def is_stream(path: Path) -> bool:
 
 
 def copied(path: Path) -> Contents:
-    """Copy a stream to a temporary file, which goes when the source does, or else at the end of the program.
-
-    Raises:
-        TableError: it cannot be read, or not be copied.
-    """
+    """Copy a stream to a temporary file, which goes when the source does, or else at the end of the program."""
     handle, name = tempfile.mkstemp(prefix="grounding-rewards-")  # which nobody else may read
     source = Contents(path, Path(name))
     weakref.finalize(source, os.unlink, name)

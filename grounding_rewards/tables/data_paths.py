@@ -29,13 +29,6 @@ def inside(folder: str | os.PathLike[str], name: str) -> Path:
 
     The cache of the Hugging Face hub counts as one folder: the files of a snapshot are links into ``blobs`` beside it.
 
-    Args:
-        folder: may be a symbolic link itself.
-        name: as data have it; it need not exist.
-
-    Raises:
-        DataPathError: the name is absolute, or ``..`` or a symbolic link leads out of the folder.
-
     >>> inside("/", "usr/../a.png").as_posix()
     '/a.png'
     >>> inside("/srv/data", "../a.png")
@@ -55,11 +48,7 @@ def inside(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 def inside_file(folder: str | os.PathLike[str], name: object) -> Path:
-    """Return the real path of a regular file that a manifest names, as ``inside`` does.
-
-    Raises:
-        DataPathError: the name is no text, leads out of the folder, or is no regular file.
-    """
+    """Return the real path of a regular file that a manifest names, as ``inside`` does."""
     if not isinstance(name, str):
         raise DataPathError("is no name; expected a text")
     path = inside(folder, name)
@@ -75,16 +64,7 @@ def inside_file(folder: str | os.PathLike[str], name: object) -> Path:
 def open_regular(
     path: str, folder: str | os.PathLike[str] | None = None, *, expected: str = "a regular file"
 ) -> Iterator[IO[bytes]]:
-    """Open a regular file for reading; anything else is refused without being opened.
-
-    Args:
-        path: relative to ``folder`` and inside it; without a folder any path, which is opened as it is.
-        folder: what a relative path must not leave.
-        expected: what errors ask for.
-
-    Raises:
-        DataPathError: it leads out of the folder, is no regular file, is empty or cannot be opened.
-    """
+    """Open a regular file for reading; anything else is refused without being opened."""
     try:
         place = path if folder is None else inside(folder, path)
         _check(os.stat(place, follow_symlinks=folder is None), expected)  # some devices act when they are opened
@@ -104,11 +84,7 @@ def open_regular(
 
 
 def regular_files(paths: Iterable[Path]) -> list[Path]:
-    """Return files that were found in a directory, each a regular file: another one may hold rows, and is not left out.
-
-    Raises:
-        TableError: one is a FIFO, a socket, a device or a directory, or a link that leads nowhere; names it.
-    """
+    """Return files that were found in a directory, of which any that is no regular file is an error."""
     files = list(paths)
     for file in files:
         try:
@@ -121,11 +97,7 @@ def regular_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def real_directory(out: Path) -> Path:
-    """Return where an output directory is, or will be, behind links.
-
-    Raises:
-        OSError: symbolic links lead round in a circle.
-    """
+    """Return where an output directory is, or will be, behind links."""
     real = Path(os.path.realpath(out))
     if real.is_symlink():  # realpath stops where links lead round in a circle
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
@@ -134,11 +106,7 @@ def real_directory(out: Path) -> Path:
 
 @contextmanager
 def made_directory(out: Path) -> Iterator[None]:
-    """Make a directory and those above it; after an error those that were made are removed, unless they hold files.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Make a directory and those above it; after an error those that were made are removed, unless they hold files."""
     for each in (out, *out.parents):  # a circle counts as missing below, and mkdir would say that it exists
         real_directory(each)
     missing = [each for each in (out, *out.parents) if not each.exists()]  # the innermost first, which is removed first

@@ -174,9 +174,6 @@ def table_writer(
     """Write a table with new columns into an open file that will be called ``path``, as ``write_table`` does.
 
     ``inferred`` are the types of JSON's columns, where another file of the same rows has asked for them.
-
-    Raises:
-        TableError: the path has another suffix, or cannot hold the table's columns.
     """
     schema = schema_of(like)
     if not _is_parquet(path):
@@ -202,21 +199,13 @@ def table_writer(
 
 
 def check_output(path: Path, inputs: Sequence[Path] = ()) -> None:
-    """Check that a file of rows can be written.
-
-    Raises:
-        TableError: the path has another suffix, lies in no directory, or is or lies in one of the inputs.
-    """
+    """Check that a file of rows can be written."""
     _is_parquet(path)
     check_place(path, inputs)
 
 
 def check_place(path: Path, inputs: Sequence[Path] = ()) -> None:
-    """Check that a file of any kind can be written.
-
-    Raises:
-        TableError: the path is no file, lies in no directory, or is one of the inputs.
-    """
+    """Check that a file of any kind can be written."""
     if path.exists() and not path.is_file():
         raise TableError(f"{path}: is no file, so it cannot be written")
     if not path.parent.is_dir():

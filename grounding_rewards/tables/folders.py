@@ -75,11 +75,7 @@ def open_rows(
 
 
 def splits_of(path: Path) -> list[str]:
-    """Return the names of a directory's splits, as ``open_rows`` takes them; none of a file or a single saved split.
-
-    Raises:
-        TableError: there is nothing in the directory that can be read.
-    """
+    """Return the names of a directory's splits, as ``open_rows`` takes them; none of a file or a single saved split."""
     if not path.is_dir() or (path / _STATE).is_file():
         return []
     if (path / _SPLITS).is_file():
@@ -116,11 +112,7 @@ class ChainedTable:
 
     @cached_property
     def schema(self) -> Any:
-        """The Arrow schema of the first file, with types for nulls where another has one; None for JSON lines.
-
-        Raises:
-            TableError: names, their order or types differ; says which file and column.
-        """
+        """The Arrow schema of the first file, with types for nulls where another has one; None for JSON lines."""
         first = schema_of(self.tables[0])
         if first is None:
             return None

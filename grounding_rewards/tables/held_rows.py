@@ -13,12 +13,6 @@ from grounding_rewards.tables.text_rows import JsonArrayTable, Read
 class HeldTable(JsonArrayTable):
     """Rows in memory, which errors call ``rows``.
 
-    Args:
-        rows: a mapping a row; a data frame of pandas or polars; an Arrow table or a data set of ``datasets``.
-
-    Raises:
-        TableError: a row is no mapping.
-
     >>> [batch.rows for batch in HeldTable([{"response": "(1, 2)"}]).batches()]
     [[{'response': '(1, 2)'}]]
     """

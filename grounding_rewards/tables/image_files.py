@@ -58,11 +58,7 @@ class Image:
         return replace(self, path=os.path.join(folder, self.path))
 
     def inside(self, folder: str) -> Image:
-        """Return an absolute path as one relative to the folder, which the image must not leave.
-
-        Raises:
-            PictureError: it lies outside.
-        """
+        """Return an absolute path as one relative to the folder, which the image must not leave."""
         if self.data is not None or self.path is None or self.relative:
             return self
         path = os.path.relpath(self.path, folder) if os.path.isabs(self.path) else os.pardir
@@ -77,15 +73,10 @@ class Image:
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """Size and orientation of an image.
+    """Size and orientation of an image."""
 
-    Attributes:
-        size: width and height as the trainer opens it.
-        turned: True where its EXIF data ask to turn or mirror it.
-    """
-
-    size: tuple[float, float]
-    turned: bool = False
+    size: tuple[float, float]  # width and height as the trainer opens it
+    turned: bool = False  # True where its EXIF data ask to turn or mirror it
 
 
 def looks_like_images(value: Any) -> bool:
@@ -107,9 +98,6 @@ def looks_like_images(value: Any) -> bool:
 
 def read_images(value: Any) -> tuple[Image, ...]:
     """Read a row's images, in order.
-
-    Raises:
-        ConvertError: there is no image, or a value of another kind.
 
     >>> read_images(["a.png", {"bytes": b"GIF89a", "path": None}])
     (Image(path='a.png', data=None), Image(path=None, data=b'GIF89a'))
@@ -161,47 +149,25 @@ MAX_IMAGE_PIXELS = 1 << 28
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Folder of the images that data name, and bounds on their size.
+    """Folder of the images that data name, and bounds on their size."""
 
-    Attributes:
-        root: the folder of relative paths, which they must not leave; "" for the current directory. Absolute paths and
-            ``file://`` addresses are read as they are.
-        max_image_bytes: the most bytes of an image, in a file or in the data.
-        max_image_pixels: the most pixels, width times height, checked in the header before anything is decoded.
-        hint: advice in errors about a file that may lie elsewhere.
-    """
-
+    # the folder of relative paths, which they must not leave; "" for the current directory. Absolute paths and
+    # ``file://`` addresses are read as they are
     root: str = ""
-    max_image_bytes: int = MAX_IMAGE_BYTES
+    max_image_bytes: int = MAX_IMAGE_BYTES  # the most bytes of an image, in a file or in the data
+    # the most pixels, width times height, checked in the header before anything is decoded
     max_image_pixels: int = MAX_IMAGE_PIXELS
-    hint: str = ""
+    hint: str = ""  # advice in errors about a file that may lie elsewhere
 
     def look(self, image: Image, *, turning: bool, files: bool = True) -> ImageInfo | None:
-        """Read the size and the orientation of an image, from its first bytes where possible.
-
-        Args:
-            image: the image.
-            turning: True where the reader applies its EXIF orientation, as ``datasets`` does; the size is that after
-                turning.
-            files: False to open no files.
-
-        Returns:
-            None for an address on a network, which is never read, and for a file if ``files`` is False.
-
-        Raises:
-            PictureError: it is not an image, is too large, or its file cannot be read.
-        """
+        """Read the size and the orientation of an image, from its first bytes where possible."""
         if image.data is None and (image.remote or image.path is None or not files):
             return None
         size, way = _of_file(self, image.path or "") if image.data is None else _stored(self.read(image))
         return ImageInfo(size[::-1] if turning and way >= 5 else size, way != 1)  # 5 to 8 swap width and height
 
     def read(self, image: Image) -> bytes:
-        """Read all bytes of an image.
-
-        Raises:
-            PictureError: as in ``look``; or it lies on a network.
-        """
+        """Read all bytes of an image."""
         if image.data is None:
             return self._read(image.path or "", whole=True)
         try:
@@ -210,11 +176,7 @@ class ImageFiles:
             raise PictureError(f"image: its bytes cannot be read ({error})") from None
 
     def decode(self, image: Image) -> Decoded:
-        """Decode an image by Pillow, which must be installed; it is not turned.
-
-        Raises:
-            PictureError: as in ``read``; or Pillow cannot decode it.
-        """
+        """Decode an image by Pillow, which must be installed; it is not turned."""
         decoded = self.opened(image)
         try:
             decoded.load()  # where other threads may open theirs
@@ -224,11 +186,7 @@ class ImageFiles:
 
     @contextmanager
     def decoding(self, image: Image) -> Iterator[Decoded]:
-        """Decode an image as ``decode`` does, while all threads together hold at most ``max_image_pixels`` so.
-
-        Raises:
-            PictureError: as in ``decode``.
-        """
+        """Decode an image as ``decode`` does, while all threads together hold at most ``max_image_pixels`` so."""
         width, height = self.opened(image).size
         with _ROOM.held(width * height, self.max_image_pixels):
             decoded = self.decode(image)
@@ -241,11 +199,7 @@ class ImageFiles:
                         CDLL(None).malloc_trim(0)
 
     def check(self, image: Image) -> None:
-        """Check that a PNG or JPEG file is whole, without decoding it where that can be seen; else decode it.
-
-        Raises:
-            PictureError: as in ``decode``.
-        """
+        """Check that a PNG or JPEG file is whole, without decoding it where that can be seen; else decode it."""
         data = self.read(image)
         if image_format(data) == "PNG":
             opened = self.opened(image)
@@ -258,11 +212,7 @@ class ImageFiles:
                 pass
 
     def opened(self, image: Image) -> Decoded:
-        """Open an image by Pillow, which reads its header.
-
-        Raises:
-            PictureError: as in ``read``; or Pillow cannot open it.
-        """
+        """Open an image by Pillow, which reads its header."""
         data = self.read(image)
         try:
             with _pillow_bound(self.max_image_pixels):

@@ -21,19 +21,13 @@ _UNFIT = (pa.ArrowException, OverflowError)  # OverflowError: whole numbers beyo
 
 @dataclass(frozen=True)
 class Inferred:
-    """Columns of JSON objects as Parquet can hold them.
+    """Columns of JSON objects as Parquet can hold them."""
 
-    Attributes:
-        types: the Arrow type of each; text where its values have no type in common, which are written as JSON then.
-        as_json: these.
-        broken: columns with lone surrogates, which are replaced.
-        rows: how many rows there are.
-    """
-
+    # the Arrow type of each; text where its values have no type in common, which are written as JSON then
     types: Mapping[str, Any]
-    as_json: frozenset[str]
-    broken: frozenset[str]
-    rows: int
+    as_json: frozenset[str]  # these
+    broken: frozenset[str]  # columns with lone surrogates, which are replaced
+    rows: int  # how many rows there are
 
     @classmethod
     def of(cls, batches: Iterable[Sequence[Mapping[str, Any]]], note: Note, within: str = "") -> Inferred:
@@ -66,11 +60,7 @@ class Inferred:
         return encodable(value) if name in self.broken else value
 
     def array(self, path: Path, batch: Batch, name: str, kind: Any) -> Any:
-        """Return a column of a batch of a file as an Arrow array of a type.
-
-        Raises:
-            TableError: a value does not fit.
-        """
+        """Return a column of a batch of a file as an Arrow array of a type."""
         try:
             return pa.array([self.fitted(name, value) for value in batch.column(name)], kind)
         except _UNFIT as error:

@@ -28,9 +28,6 @@ _UNFINISHED = re.compile(r"\.(.+)\.unfinished")
 def read_manifest(path: Path, *, by_caller: bool = False) -> dict[str, Any]:
     """Read a manifest; one that the caller names itself, as ``by_caller`` says, may be a FIFO.
 
-    Raises:
-        TableError: there is none, it is no regular file, or it is no JSON object.
-
     >>> read_manifest(Path("none.manifest.json"))
     Traceback (most recent call last):
     grounding_rewards.errors.TableError: none.manifest.json: no such file
@@ -50,9 +47,6 @@ def read_manifest(path: Path, *, by_caller: bool = False) -> dict[str, Any]:
 
 def manifest_bytes(content: Mapping[str, Any]) -> bytes:
     r"""Return a manifest as JSON, the same bytes for the same content.
-
-    Raises:
-        ValueError: a number is NaN or infinite, which is no JSON.
 
     >>> manifest_bytes({"b": 1, "a": "x"})
     b'{\n  "a": "x",\n  "b": 1\n}\n'
@@ -76,9 +70,6 @@ def check_finished(path: Path) -> None:
     """Check that no run has yet to make a directory or one in it, and that a finished one has its shards.
 
     An old directory beside unfinished shards is finished. Of shards the sizes count: hashes take as long as reading.
-
-    Raises:
-        TableError: one is unfinished, or a shard is missing or of another size; says how to make it.
     """
     own, found = path, sorted(path.glob("**/[!.]*.manifest.json"))  # temporary files begin with a point
     with suppress(ValueError):  # a name that no file can have
@@ -115,9 +106,6 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
 
     That of one file is its own, that of several is the hash of their sorted hashes.
 
-    Raises:
-        TableError: the path is a stream.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "rows.jsonl")
@@ -138,11 +126,7 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
 
 
 def refuse_stream(path: Path) -> None:
-    """Check that an input is in files.
-
-    Raises:
-        TableError: it is standard input, or another stream.
-    """
+    """Check that an input is in files."""
     if is_stream(path):
         raise TableError(
             f"{path}: is a stream, and manifests of pools name files by their hashes; write it to a file first"
@@ -150,11 +134,7 @@ def refuse_stream(path: Path) -> None:
 
 
 def files_of_rows(path: Path) -> list[Path]:
-    """Return a file, or the files of rows in a directory, hidden ones left out.
-
-    Raises:
-        TableError: one in the directory is no regular file, or the directory is unfinished.
-    """
+    """Return a file, or the files of rows in a directory, hidden ones left out."""
     check_finished(path)
     if not path.is_dir():
         return [path]

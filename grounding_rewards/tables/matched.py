@@ -54,19 +54,12 @@ class _Sample:
 
 @dataclass(frozen=True)
 class JoinCounts:
-    """Counts of a join.
+    """Counts of a join."""
 
-    Attributes:
-        annotations: samples; one that is there twice counts once.
-        predictions: rows of predictions.
-        without_prediction: samples that no prediction names.
-        without_annotation: predictions that name no sample.
-    """
-
-    annotations: int
-    predictions: int
-    without_prediction: int
-    without_annotation: int
+    annotations: int  # samples; one that is there twice counts once
+    predictions: int  # rows of predictions
+    without_prediction: int  # samples that no prediction names
+    without_annotation: int  # predictions that name no sample
 
     @property
     def further(self) -> int:
@@ -96,24 +89,6 @@ class MatchedTable:
 
     A column of both is one where values are equal. Where they differ, ``predicted`` are the predictions'; of all others
     the annotations' stays, and the predictions' is called ``pred.NAME``. ``response`` is never the annotations'.
-
-    Args:
-        annotations: rows with targets, one a sample. They are held in memory, of images the first bytes alone.
-        predictions: rows with responses, any number a sample.
-        id: the column that names the sample; several with commas; ``A=B`` where predictions call A B. Without it
-            ``sample_id``, else ``id``, else an image and an instruction, else the row numbers of annotations, where
-            ids of predictions count them. ``ROW`` says that they do, ``ROW=ROW`` that both are in one order.
-        predicted: names of columns that say something of a prediction.
-        alike: columns by which annotations of one id are known as repeats, all of which count: each has a row for each
-            prediction of their id, or for its share of them where each annotation was asked by itself. Without
-            any, annotations that are equal in every column count once.
-        unanswered: True where annotations without a prediction are rows.
-        note: takes remarks on what became of columns.
-        warn: takes the counts of rows that have no other half.
-
-    Raises:
-        TableError: a column of the id is not there, an annotation has no id or that of another one, which differs, or
-            no prediction names an annotation.
 
     >>> import pathlib, tempfile
     >>> from grounding_rewards.tables import open_table
@@ -302,12 +277,7 @@ class MatchedTable:
         return strays
 
     def _count(self, compared: Sequence[str]) -> tuple[dict[str, None], set[str], list[Key | None], bool]:
-        """Count the predictions of each sample.
-
-        Returns:
-            Their columns, those of ``compared`` that differ from annotations, the ids that name no sample, and True
-            where all ids are numbers.
-        """
+        """Count the predictions of each sample."""
         theirs, apart, strays = dict.fromkeys(self.predictions.columns), set[str](), list[Key | None]()
         self._rows, numbers = 0, True
         for sample in self._samples.values():

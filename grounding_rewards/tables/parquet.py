@@ -37,11 +37,7 @@ class ParquetTable:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns.
-
-        Raises:
-            TableError: the file is not Parquet, has no rows, or has two columns of the same name.
-        """
+        """Names of the columns."""
         if not self.rows:
             raise NoRowsError(f"{self.path}: no rows")
         twice = [name for name, count in Counter(self.schema.names).items() if count > 1]
@@ -126,9 +122,6 @@ class ParquetWriter:
     """Write batches of one schema to a Parquet file, with new columns after their own.
 
     ``columns`` returns the Arrow columns of a batch, in the order of ``schema``.
-
-    Raises:
-        TableError: a new column has the name of one that is there, or the schema cannot be written.
     """
 
     def __init__(
@@ -172,11 +165,7 @@ def first_line(error: BaseException) -> str:
 
 
 def refuse_bytes(path: Path, schema: Any) -> None:
-    """Check that every column can be written as JSON.
-
-    Raises:
-        TableError: some hold bytes, such as images.
-    """
+    """Check that every column can be written as JSON."""
     names = [field.name for field in schema if holds_bytes(field.type)]
     if names:
         raise TableError(

@@ -31,12 +31,7 @@ class Written:
 
 
 def write_file(path: Path, tables: Iterable[pa.Table]) -> None:
-    """Write rows; an existing file is replaced only when all went well.
-
-    Raises:
-        TableError: the path has another suffix, or lies in no directory.
-        OSError: the file cannot be written.
-    """
+    """Write rows; an existing file is replaced only when all went well."""
     check_output(path)
     with atomic_file(path) as file:
         write_rows(file, path, tables)
@@ -82,9 +77,6 @@ def write_parts(
     """Write each part's rows of a table, in the table's order, in one pass over it; a part without rows is not written.
 
     A part holds names of samples, of which each may be in several parts; ``names`` are (n,) those of the rows.
-
-    Raises:
-        TableError: the table cannot be read, or a format cannot hold its columns.
     """
     chosen = {path: frozenset(some) for path, some in parts.items() if not frozenset(some).isdisjoint(names)}
     inferred = None

@@ -17,16 +17,11 @@ def _silent(what: str) -> Iterator[Advance]:
 
 @dataclass(frozen=True)
 class Reporting:
-    """Callbacks for notes, warnings and progress; by default nothing is shown.
+    """Callbacks for notes, warnings and progress; by default nothing is shown."""
 
-    Attributes:
-        note: takes a remark.
-        warn: takes a sign of trouble.
-        progress: takes the name of the work, and gives a context whose value takes the share that is done.
-    """
-
-    note: Callable[[str], None] = lambda text: None
-    warn: Callable[[str], None] = lambda text: None
+    note: Callable[[str], None] = lambda text: None  # takes a remark
+    warn: Callable[[str], None] = lambda text: None  # takes a sign of trouble
+    # takes the name of the work, and gives a context whose value takes the share that is done
     progress: Callable[[str], AbstractContextManager[Advance]] = _silent
 
 

@@ -99,9 +99,6 @@ def fields(columns: Mapping[str, str] = COLUMNS) -> list[tuple[str, Any]]:
 def rollout_schema(parts: Sequence[str] = (), further: Sequence[str] = ()) -> Any:
     """The Arrow schema of a rollout table; ``further`` are columns of texts behind the parts.
 
-    Raises:
-        TableError: a part or a further column bears the name of another column.
-
     >>> rollout_schema(["hit"]).field("hit")
     pyarrow.Field<hit: double>
     """

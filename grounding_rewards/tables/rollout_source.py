@@ -57,21 +57,14 @@ class LoggedTable:
 
 @dataclass(frozen=True, eq=False)
 class RolloutFile:
-    """A file of rollouts.
-
-    Attributes:
-        kept: the same without the columns that rollouts have anyway, and those that are to go.
-        types: the Arrow types of these further columns.
-        inferred: how JSON becomes such columns; None where they are Arrow's.
-        state: what ``state_of`` said of the table before it was read.
-    """
+    """A file of rollouts."""
 
     table: Table
     rows: int
-    kept: KeptColumns
-    types: Mapping[str, Any]
-    inferred: Inferred | None
-    state: tuple[int, int]
+    kept: KeptColumns  # the same without the columns that rollouts have anyway, and those that are to go
+    types: Mapping[str, Any]  # the Arrow types of these further columns
+    inferred: Inferred | None  # how JSON becomes such columns; None where they are Arrow's
+    state: tuple[int, int]  # what ``state_of`` said of the table before it was read
 
     @classmethod
     def of(
@@ -92,11 +85,7 @@ class RolloutFile:
         self.check()
 
     def check(self) -> None:
-        """Check that the file is the same still.
-
-        Raises:
-            TableError: it is not.
-        """
+        """Check that the file is the same still."""
         if state_of(self.table) != self.state:
             raise TableError(
                 f"{self.table.path}: was written to while it was read; when it rests run this again, with --overwrite "
@@ -118,9 +107,6 @@ class RolloutFile:
         """Return a column of a batch as an Arrow array of a rollout table's type; null where the file has none.
 
         Where it is ``lossy``, what cannot be read counts as nothing.
-
-        Raises:
-            TableError: a value is not of this type, nor can be made so; names the file and the row.
         """
         whole: Any = batch.whole
         if isinstance(whole, list):
@@ -144,11 +130,7 @@ class RolloutFile:
 
 
 def types_of(sources: Sequence[RolloutFile]) -> dict[str, Any]:
-    """The further columns of all files, with the types that hold what each of them has.
-
-    Raises:
-        TableError: two files have different kinds of values in a column.
-    """
+    """The further columns of all files, with the types that hold what each of them has."""
     types: dict[str, tuple[Any, Path]] = {}
     for source in sources:
         for name, kind in source.types.items():
@@ -197,11 +179,7 @@ class ChosenRollouts:
         self._states = [state_of(table) for table in self.tables]
 
     def check_names(self, names: Sequence[str]) -> None:
-        """Check that no new column has the name of one that is there.
-
-        Raises:
-            TableError: one has; SQL, in which tables are read, ignores case.
-        """
+        """Check that no new column has the name of one that is there."""
         there = {name.casefold(): name for name in self.names}
         for name in names:
             if name.casefold() in there:
@@ -224,18 +202,6 @@ class ChosenRollouts:
 
         JSON lines keep the keys of each row. Parquet has the columns of all files, with types that hold what each file
         has; JSON is read once more for these.
-
-        Args:
-            file: the open file.
-            path: its suffix chooses the format.
-            rows: (k,) numbers of rows of the table, ascending.
-            new: (k,) each, further columns by name.
-            note: takes what the format could not keep as it was.
-            advance: takes the share that is done.
-
-        Raises:
-            TableError: a file has changed, two files have different kinds of values in a column, or the format cannot
-                hold one.
         """
         batches = self._chosen(rows, advance)
         if path.suffix.lower() in PARQUET:

@@ -75,11 +75,7 @@ class FileRollouts:
         return False
 
     def sql(self, columns: Sequence[str]) -> str:
-        """Return an SQL query for these columns; columns that the file lacks are null.
-
-        Raises:
-            TableError: a column holds what cannot be read as what it should be.
-        """
+        """Return an SQL query for these columns; columns that the file lacks are null."""
         return self._copied.sql(columns)
 
     @cached_property

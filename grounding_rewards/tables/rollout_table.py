@@ -67,11 +67,7 @@ class RolloutTable:
         return tuple(dict.fromkeys("acc" if name == CORRECT else name for each in self.each for name in each.columns))
 
     def need(self, *names: str) -> None:
-        """Check that every file has these columns.
-
-        Raises:
-            TableError: one lacks one; names the file, and the columns that it has.
-        """
+        """Check that every file has these columns."""
         for each in self.each:
             for name in names:
                 taken = (name, CORRECT) if name == "acc" else (name,)
@@ -84,11 +80,7 @@ class RolloutTable:
         return TableError(f"{each.path}: no column {name!r}{fix}{hint} It has: {', '.join(known) or 'none'}")
 
     def query(self, sql: str, columns: Sequence[str], parameters: Sequence[Any] = ()) -> pa.Table:
-        """Return the result of a query of ``{rollouts}``, these rows with these columns.
-
-        Raises:
-            TableError: a file cannot be read.
-        """
+        """Return the result of a query of ``{rollouts}``, these rows with these columns."""
         with self._lock, self._readable():
             sql = sql.replace("{rollouts}", f"({self._relation(columns)})")
             return interruptible(self._connection, _table, self._connection, sql, list(parameters))
@@ -150,11 +142,7 @@ class RolloutTable:
         ]
 
     def check_names(self) -> None:
-        """Check that the names of samples are texts in all files, or whole numbers in all.
-
-        Raises:
-            TableError: they are not.
-        """
+        """Check that the names of samples are texts in all files, or whole numbers in all."""
         numbers = {each.names_are_numbers: each for each in self.each}
         if len(numbers) > 1:
             paths = {kind: each.path for kind, each in numbers.items()}
@@ -167,9 +155,6 @@ class RolloutTable:
         """Check that no (sample, round, rollout) is there twice; rows without a number may be.
 
         ``where`` chooses rows, in SQL from WHERE on; ``names`` chooses samples.
-
-        Raises:
-            PoolError: one is.
         """
         key = f"sample_id, {'round' if 'round' in self.columns else 'NULL::BIGINT AS round'}, rollout"
         joined = f"{where} AND" if where else " WHERE"

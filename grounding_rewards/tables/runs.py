@@ -148,27 +148,7 @@ def open_run(
     remade: Callable[[Path], bool] | None = None,
     warn: Note = lambda text: None,
 ) -> Iterator[Run | None]:
-    """Begin a run into a directory, or go on with it where a process was killed.
-
-    Args:
-        out: the directory; an old one stays as it is until all shards of the new one are there.
-        manifest: name of the manifest in it, which ends in ``.manifest.json``.
-        identity: what makes the run this one, as JSON has it: what comes of equal ones is equal. Paths in it do not
-            count, what they hold does: see ``differing``.
-        command: what makes the run, for errors of readers that find it unfinished.
-        overwrite: replace a directory, or an unfinished run, that was made of something else.
-        shared: True where several processes make shards at once, each its own; whoever finds all there finishes it.
-            Else a second process is refused: the folder is locked, and a killed process holds no lock.
-        remade: tells which shards are made again, also those of a directory that is complete; others are kept. Not with
-            ``shared``.
-        warn: takes which shards of an unfinished run are damaged, and made again.
-
-    Yields:
-        The run; None where the directory is there, complete and of this identity.
-
-    Raises:
-        TableError: there is something else, or another process is at work.
-    """
+    """Begin a run into a directory, or go on with it where a process was killed."""
     out = real_directory(out)
     run = Run(out, manifest, identity)
     if not out.parent.is_dir():
@@ -190,12 +170,7 @@ def open_run(
 
 
 def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite: bool = False) -> bool:
-    """Return True where a directory is there, complete and of this identity.
-
-    Raises:
-        TableError: it is there, but was made of something else or is damaged, and ``overwrite`` is False; or there is
-            something that was not made here.
-    """
+    """Return True where a directory is there, complete and of this identity."""
     there = {path.name for path in out.iterdir() if output_of(path) == path} if out.is_dir() else set()
     if not out.exists() or (out.is_dir() and not there):
         return False

@@ -48,17 +48,6 @@ def sample_id(
     at every depth. One content has one name however it is held: numpy or Python, list or tuple, 2 or 2.0, keys that
     Arrow filled with None or no such keys, a target as a mapping or as the JSON of it.
 
-    Args:
-        source: the data set.
-        image: the image's path, or its bytes.
-        instruction: what the model was asked, a text or messages.
-        target: the truth, in any form. One that bears an ``id`` needs no other name.
-        index: the row's number in its data set, for samples that nothing else tells apart.
-        split: the part of the data set that ``index`` counts in, such as train or test.
-
-    Raises:
-        PoolError: nothing is given, or something that is neither plain values nor numpy's.
-
     >>> sample_id(source="clicks", instruction="Close the tab", target={"bbox": [0.1, 0.2, 0.3, 0.4]})
     'f4f2773d039a8d4c26f36f6c1dbc45a8'
     >>> sample_id(target={"bbox": np.array([1.0, 2.0]), "point": None}) == sample_id(target='{"bbox": [1, 2]}')
@@ -113,9 +102,6 @@ def as_json(target: Any) -> str | None:
 def plain(value: Any) -> Any:
     """A value in the one form in which equal content is equal: what JSON has, less keys that Arrow fills with nothing.
 
-    Raises:
-        PoolError: it holds something else, such as an image.
-
     >>> plain({"size": np.array([16.0, 9.5]), "point": None, "at": ("a", np.int64(2))})
     {'size': [16, 9.5], 'at': ['a', 2]}
     """
@@ -169,9 +155,6 @@ def sample_names(
     """Return the name of each row's sample; None for a row without one.
 
     Names are in ``column``, where ``a.b`` is the field b of the column a; else in the first of ``PLACES`` that has one.
-
-    Raises:
-        TableError: no row has a name, or two rows have the same; names them.
     """
     if column is not None:
         require_column(table, column if column in table.columns else column.partition(".")[0], "--id-column")

@@ -15,21 +15,13 @@ ALL_ROWS = "all rows"
 
 @dataclass(frozen=True)
 class Total:
-    """A published figure of a benchmark: the share of right rows, or the plain mean of the shares of cells.
+    """A published figure of a benchmark: the share of right rows, or the plain mean of the shares of cells."""
 
-    Attributes:
-        name: what tables call it.
-        rows: number of rows that it is published over.
-        group: name of the group whose cells it is the mean of; "" for a share of rows.
-        cells: number of rows of each cell, by its label.
-        refusals: True where rows that are to be refused count.
-    """
-
-    name: str
-    rows: int
-    group: str = ""
-    cells: Mapping[str, int] = field(default_factory=dict)
-    refusals: bool = True
+    name: str  # what tables call it
+    rows: int  # number of rows that it is published over
+    group: str = ""  # name of the group whose cells it is the mean of; "" for a share of rows
+    cells: Mapping[str, int] = field(default_factory=dict)  # number of rows of each cell, by its label
+    refusals: bool = True  # True where rows that are to be refused count
 
 
 def mean_of(name: str, group: str, cells: Mapping[str, int]) -> Total:
@@ -43,38 +35,28 @@ def mean_of(name: str, group: str, cells: Mapping[str, int]) -> Total:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A published benchmark.
+    """A published benchmark."""
 
-    Attributes:
-        name: the name of the option.
-        title: what texts call it.
-        layouts: layouts of its rows, in the order in which they are tried.
-        totals: its figures; the first is the headline.
-        groups: fields to break down by; several together make one group, such as ``platform x type``.
-        files: pattern of its files' stems, by which they are chosen in a folder; upper and lower case are alike.
-        named: pattern of stems whose named groups are fields that the name of a file says of all its rows.
-        fields: columns in which a field stands, the first that is there; without an entry the column of its name.
-        derived: a column, and the field's value for each of that column's, where no column holds the field.
-        options: options of the recipe ``click`` that make its rule the benchmark's.
-        negative_refuses: True where a point with both coordinates below 0 is a refusal, however it is written.
-        categories: name of the file beside the annotations that says the categories of each id; "" for none.
-        key: columns that tell samples apart where rows have no ``sample_id``.
-        repeated: number of rows that are the same as earlier ones in all of ``key``; None where it is not known.
-    """
-
-    name: str
-    title: str
-    layouts: tuple[Layout, ...]
-    totals: tuple[Total, ...]
+    name: str  # the name of the option
+    title: str  # what texts call it
+    layouts: tuple[Layout, ...]  # layouts of its rows, in the order in which they are tried
+    totals: tuple[Total, ...]  # its figures; the first is the headline
+    # fields to break down by; several together make one group, such as ``platform x type``
     groups: tuple[tuple[str, ...], ...] = ()
+    # pattern of its files' stems, by which they are chosen in a folder; upper and lower case are alike
     files: str = ".*"
-    named: str = ""
+    named: str = ""  # pattern of stems whose named groups are fields that the name of a file says of all its rows
+    # columns in which a field stands, the first that is there; without an entry the column of its name
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # a column, and the field's value for each of that column's, where no column holds the field
     derived: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    # options of the recipe ``click`` that make its rule the benchmark's
     options: Mapping[str, Any] = field(default_factory=dict)
+    # True where a point with both coordinates below 0 is a refusal, however it is written
     negative_refuses: bool = False
-    categories: str = ""
-    key: tuple[str, ...] = ("id",)
+    categories: str = ""  # name of the file beside the annotations that says the categories of each id; "" for none
+    key: tuple[str, ...] = ("id",)  # columns that tell samples apart where rows have no ``sample_id``
+    # number of rows that are the same as earlier ones in all of ``key``; None where it is not known
     repeated: int | None = 0
 
     @property

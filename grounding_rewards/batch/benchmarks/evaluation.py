@@ -36,19 +36,12 @@ def options_of(benchmark: Benchmark | None, recipe: Any, chosen: Mapping[str, An
 
 @dataclass(frozen=True)
 class BenchmarkResult:
-    """Counts of a benchmark's rows.
+    """Counts of a benchmark's rows."""
 
-    Attributes:
-        evaluation: counts of all rows, and by group.
-        figures: the benchmark's totals, the headline first.
-        refused: errors of targets that could not be read, whose rows count as wrong, with their places.
-        problems: rows that are left out, because they have no response for a cause that is not the model's.
-    """
-
-    evaluation: Evaluation
-    figures: tuple[Figure, ...]
-    refused: tuple[str, ...]
-    problems: Problems
+    evaluation: Evaluation  # counts of all rows, and by group
+    figures: tuple[Figure, ...]  # the benchmark's totals, the headline first
+    refused: tuple[str, ...]  # errors of targets that could not be read, whose rows count as wrong, with their places
+    problems: Problems  # rows that are left out, because they have no response for a cause that is not the model's
 
 
 def evaluate_benchmark(
@@ -61,22 +54,7 @@ def evaluate_benchmark(
     pairs: SampleTable | None = None,
     advance: Callable[[float], None] = lambda done: None,
 ) -> BenchmarkResult:
-    """Evaluate the rows of a benchmark.
-
-    Args:
-        benchmark: its rule, groups and totals.
-        table: its rows with responses.
-        scorer: the scorer of that table; under ``bad_target="raise"`` a place that cannot be read counts as wrong, and
-            every other error of a target raises.
-        by: further columns to break down by; the benchmark's own groups go before columns of their names.
-        categories: the categories of each id, where the benchmark has some.
-        pairs: takes the scores by sample, for a comparison.
-        advance: takes the share of the table that is done.
-
-    Raises:
-        TableError: a row cannot be read, or its target cannot be used for another reason than its place, or no target
-            of the first rows can.
-    """
+    """Evaluate the rows of a benchmark."""
     lenient = replace(scorer, bad_target="abstain")
     quiet = replace(lenient, diagnosis=None)  # what is counted are scores by the benchmark's rule
     further = [name for name in by if name not in benchmark.names]

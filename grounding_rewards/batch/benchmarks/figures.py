@@ -19,30 +19,20 @@ from grounding_rewards.stats.intervals import wilson, wilson_of_samples
 
 @dataclass(frozen=True)
 class Figure:
-    """A total of a benchmark over the rows that are there.
+    """A total of a benchmark over the rows that are there."""
 
-    Attributes:
-        name: the total's name.
-        correct: right rows.
-        n: rows.
-        rows: rows that the benchmark has.
-        share: correct / n, or the plain mean of the shares of ``cells``; None where there is no row.
-        interval: the 95 % Wilson interval of a share of rows, clustered by sample where samples have several; None of
-            a mean of cells, and where there is no row.
-        cells: right rows and rows of each cell that there is; empty for a share of rows.
-        missing: what is missing of the benchmark's rows; "" where all are there.
-        once: how many rows of the benchmark, which repeat others, are left out: each sample counts once.
-    """
-
-    name: str
-    correct: int
-    n: int
-    rows: int
-    share: float | None
+    name: str  # the total's name
+    correct: int  # right rows
+    n: int  # rows
+    rows: int  # rows that the benchmark has
+    share: float | None  # correct / n, or the plain mean of the shares of ``cells``; None where there is no row
+    # the 95 % Wilson interval of a share of rows, clustered by sample where samples have several; None of a mean of
+    # cells, and where there is no row
     interval: tuple[float, float] | None
+    # right rows and rows of each cell that there is; empty for a share of rows
     cells: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    missing: str = ""
-    once: int = 0
+    missing: str = ""  # what is missing of the benchmark's rows; "" where all are there
+    once: int = 0  # how many rows of the benchmark, which repeat others, are left out: each sample counts once
 
     @property
     def accuracy(self) -> float | None:

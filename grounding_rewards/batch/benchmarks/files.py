@@ -53,21 +53,7 @@ class LabelledTable:
 def open_benchmark(
     benchmark: Benchmark, paths: Sequence[Path], split: str | None = None, note: Note = lambda text: None
 ) -> Table:
-    """Open the files of a benchmark as one table.
-
-    Args:
-        benchmark: says which files of a folder are its own, and what their names say.
-        paths: files, and folders of them.
-        split: the one split of a folder to read; None for all that the benchmark consists of.
-        note: takes which files of a folder are left out.
-
-    Returns:
-        Their rows, file by file, with the fields that names of files say as columns.
-
-    Raises:
-        TableError: a file cannot be read, a folder holds several splits and none of them is the benchmark's, or a name
-            says two things.
-    """
+    """Open the files of a benchmark as one table."""
     tables = [table for path in paths for table in _tables(benchmark, path, split, note)]
     if len(tables) == 1:
         return tables[0]
@@ -94,11 +80,7 @@ def _is_own(benchmark: Benchmark, split: str) -> bool:
 
 
 def _labels(benchmark: Benchmark, stem: str) -> dict[str, str]:
-    """Return the fields that a file's name says: where it holds that of one of the benchmark's files, this one's.
-
-    Raises:
-        TableError: it says two things.
-    """
+    """Return the fields that a file's name says: where it holds that of one of the benchmark's files, this one's."""
     if not benchmark.named:
         return {}
     own = re.search(f"(?<![a-z])(?:{benchmark.files})(?![a-z])", stem, re.IGNORECASE)
@@ -115,11 +97,7 @@ def _labels(benchmark: Benchmark, stem: str) -> dict[str, str]:
 
 
 def read_categories(path: Path) -> dict[str, list[str]]:
-    """Return the categories of each id, several of one, from a file as OSWorld-G's classification_result.json.
-
-    Raises:
-        TableError: the file cannot be read, or has another form.
-    """
+    """Return the categories of each id, several of one, from a file as OSWorld-G's classification_result.json."""
     try:
         classified = json.loads(path.read_text("utf-8"))["classified"]
         pairs = [(str(each["id"]), name) for name, samples in classified.items() for each in samples]

@@ -120,9 +120,6 @@ BENCHMARKS = {
 def benchmark(name: str) -> Benchmark:
     """Return a benchmark by its name.
 
-    Raises:
-        RecipeError: there is none of that name.
-
     >>> benchmark("screenspot-pro").totals
     (Total(name='all rows', rows=1581, group='', cells={}, refusals=True),)
     """

@@ -18,14 +18,6 @@ from grounding_rewards.tables.trainer_logs.base import TrainerLog
 def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
     """The log that a trainer wrote at a path; None where it is none, and may be a rollout table.
 
-    Args:
-        path: a file; or verl's directory of dumps, TRL's output directory or ``completions`` in it, EasyR1's
-            directory with ``generations.log``.
-
-    Raises:
-        TableError: it is nearly a log, of files that belong together some are none, or a folder holds the same rollouts
-            twice, as an adapter recorded them and as the trainer logged them.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "1.jsonl")

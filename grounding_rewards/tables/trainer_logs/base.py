@@ -85,10 +85,6 @@ class TrainerLog:
         """Yield all rows in order, as record batches of at most ``size`` rows.
 
         They hold ``columns``, null where the log does not say; None for what ``columns`` of the log names.
-
-        Raises:
-            TableError: a file cannot be read, there are no rows, or a field of ``columns`` is not what it should be;
-                says where.
         """
         wanted = self.columns if columns is None else tuple(columns)
         import pyarrow as pa

@@ -31,20 +31,12 @@ _SCORE_LINE = re.compile(r"\[score\] [-+.\w()]+\n", re.ASCII)
 
 
 def log_files(folder: Path) -> list[Path]:
-    """Return the log in a folder; none where there is none.
-
-    Raises:
-        TableError: it is no regular file.
-    """
+    """Return the log in a folder; none where there is none."""
     return regular_files(each for each in [folder / NAME] if os.path.lexists(each))
 
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
-    """Open a log of EasyR1's; None for a file that does not begin as one.
-
-    Raises:
-        TableError: it does not, and is called as one.
-    """
+    """Open a log of EasyR1's; None for a file that does not begin as one."""
     (file,) = files
     with file.open("rb") as opened:
         begin = opened.read(len(PROMPT))

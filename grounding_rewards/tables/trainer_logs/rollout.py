@@ -25,33 +25,22 @@ _STRICT = {"round": "a whole number", "temperature": "a number"}
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Logged:
-    """One rollout of a log.
-
-    Attributes:
-        digest: of all that this file holds.
-        place: where in it, for errors.
-        number: its number in it, counted from 0.
-        total: what the rollout scored, as it was written.
-        verdict: the field that says whether it was right, and what it says.
-        scored: False where the target could not be used, so that neither total nor verdict count.
-        more: other columns of a rollout table, and parts.
-        image: the image, as a path or whatever else tells it from others.
-        apart: what tells apart samples of one content, by its name: ``uid``, ``index``.
-    """
+    """One rollout of a log."""
 
     file: Path
-    digest: str
-    place: str
-    number: int
+    digest: str  # of all that this file holds
+    place: str  # where in it, for errors
+    number: int  # its number in it, counted from 0
     prompt: Any
     response: Any
     target: Any
-    total: Any = None
-    verdict: tuple[str, Any] = ("acc", None)
+    total: Any = None  # what the rollout scored, as it was written
+    verdict: tuple[str, Any] = ("acc", None)  # the field that says whether it was right, and what it says
     train_step: Any = None
-    scored: bool = True
-    more: Mapping[str, Any] = field(default_factory=dict)
-    image: Any = None
+    scored: bool = True  # False where the target could not be used, so that neither total nor verdict count
+    more: Mapping[str, Any] = field(default_factory=dict)  # other columns of a rollout table, and parts
+    image: Any = None  # the image, as a path or whatever else tells it from others
+    # what tells apart samples of one content, by its name: ``uid``, ``index``
     apart: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -60,11 +49,7 @@ class Logged:
         return None if missing(self.target) else as_json(self.target)
 
     def value(self, column: str) -> Any:
-        """Return its value in one column of a rollout table; None where nobody knows.
-
-        Raises:
-            TableError: it cannot be what the column holds; names the file, the row and the field.
-        """
+        """Return its value in one column of a rollout table; None where nobody knows."""
         made = _MADE.get(column)
         if made:
             return made(self)

@@ -12,17 +12,11 @@ from grounding_rewards.tables.trainer_logs.rollout import Logged, own_name
 
 
 class Samples(NamedTuple):
-    """The samples of a log.
+    """The samples of a log."""
 
-    Attributes:
-        names: the name of each row's sample.
-        rounds: the round of each row, where the log repeats its samples; else None.
-        doubts: warnings of rows that may be of other samples or rounds than these say.
-    """
-
-    names: list[str]
-    rounds: list[int] | None
-    doubts: list[str]
+    names: list[str]  # the name of each row's sample
+    rounds: list[int] | None  # the round of each row, where the log repeats its samples; else None
+    doubts: list[str]  # warnings of rows that may be of other samples or rounds than these say
 
 
 def samples_of(rows: Iterable[Logged]) -> Samples:

@@ -54,29 +54,17 @@ _STEP_FILE = re.compile(r"completions_(\d+)\.parquet")
 
 @dataclass(frozen=True)
 class Names:
-    """Columns of the tables by what they hold.
+    """Columns of the tables by what they hold."""
 
-    Attributes:
-        prefix: what the adapter's columns begin with; None where another reward function wrote the log.
-        verdict: True for a right response; None where nothing says so.
-        total: the reward; None where there were several reward functions, whose weights the log does not say.
-        parts: other numbers, by the names of their columns.
-        points: the points answered, by the space that they are in.
-    """
-
-    prefix: str | None
-    verdict: str | None
-    total: str | None
-    parts: Mapping[str, str] = field(default_factory=dict)
-    points: Mapping[str, str] = field(default_factory=dict)
+    prefix: str | None  # what the adapter's columns begin with; None where another reward function wrote the log
+    verdict: str | None  # True for a right response; None where nothing says so
+    total: str | None  # the reward; None where there were several reward functions, whose weights the log does not say
+    parts: Mapping[str, str] = field(default_factory=dict)  # other numbers, by the names of their columns
+    points: Mapping[str, str] = field(default_factory=dict)  # the points answered, by the space that they are in
 
     @classmethod
     def of(cls, kinds: Mapping[str, Any], path: Path) -> Names:
-        """From the columns and their types.
-
-        Raises:
-            TableError: several columns say what was right.
-        """
+        """From the columns and their types."""
         ending = [name for name in kinds if name.endswith("/acc")]  # the adapter's columns are NAME/acc and so on
         verdicts = [name for name in VERDICTS if name in kinds][:1] or ending
         if len(verdicts) > 1:
@@ -131,23 +119,14 @@ def _is_completions(columns: Iterable[str], path: Path) -> bool:
 
 
 def step_files(folder: Path) -> list[Path]:
-    """The files of a run's folder, or of the folder in it, that are named as tables of completions are, by step.
-
-    Raises:
-        TableError: one is no regular file; names it.
-    """
+    """The files of a run's folder, or of the folder in it, that are named as tables of completions are, by step."""
     names = [*folder.glob("completions_*.parquet"), *(folder / FOLDER).glob("completions_*.parquet")]
     steps = [(int(match[1]), each) for each in names if (match := _STEP_FILE.fullmatch(each.name))]
     return regular_files(each for _, each in sorted(steps))
 
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
-    """Open tables of completions; None for tables of something else.
-
-    Raises:
-        TableError: columns nearly are those of completions, or a file holds something else than the first, or several
-            columns say what was right.
-    """
+    """Open tables of completions; None for tables of something else."""
     schemas = {file: ParquetTable(file).schema for file in files}
     if not _is_completions(schemas[files[0]].names, path):
         return None

@@ -56,21 +56,13 @@ def _is_dump(keys: Iterable[str], path: Path) -> bool:
 
 
 def step_files(folder: Path) -> list[Path]:
-    """The files of a folder that are named as dumps are, by step.
-
-    Raises:
-        TableError: one is no regular file; names it.
-    """
+    """The files of a folder that are named as dumps are, by step."""
     steps = [(match, each) for each in folder.glob("*.jsonl") if (match := _STEP_FILE.fullmatch(each.name))]
     return regular_files(each for _, each in sorted(steps, key=lambda pair: (int(pair[0][1]), pair[1].name)))
 
 
 def open_log(path: Path, files: Sequence[Path]) -> TrainerLog | None:
-    """Open dumps, some of which may be empty; None for files of something else.
-
-    Raises:
-        TableError: lines nearly are those of dumps, or a file holds something else than the first.
-    """
+    """Open dumps, some of which may be empty; None for files of something else."""
     first = next((rows[0] for file in files if (rows := _first_rows(file, 1))), None)
     if first is None or not _is_dump(first, path):
         return None
