@@ -14,6 +14,7 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.coords.families import family_of, resizing_of
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import EngineError
@@ -146,13 +147,24 @@ def rollout(
     ] = None,
     round: Annotated[int | None, typer.Option("--round", metavar="N", help="The column round.")] = None,
     prompt: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="NAME|FILE", help="A published prompt by name, or a jinja2 template.", rich_help_panel=_PROMPT
+            metavar="NAME|FILE",
+            help="A published prompt by name, or a jinja2 template. Default: plain, or that of --family.",
+            rich_help_panel=_PROMPT,
         ),
-    ] = "plain",
+    ] = None,
     system: Annotated[
         str | None, typer.Option(metavar="TEXT|FILE", help="The system message.", rich_help_panel=_PROMPT)
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The model's family, as `grounding-rewards families` lists them: its --pipeline and bounds, its "
+            "--prompt, and how --recipe reads its answers, where they are not given.",
+            rich_help_panel=_MODEL,
+        ),
     ] = None,
     resizing: ModelResizing,
     images: options.SizedImages,
@@ -204,7 +216,7 @@ def rollout(
     Example: `grounding-rewards rollout clicks.jsonl --engine openai --model MODEL --recipe gelato --out rollouts`
     """
     from grounding_rewards.engines import engine as built
-    from grounding_rewards.engines.prompts import prompt_named
+    from grounding_rewards.engines.prompts import PLAIN, prompt_named
     from grounding_rewards.engines.rollout import roll_out
     from grounding_rewards.engines.settings import RolloutSettings
 
@@ -219,11 +231,14 @@ def rollout(
         n if n is not None or allocate is not None else 8, _temperatures(temperature), top_p, max_tokens, seed, most,
         first_rollout or 0, round, policy, shard_rows,
     )  # fmt: skip
+    if family is not None:
+        known = family_of(family)
+        prompt, resizing = prompt or next(iter(known.prompts), None), resizing or resizing_of(known)
     with terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
-            engine_name=engine, settings=settings, prompt=prompt_named(prompt, system),
-            recipe=_recipe(recipe, option, response_space=response_space, target_space=target_space),
+            engine_name=engine, settings=settings, prompt=prompt_named(prompt or PLAIN, system),
+            recipe=_recipe(recipe, option, response_space=response_space, target_space=target_space, family=family),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
             image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite,
             count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
@@ -250,9 +265,9 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     return int(number), int(count)
 
 
-def _recipe(name: str | None, option: list[str] | None, **spaces: Any) -> Any:
+def _recipe(name: str | None, option: list[str] | None, *, family: str | None, **spaces: Any) -> Any:
     if name is not None:
-        return catalogue.recipe(name, **options.read_options(option, **spaces))
+        return catalogue.recipe(name, **options.read_options(option, family=family, **spaces))
     if option or any(space is not None for space in spaces.values()):
         raise EngineError(
             "--option, --response-space and --target-space are options of the recipe; name it by --recipe"

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from grounding_rewards.coords.register import Family, families
-from grounding_rewards.coords.resizing import RESIZING, pipelines, resizing_by
+from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines, resizing_by
 from grounding_rewards.errors import RecipeError, near
 
 
@@ -57,6 +57,12 @@ def matching(name: str, model_type: str = "", known: Mapping[str, Family] | None
     return tuple(each for each in found if each.name not in bases) or tuple(
         each for each in known.values() if model_type in each.model_types
     )
+
+
+def resizing_of(family: Family) -> Resizing | None:
+    """Return the way of images into a family's models; None where it is unknown."""
+    options: dict[str, Any] = {name: family.options.get(name) for name in RESIZING}
+    return None if options["model"] is None else Resizing(**options)
 
 
 def options_for(

@@ -74,8 +74,6 @@ class Family:
         like: the family that it was trained from; "" where its options stand alone.
         processor: its own image processor; None where that is another's (``options["model"]``) or unknown.
         prompts: prompts after its published ones, by name, the usual one first.
-        prefill: the beginning of the answer, which the caller writes for the model; "" for none.
-        stop: texts at which an answer ends, beside the tokenizer's end of a turn.
     """
 
     name: str
@@ -90,8 +88,6 @@ class Family:
     like: str = ""
     processor: Processor | None = None
     prompts: Mapping[str, PublishedPrompt] = field(default_factory=dict)
-    prefill: str = ""
-    stop: tuple[str, ...] = ()
 
 
 @cache
@@ -129,7 +125,6 @@ def _make(name: str, register: Mapping[str, Any], made: dict[str, Family]) -> Fa
         names=row["names"], model_types=tuple(row.get("model_types", ())), like=row.get("like", ""),
         processor=_processor(**row["processor"]) if "processor" in row else None,
         prompts={key: PublishedPrompt(**{"system": "", "space": space, **each}) for key, each in prompts.items()},
-        prefill=row.get("prefill", ""), stop=tuple(row.get("stop", ())),
     )  # fmt: skip
     return made[name]
 

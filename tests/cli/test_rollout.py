@@ -50,6 +50,22 @@ def test_a_run_and_its_summary(run: Runner, tmp_path: Path):
     assert run(*words(source, out, *CLICK, "--engine-option", "right=100", "--strict")).code == 1
 
 
+def test_a_family_says_the_prompt_the_resizing_and_how_answers_are_read(run: Runner, tmp_path: Path):
+    source, out = data(tmp_path, "go"), tmp_path / "out"
+    assert run(*words(source, out, "--recipe", "click", "--family", "holo1")).code == 0
+    manifest = json.loads((out / MANIFEST).read_text())
+    settings = {"answers": "first", "max_pixels": 1003520, "model": "qwen2_5_vl"}
+    assert {name: manifest["recipe"][name] for name in settings} == settings
+    assert (manifest["resizing"]["model"], manifest["resizing"]["max_pixels"]) == ("qwen2_5_vl", 1003520)
+    assert manifest["prompt"] == {"template": None, "system": None}  # no published one is known
+    assert run(*words(source, tmp_path / "known", "--family", "gelato")).code == 0
+    manifest = json.loads((tmp_path / "known" / MANIFEST).read_text())
+    assert (manifest["recipe"], manifest["resizing"]["max_pixels"]) == (None, 10000000)
+    assert manifest["prompt"]["system"].endswith("Answer with nothing but this point, in whole numbers: (x, y)")
+    assert run(*words(source, tmp_path / "own", "--family", "gelato", "--prompt", "plain")).code == 0
+    assert json.loads((tmp_path / "own" / MANIFEST).read_text())["prompt"]["system"] is None
+
+
 def test_a_sweep_for_pool_temperature(run: Runner, tmp_path: Path):
     out = tmp_path / "out"
     more = (*CLICK, "--temperature", "0,0.7,1.4", "--top-p", "0.9", "--engine-option", "right=100")

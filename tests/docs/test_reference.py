@@ -21,7 +21,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.explain import describe
 from grounding_rewards.parsing import parse
 from grounding_rewards.plugins.registry import collect
-from grounding_rewards.rollouts import COLUMNS, PARSED
+from grounding_rewards.rollouts import COLUMNS, PARSED, Reason
 from grounding_rewards.tables import files, rollout_columns
 from grounding_rewards.tables.contents import COMPRESSIONS
 from grounding_rewards.targets import read as wire
@@ -150,6 +150,22 @@ def test_models_are_listed_with_their_space():
     }
     for trainer in {name.partition("+")[0] for name in pipelines() if "+" in name}:
         assert f"| `{trainer}+...` |" in page("spaces")
+
+
+def test_what_families_mean_beside_other_evaluators():
+    text = (
+        (DOCS / "benchmarks.md")
+        .read_text("utf-8")
+        .partition("## Families that other scripts")[2]
+        .partition("## What")[0]
+    )
+    table = rows(text)[1:]
+    assert len(table) == 11
+    for _, family, answer, _, means in table:
+        target = {"bbox": [0, 0, 1920, 1080], "image_size": [1920, 1080]}
+        read = gr.recipe("click", family=family).prepare(answer, target).predictions
+        place = ", ".join(f"{round(number, 1):g}" for number in read.xy[0].tolist())
+        assert means == ("a refusal" if read.reason[0] == Reason.REFUSED else f"({place})"), answer
 
 
 def test_every_option_has_a_meaning_and_its_recipes():
