@@ -58,6 +58,7 @@ docs: setup
 
 cases: setup
 	$(BIN)/python -W ignore -m tests.recipes.test_cases
+	$(BIN)/python -W ignore -m tests.verifiers.test_cases
 
 clean:
 	rm -rf .venv out dist

@@ -27,17 +27,6 @@ def test_each_shape_at_the_centre_half_way_and_on_the_border():
         assert [judge(Centredness(shape), [point], BOX)[0] for point in points] == scores, (shape, half, border)
 
 
-def test_a_box_without_width_or_height_has_no_middle():
-    assert judge(Centredness(), [(200, 150), (200, 160)], [200, 100, 200, 200]) == [0.0, 0.0]
-    assert judge(Centredness(), [(200, 150)], [200, 150, 200, 150]) == [0.0]
-
-
-def test_the_best_of_several_places():
-    target = {"regions": [[0, 0, 100, 100], [40, 40, 60, 60]]}
-    scores = judge(Centredness("linear"), [(50, 50), (45, 50), (10, 50), (101, 50)], target)
-    assert scores == pytest.approx([1.0, 0.9, 0.2, 0.0], abs=1e-15)
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 @given(n=st.lists(st.floats(0, 1), min_size=2, max_size=2))
 def test_nearer_to_the_middle_is_never_worse(shape, n):

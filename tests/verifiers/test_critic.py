@@ -39,42 +39,6 @@ def judged(text, verdict, **more):
     return JUDGE(rollouts([None], [wanted(verdict)], text=[text], **more)).item()
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("<score>right</score>", True),
-        ("It fits: <score>\n RIGHT </score>.", True),
-        ("<score>1</score>", True),
-        ("<score>wrong</score>", False),
-        ("<score>0</score>", False),
-        ("<score>right</score> as said, <score>1</score>", True),
-        ("<score><score>right</score></score>", None),  # a tag that stands alone may hide another verdict
-        ("<score>wrong<score>right</score>", None),
-        ("<score>right</score>wrong</score>", None),
-        ("<score>right</score><score>wrong", None),
-        ("<score>right</score><score>wrong</score>", None),
-        ("<score>right</score><score>maybe</score>", None),
-        ("<score>right</score><score></score>", None),
-        ("<score>right or wrong</score>", None),
-        ("<score>rightly</score>", None),
-        ("<score></score>", None),
-        ("<score>right", None),
-        ("</score>right<score>", None),
-        ("<Score>right</Score>", None),
-        ("right", None),
-        ("", None),
-        ("<think><score>wrong</score></think><score>right</score>", True),
-        ("<score>wrong</score></think><score>right</score>", True),
-        ("<think><score>right</score></think>", None),
-        ("<think><score>right</score>", None),
-        ("<score>right</score><think>", None),
-    ],
-)
-def test_the_verdict_of_a_response(text, verdict):
-    assert JUDGE.verdicts(rollouts([None], [wanted()], text=[text])) == [verdict]
-    assert (judged(text, True), judged(text, False)) == (float(verdict is True), float(verdict is False))
-
-
 def test_case_is_that_of_any_language():
     judge = Verdict("score", positive=["klein"], negative=["groß"])
     assert judge.verdict("<score>GROSS</score>") is False
@@ -126,23 +90,6 @@ def test_a_target_without_a_verdict_is_an_error_or_abstains(extra):
     assert scores.errors.keys() == {1}
     with pytest.raises(gr.TargetError, match=r"row 0, field 'extra\.verdict': got nothing"):
         JUDGE(rollouts([None], [bad]))
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"tag": ""}, r"Verdict\(tag=\): got ''; expected the name of a tag"),
-        ({"tag": "<score>"}, r"Verdict\(tag=\): got '<score>'"),
-        ({"tag": "think"}, "not think"),
-        ({"tag": None}, r"Verdict\(tag=\): got None"),
-        ({"positive": []}, r"Verdict\(positive=\): got \(\); expected a list of words, at least one"),
-        ({"negative": ["wrong", " "]}, r"Verdict\(negative=\)"),
-        ({"negative": ["no", "RIGHT "]}, "expected other words than those of positive"),
-    ],
-)
-def test_options_of_verdict_that_do_not_fit_are_errors(options, match):
-    with pytest.raises(gr.RecipeError, match=match):
-        Verdict(**{"tag": "score", "positive": ["right"], "negative": ["wrong"]} | options)
 
 
 @pytest.mark.parametrize("name", ["tag", "positive", "negative"])

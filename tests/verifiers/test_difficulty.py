@@ -67,11 +67,6 @@ def test_rows_that_abstain_are_left_alone():
     assert (scores.total.tolist(), scores.valid.tolist()) == ([0, 0.5], [0, 1])
 
 
-def test_a_column_of_another_length_is_an_error():
-    with pytest.raises(gr.RecipeError, match=r"extras\['difficulty'\]: got 3; expected one for each of 2 rows"):
-        factors([None, None], difficulty=[1, 2, 3])
-
-
 def test_it_scales_a_reward_in_a_product():
     reward = product(main=weighted(hit=(1.0, Hit())), rate=Difficulty(most=2.0))
     assert (reward.low, reward.high) == (0, 2)

@@ -68,10 +68,6 @@ def test_borders_and_reach_are_those_of_hit():
     assert explore([(0, 0), (7, 12)], [(7, 8), (0, 0)], target=point, verifier=near) == [0.5, 1 / math.sqrt(2)]
 
 
-def test_without_a_list_of_answers_the_one_that_counts_is_the_only_one():
-    assert Exploration()(rollouts([IN, (0, 0), None], [BOX] * 3)).tolist() == [1, -1, -1]
-
-
 points = st.tuples(st.integers(0, 60), st.integers(0, 60))
 targets = st.sampled_from([BOX, SQUARE, {"regions": [BOX, SQUARE]}, {"regions": [BOX, {"bbox": [0, 0, 5, 60]}]}])
 

@@ -12,7 +12,7 @@ import grounding_rewards as gr
 from grounding_rewards.testing import check_recipe
 from grounding_rewards.verifiers import Hit, MatchedF1, MatchedPrecision, MatchedRecall
 from tests.testing.linear import check_linear
-from tests.verifiers.judging import judge_all, rollouts
+from tests.verifiers.judging import judge_all
 
 A, B, C = (10, 20, 30, 40), (50, 20, 70, 40), (90, 20, 110, 40)
 IN_A, IN_B, IN_C, OUT = (20, 30), (60, 30), (100, 30), (200, 200)
@@ -107,10 +107,6 @@ def test_each_row_meets_its_own_target_whatever_its_shape():
     targets = [boxes(A, B), boxes(A), {"circle": [5, 5, 1]}, boxes(A, B), {"refusal": True}]
     assert judge_all(MatchedF1(), rows, targets) == [1 / 2, 0, 1, 4 / 5, 0]
     assert judge_all(MatchedF1(), [], []) == []
-
-
-def test_without_a_list_of_answers_the_one_that_counts_is_all():
-    assert MatchedF1()(rollouts([IN_A, OUT, None], [boxes(A, B)] * 3)).tolist() == [2 / 3, 0, 0]
 
 
 def test_answers_without_a_place_do_not_count():

@@ -14,22 +14,11 @@ from grounding_rewards.verifiers import Hit, Noise
 from grounding_rewards.verifiers.group import uniform
 from tests.verifiers.judging import judge, rollouts
 
-LITERALS = (
-    [-0.5304165185207264, -0.751188834621602, -0.0772055054358669],
-    [0.2285916660949352, 0.057925972589609076, 0.8998135002661722],
-)
 BOX = {"bbox": [0, 0, 9, 9]}
 
 
 def noise(texts, amplitude=0.01, seed=0):
     return judge(Noise(amplitude, seed), [None] * len(texts), BOX, text=texts)
-
-
-def test_what_is_drawn_is_fixed_for_ever():
-    # Literal values: a change of hash, byte order or scaling would change everybody's runs.
-    assert uniform(["", "(10, 20)", "é\ud800"], seed=0).tolist() == LITERALS[0]
-    assert uniform(["", "(10, 20)", "é\ud800"], seed=-7).tolist() == LITERALS[1]
-    assert noise(["(10, 20)"], 0.5) == [0.5 * LITERALS[0][1]]
 
 
 def test_other_processes_draw_the_same():
@@ -56,10 +45,6 @@ def test_it_breaks_ties_between_different_responses_and_keeps_them_between_equal
     assert len(set(total.tolist())) == 3
     assert total[0] == total[2]
     assert (np.abs(total - 1) <= 0.01).all()
-
-
-def test_another_seed_draws_other_noise():
-    assert len({noise(["(1, 1)"], seed=seed)[0] for seed in range(20)}) == 20
 
 
 def test_no_amplitude_no_noise():

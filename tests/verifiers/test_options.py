@@ -7,7 +7,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards import verifiers
-from grounding_rewards.verifiers import DurationMatch, Hit, TextMatch
+from grounding_rewards.verifiers import Hit
 from grounding_rewards.verifiers.options import Count, Discount, Length, Number, Part, Positive, Share, checked
 from grounding_rewards.verifiers.terms import Term
 
@@ -121,38 +121,6 @@ def test_lists_and_whole_floats_are_kept_in_one_form():
     assert (every.names, every.count, type(every.count)) == (("b", "a"), 2, int)
     assert Every(names={"b", "a"}) == Every(names=("a", "b"))
     assert hash(Every(names=["a"])) == hash(Every(names=("a",)))
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: Hit(point_radius=1, point_share=0.1), "Hit: got both point_radius and point_share; give one of them"),
-        (lambda: verifiers.NearPoint(), "NearPoint: got neither radius nor share; give one of them"),
-        (lambda: verifiers.NearPoint(radius=1, share=1), "NearPoint: got both radius and share"),
-        (lambda: verifiers.DenseDistance(point_radius=1, point_share=1), "DenseDistance: got both point_radius and"),
-        (lambda: verifiers.EndHit(1, 1), "EndHit: got both radius and share"),
-        (lambda: verifiers.ActionMatch(1, 1), "ActionMatch: got both point_radius and point_share"),
-        (lambda: verifiers.Repetition(), "Repetition: got neither radius nor share nor grid; give one of them"),
-        (lambda: verifiers.Repetition(radius=1, grid=4), "Repetition: got both radius and grid"),
-        (lambda: verifiers.Novelty(share=0.1, grid=4), "Novelty: got both share and grid"),
-        (lambda: DurationMatch(5, 3), r"DurationMatch\(longest=\): got 3; expected a number from 5"),
-        (lambda: DurationMatch(1, tolerance=1), "DurationMatch: got a tolerance and limits; give one of them"),
-        (lambda: verifiers.Difficulty(most=1, least=2), r"Difficulty\(most=\): got 1; expected a number from least, 2"),
-        (lambda: verifiers.Difficulty(most=1, key=""), r"Difficulty\(key=\): got ''; expected the name of a field"),
-        (lambda: verifiers.Noise(0.1, seed=2**63), r"Noise\(seed=\): got 9223372036854775808"),
-        (lambda: verifiers.Noise(0.1, seed=True), r"Noise\(seed=\): got True"),
-        (lambda: TextMatch(threshold=0.5), r"TextMatch\(threshold=\): got 0.5; expected None, or rule f1 or ratio"),
-        (lambda: TextMatch("f1", case=True), r"TextMatch\(case=\): got True; expected false, or rule exact or ratio"),
-        *[
-            (lambda ramp=ramp: verifiers.ThinkingLength(ramp=ramp), r"ThinkingLength\(ramp=\): got .*; expected four")
-            for ramp in ((50, 120, 200), (50, 50, 200, 300), (50, 120, 300, 300), "abcd", (-1, 120, 200, 300),
-                         (50, True, 200, 300))
-        ],
-    ],
-)  # fmt: skip
-def test_options_that_contradict_each_other_are_an_error(build, message):
-    with pytest.raises(gr.RecipeError, match=message):
-        build()
 
 
 def test_options_of_a_function_are_checked_as_it_is_annotated():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from grounding_rewards.actions import Act
 from grounding_rewards.verifiers import TextMatch
 from grounding_rewards.verifiers.match import either_contains, similarity, token_f1
-from tests.verifiers.acting import REFUSED, judged
+from tests.verifiers.acting import judged
 
 HELLO = {"action": {"name": "type", "text": "Hello world"}}
 words = st.text(st.sampled_from("ab \n"), max_size=30)
@@ -75,44 +75,6 @@ def test_similarity_takes_no_more_than_a_moment(pair):
     start = time.perf_counter()
     assert 0 <= similarity(*pair) <= 1
     assert time.perf_counter() - start < 5
-
-
-def test_equal_texts_match_case_and_white_space_around_them_aside():
-    acts = typed("Hello world", "hello WORLD", " Hello world\n", "Hello  world", "Hello", "")
-    assert judged(TextMatch(), acts, HELLO) == [1, 1, 1, 0, 0, 0]
-    assert judged(TextMatch(case=True), acts, HELLO) == [1, 0, 1, 0, 0, 0]
-
-
-def test_a_threshold_makes_a_match_of_a_score():
-    acts = typed("hello there", "hello", "bye")
-    assert judged(TextMatch("f1"), acts, HELLO) == [0.5, 2 / 3, 0]
-    assert judged(TextMatch("f1", threshold=0.6), acts, HELLO) == [0, 1, 0]
-    assert judged(TextMatch("ratio", threshold=0.6), acts, HELLO) == [1, 1, 0]
-
-
-def test_contains_rewards_single_letters_and_nothing_at_all():
-    assert judged(TextMatch("contains"), typed("e", "", "x"), HELLO) == [1, 1, 0]
-
-
-def test_no_text_is_asked_where_the_target_has_none():
-    assert judged(TextMatch(), [*typed("x"), None, REFUSED], {"action": "type"}) == [1, 1, 1]
-
-
-def test_a_text_that_is_asked_for_must_be_there():
-    assert judged(TextMatch(), [*typed("Hello world"), Act("type"), None, REFUSED], HELLO) == [1, 0, 0, 0]
-    assert judged(TextMatch(), [Act("type"), None], HELLO) == [0, 0]
-
-
-def test_other_fields_can_be_compared_like_texts():
-    app = {"action": {"name": "open_app", "app": "Google Chrome"}}
-    acts = [Act("open_app", (), {"app": name}) for name in ("Chrome", "google chrome", "Firefox")]
-    assert judged(TextMatch("contains", "app"), acts, app) == [1, 1, 0]
-
-
-def test_the_best_of_several_alternatives_counts():
-    either = {"regions": [{"action": {"name": "type", "text": "a b"}}, {"action": {"name": "type", "text": "b c d"}}]}
-    assert judged(TextMatch("f1"), typed("a b", "b", "x"), either) == [1, 2 / 3, 0]
-    assert judged(TextMatch(), typed("a"), {"refusal": True}) == [0]
 
 
 @pytest.mark.parametrize(("a", "b"), [("a" * 512, "ax" * 99), (" " * 512, "a b " * 50), ("ab" * 5000, "ba" * 5000)])
