@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,25 @@ VIRIDIS = ("#440154", "#3b528b", "#21918c", "#5ec962", "#fde725")
 """Colours that are evenly spaced to the eye, and lighter all the way."""
 
 
+Link = list[list[str]] | None
+"""Names of filters with their labels: where the page lists rollouts, what has it leads to those that it counts."""
+
+
+def to(**labels: str) -> Link:
+    """Return a link to the rollouts with these labels; ``_`` stands for a blank in the names of filters."""
+    return [[name.replace("_", " "), label] for name, label in labels.items()]
+
+
+Cell = str | Block
+"""A text, or a ``link``."""
+
+
 def section(key: str, title: str, lead: str, blocks: Iterable[Block], missing: str = "") -> Block:
     """Return a section, or of an empty one the input that is ``missing``."""
     return {"key": key, "title": title, "lead": lead, "missing": missing, "blocks": [] if missing else list(blocks)}
 
 
-def text(lines: Sequence[str], title: str = "") -> Block:
+def text(lines: Sequence[Cell], title: str = "") -> Block:
     """Return sentences."""
     return {"kind": "text", "title": title, "lines": list(lines)}
 
@@ -31,7 +45,12 @@ def facts(pairs: Iterable[tuple[str, str]]) -> Block:
     return {"kind": "facts", "facts": [[name, fact] for name, fact in pairs if fact]}
 
 
-def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Block:
+def link(text: str, to: Link) -> Block:
+    """Return a text that leads to rollouts, for a sentence, a cell or a title."""
+    return {"text": text, "to": to}
+
+
+def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Block:
     """Return a table of texts; the first cell of a row names it."""
     return {"kind": "table", "caption": caption, "heads": list(heads), "rows": [list(row) for row in rows]}
 
@@ -61,16 +80,24 @@ def bars(
     }  # fmt: skip
 
 
-def bar(label: str, shares: Iterable[float], texts: Iterable[str], end: str = "", mark: float | None = None) -> Block:
-    """Return a bar: its parts as shares of the whole width with their texts, the text behind it, and a marked share."""
+def bar(
+    label: str,
+    shares: Iterable[float],
+    texts: Iterable[str],
+    end: str = "",
+    mark: float | None = None,
+    links: Iterable[Link] | None = None,
+) -> Block:
+    """Return a bar: its parts as shares of the whole width with their texts and links, its end's text and a mark."""
+    said = zip(shares, texts, repeat(None) if links is None else links, strict=False)
     parts = [
-        [part, round(share, 6), said] for part, (share, said) in enumerate(zip(shares, texts, strict=True)) if share
+        [part, round(share, 6), text, *([to] if to else [])] for part, (share, text, to) in enumerate(said) if share
     ]
     return {"label": label, "parts": parts, "end": end, "mark": mark}
 
 
-Point = tuple[float | None, float | None, float | None, str]
-"""A value with the ends of its interval and a text; None where it is unknown."""
+Point = tuple[float | None, float | None, float | None, str, Link]
+"""A value with the ends of its interval, a text and a link; None where it is unknown."""
 
 
 def lines(
@@ -98,14 +125,14 @@ def lines(
         "kind": "lines", "title": title, "alt": alt, "labels": [list(each) for each in labels],
         "ticks": [[at(value), name] for value, name in ticks],
         "series": [
-            {"name": name, "colour": colour, "points": [[*map(at, point[:3]), point[3]] for point in points]}
+            {"name": name, "colour": colour, "points": [[*map(at, point[:3]), *point[3:]] for point in points]}
             for name, colour, points in series if any(point[0] is not None for point in points)
         ],
     }  # fmt: skip
 
 
 def matrix(title: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Any]]]) -> Block:
-    """Return a table whose cells are shaded: of each row its label, and cells of two texts and a share, or None."""
+    """Return a table of shaded cells: of each row its label, and cells of two texts, a share and a link, or None."""
     return {"title": title, "columns": list(columns),
             "rows": [{"label": label, "cells": list(cells)} for label, cells in rows]}  # fmt: skip
 

@@ -29,11 +29,17 @@ function shade(share) {
   return SCALE[low].map((part, place) => part + (SCALE[low + 1][place] - part) * (at - low));
 }
 
+// What leads to rollouts that the page lists is a link; each label must be there.
+const lists = (to) => to && listing && to.every(([name, label]) => name === "sample" || listing.filters.some((each) => each.name === name && each.labels.includes(label)));
+const leading = (tag, to, given, ...inner) => lists(to) ? make("a", {...given, href: `#${new URLSearchParams(to)}`}, inner) : make(tag, given, inner);
+const said = (text) => text.to ? leading("span", text.to, {}, text.text) : text.text || text;
+const plain = (text) => text.text || text;
+
 const key = (...entries) => make("figcaption", {class: "key"}, entries);
 const swatch = (name, colour) => make("span", {}, make("i", {style: {"background-color": colour}}), name);
 
 function text(block) {
-  return block.lines.length === 1 ? make("p", {}, block.lines) : make("ul", {}, block.lines.map((line) => make("li", {}, line)));
+  return block.lines.length === 1 ? make("p", {}, block.lines.map(said)) : make("ul", {}, block.lines.map((line) => make("li", {}, said(line))));
 }
 
 function facts(block) {
@@ -45,19 +51,20 @@ function scrolled(name, ...inner) {  // a wide table scrolls by itself, by keybo
 }
 
 function table(block) {
-  const long = block.heads.map((_, place) => place && block.rows.some((row) => row[place].length > 24) ? "long" : "");
+  const long = block.heads.map((_, place) => place && block.rows.some((row) => plain(row[place]).length > 24) ? "long" : "");
   return scrolled(block.caption, make("table", {class: "list"}, make("caption", {}, block.caption),
     make("thead", {}, make("tr", {}, block.heads.map((head, place) => make("th", {scope: "col", class: long[place]}, head)))),
     make("tbody", {}, block.rows.map((row) => make("tr", {}, row.map((cell, place) =>
-      place ? make("td", {class: long[place]}, cell) : make("th", {scope: "row"}, cell)))))));
+      place ? make("td", {class: long[place]}, said(cell)) : make("th", {scope: "row"}, said(cell))))))));
 }
 
 function bars(block) {
   return make("figure", {}, make("div", {class: "bars", role: "group", "aria-label": block.alt}, block.rows.map((row) => [
     make("span", {}, row.label),
-    make("span", {class: "track"}, row.parts.map(([part, share, said]) => make("span", {
-      style: {flex: `0 0 ${percent(share)}`, ...filled(parsed(block.key[part][1]))}, title: `${block.key[part][0]}: ${said}`,
-    }, share > 0.012 * (said.length + 2) && said)),
+    make("span", {class: "track"}, row.parts.map(([part, share, text, to]) => leading("span", to, {
+      class: "part", style: {flex: `0 0 ${percent(share)}`, ...filled(parsed(block.key[part][1]))}, title: `${block.key[part][0]}: ${text}`,
+      "aria-label": lists(to) && `${row.label}, ${block.key[part][0]}: ${text}`,
+    }, share > 0.012 * (text.length + 2) && text)),
     row.mark !== null && make("b", {style: {left: percent(row.mark)}, title: `${block.mark}: ${percent(row.mark)}`})),
     make("span", {}, row.end)])),
   block.key.length > 1 && key(block.key.map(([name, colour]) => swatch(name, colour)), block.mark && make("span", {}, `▼ ${block.mark}`)));
@@ -68,14 +75,14 @@ function lines(block) {
   const x = (place, each) => (place + 0.5 + (each - (many - 1) / 2) * step) / places;  // intervals beside each other
   const drawn = block.series.map((series, each) => series.points.map((point, place) => [x(place, each), ...point])
     .filter((point) => point[1] !== null));
-  return make("figure", {}, make("div", {class: "plot", role: "img", "aria-label": block.alt},
+  return make("figure", {}, make("div", {class: "plot", role: "group", "aria-label": block.alt},
     block.ticks.map(([at, name]) => make("span", {class: "tick", style: {bottom: percent(at)}}, name)),
     make("svg", {viewBox: "0 0 1 1", preserveAspectRatio: "none"},
       block.ticks.map(([at]) => make("line", {class: "rule", x1: "0", x2: "1", y1: `${1 - at}`, y2: `${1 - at}`})),
       drawn.map((points, each) => [make("polyline", {points: points.map(([at, value]) => `${at},${1 - value}`).join(" "), style: {stroke: block.series[each].colour}}),
         points.filter((point) => point[2] !== null).map(([at, , low, high]) => make("line", {x1: `${at}`, x2: `${at}`, y1: `${1 - low}`, y2: `${1 - high}`, style: {stroke: block.series[each].colour}}))])),
-    drawn.map((points, each) => points.map(([at, value, , , said]) => make("span", {class: "dot", title: `${block.series[each].name}: ${said}`,
-      style: {left: percent(at), bottom: percent(value), "background-color": block.series[each].colour}})))),
+    drawn.map((points, each) => points.map(([at, value, , , text, to]) => leading("span", to, {class: "dot", title: `${block.series[each].name}: ${text}`,
+      "aria-label": lists(to) && `${block.series[each].name}: ${text}`, style: {left: percent(at), bottom: percent(value), "background-color": block.series[each].colour}})))),
   make("div", {class: "under"}, block.labels.map(([name, more]) => make("span", {}, name, more && make("small", {}, more)))),
   many > 1 && key(block.series.map((series) => swatch(series.name, series.colour))));
 }
@@ -84,8 +91,8 @@ function heat(block) {
   return make("div", {class: "beside", role: "group", "aria-label": block.alt}, block.matrices.map((each) => scrolled(each.title,
     make("table", {class: each.columns.length > 12 ? "matrix dense" : "matrix"}, make("caption", {}, each.title),
       make("thead", {}, make("tr", {}, make("td", {}), each.columns.map((column) => make("th", {scope: "col"}, column)))),
-      make("tbody", {}, each.rows.map((row) => make("tr", {}, make("th", {scope: "row"}, row.label), row.cells.map((cell) =>
-        cell ? make("td", {style: filled(shade(Math.sqrt(cell[2])))}, cell[0], cell[1] && make("small", {}, cell[1])) : make("td", {})))))))));
+      make("tbody", {}, each.rows.map((row) => make("tr", {}, make("th", {scope: "row"}, row.label), row.cells.map((cell, place) =>
+        cell ? make("td", {style: filled(shade(Math.sqrt(cell[2])))}, leading("span", cell[3], {"aria-label": lists(cell[3]) && `${row.label}, ${each.columns[place]}: ${cell[0]}`}, cell[0], cell[1] && make("small", {}, cell[1]))) : make("td", {})))))))));
 }
 
 function painted(cells, [low, high], over) {  // a cell of the map is one pixel
@@ -146,7 +153,8 @@ const BLOCKS = {text, facts, table, bars, lines, heat, screen, rollouts};
 const data = JSON.parse(document.getElementById("data").textContent);
 const present = data.sections.filter((each) => !each.missing), missing = data.sections.filter((each) => each.missing);
 const titled = present.filter((each) => each.title);
-const drawn = (block) => [block.title && make("h3", {}, block.title), BLOCKS[block.kind](block)];
+const listing = data.sections.flatMap((each) => each.blocks).find((block) => block.kind === "rollouts");
+const drawn = (block) => [block.title && make("h3", {}, said(block.title)), BLOCKS[block.kind](block)];
 
 function together(blocks) {  // blocks that stand beside each other in one grid
   const groups = [];

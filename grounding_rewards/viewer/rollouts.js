@@ -67,7 +67,8 @@ function rollouts(block) {
   const drawn = async () => {
     const now = state(), mine = ++turn;
     list.setAttribute("aria-busy", "true");
-    for (const [name, control] of controls) control.value = now.get(name) || control.dataset.rest || "";
+    for (const [name, control] of controls) control.value = now.get(name) || "";
+    for (const more of form.querySelectorAll("details")) more.open = more.open || [...more.querySelectorAll("select")].some((each) => each.value);
     try {
       const [counts, sample] = await Promise.all([source.find(now), now.get("sample") ? source.sample(now) : null]);
       if (mine !== turn) return;  // another came meanwhile
@@ -104,16 +105,16 @@ function centred(pan) {  // scroll to the target, else to a click
 
 function filtering(block, form, change) {  // controls by name: of each filter that has two labels or more, and of texts
   const controls = new Map(), chosen = (name, ...inner) => {
-    controls.set(name, make("select", {"data-rest": name === "zoom" ? "1" : "", change: (event) => change({[name]: event.target.value})}, inner));
+    controls.set(name, make("select", {change: (event) => change({[name]: event.target.value})}, inner));
     return make("label", {}, `${name} `, controls.get(name));
   };
   const option = (value, text = value) => make("option", {value}, text), several = block.filters.filter((each) => each.labels.length > 1);
   const choice = (each) => chosen(each.name, option("", "all"), each.labels.map((label, place) => option(label, `${label} (${many(each.counts[place])})`)));
-  const rounds = several.filter((each) => each.name.startsWith("right in ")), beside = several.filter((each) => BESIDE.includes(each.name));
+  const further = several.filter((each) => /^(right in|by) /.test(each.name)), beside = several.filter((each) => BESIDE.includes(each.name));
   controls.set("text", make("input", {type: "search", placeholder: "response, instruction, name", change: (event) => change({text: event.target.value})}));
-  form.append(...[several.filter((each) => !rounds.includes(each)).map(choice), make("label", {}, "text ", controls.get("text")),
+  form.append(...[several.filter((each) => !further.includes(each)).map(choice), make("label", {}, "text ", controls.get("text")),
     beside.length && chosen("beside", option("", "nothing"), beside.map((each) => option(each.name))),
-    rounds.length && make("details", {}, make("summary", {}, "right rollouts by round"), rounds.map(choice))].flat().filter(Boolean));
+    further.length && make("details", {}, make("summary", {}, "further filters"), further.map(choice))].flat().filter(Boolean));
   return controls;
 }
 

@@ -11,18 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.pool.command import source
+from grounding_rewards.pool.command import Source, source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import CHOICE
 from grounding_rewards.pool.plan.candidates import REFERENCE, Candidate, candidates
 from grounding_rewards.pool.plan.comparison import Plan, compare
-from grounding_rewards.pool.plan.page import page_of
+from grounding_rewards.pool.plan.page import labels_of, page_of
+from grounding_rewards.pool.report.inputs import Options, round_of
+from grounding_rewards.pool.report.view import listing
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.tables.files import check_output
 from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable
-from grounding_rewards.viewer import check_page, write_page
+from grounding_rewards.viewer import Block, check_page, write_page
 
 
 def plan_rollouts(
@@ -68,10 +70,19 @@ def plan_rollouts(
         advance(0.6)
         plan = compare(stats, chosen, columns, advance=lambda done: advance(0.6 + 0.4 * done))
         if picture is not None:
-            write_page(picture, page_of(plan))
+            write_page(picture, page_of(plan, _listing(given, plan)))
         if weights is not None:
             write_file(weights, _weights(plan))
     return plan, counted
+
+
+def _listing(given: Source, plan: Plan) -> list[Block]:
+    """Return the section of the rollouts, with filters by the methods that keep their sample."""
+    if given.table is None:
+        return []
+    options = Options(given.by, given.target_space, given.recipe)
+    rounds = None if given.rounds is None else tuple(given.rounds)
+    return listing([round_of("rollouts", given.table, rounds, options)], options, labels=labels_of(plan))
 
 
 def _weights(plan: Plan) -> Iterator[pa.Table]:

@@ -11,6 +11,7 @@ from grounding_rewards.pool.report.data import Report, report
 from grounding_rewards.pool.report.inputs import Options, read_inputs
 from grounding_rewards.pool.report.samples import ScreenshotData, Screenshots, shown_samples
 from grounding_rewards.pool.report.sections import sections
+from grounding_rewards.pool.report.view import listing
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.data_paths import made_directory
 from grounding_rewards.tables.reporting import SILENT, Reporting
@@ -71,7 +72,7 @@ def write_report(
         remarks=tuple(warnings),
     )  # fmt: skip
     with made_directory(out):
-        write_page(out / PAGE, page_of(numbers))
+        write_page(out / PAGE, page_of(numbers, listing(read.parts, options, each)))
     unread = [sample for sample in each if not sample.outlines]
     table = read.parts[-1].table if read.parts else None
     if unread and table and "target" in table.columns and recipe is None and target_space is None:
@@ -84,9 +85,9 @@ def write_report(
     return {"page": str(out / PAGE), "warnings": list(warnings), **numbers.to_json()}
 
 
-def page_of(numbers: Report) -> Block:
-    """Return the data of a page."""
+def page_of(numbers: Report, rollouts: Sequence[Block] = ()) -> Block:
+    """Return the data of a page, with the section of its rollouts."""
     return {
-        "title": numbers.title, "remarks": list(numbers.remarks), "sections": list(sections(numbers)),
+        "title": numbers.title, "remarks": list(numbers.remarks), "sections": [*sections(numbers), *rollouts],
         "made_by": "grounding-rewards pool report",
     }  # fmt: skip

@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from grounding_rewards.pool.plan.measures import PASS_RATES, pass_rate_bins
 from grounding_rewards.pool.report.rounds import AREAS, Round, size_bins
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
@@ -56,17 +57,18 @@ class Rows:
     """Rollouts of the rounds of a page, a row each; a context that removes its database.
 
     Samples are numbered in the order of their names. A ``state`` maps names of filters to labels, and ``text`` to what
-    a response, an instruction or a sample's name holds, in letters of any case; both as a page shows them.
+    a response, an instruction or a sample's name holds, in letters of any case; both as a page shows them. ``labels``
+    are further filters, each with the labels of samples by their names.
     """
 
-    def __init__(self, parts: Sequence[Round]) -> None:
+    def __init__(self, parts: Sequence[Round], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._lock = threading.Lock()  # one connection answers one query at a time
         self._folder = tempfile.TemporaryDirectory(prefix="grounding-rewards-")
         self._connection = duckdb.connect(f"{self._folder.name}/rows.duckdb", config={"memory_limit": MEMORY})
         held = [part for part in parts if part.table is not None]
-        columns = {name: name for name in (*_OF_ROWS, *_fill(self._connection, held))}
+        columns = {name: name for name in (*_OF_ROWS, *_fill(self._connection, held, labels or {}))}
         if len(held) > 1:  # the same sample in several rounds, as cells of transitions are
-            columns |= {right_in(part.name): f"right{place}" for place, part in enumerate(held)}
+            columns |= {shown(right_in(part.name)): f"right{place}" for place, part in enumerate(held)}
         self.filters = [Filter(name, column, self._counts(column)) for name, column in columns.items()]
         self.rollouts, self.samples = self.find({})["rollouts"], self.find({})["samples"]
 
@@ -143,12 +145,17 @@ def right_in(name: str) -> str:
     return f"right in {name}"
 
 
-def _fill(connection: Any, parts: Sequence[Round]) -> list[str]:
+def _fill(connection: Any, parts: Sequence[Round], more: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Write the table of all rollouts; return the names of the labels of samples."""
-    rounds = {"part": range(len(parts)), "name": [part.name for part in parts], "warm": [part.warm for part in parts]}
+    rounds = {
+        "part": range(len(parts)),
+        "name": [shown(part.name) for part in parts],
+        "warm": [part.warm for part in parts],
+    }
     connection.register("rounds", pa.table(rounds, schema=_ROUNDS))
     groups = [{"part": [place] * len(part.stats), "sample_id": part.stats.sample_id,
-               "id": list(map(shown, part.stats.sample_id)), **_labels(part.stats)}
+               "id": list(map(shown, part.stats.sample_id)), **_labels(part.stats),
+               **{name: [each.get(sample) for sample in part.stats.sample_id] for name, each in more.items()}}
               for place, part in enumerate(parts)]  # fmt: skip
     labels = [name for name in groups[0] if name not in ("part", "sample_id", "id")]
     schema = pa.schema([("part", pa.int32()), *((name, pa.string()) for name in ("sample_id", "id", *labels))])
@@ -187,6 +194,7 @@ def _labels(stats: SampleStats) -> dict[str, list[str | None]]:
     return {
         "source": [None if each is None else str(each) for each in stats.source],
         "solved": solved.tolist(),
+        "pass rate": [PASS_RATES[place] for place in pass_rate_bins(stats)],
         "right": [str(right) if n else None for right, n in zip(stats.num_correct, stats.n, strict=True)],
         "target size": [None if np.isnan(size) else known[place] for size, place in sized],
         "suspect": ["suspect" if each else "not suspect" for each in suspects(stats)],

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
+from grounding_rewards.pool.report.rows import right_in
 from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, drawn_target, shortened, views
 from grounding_rewards.pool.transitions import BETA_BINOMIAL, describe_prior
 from grounding_rewards.viewer.blocks import (
     VIRIDIS,
     Block,
+    Cell,
+    Link,
     Point,
     bar,
     bars,
     facts,
     heat,
     lines,
+    link,
     mark,
     matrix,
     screen,
     section,
     table,
     text,
+    to,
 )
 from grounding_rewards.wording import area, between, count, listed, percent, plural, points
 
@@ -54,10 +60,12 @@ def sections(report: Report) -> Iterator[Block]:
         "temperature": ("Temperature", _TEMPERATURE, _temperature(report.temperature or {})),
         "pools": ("From pool to pool", _POOLS, _pools(report.pools)),
         "hardest": (
-            "The hardest samples", f"Never solved in {last}{_HARDEST}{_of(report, 'hardest')}", _samples(report.hardest)
+            "The hardest samples", f"Never solved in {last}{_HARDEST}{_of(report, 'hardest')}",
+            chain(_every(report, "hardest", last), _samples(report.hardest)),
         ),
         "suspects": (
-            "Suspects", f"Never solved in {last}{_SUSPECTS}{_of(report, 'suspects')}", _samples(report.suspects)
+            "Suspects", f"Never solved in {last}{_SUSPECTS}{_of(report, 'suspects')}",
+            chain(_every(report, "suspects", last), _samples(report.suspects)),
         ),
     }  # fmt: skip
     for key, (title, lead, blocks) in found.items():
@@ -120,9 +128,10 @@ def _rounds(rounds: Sequence[Numbers]) -> Iterator[Block]:
     ]  # fmt: skip
     rows = [
         [
-            line["round"], count(line["samples"]), count(line["rollouts"]), count(line["unscored"]),
-            listed(line["rollouts_per_sample"]), count(line["none_correct"]), count(line["mixed"]),
-            count(line["all_correct"]), count(line["correct"]), percent(line["accuracy"]),
+            line["round"],
+            *(_counted(line[key], round=line["round"], **labels) for key, labels in _LED.items()),
+            listed(line["rollouts_per_sample"]), *_outcomes(line, line["round"]),
+            _counted(line["correct"], round=line["round"], outcome="right"), percent(line["accuracy"]),
             between(line["accuracy_low"], line["accuracy_high"]), percent(line["parse_rate"]),
             listed(line["temperatures"]),
         ]
@@ -131,12 +140,32 @@ def _rounds(rounds: Sequence[Numbers]) -> Iterator[Block]:
     yield table("Samples and rollouts of each round", heads, rows)
 
 
+_LED: dict[str, dict[str, str]] = {"samples": {}, "rollouts": {}, "unscored": {"outcome": "not scored"}}
+_SOLVED = dict(zip(OUTCOMES, ("never", "sometimes", "always"), strict=True))
+
+
+def _counted(value: int, **labels: str) -> Cell:
+    """Return a count with a link to what it counts."""
+    return link(count(value), to(**labels)) if value else count(value)
+
+
+def _outcomes(line: Numbers, name: str, **labels: str) -> list[Cell]:
+    """Return the counts of samples by outcome, each with a link to them."""
+    return [_counted(line[key], round=name, solved=solved, **labels) for key, solved in _SOLVED.items()]
+
+
 def _histogram(line: Numbers) -> Block:
     """Return a bar for each number of right rollouts: its length is a share of the largest bar's."""
     counts = np.array([line[outcome] for outcome in OUTCOMES])
     samples, longest = max(int(counts.sum()), 1), max(int(counts.sum(axis=0).max()), 1)
     rows = [
-        bar(str(right), held / longest, map(count, held), f"{count(held.sum())} · {percent(held.sum() / samples)}")
+        bar(
+            str(right),
+            held / longest,
+            map(count, held),
+            f"{count(held.sum())} · {percent(held.sum() / samples)}",
+            links=[to(round=line["round"], right=str(right), solved=solved) for solved in _SOLVED.values()],
+        )
         for right, held in enumerate(counts.T)
     ]
     none, some, every = map(count, counts.sum(axis=1))
@@ -158,9 +187,10 @@ def _moved(moved: Numbers) -> Iterator[Block]:
         heads = [
             "source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points",
         ]  # fmt: skip
-        rows = [
+        rows: list[list[Cell]] = [
             [
-                line["source"] or "unknown", count(line["both"]), count(line["up"]), count(line["same"]),
+                link(line["source"] or "unknown", to(source=line["source"] or "")),
+                count(line["both"]), count(line["up"]), count(line["same"]),
                 count(line["down"]), count(line["never_solved"]), count(line["escaped"]),
                 points(line["difference"]["mean"]),
             ]
@@ -180,18 +210,29 @@ def _matrices(moved: Numbers) -> Iterator[Block]:
     for title, cells in (("observed", observed), (f"by chance ({moved['null']['kind']})", expected)):
         sums = np.nansum(cells, axis=1)
         rows = [
-            (f"{row} ({count(observed[row].sum())})", [_cell(cell, sums[row]) for cell in cells[row, :wide].tolist()])
+            (
+                f"{row} ({count(observed[row].sum())})",
+                [
+                    _cell(cell, sums[row], _between(moved, row, column) if title == "observed" else None)
+                    for column, cell in enumerate(cells[row, :wide].tolist())
+                ],
+            )
             for row in range(high)
         ]
         yield matrix(f"{title}; {sides}", [str(column) for column in range(wide)], rows)
 
 
-def _cell(samples: float, row: float) -> list[object] | None:
+def _between(moved: Numbers, before: int, after: int) -> Link:
+    """Return a link to the samples with so many right rollouts before and after."""
+    return [[right_in(moved["from"]), str(before)], [right_in(moved["to"]), str(after)]]
+
+
+def _cell(samples: float, row: float, to: Link) -> list[object] | None:
     if not row > 0 or np.isnan(samples) or samples < 0.0005 * row:  # a row without a sample, or an empty cell
         return None
     share = samples / row
     # 0.04 would be written as 0.0.
-    return [_few(samples) if samples >= 0.05 else "", f"{100 * share:.0f} %" if share >= 0.005 else "", share]
+    return [_few(samples) if samples >= 0.05 else "", f"{100 * share:.0f} %" if share >= 0.005 else "", share, to]
 
 
 def _few(value: float) -> str:
@@ -247,7 +288,7 @@ def _sources(report: Report) -> Iterator[Block]:
         if not place:
             rows = [
                 bar(line["source"], *_split([line[each] / line["samples"] for each in OUTCOMES], 0),
-                    f"n = {count(line['samples'])}")
+                    f"n = {count(line['samples'])}", links=_solved(round=name, source=line["source"]))
                 for line in _fewer_sources(found)
             ]  # fmt: skip
             alt = (
@@ -255,16 +296,22 @@ def _sources(report: Report) -> Iterator[Block]:
                 f"{found[0]['source']}"
             )
             yield bars(alt, _OUTCOMES, rows, title=name)
-        cells = [
+        cells: list[list[Cell]] = [
             [
-                line["source"],
-                *(count(line[key]) for key in COUNTED),
+                link(line["source"], to(round=name, source=line["source"])),
+                *(count(line[key]) for key in COUNTED if key not in OUTCOMES),
+                *_outcomes(line, name, source=line["source"]),
                 percent(line["zero_share"]),
                 percent(line["accuracy"]),
             ]
             for line in found
         ]
         yield table(name, heads, cells)
+
+
+def _solved(**labels: str) -> list[Link]:
+    """Return a link for each outcome of samples."""
+    return [to(**labels, solved=solved) for solved in _SOLVED.values()]
 
 
 def _split(shares: Sequence[float], digits: int) -> tuple[Sequence[float], list[str]]:
@@ -290,7 +337,7 @@ def _sizes(report: Report) -> Iterator[Block]:
     series, most = [], dict.fromkeys(every, 0)
     for colour, (name, found) in zip(_ROUNDS, shown, strict=False):
         known = {(line["area_from"], line["area_to"]): line for line in found}
-        series.append((name, colour, [_rate(known.get(edges)) for edges in every]))
+        series.append((name, colour, [_rate(known.get(edges), name) for edges in every]))
         most |= {edges: max(most[edges], line["samples"]) for edges, line in known.items()}
     labels = [(area(*edges), f"n = {count(most[edges])}") for edges in every]
     yield lines("Mean pass rate by the size of the target, a line a round", labels, series, _SHARES)
@@ -298,9 +345,9 @@ def _sizes(report: Report) -> Iterator[Block]:
         "target's share of the screen", "samples", "rollouts", "not scored", "right", "mean pass rate", "95 % interval",
     ]  # fmt: skip
     for name, found in reversed(report.sizes):
-        rows = [
+        rows: list[list[Cell]] = [
             [
-                area(line["area_from"], line["area_to"]), count(line["samples"]),
+                link(area(line["area_from"], line["area_to"]), _sized(line, name)), count(line["samples"]),
                 count(line["rollouts"]), count(line["unscored"]), count(line["correct"]), percent(line["accuracy"]),
                 between(line["accuracy_low"], line["accuracy_high"]),
             ]
@@ -309,17 +356,24 @@ def _sizes(report: Report) -> Iterator[Block]:
         yield table(name, heads, rows)
 
 
-def _rate(line: Numbers | None) -> Point:
+def _rate(line: Numbers | None, name: str) -> Point:
     if line is None or not line["samples"]:
-        return None, None, None, ""
+        return None, None, None, "", None
     low, high = line["accuracy_low"], line["accuracy_high"]
-    return line["accuracy"], low, high, f"{percent(line['accuracy'])} ({between(low, high)})"
+    return line["accuracy"], low, high, f"{percent(line['accuracy'])} ({between(low, high)})", _sized(line, name)
+
+
+def _sized(line: Numbers, name: str) -> Link:
+    return to(round=name, target_size=area(line["area_from"], line["area_to"]))
 
 
 def _signal(rounds: Sequence[Numbers]) -> Iterator[Block]:
     keys, order = ("none_correct", "all_correct", "mixed"), (_OUTCOMES[0], _OUTCOMES[2], _OUTCOMES[1])
     rows = [
-        bar(line["round"], *_split([line[key] for key in keys], 1), mark=line["no_spread"])
+        bar(
+            line["round"], *_split([line[key] for key in keys], 1), mark=line["no_spread"],
+            links=[to(round=line["round"], solved=_SOLVED[key]) for key in keys],
+        )
         for line in rounds if line["mixed"] is not None
     ]  # fmt: skip
     marked = "totals do not differ" if any(row["mark"] is not None for row in rows) else ""
@@ -335,11 +389,12 @@ def _temperature(swept: Numbers) -> Iterator[Block]:
         (f"{row['temperature']:g}", "chosen" if row["temperature"] == swept["chosen"] else "") for row in rows
     ]  # fmt: skip
     rates: list[Point] = [
-        (row["accuracy"], row["low"], row["high"], f"{percent(row['accuracy'])}, {row['verdict']}") for row in rows
+        (row["accuracy"], row["low"], row["high"], f"{percent(row['accuracy'])}, {row['verdict']}", _warm(row))
+        for row in rows
     ]
     yield lines("Accuracy by temperature", labels, [("accuracy", MIDDLE, rates)], _SHARES, "Accuracy")
     gaps: list[Point] = [
-        (row["difference"], row["difference_low"], row["difference_high"], f"{points(row['difference'])} points")
+        (row["difference"], row["difference_low"], row["difference_high"], f"{points(row['difference'])} points", None)
         for row in rows
     ]
     far = max([0.01, *(abs(each) for point in gaps for each in point[:3] if each is not None)])
@@ -349,7 +404,7 @@ def _temperature(swept: Numbers) -> Iterator[Block]:
         f"Points from {swept['compared_with']:g}, on the same samples",
     )  # fmt: skip
     series = [
-        (name, colour, [(row[key], None, None, percent(row[key])) for row in rows])
+        (name, colour, [(row[key], None, None, percent(row[key]), None) for row in rows])
         for (key, name), colour in zip(_BESIDE.items(), _ROUNDS, strict=False)
     ]
     yield lines("Other shares by temperature", labels, series, _SHARES, "Other shares")
@@ -364,7 +419,7 @@ def _temperature(swept: Numbers) -> Iterator[Block]:
     ]  # fmt: skip
     cells = [
         [
-            f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}",
+            link(f"{row['temperature']:g}{' (chosen)' if row['temperature'] == swept['chosen'] else ''}", _warm(row)),
             percent(row["accuracy"]), between(row["low"], row["high"]), percent(row["parse_rate"]),
             percent(row["mixed_share"]), percent(row["zero_share"]), percent(row["distinct_share"]),
             row["verdict"], row["why"],
@@ -372,6 +427,10 @@ def _temperature(swept: Numbers) -> Iterator[Block]:
         for row in rows
     ]  # fmt: skip
     yield table("Rollouts at each temperature", heads, cells)
+
+
+def _warm(row: Numbers) -> Link:
+    return to(temperature=f"{row['temperature']:g}")
 
 
 _BESIDE = {
@@ -409,9 +468,19 @@ def _pools(pools: Sequence[Numbers]) -> Iterator[Block]:
     yield table("Pools in the order given", heads, cells)
 
 
+def _every(report: Report, key: str, name: str) -> Iterator[Block]:
+    """Yield a link to all samples of a kind."""
+    suspect = "suspect" if key == "suspects" else "not suspect"
+    if many := report.counted.get(key, 0):
+        yield text([link(f"all {count(many)} in the list", to(round=name, solved="never", suspect=suspect))])
+
+
 def _samples(several: Sequence[ShownSample]) -> Iterator[Block]:
     for shown in several:
-        yield _screen(shown) if shown.drawable else text([], shown.sample_id)
+        yield {
+            **(_screen(shown) if shown.drawable else text([])),
+            "title": link(shown.sample_id, to(sample=shown.sample_id)),
+        }  # fmt: skip
         answers = "\n".join(f"{count(times)} x {said}" for said, times in shown.responses)
         unscored = f"{count(shown.unscored)} of them not scored, " if shown.unscored else ""
         yield facts([
@@ -436,7 +505,7 @@ def _screen(shown: ShownSample) -> Block:
              for at, hit in zip(shown.clicks[shown.inside], shown.right[shown.inside], strict=True)]  # fmt: skip
     shapes, points_of = drawn_target(shown)
     return screen(
-        shown.sample_id, f"Sample {shown.sample_id}: {'; '.join([*filter(None, said), seen])}",
+        "", f"Sample {shown.sample_id}: {'; '.join([*filter(None, said), seen])}",
         shown.image_size or UNKNOWN_SIZE, views(shown),
         shapes, [*points_of, *marks],
         {"target": "target", "point": "target", **dict(zip(_LOOKS, named, strict=True))},

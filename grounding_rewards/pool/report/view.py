@@ -12,6 +12,7 @@ import numpy as np
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.report.data import report
 from grounding_rewards.pool.report.inputs import Inputs, Options, read_inputs
+from grounding_rewards.pool.report.rounds import Round
 from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import (
     UNKNOWN_SIZE,
@@ -25,13 +26,16 @@ from grounding_rewards.pool.report.samples import (
 )
 from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.viewer import Block, check_page, serve, write_page
 from grounding_rewards.viewer.blocks import section
 from grounding_rewards.wording import count, plural
 
-MOST, LONGEST, LINES = 200_000, 8_000, 200
-"""Rollouts on a page, characters of a response, and samples of an answer of the server, at most."""
+MOST, LISTED, LONGEST, LINES = 200_000, 20_000, 8_000, 200
+"""Rollouts of a page and of a report, characters of a response, and samples of an answer of the server, at most."""
+
+_Group = list[dict[str, Any]]
 
 
 def write_view(
@@ -75,7 +79,12 @@ def write_view(
                     f"a page holds {count(MOST)} rollouts; got {count(rows.rollouts)}: choose a round as PATH@ROUND, "
                     "or look at all of them by --serve"
                 )
-            block, pictured = whole(rows, options, data, screenshots, reporting)
+            opened = None if data is None else ScreenshotData(data)
+            block, pictured = _whole(
+                rows, options,
+                lambda groups, shown: _screenshots(opened, screenshots, reporting.warn, groups, shown)
+                if opened else shown,
+            )  # fmt: skip
             advance(1.0)
             write_page(out, _page(rows, read, block))
             return {"page": str(out), "samples": rows.samples, "rollouts": rows.rollouts, "screenshots": pictured}
@@ -131,27 +140,37 @@ def _page(rows: Rows, read: Inputs, block: Block) -> Block:
     }  # fmt: skip
 
 
-def whole(
-    rows: Rows, options: Options, data: Screenshots | None, screenshots: int, reporting: Reporting
-) -> tuple[Block, int]:
-    """Return all rollouts as a block: samples, columns of rollouts and filters over them; and the screenshots' number.
+def listing(
+    parts: Sequence[Round],
+    options: Options,
+    pictured: Sequence[ShownSample] = (),
+    labels: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[Block]:
+    """Return the section of all rollouts, to which numbers and bars of a page lead; none for too many.
 
-    Screenshots go to suspects first, then to samples that are never solved.
+    Args:
+        parts: the rounds of the page.
+        options: how targets are read.
+        pictured: samples with their screenshots.
+        labels: further filters, each with the labels of samples by their names.
     """
+    held = [part for part in parts if part.table is not None]
+    rollouts = sum(int((part.stats.n + part.stats.unscored).sum()) for part in held)
+    if not held or rollouts > LISTED:
+        return []
+    known = {each.sample_id: each for each in pictured if each.image is not None}
+    with Rows(held, labels or {}) as rows:
+        block, _ = _whole(rows, options, lambda groups, shown: [known.get(each.sample_id, each) for each in shown])
+    return [section("list", "Rollouts", "Numbers and bars above lead to the rollouts that they count.", [block])]
+
+
+def _whole(
+    rows: Rows, options: Options, pictured: Callable[[list[_Group], list[ShownSample]], list[ShownSample]]
+) -> tuple[Block, int]:
+    """Return all rollouts as a block, samples, columns and filters over them, and the number of its screenshots."""
     every = rows.every()
     groups = [list(group) for _, group in groupby(every, lambda row: row["sample"])]
-    shown = [_shown(group, options) for group in groups]
-    if data is not None:
-        rank = [
-            0 if any(row["suspect"] == "suspect" for row in group) else int(any(row["acc"] == 1 for row in group)) + 1
-            for group in groups
-        ]
-        first = np.argsort(rank, kind="stable")[:screenshots].tolist()
-        found, remarks = ScreenshotData(data).shown([shown[place] for place in first])
-        for place, each in zip(first, found, strict=True):
-            shown[place] = each
-        for text in remarks:
-            reporting.warn(text)
+    shown = pictured(groups, [_shown(group, options) for group in groups])
     images = {image: number for number, image in enumerate(dict.fromkeys(each.image for each in shown if each.image))}
     columns = {name: [value(row) for row in every] for name, value in _ROW.items()}
     filters = [
@@ -166,6 +185,22 @@ def whole(
     return block, sum(each.image is not None for each in shown)
 
 
+def _screenshots(
+    data: ScreenshotData, most: int, warn: Note, groups: Sequence[_Group], shown: list[ShownSample]
+) -> list[ShownSample]:
+    """Add screenshots to some samples: suspects first, then those that are never solved."""
+    rank = [
+        0 if any(row["suspect"] == "suspect" for row in group) else int(any(row["acc"] == 1 for row in group)) + 1
+        for group in groups
+    ]
+    first = np.argsort(rank, kind="stable")[:most].tolist()
+    found, remarks = data.shown([shown[place] for place in first])
+    for text in remarks:
+        warn(text)
+    by_place = dict(zip(first, found, strict=True))
+    return [by_place.get(place, each) for place, each in enumerate(shown)]
+
+
 def _filters(rows: Rows) -> list[Block]:
     return [{"name": name, "labels": list(counts), "counts": list(counts.values())} for name, _, counts in rows.filters]
 
@@ -175,7 +210,7 @@ def _codes(labels: Sequence[str], values: Sequence[str | None]) -> list[int]:
     return [places[value] for value in values]
 
 
-def _shown(group: Sequence[Mapping[str, Any]], options: Options) -> ShownSample:
+def _shown(group: _Group, options: Options) -> ShownSample:
     return sample_of(group[0]["id"], group, group[0]["source"], options)
 
 

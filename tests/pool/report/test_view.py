@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import shlex
 import threading
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ import pytest
 from PIL import Image
 
 from grounding_rewards.errors import PictureError, PoolError
+from grounding_rewards.pool.plan.command import plan_rollouts
 from grounding_rewards.pool.report import view
+from grounding_rewards.pool.report.command import write_report
 from grounding_rewards.pool.report.samples import Screenshots
 from grounding_rewards.pool.report.view import serve_view, write_view
 from tests.cli.command import write_rows
@@ -183,7 +186,7 @@ def test_keys_alone_reach_everything(address, tab):
     while len(seen) < 40 and "sample" not in seen:
         tab.keyboard.press("Tab")
         seen.append(focused())
-    assert [each.split()[0] for each in seen] == ["SELECT"] * 8 + ["INPUT", "SELECT", "SUMMARY", "box", "sample"]
+    assert [each.split()[0] for each in seen] == ["SELECT"] * 9 + ["INPUT", "SELECT", "SUMMARY", "box", "sample"]
     tab.keyboard.press("Enter")
     tab.wait_for_selector("h2:focus")
     assert tab.inner_text("h2 >> nth=0") == "b"
@@ -225,6 +228,29 @@ def test_of_many_samples_those_in_sight_are_there_and_scrolling_brings_others(tm
         assert tab.locator(".sample").count() == 50
         go(tab, f"{address}#sample=s0009")
         assert len(tab.inner_text("pre")) == 8000
+
+
+def test_numbers_of_a_report_and_a_plan_lead_to_what_they_count(file, tmp_path, tab):
+    write_report([str(file)], tmp_path / "report", target_space="pixel")
+    plan_rollouts([file], ["unsolved"], picture=tmp_path / "plan.html", target_space="pixel")
+    checked = []
+    for out in (tmp_path / "report" / "report.html", tmp_path / "plan.html"):
+        go(tab, out.as_uri())
+        links = tab.eval_on_selector_all(
+            "a[href*='=']:not(.sample)", "all => all.map(a => [a.hash, a.firstChild ? a.firstChild.textContent : ''])"
+        )
+        for hash, text in links:
+            go(tab, out.as_uri() + hash)
+            if "sample=" in hash:
+                assert tab.inner_text("#list ~ div h2") == text
+                continue
+            counts = re.findall(r"^(\d+) of 25 rollouts, of (\d+) samples|, (\d+) of", tab.inner_text("[role=status]"))
+            found = {each for some in counts for each in some if each}
+            assert int(counts[0][0]) > 0
+            if text.isdigit() and out.name == "report.html":
+                assert (hash, text in found) == (hash, True)
+                checked.append(hash)
+    assert len(checked) > 25
 
 
 def asked(address, path=None, host=None):
