@@ -27,6 +27,7 @@ from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason
 from grounding_rewards.tables import rollout_columns
 from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.testing.audit import HONEST, audit
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 
 Facts = dict[str, Any]
@@ -62,7 +63,7 @@ def pages() -> dict[str, str]:
     """Return the text of each page, by the name of its file."""
     every = {
         "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
-        "verifiers": verifiers.page, "methods": methods,
+        "verifiers": verifiers.page, "methods": methods, "audit": audited,
     }  # fmt: skip
     return {
         f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts()) for name, facts in every.items()
@@ -189,6 +190,16 @@ def prompts() -> Facts:
         for name, each in published_prompts().items()
     }
     return {"prompts": shown, "fields": FIELDS}
+
+
+def audited() -> Facts:
+    """Return what policies without skill earn of each recipe's reward, as `check recipe --all` finds it."""
+    played = {name: audit(recipe(name, **catalogue.shown_with(name))) for name in catalogue.list_recipes()}
+    of = {name: {row.policy: row for row in rows} for name, rows in played.items()}
+    what = {row.policy: row.what for rows in played.values() for row in rows if row.policy != HONEST}
+    worst = {name: rows[0] for name, rows in played.items()}
+    order = sorted(played, key=lambda name: -worst[name].share)
+    return {"recipes": {name: of[name] for name in order}, "what": what, "worst": worst}
 
 
 def table() -> Facts:

@@ -32,6 +32,7 @@ class Code(StrEnum):
     NEVER_DONE = "never-done"  #: targets ask for actions that no response takes
     MODEL_BOUNDS = "model-bounds"  #: answers in pixels of the resized image mostly miss
     ANSWERS_OUTSIDE = "answers-outside"  #: many answers lie outside their images, and no other space fits better
+    FARMED = "farmed"  #: policies without any skill earn more of a reward than they are right
     NO_HITS = "no-hits"  #: responses are read, and hardly any is right
 
 

@@ -47,6 +47,7 @@ _VERBS = {
     "view": "view:view",
     "rollout": "rollout:rollout",
     "convert": "convert:convert",
+    "check": "check:build",
     "recipes": "recipes:list_recipes",
     "families": "families:list_families",
     "plugins": "plugins:list_plugins",
@@ -55,7 +56,7 @@ _VERBS = {
 }
 """Modules and functions of the verbs."""
 
-_GROUPS: tuple[list[str], ...] = ([], ["pool"])
+_GROUPS: tuple[list[str], ...] = ([], ["pool"], ["check"])
 """Command lines that name no command: they get the help."""
 
 

@@ -7,6 +7,7 @@ it depends on no test framework.
 >>> check_verifier(Hit(), scale=True, translation=True)
 """
 
+from grounding_rewards.testing.audit import Earned, Screens, audit
 from grounding_rewards.testing.dialects import check_dialect
 from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
 from grounding_rewards.testing.hostile import hostile_responses, hostile_shapes
@@ -17,6 +18,9 @@ from grounding_rewards.testing.verifiers import check_verifier
 __all__ = [
     "ANSWER_FORMATS",
     "AnswerFormat",
+    "Earned",
+    "Screens",
+    "audit",
     "check_dialect",
     "check_method",
     "check_recipe",

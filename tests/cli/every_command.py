@@ -16,6 +16,7 @@ COMMANDS = {
     "eval": "rows.jsonl --recipe gelato",
     "explain": "gelato --file rows.jsonl --row 0 --plot out.html",
     "convert": "data.jsonl out.jsonl --for verl --target-space pixel",
+    "check recipe": "gelato",
     "recipes": "gelato",
     "families": "gta1",
     "plugins": "--all",
@@ -53,4 +54,5 @@ def write_inputs(folder: Path) -> None:
 def names_of_all() -> set[str]:
     """The names of all commands that there are."""
     found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
-    return {name for name in found if name != "pool"} | {f"pool {name}" for name in found["pool"].commands}
+    inside = {f"{group} {name}" for group in found for name in getattr(found[group], "commands", ())}
+    return inside | {name for name in found if not hasattr(found[name], "commands")}

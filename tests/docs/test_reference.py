@@ -63,6 +63,7 @@ def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     make_reference(tmp_path)
     assert names(tmp_path) == [
         "answers.md",
+        "audit.md",
         "families.md",
         "methods.md",
         "options.md",
@@ -73,6 +74,7 @@ def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     ]
     assert names(REFERENCE) == [
         "answers.md",
+        "audit.md",
         "families.md",
         "methods.md",
         "options.md",

@@ -1,0 +1,95 @@
+"""Find the mistake before the GPU hours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from grounding_rewards import catalogue
+from grounding_rewards.checks.finding import Code, Finding, Severity
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.application import PACKAGE, verbs
+from grounding_rewards.cli.render import tables
+from grounding_rewards.errors import RecipeError
+from grounding_rewards.testing.audit import HONEST, Earned, audit
+
+
+def build(words: Sequence[str] | None = None) -> typer.Typer:
+    """Build the commands of ``check``."""
+    app = typer.Typer(help=__doc__, rich_markup_mode="markdown", no_args_is_help=True)
+    for name, function in verbs(PACKAGE, {"recipe": "check:check_recipe"}, words):
+        app.command(name)(function)
+    return app
+
+
+def check_recipe(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help=options.NAMED)] = None,
+    *,
+    chosen: options.RecipeOptions,
+    every: Annotated[bool, typer.Option("--all", help="All recipes, with the options that `recipes` shows.")] = False,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the targets and the random policies.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: `recipes` and `findings`.")] = False,
+) -> None:
+    """Let policies without any skill play against a reward, and show what each earns, worst first.
+
+    They click the middle, a corner or anywhere, answer with fifty places, with nothing, with the form alone, refuse, or
+    think for long. A policy that earns a larger share of an honest one's reward than it is right in farms the reward.
+
+    Example: `grounding-rewards check recipe se-gui`
+    """
+    if every == (name is not None):
+        raise RecipeError("check recipe: expected a NAME, or --all")
+    if every and chosen:
+        raise RecipeError(f"check recipe: got {', '.join(chosen)} with --all; expected a NAME, which takes them")
+    names = catalogue.list_recipes() if every else [str(name)]
+    played: dict[str, list[Earned]] = {}
+    with terminal.progress("checking") as done:
+        for number, each in enumerate(names):
+            done(number / len(names), each)
+            built = catalogue.recipe(each, **({**catalogue.shown_with(each), **chosen}))
+            played[each] = audit(built, seed=seed)
+    findings = [found for each, rows in played.items() if (found := _finding(each, rows))]
+    if as_json:
+        plain = {each: [row.to_dict() for row in rows] for each, rows in played.items()}
+        terminal.print_json({"recipes": plain, "findings": terminal.report(findings)})
+        return
+    _print_all(played) if every else _print(played[str(name)])
+    terminal.report(findings)
+
+
+def _finding(name: str, rows: Sequence[Earned]) -> Finding | None:
+    """Return what is wrong with a reward that is farmed."""
+    farming = [row for row in rows if row.farms]
+    if not farming:
+        return None
+    worst = farming[0]
+    earns = f"earns {worst.share:.0%} of an honest policy's reward and is right in {worst.acc:.1%}"
+    message = f"{name}: a policy without skill ({worst.what}) {earns}"
+    fix = "train on it with a filter on acc, or lower what answers earn without a hit"
+    return Finding(Code.FARMED, Severity.WARNING, len(farming), (), message, fix)
+
+
+def _print(rows: Sequence[Earned]) -> None:
+    heads = ["policy", "it answers with", "total", "right %", "share %", "95 %", ""]
+    cells = [
+        (
+            row.policy, row.what, f"{row.total:.3f}", f"{100 * row.acc:.1f}", f"{100 * row.share:.1f}",
+            tables.interval(*row.interval), "farms" if row.farms else "",
+        )
+        for row in rows
+    ]  # fmt: skip
+    tables.console().print(tables.table(heads, ["policy", "95 %"], cells, figures=["total", "right %", "share %"]))
+
+
+def _print_all(played: Mapping[str, Sequence[Earned]]) -> None:
+    """Print the share of each policy, recipes below each other."""
+    policies = dict.fromkeys(row.policy for rows in played.values() for row in rows if row.policy != HONEST)
+    cells: list[list[str]] = []
+    for name, rows in played.items():
+        of: dict[str, Any] = {row.policy: row for row in rows}
+        cells.append([name, *(f"{100 * of[each].share:.0f}" if each in of else "" for each in policies)])
+    console = tables.console()
+    console.print(tables.table(["recipe", *policies], ["recipe"], cells, figures=[*policies]))
+    console.print("Mean total of each policy, in per cent of an honest policy's.")
