@@ -5,13 +5,13 @@ Functions only and absolute imports: verl can load this file by its path, under 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs
-from grounding_rewards_adapters import _launch, _scorer
+from grounding_rewards_adapters import _launch, _scorer, _waiting
 
 _TRAINER = _launch.Trainer(
     name="verl",
@@ -76,14 +76,25 @@ async def compute_score_async(
     solution_str: str | None,
     ground_truth: Any,
     extra_info: Mapping[str, Any] | None = None,
+    *,
+    reward_router_address: str | None = None,
+    reward_model_tokenizer: Any = None,
     **options: Any,
 ) -> dict[str, float]:
     """Score one response as ``compute_score`` does, for managers and loops of one's own that await it.
 
-    It runs in a thread: building a recipe, writing records and slow verifiers of one's own hold up no event loop. The
-    ``remote`` manager takes no coroutine function.
+    Rows that wait on the loop within a millisecond are scored as one batch, in a thread: building a recipe, writing
+    records and slow verifiers of one's own hold up no event loop. The ``remote`` manager takes no coroutine function.
     """
-    return await asyncio.to_thread(compute_score, data_source, solution_str, ground_truth, extra_info, **options)
+    key = tuple((name, id(value)) for name, value in options.items())  # which the score holds, so that they stay
+    row = data_source, solution_str, ground_truth, extra_info
+    scored: dict[str, float] = await _waiting.together(key, row, partial(_scored_rows, options))
+    return scored
+
+
+def _scored_rows(options: Mapping[str, Any], rows: Sequence[tuple[Any, ...]]) -> list[dict[str, float]]:
+    sources, texts, truths, infos = zip(*rows, strict=True)
+    return _scored(sources, list(texts), list(truths), infos, options)
 
 
 def compute_score_batch(

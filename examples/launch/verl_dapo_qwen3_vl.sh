@@ -26,7 +26,7 @@ MAX_PIXELS=2097152   # 2048 tokens
 
 reward=(
   reward.custom_reward_function.path=pkg://grounding_rewards_adapters.verl
-  reward.custom_reward_function.name=compute_score
+  reward.custom_reward_function.name=compute_score_async
   +reward.custom_reward_function.reward_kwargs.recipe=gelato
   +reward.custom_reward_function.reward_kwargs.model=qwen3_vl
   +reward.custom_reward_function.reward_kwargs.processor_min_pixels=$MIN_PIXELS

@@ -25,7 +25,7 @@ MAX_PIXELS=2007040   # 2560 tokens
 
 reward=(
   reward.custom_reward_function.path=pkg://grounding_rewards_adapters.verl
-  reward.custom_reward_function.name=compute_score
+  reward.custom_reward_function.name=compute_score_async
   +reward.custom_reward_function.reward_kwargs.recipe=gelato
   +reward.custom_reward_function.reward_kwargs.model=qwen2_5_vl
   # verl resizes twice. The first bounds are those in each image's own dict, min_pixels and max_pixels; there are none

@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import logging
 import math
+import os
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from copy import deepcopy
@@ -372,6 +373,75 @@ def test_the_awaited_form_holds_up_no_event_loop(tmp_path: Path) -> None:
         return (await task)["score"]
 
     assert asyncio.run(run()) == 1.0
+
+
+def awaited(*tasks: tuple[Any, ...], **options: Any) -> list[Any]:
+    """Return what each call of the awaited form gives or raises, all of them at once."""
+
+    async def run() -> list[Any]:
+        return await asyncio.gather(*[compute_score_async(*task, **options) for task in tasks], return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def test_rows_that_wait_are_one_batch_and_get_their_own_scores_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    score = verl._scored
+    monkeypatch.setattr(verl, "_scored", lambda *rows: counts.append(len(rows[1])) or score(*rows))
+    boxes = [{"bbox": [10 * row, 10, 10 * row + 9, 20]} for row in range(50)]
+    rows = [("clicks", f"({10 * row + 5}, 15)", boxes[row], None) for row in range(50)]
+    assert [each["score"] for each in awaited(*rows, *[(*row[:2], boxes[0], None) for row in rows], **PAIR)] == [
+        *[1.0] * 50, 1.0, *[0.1] * 49,
+    ]  # fmt: skip
+    assert counts == [100]
+    counts.clear()
+    bad = [*rows[:3], ("clicks", "(5, 15)", {"bbox": [1, 2], "id": "odd"}, None), ("clicks", 7, BOX, None), *rows[:2]]
+    found = awaited(*bad, **PAIR, bad_target="raise")
+    assert [each["score"] for each in (*found[:3], *found[5:])] == [1.0] * 5
+    with pytest.raises(gr.TargetError, match=r"target of sample 'odd', field 'bbox': got .*4 numbers"):
+        raise found[3]
+    with pytest.raises(TypeError, match="expected a string"):
+        raise found[4]
+    assert counts == [7, *[1] * 7]  # the batch that failed, and then each row alone
+
+
+def test_other_options_are_another_batch() -> None:
+    async def run() -> list[dict[str, float]]:
+        other = {**PAIR, "target_space": "unit"}
+        rows = [("clicks", "(20, 15)", {**BOX, "image_size": [100, 100]})] * 2
+        return await asyncio.gather(compute_score_async(*rows[0], **PAIR), compute_score_async(*rows[1], **other))
+
+    assert [(row["score"], row["valid"]) for row in asyncio.run(run())] == [(1.0, 1.0), (0.0, 0.0)]
+
+
+def test_a_row_that_is_given_up_leaves_the_others() -> None:
+    async def run() -> list[Any]:
+        tasks = [asyncio.create_task(compute_score_async("clicks", "(20, 15)", BOX, **PAIR)) for _ in range(3)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    found = asyncio.run(run())
+    assert isinstance(found[1], asyncio.CancelledError)
+    assert [found[row]["score"] for row in (0, 2)] == [1.0, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # what trainers do, and Python 3.12 warns of
+def test_loops_of_several_threads_and_of_a_forked_process_wait_apart() -> None:
+    with ThreadPoolExecutor(4) as threads:
+        runs = [threads.submit(awaited, *[("clicks", "(20, 15)", BOX)] * 20, **PAIR) for _ in range(8)]
+        assert [[row["score"] for row in run.result(20)] for run in runs] == [[1.0] * 20] * 8
+
+    async def forked() -> int:
+        waits = asyncio.create_task(compute_score_async("clicks", "(20, 15)", BOX, **PAIR))
+        await asyncio.sleep(0)  # a row waits here while the process is forked
+        if (child := os.fork()) == 0:
+            found = awaited(("clicks", "(20, 15)", BOX), ("clicks", "(50, 15)", BOX), **PAIR)
+            os._exit(0 if [row["score"] for row in found] == [1.0, 0.1] else 1)
+        assert (await waits)["score"] == 1.0
+        return os.waitpid(child, 0)[1]
+
+    assert asyncio.run(forked()) == 0
 
 
 def test_mistakes_reach_those_who_await() -> None:
