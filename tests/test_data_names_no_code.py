@@ -146,10 +146,10 @@ def test_no_command_on_rows_loads_what_they_name(attack, source):
     attack("score", source, *SCORE, "--out", "out.jsonl", "--prefix", "gr_")
     attack("eval", source, *SCORE)
     for row in ("0", "32", "64", "72"):
-        attack("explain", "gelato", *SCORE[2:], "--file", source, "--row", row)
+        attack("explain", "--recipe", "gelato", *SCORE[2:], source, "--row", row)
     for trainer in ("verl", "trl", "easyr1"):
         columns = ("--target-column", "target", "--instruction-column", "response")
-        attack("convert", source, f"{trainer}.parquet", "--for", trainer, "--target-space", "pixel", *columns)
+        attack("convert", source, "--out", f"{trainer}.parquet", "--for", trainer, "--target-space", "pixel", *columns)
 
 
 @pytest.mark.slow

@@ -136,4 +136,13 @@ def test_the_help_of_commands_that_are_not_imported_is_theirs():
     assert len(every) == 22
 
 
-OTHER_ROOMS = ["converting", "explain", "testing", "rescoring", "cli.explain", "cli.score", "cli.pool.report"]
+OTHER_ROOMS = [
+    "converting",
+    "explain",
+    "--recipe",
+    "testing",
+    "rescoring",
+    "cli.explain",
+    "cli.score",
+    "cli.pool.report",
+]

@@ -3,7 +3,7 @@
     pip install torch 'trl[vlm,peft]>=1.16', and grounding-rewards as its README says; then, for pixel boxes:
     mkdir -p data
     ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
-    grounding-rewards convert clicks.parquet data/train.parquet --for trl --target-space pixel --template "$ask"
+    grounding-rewards convert clicks.parquet --out data/train.parquet --for trl --target-space pixel --template "$ask"
     accelerate launch --num_processes 8 trl_grpo_qwen3_vl.py --train data/train.parquet --use_peft
 
 Any option of GRPOConfig and ModelConfig can follow (--load_in_4bit needs bitsandbytes). Other checkpoints:

@@ -7,8 +7,8 @@
 #   pixel boxes:
 #   mkdir -p data
 #   ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
-#   grounding-rewards convert clicks.parquet data/train.parquet --for verl --target-space pixel --template "$ask"
-#   grounding-rewards convert clicks_val.parquet data/val.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks.parquet --out data/train.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks_val.parquet --out data/val.parquet --for verl --target-space pixel --template "$ask"
 #   bash verl_dapo_qwen3_vl.sh [key=value ...]       what is given here goes before what stands below
 #
 # Groups are filtered by `acc`, which is 0 or 1, and never by the reward: it differs within a group of hits, and with a

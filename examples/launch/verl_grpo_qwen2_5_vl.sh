@@ -6,8 +6,8 @@
 #   pixel boxes:
 #   mkdir -p data
 #   ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
-#   grounding-rewards convert clicks.parquet data/train.parquet --for verl --target-space pixel --template "$ask"
-#   grounding-rewards convert clicks_val.parquet data/val.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks.parquet --out data/train.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks_val.parquet --out data/val.parquet --for verl --target-space pixel --template "$ask"
 #   bash verl_grpo_qwen2_5_vl.sh [key=value ...]       what is given here goes before what stands below
 #
 # Qwen2.5-VL answers in pixels of the image that it saw, so the reward must know that image's size: it makes it from

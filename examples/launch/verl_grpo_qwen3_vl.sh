@@ -6,8 +6,8 @@
 #   those without flash-attn add. Then, for pixel boxes:
 #   mkdir -p data
 #   ask='{instruction} Answer with the place to click as (x, y), whole numbers, and nothing else.'
-#   grounding-rewards convert clicks.parquet data/train.parquet --for verl --target-space pixel --template "$ask"
-#   grounding-rewards convert clicks_val.parquet data/val.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks.parquet --out data/train.parquet --for verl --target-space pixel --template "$ask"
+#   grounding-rewards convert clicks_val.parquet --out data/val.parquet --for verl --target-space pixel --template "$ask"
 #   bash verl_grpo_qwen3_vl.sh [key=value ...]       what is given here goes before what stands below
 #
 # Qwen3-VL answers in thousandths of the image, whatever size it saw, and Gelato's targets are shares of the image: no

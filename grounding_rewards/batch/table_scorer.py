@@ -372,7 +372,7 @@ class TableScorer:
         if self.layout is not None:
             hints.append(f"rows were read as in {self.layout.name}; --target-column names another target")
         if error.field.endswith("image_size") and not has(table, size := getattr(self.columns, error.field, "")):
-            computed = ", or --model, which computes it" if error.field.startswith("model") else ""
+            computed = ", or --pipeline, which computes it" if error.field.startswith("model") else ""
             hints.append(f"the file has no column {size!r} (--{error.field.replace('_', '-')}-column{computed})")
         return TableError(f"{table.path}, {batch.place(row)}: {'; '.join([*hints, *fixes(error)])}")
 

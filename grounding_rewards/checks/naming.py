@@ -15,6 +15,9 @@ BOX_FORMAT = "box_format"
 _FLAGS = {"recipe", "response_space", "target_space", BOX_FORMAT, *RESIZING}
 """Settings with a flag of their own; others are options of the recipe."""
 
+_CALLED = {"model": "pipeline"}
+"""Flags that are not called as their settings: ``rollout --model`` is the model that runs."""
+
 
 @dataclass(frozen=True)
 class Naming:
@@ -52,7 +55,9 @@ def as_flags(settings: Mapping[str, Any]) -> str:
     'use --recipe click --response-space unit --target-space pixel'
     """
     words = [
-        f"--{name.replace('_', '-')} {value}" if name in _FLAGS else f"--option {quote(f'{name}={_text(value)}')}"
+        f"--{_CALLED.get(name, name).replace('_', '-')} {value}"
+        if name in _FLAGS
+        else f"--option {quote(f'{name}={_text(value)}')}"
         for name, value in settings.items()
         if value is not None
     ]

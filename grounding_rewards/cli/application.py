@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import gc
 import inspect
+import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -63,6 +64,12 @@ _GROUPS: tuple[list[str], ...] = ([], ["pool"], ["check"])
 GROUP = "build"
 """The function of a group of commands, each of which has options of its own."""
 
+OLD = {
+    "": {"--image-dir": "--image-root"}, "rollout": {}, "explain": {"--plot": "--out", "--model": "--pipeline"},
+    **{name: {"--model": "--pipeline"} for name in ("score", "eval", "recipes", "pool score")},
+}  # fmt: skip
+"""Options by command as the last release called them, with their names of today; "" is every command."""
+
 Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 after a warning, all output written.")]
 
 
@@ -103,11 +110,12 @@ def _named(package: str, module: str, function: str) -> Callable[[], None]:
 def strict(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with ``--strict``: exit status 1 where it warned, once it has done its work.
 
-    An argument whose annotation holds a function, such as ``options.FileColumns``, stands for the function's options.
+    One of whose options a settings file can hold gets ``--settings``, too. An argument whose annotation holds a
+    function, such as ``options.FileColumns``, stands for the function's options.
 
     >>> import inspect
     >>> list(inspect.signature(strict(lambda *, out: None)).parameters)
-    ['out', 'strict']
+    ['out', 'strict', 'context']
     """
     parameters, makers = list[inspect.Parameter](), dict[str, Callable[..., Any]]()
     for name, own in inspect.signature(command, eval_str=True).parameters.items():
@@ -115,15 +123,21 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
         if maker:
             makers[name] = maker
         parameters += inspect.signature(maker, eval_str=True).parameters.values() if maker else [own]
+    filed = settings_option(each.name for each in parameters)
+    parameters += filed
     parameters.append(inspect.Parameter("strict", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Strict))
     # By keyword alone, because one without a default may follow one with a default.
     parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    parameters.append(inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
 
     @wraps(command)
-    def run(*, strict: bool, **options: Any) -> None:
+    def run(*, context: typer.Context, strict: bool, **options: Any) -> None:
         from grounding_rewards.cli.terminal import warned
 
-        with warned() as warnings:
+        settings = options.pop("settings", None) if filed else None
+        if settings:
+            options["option"] = with_options(settings, options)
+        with warned(context) as warnings:
             for name, maker in makers.items():
                 options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
             command(**options)
@@ -133,6 +147,60 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}  # typer reads these, and the signature
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def settings_option(names: Iterable[str]) -> list[inspect.Parameter]:
+    """Return the option ``--settings`` of a command that takes what its files hold, in a list; else none."""
+    from grounding_rewards.settings.reading import RECIPE, TABLES, known, read_settings
+
+    held = {RECIPE, *(name for table in TABLES for name in known(table))} & {*names}
+    if "option" not in names and not {"target_column", "image_root"} & held:
+        return []
+
+    def read(context: typer.Context, paths: list[Path] | None) -> Any:
+        if not paths:
+            return None
+        settings = read_settings(*paths)
+        flat = {**settings.answers, **settings.data, **settings.images, RECIPE: settings.recipe.get("name")}
+        context.default_map = {name: value for name, value in flat.items() if name in held and value is not None}
+        return settings
+
+    option = typer.Option(
+        "--settings", metavar="FILE", callback=read, is_eager=True,
+        help="Settings of a file (.toml, .yaml, .json), or the recipe of a directory that `rollout` or `pool score` "
+        "wrote. May be given several times: later ones go before, and options before all. It may name code to run.",
+    )  # fmt: skip
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [inspect.Parameter("settings", kind, default=None, annotation=Annotated[list[Path] | None, option])]
+
+
+def with_options(settings: Any, options: Mapping[str, Any]) -> list[str]:
+    """Return the values of ``--option`` with those of the files in front, of their own recipe alone."""
+    given = list(options.get("option") or ())
+    name, own = settings.recipe.get("name"), {each.partition("=")[0] for each in given}
+    filed = settings.recipe if options.get("recipe", name) == name else {}
+    return [
+        *(f"{key}={json.dumps(value)}" for key, value in filed.items() if key != "name" and key not in own), *given
+    ]  # fmt: skip
+
+
+def renamed(words: Sequence[str]) -> list[str]:
+    """Return the words of a command with those of the last release in today's form, and say so on stderr.
+
+    >>> renamed(["eval", "rows.jsonl", "--pipeline", "qwen3_vl"])
+    ['eval', 'rows.jsonl', '--pipeline', 'qwen3_vl']
+    """
+    command = " ".join(words[:2]) if words[:1] == ["pool"] else "".join(words[:1])
+    old = {**OLD[""], **OLD.get(command, {})}
+    made = list[str]()
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in old:
+            from grounding_rewards.cli.terminal import note
+
+            note(f"{name} is called {old[name]} now")
+        made.append(f"{old.get(name, name)}{equals}{value}")
+    return made
 
 
 def _version(wanted: bool) -> None:
@@ -154,7 +222,7 @@ def run(words: Sequence[str]) -> int:
 
     As typer's own `main`, but for its handling of errors, which hides a reader that has gone.
     """
-    words = list(words[1:] if words[:1] == ["--"] else words)
+    words = renamed(words[1:] if words[:1] == ["--"] else words)
     command = typer.main.get_command(build(words))
     words = [*words, "--help"] if words in _GROUPS else words
     if not gc.isenabled():  # `main` of a process of its own

@@ -8,15 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from grounding_rewards.catalogue import recipe as build
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting import LAYOUTS, Wording
 from grounding_rewards.converting.run import Converted, Converter, NotConvertedError
-from grounding_rewards.coords.spaces import CoordSpace, as_space
+from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.columns import GUESSED
-from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS
+from grounding_rewards.settings.groups import TrainingColumns
 
 
 class Trainer(StrEnum):
@@ -27,50 +25,40 @@ class Trainer(StrEnum):
     EASYR1 = "easyr1"
 
 
-_COLUMNS = "Columns of the input, else guessed by name"
+Named = dict[str, str | None]
+"""Columns that options name, by role."""
+
 _PROMPT = "Prompts"
 _ROWS = "Rows"
 
 
-def _column(role: str, text: str) -> Any:
-    """Build the option that names a column; its help lists the names that are taken without it."""
-    names = " ".join(GUESSED[role])
-    return typer.Option(metavar="NAME", help=f"{text}. By name: {names}.", rich_help_panel=_COLUMNS)
+def _columns(*, target_column: str | None, instruction_column: str | None, **named: str | None) -> Named:
+    named = {"target_column": target_column, "instruction_column": instruction_column, **named}
+    return {name.removesuffix("_column").replace("_", "-"): column for name, column in named.items()}
+
+
+DataColumns = Annotated[Named, options.group(_columns, TrainingColumns)]
 
 
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="IN", help=options.ROWS)],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .parquet or .jsonl.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
+    old_out: Annotated[Path | None, typer.Argument(hidden=True)] = None,
+    *,
     trainer: Annotated[Trainer, typer.Option("--for", help="Trainer to convert for.")],
-    recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", metavar="NAME", help="The recipe whose own form and space the targets are in."),
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.", show_default=False),
     ] = None,
-    option: options.Options = None,
-    target_space: Annotated[
-        str | None,
-        typer.Option(metavar="SPACE", help=f"The space of targets that do not name one: {', '.join(CoordSpace)}."),
-    ] = None,
+    recipe: options.MaybeRecipe = None,
+    chosen: options.RecipeOptions,
     box_format: options.BoxFormats = None,
-    target_column: Annotated[str | None, _column("target", "The target")] = None,
-    instruction_column: Annotated[str | None, _column("instruction", "The instruction: a text, or messages")] = None,
-    image_column: Annotated[str | None, _column("image", "The image, or a list: paths or bytes")] = None,
-    image_size_column: Annotated[
-        str | None, _column("image-size", "Width and height: one column, or two as `W,H`")
-    ] = None,
-    id_column: Annotated[str | None, _column("id", "The sample's name")] = None,
-    refusal_column: Annotated[
-        str | None, _column("refusal", "Which rows are to be refused: true, 1 or `refusal` there")
-    ] = None,
-    source_column: Annotated[str | None, _column("source", "The data set that a row is from")] = None,
+    columns: DataColumns,
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="The data set that all rows are from.", rich_help_panel=_ROWS)
     ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Split of a directory.", rich_help_panel=_ROWS)
-    ] = None,
+    split: options.RowsSplit = None,
     encoding: options.Encoding = None,
-    image_root: options.ImageRoot = None,
+    images: options.SizedImages,
     no_image_check: Annotated[
         bool,
         typer.Option(
@@ -79,8 +67,6 @@ def convert(
             rich_help_panel=_ROWS,
         ),
     ] = False,
-    max_image_bytes: options.MaxImageBytes = MAX_IMAGE_BYTES,
-    max_image_pixels: options.MaxImagePixels = MAX_IMAGE_PIXELS,
     drop_column: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Leave a column out; may be given several times.", rich_help_panel=_ROWS),
@@ -95,9 +81,7 @@ def convert(
     system: Annotated[
         str | None, typer.Option(metavar="TEXT", help="A system message before it.", rich_help_panel=_PROMPT)
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON on stdout, also where rows are bad.")
-    ] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Pack a data set into the rows that verl, TRL or EasyR1 reads.
 
@@ -121,46 +105,33 @@ def convert(
     after a warning; 2 an error, or rows that cannot be converted, and nothing written; 129, 130 and 143 ended by a
     signal, and nothing written.
 
-    Example: `grounding-rewards convert clicks.jsonl train.parquet --for verl --target-space pixel`
+    Example: `grounding-rewards convert clicks.jsonl --for verl --target-space pixel --out train.parquet`
     """
-    if source is not None and source_column is not None:
+    if old_out is not None:
+        terminal.note(f"convert takes the file to write as --out {old_out} now")
+    out = out or old_out
+    if out is None:
+        raise ConvertError("--out: got nothing; expected the file to write, .parquet or .jsonl")
+    if source is not None and columns["source"] is not None:
         raise ConvertError("--source and --source-column: give one of the two")
-    if recipe is None and option:
-        raise ConvertError("--option is an option of the recipe; name it by --recipe")
-    own = {**options.read_options(option), **({} if target_space is None else {"target_space": target_space})}
-    built = None if recipe is None else build(recipe, **own)
-    space = None if target_space is None else as_space(target_space)
-    columns = {
-        "target": target_column, "instruction": instruction_column, "image": image_column,
-        "image-size": image_size_column, "id": id_column, "source": source_column, "refusal": refusal_column,
-    }  # fmt: skip
+    options.check_recipe(recipe, chosen)
+    space = chosen.get("target_space")
     converter = Converter(
-        layout=LAYOUTS[trainer.value],
-        columns=columns,
-        wording=Wording(system, template),
-        recipe=built,
-        space=space,
-        box_format=box_format,
-        source=source,
-        split=split,
-        encoding=encoding,
-        folder=None if image_root is None else str(image_root.absolute()),
-        max_image_bytes=max_image_bytes,
-        max_image_pixels=max_image_pixels,
-        dropped=tuple(drop_column or ()),
-        skip_bad=skip_bad,
-        image_check=not no_image_check,
-        all_in_json=as_json,
-        reporting=terminal.REPORTING,
-    )
+        layout=LAYOUTS[trainer.value], columns=columns, wording=Wording(system, template),
+        recipe=None if recipe is None else options.target_recipe(recipe, **chosen),
+        space=None if space is None else as_space(space), box_format=box_format, source=source, split=split,
+        encoding=encoding, folder=images.root or None, max_image_bytes=images.max_image_bytes,
+        max_image_pixels=images.max_image_pixels, dropped=tuple(drop_column or ()), skip_bad=skip_bad,
+        image_check=not no_image_check, all_in_json=as_json, reporting=terminal.REPORTING,
+    )  # fmt: skip
     try:
         converted = converter.run(file, out)
     except NotConvertedError as error:
         if as_json:
-            terminal.print_json(_summary(file, out, trainer.value, built, error.result))
+            terminal.print_json(_summary(file, out, trainer.value, converter.recipe, error.result))
         raise
     if as_json:
-        terminal.print_json(_summary(file, out, trainer.value, built, converted))
+        terminal.print_json(_summary(file, out, trainer.value, converter.recipe, converted))
     else:
         left = f" ({len(converted.problems)} left out)" if converted.problems else ""
         line = f"{converted.written} rows for {trainer.value}{left} written to {out}"

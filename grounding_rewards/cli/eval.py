@@ -14,7 +14,7 @@ from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import Severity
 from grounding_rewards.checks.naming import command_line
-from grounding_rewards.cli import benchmarks, comparing, joining, options, terminal
+from grounding_rewards.cli import benchmarks, comparing, options, terminal
 from grounding_rewards.cli.render import evaluation as show
 
 
@@ -26,16 +26,14 @@ def evaluate_files(
         list[str] | None,
         typer.Option(metavar="FIELD", help="Break down by this column, too; may be given several times."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a file.")] = False,
-    recipe: Annotated[
-        str, typer.Option("--recipe", metavar="NAME", help=f"The recipe whose `acc` counts. {options.NAMED}")
-    ] = "click",
+    as_json: options.AsJson = False,
+    recipe: options.RecipeName = "click",
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
     images: options.SizedImages,
     split: options.RowsSplit = None,
-    join: joining.Joining,
+    join: options.Joining,
     published: benchmarks.Published,
     paired: comparing.Paired = False,
     consensus: comparing.Consensus = False,

@@ -14,7 +14,7 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.cli import joining, options, terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import explanation as show_explanation
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, RecipeError, TargetError
@@ -27,13 +27,17 @@ from grounding_rewards.tables import Table
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.targets.suspects import described, suspect_targets
 
-_ROW, _PICTURE, _ASPECT = "A row of a file", "A picture", 0.05
+_PICTURE, _ASPECT = "A picture", 0.05
 _SIZES = {"pixel": "image_size", "model_pixel": "model_image_size"}
 LeftOut = dict[str, list[str]]
 
 
 def explain_score(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The recipe: a name, module:attr or /path/file.py:attr.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help=f"A file of which to explain a row. {options.ROWS}")
+    ] = None,
+    row: Annotated[int | None, typer.Option(metavar="N", help="The number of the row, counted from 0.")] = None,
+    recipe: options.RecipeName = "click",
     response: Annotated[str | None, typer.Option(metavar="TEXT", help="The model's response; - reads stdin.")] = None,
     target: Annotated[str | None, typer.Option(metavar="JSON", help="The right answer, in any form.")] = None,
     image_size: Annotated[
@@ -49,13 +53,14 @@ def explain_score(
     *,
     chosen: options.RecipeOptions,
     box_format: options.BoxFormats = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: options.AsJson = False,
     compare_with: Annotated[
         str | None, typer.Option("--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.")
     ] = None,
-    plot: Annotated[
+    out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
             metavar="FILE",
             help="Also write a page that opens without a network (.html): the reward over the screen.",
             rich_help_panel=_PICTURE,
@@ -67,73 +72,74 @@ def explain_score(
             metavar="FILE", help="The screenshot to draw it over. Default: the row's own.", rich_help_panel=_PICTURE
         ),
     ] = None,
-    file: Annotated[Path | None, typer.Option(metavar="FILE", help=options.ROWS, rich_help_panel=_ROW)] = None,
-    row: Annotated[
-        int | None, typer.Option(metavar="N", help="Its number, counted from 0.", rich_help_panel=_ROW)
-    ] = None,
     columns: options.FileColumns,
     images: options.SizedImages,
     split: options.RowsSplit = None,
-    join: joining.Joining,
+    join: options.Joining,
+    old_file: Annotated[Path | None, typer.Option("--file", hidden=True)] = None,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
-    Without --response and --file the recipe's own example is explained. A row of a file comes with the rows of its
+    Without --response and FILE the recipe's own example is explained. A row of a file comes with the rows of its
     sample or trajectory where the recipe needs these.
 
-    Example: `grounding-rewards explain gelato --response '(200, 150)' --target '[0.1, 0.1, 0.3, 0.2]'`
+    Example: `grounding-rewards explain --recipe gelato --response '(200, 150)' --target '[0.1, 0.1, 0.3, 0.2]'`
     """
+    if file is not None and not options.given("recipe") and (row is None or old_file is not None):
+        terminal.note(f"explain takes the recipe as --recipe {file} now, and the file first: explain FILE --row N")
+        recipe, file = str(file), old_file
+    name = recipe
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     beside = {"target": target, **sizes, "group": group or None}
     if box_format is not None and response is None and file is None:
-        raise RecipeError("--box-format: got it without --target or --file; an example has the recipe's own form")
+        raise RecipeError("--box-format: got it without --target or FILE; an example has the recipe's own form")
     _check(response, file, row, beside, columns)
     if split is not None and file is None:
-        raise RecipeError("--split: got it without --file and --row, the row of a directory")
+        raise RecipeError("--split: got it without FILE and --row, the row of a directory")
     join.check([] if file is None else [file])
     if images.root and file is None:
-        raise RecipeError("--image-root: got it without --file and --row, the row whose image has a size")
-    _check_picture(plot, image)
+        raise RecipeError("--image-root: got it without FILE and --row, the row whose image has a size")
+    _check_picture(out, image)
     if response is None and file is None:
         chosen = catalogue.shown_with(name, chosen)
-    recipe = catalogue.recipe(name, **chosen)
+    built = catalogue.recipe(name, **chosen)
     others, left_out = _others(name, compare_with, chosen)
     if file is not None:
         table, columns = join.open(file, split, columns)
         scorer = TableScorer(
-            recipe, columns, box_format=box_format, image_files=images, on_note=terminal.note,
+            built, columns, box_format=box_format, image_files=images, on_note=terminal.note,
             on_warning=terminal.warn,
         ).of(table)  # fmt: skip
         columns = scorer.columns
-        case = row_of(table, row or 0, [replace(scorer, recipe=each) for each in (recipe, *others)])
+        case = row_of(table, row or 0, [replace(scorer, recipe=each) for each in (built, *others)])
     elif response is not None:
-        case = replace(_case(recipe, response, target, group or (), sizes), box_format=box_format)
-    elif recipe.example is not None:
-        case = Case.of(recipe.example)
+        case = replace(_case(built, response, target, group or (), sizes), box_format=box_format)
+    elif built.example is not None:
+        case = Case.of(built.example)
     else:
-        raise RecipeError(f"{recipe.name} has no example: give --response and --target, or --file and --row")
+        raise RecipeError(f"{built.name} has no example: give --response and --target, or FILE and --row")
     shot, origin = None, str(image or "the row's image")
     if image is not None:
         shot = np.asarray(_decoded(images, image).convert("RGB"))
-    elif plot is not None and file is not None:
-        shot = _own_screenshot(table, row or 0, scorer, recipe, case)
-    sized = case if shot is None else _sized(recipe, case, shot.shape, origin)
+    elif out is not None and file is not None:
+        shot = _own_screenshot(table, row or 0, scorer, built, case)
+    sized = case if shot is None else _sized(built, case, shot.shape, origin)
     origins = _origins({} if file is None else scorer.used(table), sizes, case)
     if sized is not case:
         origins["pixel"] = f"the size of {origin}"
     gone: BrokenPipeError | None = None
     try:
-        _print(recipe, others, sized, left_out, as_json, origins, from_file=file is not None)
+        _print(built, others, sized, left_out, as_json, origins, from_file=file is not None)
     except BrokenPipeError as error:  # the reader of the words has gone, such as head; the picture was asked for, too
         gone = error
-    if plot is not None:
+    if out is not None:
         from grounding_rewards.explain.plot import page  # slow to import, and few draw
 
         if image is not None and shot is not None:
-            sized = case.sized(recipe, (shot.shape[1], shot.shape[0]), origin)  # an error where the target has another
-        drawn = in_wire_form(recipe, sized) if others else sized
+            sized = case.sized(built, (shot.shape[1], shot.shape[0]), origin)  # an error where the target has another
+        drawn = in_wire_form(built, sized) if others else sized
         with terminal.progress("drawing") as advance:
-            notes = page.draw([recipe, *others], drawn, plot, shot, advance)
+            notes = page.draw([built, *others], drawn, out, shot, advance)
         for note in notes:
             terminal.note(note)
     if gone is not None:
@@ -195,9 +201,9 @@ def _check(
 ) -> None:
     """Check that options make sense together."""
     if response is not None and file is not None:
-        raise RecipeError("--response and --file: got both; expected one of them")
+        raise RecipeError("--response and FILE: got both; expected one of them")
     if (file is None) != (row is None):
-        raise RecipeError(f"--{'row' if file else 'file'}: got nothing; expected --file and --row together")
+        raise RecipeError(f"{'--row' if file else 'FILE'}: got nothing; expected FILE and --row together")
     for name, value in beside.items():
         if value is not None and response is None:
             raise RecipeError(
@@ -205,17 +211,17 @@ def _check(
             )
     for field, default in vars(Columns()).items():
         if file is None and getattr(columns, field) != default:
-            raise RecipeError(f"{_flag(field)}-column: got it without --file and --row, the row that has such a column")
+            raise RecipeError(f"{_flag(field)}-column: got it without FILE and --row, the row that has such a column")
 
 
-def _check_picture(plot: Path | None, image: Path | None) -> None:
+def _check_picture(out: Path | None, image: Path | None) -> None:
     """Check that a picture can be drawn, before anything is printed."""
-    if image is not None and plot is None:
-        raise RecipeError("--image: got it without --plot, the picture to draw")
-    if plot is not None:
+    if image is not None and out is None:
+        raise RecipeError("--image: got it without --out, the page to draw")
+    if out is not None:
         from grounding_rewards.viewer import check_page
 
-        check_page(plot)
+        check_page(out)
 
 
 def _others(first: str, names: str | None, chosen: Mapping[str, Any]) -> tuple[list[Recipe], LeftOut]:
@@ -301,6 +307,6 @@ def _with_flag(error: str, from_file: bool) -> str:
     for name in _SIZES.values():
         if f"field '{name}': got nothing" in error:
             option = f"{_flag(name)}-column NAME" if from_file else f"{_flag(name)} W,H"
-            made = ", or --model and --image-size" if name == "model_image_size" else ""
+            made = ", or --pipeline and --image-size" if name == "model_image_size" else ""
             return f"{error}; give {option}{made}{'-column' if made and from_file else ''}"
     return error

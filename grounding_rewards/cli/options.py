@@ -1,23 +1,37 @@
-"""Options that several verbs share, and the recipe that they build."""
+"""Options that several verbs share, made from the groups in which settings are declared, and the recipe they build."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from grounding_rewards.batch.columns import Columns
+from grounding_rewards.batch.joining import Join
 from grounding_rewards.catalogue import recipe
+from grounding_rewards.cli import terminal
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.columns import GUESSED
-from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.settings.declared import declared, flags_of
+from grounding_rewards.settings.groups import (
+    AnswerFile,
+    Answers,
+    Images,
+    ResponseColumns,
+    RowSource,
+    TargetForm,
+)
+from grounding_rewards.settings.groups import (
+    OnBadTarget as OnBadTarget,
+)
+from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.unique_keys import unique_keys
 
@@ -32,11 +46,46 @@ ROWS = (
 )
 
 
-class OnBadTarget(StrEnum):
-    """The handling of a row whose target cannot be used."""
+def option_of(declared: Field[Any], callback: Callable[[Any], Any] | None = None) -> Any:
+    """Build the option of a setting."""
+    said = declared.metadata
+    return typer.Option(
+        *flags_of(declared), metavar=said["metavar"] or None, help=said["help"],
+        rich_help_panel=said["panel"] or None, callback=callback,
+    )  # fmt: skip
 
-    RAISE = "raise"
-    ABSTAIN = "abstain"
+
+def group(
+    made: Callable[..., Any], *groups: type, checks: Mapping[str, Callable[[Any], Any]] | None = None,
+    beside: Iterable[inspect.Parameter] = (),
+) -> Any:  # fmt: skip
+    """Return a function whose options are those of groups of settings, for an argument of a verb to stand for them.
+
+    ``application.strict`` calls it with their values by name, and ``made`` makes the argument of these. ``checks`` are
+    by setting, and ``beside`` are options that stand before the groups.
+    """
+    declared = {own.name: (own, get_type_hints(each)[own.name]) for each in groups for own in fields(each)}
+
+    def make(**given: Any) -> Any:
+        read = {name: own.metadata["read"] for name, (own, _) in declared.items() if own.metadata["read"]}
+        return made(**{name: read[name](value) if name in read else value for name, value in given.items()})
+
+    options = [_option(own, kind, (checks or {}).get(name)) for name, (own, kind) in declared.items()]
+    make.__signature__ = inspect.Signature([*beside, *options])  # type: ignore[attr-defined]
+    return make
+
+
+def _option(own: Field[Any], kind: Any, check: Callable[[Any], Any] | None) -> inspect.Parameter:
+    """Return the parameter of a setting; one that is read from its text has a text as default, too."""
+    default: Any = inspect.Parameter.empty if own.default is MISSING else own.default
+    if own.metadata["read"]:
+        kind, default = str, ",".join(map(str, default))
+    return parameter(own.name, Annotated[kind, option_of(own, check)], default)
+
+
+def parameter(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    """Return an option beside a group."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 Options = Annotated[
@@ -44,36 +93,16 @@ Options = Annotated[
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
 ]
 NAMED = (
-    "A name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
+    "a name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
     "`Recipe.to_dict()` (.json, .yaml)."
 )
-PIPELINES = "qwen2_5_vl, qwen3_vl, ..., or a trainer's, as verl+qwen3_vl or easyr1+qwen3_vl"
-_RESIZED = "The size of the image that the model saw"
-
-
-def _bound(least: str, text: str) -> Any:
-    help = f"{least} pixels that an image is resized to, as the launch sets it for {text}."
-    return typer.Option(metavar="PIXELS", help=help, rich_help_panel=_RESIZED)
-
-
-_MODEL, _PROCESSOR = "the model's images", "the processor, where the trainer resizes before it"
-MinPixels = Annotated[int | None, _bound("Least", _MODEL)]
-MaxPixels = Annotated[int | None, _bound("Most", _MODEL)]
-ProcessorMinPixels = Annotated[int | None, _bound("Least", _PROCESSOR)]
-ProcessorMaxPixels = Annotated[int | None, _bound("Most", _PROCESSOR)]
-BadTargets = Annotated[
-    OnBadTarget,
-    typer.Option("--bad-target", help="A target that cannot be used: stop, or leave the row out of all figures."),
-]
-BoxFormats = Annotated[
-    BoxFormat | None,
-    typer.Option(
-        "--box-format",
-        help="How targets write boxes: corners (xxyy: left, right, top, bottom; yxyx: y first); corner, width and "
-        "height; or centre, width and height. A recipe's own form has its own way. Default: xyxy, and a warning where "
-        "numbers cannot be that.",
-    ),
-]
+_RECIPE: Any = typer.Option("--recipe", metavar="NAME", help=f"The recipe: {NAMED}")
+RecipeName = Annotated[str, _RECIPE]
+MaybeRecipe = Annotated[str | None, _RECIPE]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on stdout.")]
+BadTargets = Annotated[OnBadTarget, option_of(declared(TargetForm, "bad_target"))]
+BoxFormats = Annotated[BoxFormat | None, option_of(declared(TargetForm, "box_format"))]
+TargetSpace = Annotated[CoordSpace | None, option_of(declared(TargetForm, "target_space"))]
 Rollouts = Annotated[
     list[Path],
     typer.Argument(
@@ -87,9 +116,6 @@ Rounds = Annotated[
     typer.Option("--round", metavar="N", help="Only rollouts of this round count; may be given several times."),
 ]
 By = Annotated[str, typer.Option(metavar="COLUMN", help="The column that samples are counted by.")]
-TargetSpace = Annotated[
-    CoordSpace | None, typer.Option(help="The space of targets that name none. Default: their recipe's own.")
-]
 TargetRecipe = Annotated[
     str | None,
     typer.Option(
@@ -99,39 +125,12 @@ TargetRecipe = Annotated[
         "or /path/file.py:attr.",
     ),
 ]
-_IMAGES = "Images"
 
 
 def _folder(path: Path | None) -> Path | None:
     if path is not None:
         os.scandir(path).close()  # which raises where it is no directory
     return path
-
-
-ImageRoot = Annotated[
-    Path | None,
-    typer.Option(
-        "--image-root",
-        "--image-dir",
-        metavar="DIR",
-        help="The folder in which relative paths of images start, and which they may not leave. Default: the folder "
-        "of the data.",
-        callback=_folder,
-        rich_help_panel=_IMAGES,
-    ),
-]
-MaxImageBytes = Annotated[
-    int, typer.Option(metavar="N", min=1, help="An image of more bytes is not read.", rich_help_panel=_IMAGES)
-]
-MaxImagePixels = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        min=1,
-        help="An image of more pixels, as its header says, is not read.",
-        rich_help_panel=_IMAGES,
-    ),
-]
 
 
 def _encoding(name: str | None) -> str | None:
@@ -142,16 +141,8 @@ def _encoding(name: str | None) -> str | None:
     return name
 
 
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding",
-        metavar="NAME",
-        help="The encoding of JSON lines, JSON and CSV, such as gbk or utf-16. Default: UTF-8.",
-        callback=_encoding,
-    ),
-]
-RowsSplit = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Which split of a directory.")]
+RowsSplit = Annotated[str | None, option_of(declared(RowSource, "split"))]
+Encoding = Annotated[str | None, option_of(declared(RowSource, "encoding"), _encoding)]
 HINT = "; name the folder of relative paths by --image-root"
 DATA = "Training data"
 TrainingRows = Annotated[
@@ -175,42 +166,54 @@ Split = Annotated[
 ]
 
 
-def _recipe_options(
-    option: Options = None,
-    response_space: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPACE",
-            help=f"The space that the model answers in: {', '.join(CoordSpace)}. Default: the recipe's own.",
-        ),
-    ] = None,
-    target_space: TargetSpace = None,
-    family: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The model's family, as `grounding-rewards families` lists them, or the folder of its checkpoint. It "
-            "sets --response-space, --model, its bounds and which of several answers counts, where they are not given.",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"The resizing, where rows do not say this size: {PIPELINES}. Sets --response-space, too.",
-            rich_help_panel=_RESIZED,
-        ),
-    ] = None,
-    min_pixels: MinPixels = None,
-    max_pixels: MaxPixels = None,
-    processor_min_pixels: ProcessorMinPixels = None,
-    processor_max_pixels: ProcessorMaxPixels = None,
-) -> dict[str, Any]:
-    return read_options(
-        option, response_space=response_space, target_space=target_space, family=family, model=model,
-        min_pixels=min_pixels, max_pixels=max_pixels, processor_min_pixels=processor_min_pixels,
-        processor_max_pixels=processor_max_pixels,
-    )  # fmt: skip
+def _recipe_options(option: Sequence[str] | None, **named: Any) -> dict[str, Any]:
+    return read_options(option, **named)
+
+
+def columns_of(**named: str | None) -> Columns:
+    """Return the columns that options name."""
+    return Columns(**{name.removesuffix("_column"): column or "" for name, column in named.items()})
+
+
+def _image_files(**given: Any) -> ImageFiles:
+    return Images(**given).files(HINT)
+
+
+def _join(predictions: list[Path] | None, id: str | None, encoding: str | None) -> Join:
+    return Join(predictions[-1] if predictions else None, id, tuple(predictions or ()), terminal.REPORTING, encoding)
+
+
+def _screenshots(data: Path | None, image_column: str | None, id_column: str | None, split: str | None,
+                 **images: Any) -> Any:  # fmt: skip
+    from grounding_rewards.pool.report.samples import Screenshots
+
+    files = replace(_image_files(**images), root="" if images["image_root"] is None else str(images["image_root"]))
+    return None if data is None else Screenshots(data, image_column, files, id_column, split)
+
+
+def given(name: str) -> bool:
+    """Return True where the command line gives an option of the command that runs."""
+    source = terminal.context().get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def check_recipe(recipe: str | None, chosen: Mapping[str, Any]) -> None:
+    """Check that no option of a recipe is given where none is named."""
+    names = ["option" if given("option") else "", *(name for name in chosen if name != "target_space" and given(name))]
+    if recipe is None and any(names):
+        raise RecipeError(
+            f"{', '.join(flag_of(name) for name in names if name)}: got it without a recipe; name it by --recipe"
+        )
+
+
+def flag_of(name: str) -> str:
+    """Return the option of a setting of answers, or of any other name.
+
+    >>> flag_of("model"), flag_of("option")
+    ('--pipeline', '--option')
+    """
+    known = {each.name: flags_of(each)[0] for each in fields(Answers)}
+    return known.get(name, f"--{name.replace('_', '-')}")
 
 
 def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
@@ -236,78 +239,30 @@ def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
     return each
 
 
-def column(role: str, text: str) -> Any:
-    """Build the option that names a column; its help lists the names that are taken without it."""
-    names = " ".join(GUESSED[role])
-    return typer.Option(metavar="NAME", help=f"{text} By name: {names}.", rich_help_panel="Columns of the file")
-
-
-RefusalColumn = Annotated[
-    str | None,
-    column("refusal", "Which rows are to be refused: true, 1 or `refusal` there; their targets do not count."),
-]
-
-
-def _columns(
-    response_column: Annotated[str | None, column("response", "The model's response.")] = None,
-    target_column: Annotated[str | None, column("target", "The target: the right answer.")] = None,
-    image_size_column: Annotated[
-        str | None,
-        column("image-size", "Width and height of the original image, where needed: one column, or two as `W,H`."),
-    ] = None,
-    model_image_size_column: Annotated[
-        str | None, column("model-image-size", "Width and height of the image that the model saw, where needed.")
-    ] = None,
-    id_column: Annotated[
-        str | None, column("id", "The sample's name, for groups and errors; else its target's id.")
-    ] = None,
-    token_length_column: Annotated[
-        str | None, column("token-length", "The response's length in tokens, for rewards of length.")
-    ] = None,
-    image_column: Annotated[str | None, column("image", "The image, read for a size that a row lacks.")] = None,
-    refusal_column: RefusalColumn = None,
-) -> Columns:
-    return Columns(
-        response_column or "", target_column or "", image_size_column or "", model_image_size_column or "",
-        id_column or "", token_length_column or "", image_column or "", refusal_column or "",
-    )  # fmt: skip
-
-
-def _image_files(
-    image_root: ImageRoot = None,
-    max_image_bytes: MaxImageBytes = MAX_IMAGE_BYTES,
-    max_image_pixels: MaxImagePixels = MAX_IMAGE_PIXELS,
-) -> ImageFiles:
-    root = "" if image_root is None else str(image_root.absolute())
-    return ImageFiles(root, max_image_bytes, max_image_pixels, HINT)
-
-
-def _screenshots(
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=DATA),
-    ] = None,
-    image_column: Annotated[
-        str | None,
-        typer.Option(metavar="C", help="Column of images. Default: images or image.", rich_help_panel=DATA),
-    ] = None,
-    image_root: ImageRoot = None,
-    max_image_bytes: MaxImageBytes = MAX_IMAGE_BYTES,
-    max_image_pixels: MaxImagePixels = MAX_IMAGE_PIXELS,
-    id_column: SampleColumn = None,
-    split: Split = None,
-) -> Any:
-    from grounding_rewards.pool.report.samples import Screenshots
-
-    root = "" if image_root is None else str(image_root)
-    images = ImageFiles(root, max_image_bytes, max_image_pixels, HINT)
-    return None if data is None else Screenshots(data, image_column, images, id_column, split)
-
-
-RecipeOptions = Annotated[dict[str, Any], _recipe_options]
-FileColumns = Annotated[Columns, _columns]
-SizedImages = Annotated[ImageFiles, _image_files]
-SampleScreens = Annotated[Any, _screenshots]
+_ROOTED = {"image_root": _folder}
+RecipeOptions = Annotated[
+    dict[str, Any],
+    group(
+        _recipe_options, Answers, beside=[parameter("option", Options), parameter("target_space", TargetSpace)]
+    ),
+]  # fmt: skip
+FileColumns = Annotated[Columns, group(columns_of, ResponseColumns)]
+SizedImages = Annotated[ImageFiles, group(_image_files, Images, checks=_ROOTED)]
+Joining = Annotated[Join, group(_join, AnswerFile, beside=[parameter("encoding", Encoding)])]
+SampleScreens = Annotated[
+    Any,
+    group(
+        _screenshots, Images, checks=_ROOTED,
+        beside=[
+            parameter("data", Annotated[Path | None, typer.Option(
+                metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=DATA)]),
+            parameter("image_column", Annotated[str | None, typer.Option(
+                metavar="C", help="Column of images. Default: images or image.", rich_help_panel=DATA)]),
+            parameter("id_column", SampleColumn),
+            parameter("split", Split),
+        ],
+    ),
+]  # fmt: skip
 """Several options as one argument: ``application.strict`` calls the function for it."""
 
 
@@ -334,7 +289,7 @@ def read_options(options: Sequence[str] | None, flag: str = "--option", **named:
     return values
 
 
-def target_recipe(name: str | None) -> Recipe | None:
+def target_recipe(name: str | None, **chosen: Any) -> Recipe | None:
     """Build the recipe whose form targets have; None where none is named.
 
     Targets do not depend on the space that the model answers in, so no option asks for it.
@@ -345,9 +300,11 @@ def target_recipe(name: str | None) -> Recipe | None:
     if name is None:
         return None
     try:
-        return recipe(name)
+        return recipe(name, **chosen)
     except SpaceError:
-        return recipe(name, response_space=CoordSpace.PIXEL)
+        if "response_space" in chosen:
+            raise
+        return recipe(name, **chosen, response_space=CoordSpace.PIXEL)
 
 
 def unlabelled(recipe: Recipe) -> str:

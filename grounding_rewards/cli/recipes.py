@@ -19,7 +19,7 @@ def list_recipes(
     ] = None,
     *,
     chosen: options.RecipeOptions,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: a list, or one recipe's object.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the recipes, or show one: formula, parts, options, source, deviations, exploits and a scored example.
 

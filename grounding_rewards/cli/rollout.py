@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -14,10 +15,12 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.options import given
 from grounding_rewards.coords.families import family_of, resizing_of
-from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.coords.resizing import RESIZING, Resizing
+from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError
+from grounding_rewards.settings.groups import InstructionColumns
 from grounding_rewards.wording import percent
 
 _MODEL, _SAMPLING, _PROMPT, _PARTS = "Model", "Sampling", "Prompts and images", "Parts of a run"
@@ -31,51 +34,12 @@ class Until(StrEnum):
     MIXED = "mixed"
 
 
-def _columns(
-    instruction_column: Annotated[
-        str | None, options.column("instruction", "The instruction: a text, or messages.")
-    ] = None,
-    target_column: Annotated[
-        str | None, options.column("target", "The target: the right answer; `none` for none.")
-    ] = None,
-    image_column: Annotated[str | None, options.column("image", "The image, or a list: paths or bytes.")] = None,
-    image_size_column: Annotated[
-        str | None, options.column("image-size", "Width and height of the original image, where they are not its own.")
-    ] = None,
-    id_column: Annotated[str | None, options.column("id", "The sample's name; else its target's id.")] = None,
-    refusal_column: options.RefusalColumn = None,
-) -> tuple[str | None, Columns]:
-    named = Columns(
-        target=target_column or "", image=image_column or "", image_size=image_size_column or "", id=id_column or "",
-        refusal=refusal_column or "",
-    )  # fmt: skip
-    return instruction_column, named
+def _columns(*, instruction_column: str | None, **named: str | None) -> tuple[str | None, Columns]:
+    return instruction_column, options.columns_of(**named)
 
 
-def _resizing(
-    pipeline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"How the model resizes images, if the engine does not know: {options.PIPELINES}.",
-            rich_help_panel=_PROMPT,
-        ),
-    ] = None,
-    min_pixels: options.MinPixels = None,
-    max_pixels: options.MaxPixels = None,
-    processor_min_pixels: options.ProcessorMinPixels = None,
-    processor_max_pixels: options.ProcessorMaxPixels = None,
-) -> Resizing | None:
-    bounds = (min_pixels, max_pixels, processor_min_pixels, processor_max_pixels)
-    if pipeline is None:
-        if any(each is not None for each in bounds):
-            raise EngineError("--min-pixels and --max-pixels are bounds of --pipeline; name it, too")
-        return None
-    return Resizing(pipeline, *bounds)
-
-
-DataColumns = Annotated[tuple[str | None, Columns], _columns]
-ModelResizing = Annotated[Resizing | None, _resizing]
+DataColumns = Annotated[tuple[str | None, Columns], options.group(_columns, InstructionColumns)]
+Sampled = Annotated[RolloutSettings, options.group(RolloutSettings, RolloutSettings)]
 
 
 def rollout(
@@ -89,7 +53,9 @@ def rollout(
             rich_help_panel=_MODEL,
         ),
     ],
-    model: Annotated[str, typer.Option(metavar="NAME", help="The model: its name or folder.", rich_help_panel=_MODEL)],
+    weights: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="The model: its name or folder.", rich_help_panel=_MODEL)
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write: a rollout table.")],
     *,
     engine_option: Annotated[
@@ -98,36 +64,13 @@ def rollout(
             metavar="KEY=VALUE", help="An option of the engine; may be given several times.", rich_help_panel=_MODEL
         ),
     ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The column policy. Default: the model.", rich_help_panel=_MODEL),
-    ] = None,
-    n: Annotated[
-        int | None,
-        typer.Option(
-            "--n", metavar="N", help="Responses to a sample at each temperature. Default: 8.", rich_help_panel=_SAMPLING
-        ),
-    ] = None,
-    temperature: Annotated[
-        str, typer.Option(metavar="T,...", help="Temperatures; 0 is greedy.", rich_help_panel=_SAMPLING)
-    ] = "1.0",
-    top_p: Annotated[
-        float, typer.Option(metavar="P", help="The share of probability to draw from.", rich_help_panel=_SAMPLING)
-    ] = 1.0,
-    max_tokens: Annotated[
-        int, typer.Option(metavar="N", help="Tokens after which a response is cut.", rich_help_panel=_SAMPLING)
-    ] = 512,
-    seed: Annotated[int, typer.Option(metavar="N", help="The seed of all draws.", rich_help_panel=_SAMPLING)] = 0,
+    settings: Sampled,
     until: Annotated[
         Until | None,
         typer.Option(
             help="Go on with samples whose scored responses are all right or all wrong, --n at a time up to --max.",
             rich_help_panel=_SAMPLING,
         ),
-    ] = None,
-    most: Annotated[
-        int | None,
-        typer.Option("--max", metavar="N", help="The most responses to a sample.", rich_help_panel=_SAMPLING),
     ] = None,
     allocate: Annotated[
         Path | None,
@@ -137,15 +80,6 @@ def rollout(
             rich_help_panel=_SAMPLING,
         ),
     ] = None,
-    first_rollout: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="The number of a sample's first rollout: 8 where 8 are there already. Seeds follow it. Default: 0.",
-            rich_help_panel=_SAMPLING,
-        ),
-    ] = None,
-    round: Annotated[int | None, typer.Option("--round", metavar="N", help="The column round.")] = None,
     prompt: Annotated[
         str | None,
         typer.Option(
@@ -157,27 +91,9 @@ def rollout(
     system: Annotated[
         str | None, typer.Option(metavar="TEXT|FILE", help="The system message.", rich_help_panel=_PROMPT)
     ] = None,
-    family: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The model's family, as `grounding-rewards families` lists them: its --pipeline and bounds, its "
-            "--prompt, and how --recipe reads its answers, where they are not given.",
-            rich_help_panel=_MODEL,
-        ),
-    ] = None,
-    resizing: ModelResizing,
     images: options.SizedImages,
-    recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", metavar="NAME", help="Score the responses with this recipe. Default: no scores."),
-    ] = None,
-    option: options.Options = None,
-    response_space: Annotated[
-        str | None,
-        typer.Option(metavar="SPACE", help=f"The space that the model answers in: {', '.join(CoordSpace)}."),
-    ] = None,
-    target_space: options.TargetSpace = None,
+    recipe: options.MaybeRecipe = None,
+    chosen: options.RecipeOptions,
     box_format: options.BoxFormats = None,
     columns: DataColumns,
     split: options.RowsSplit = None,
@@ -189,9 +105,6 @@ def rollout(
             rich_help_panel=_PARTS,
         ),
     ] = None,
-    shard_rows: Annotated[
-        int, typer.Option(metavar="N", help="Samples of a shard, which is asked in one go.", rich_help_panel=_PARTS)
-    ] = 64,
     again: Annotated[
         bool,
         typer.Option(
@@ -203,7 +116,7 @@ def rollout(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Ask a model for responses to the samples of a data set, into a rollout table.
 
@@ -218,27 +131,24 @@ def rollout(
     from grounding_rewards.engines import engine as built
     from grounding_rewards.engines.prompts import PLAIN, prompt_named
     from grounding_rewards.engines.rollout import roll_out
-    from grounding_rewards.engines.settings import RolloutSettings
 
-    if (until is None) != (most is None):
+    if (until is None) != (settings.most is None):
         raise EngineError("--until mixed and --max N: one needs the other")
-    if allocate is not None and (n is not None or until is not None or first_rollout is None):
-        raise EngineError(
-            "--allocate: says how many responses samples get, so leave --n and --until out, and give --first-rollout: "
-            "8 where 8 rollouts are there, 0 for all rollouts of another round"
-        )
-    settings = RolloutSettings(
-        n if n is not None or allocate is not None else 8, _temperatures(temperature), top_p, max_tokens, seed, most,
-        first_rollout or 0, round, policy, shard_rows,
-    )  # fmt: skip
-    if family is not None:
-        known = family_of(family)
-        prompt, resizing = prompt or next(iter(known.prompts), None), resizing or resizing_of(known)
+    if allocate is not None:
+        if given("n") or until is not None or not given("first_rollout"):
+            raise EngineError(
+                "--allocate: says how many responses samples get, so leave --n and --until out, and give "
+                "--first-rollout: 8 where 8 rollouts are there, 0 for all rollouts of another round"
+            )
+        settings = replace(settings, n=None)
+    resizing, chosen = _resizing(recipe, chosen)
+    if "family" in chosen and prompt is None:
+        prompt = next(iter(family_of(chosen["family"]).prompts), None)
     with terminal.progress("rolling out") as advance:
         done = roll_out(
-            data, built(engine, model=model, **options.read_options(engine_option, flag="--engine-option")), out,
+            data, built(engine, model=weights, **options.read_options(engine_option, flag="--engine-option")), out,
             engine_name=engine, settings=settings, prompt=prompt_named(prompt or PLAIN, system),
-            recipe=_recipe(recipe, option, response_space=response_space, target_space=target_space, family=family),
+            recipe=None if recipe is None else catalogue.recipe(recipe, **chosen),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
             image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite,
             count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
@@ -249,11 +159,17 @@ def rollout(
     _report(done, out, as_json)
 
 
-def _temperatures(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise EngineError(f"--temperature: got {text!r:.60}; expected numbers, such as 1.0 or 1.0,1.2,1.4") from None
+def _resizing(recipe: str | None, chosen: Mapping[str, Any]) -> tuple[Resizing | None, dict[str, Any]]:
+    """Return the way of images into the model, and the recipe's options without it: rows say the size it makes."""
+    sizes = {key: value for key, value in chosen.items() if key in RESIZING}
+    rest = {key: value for key, value in chosen.items() if key not in sizes}
+    options.check_recipe(recipe, {key: value for key, value in rest.items() if key != "family"})
+    if "model" in sizes:
+        return Resizing(**sizes), rest
+    own = resizing_of(family_of(rest["family"])) if "family" in rest else None
+    if sizes and own is None:
+        raise EngineError("--min-pixels and --max-pixels are bounds of --pipeline; name it, too")
+    return (own if own is None else replace(own, **sizes)), rest
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:
@@ -263,16 +179,6 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if not (slash and number.isdecimal() and count.isdecimal()):
         raise EngineError(f"--shard: got {text!r:.60}; expected I/N, such as 0/8")
     return int(number), int(count)
-
-
-def _recipe(name: str | None, option: list[str] | None, *, family: str | None, **spaces: Any) -> Any:
-    if name is not None:
-        return catalogue.recipe(name, **options.read_options(option, family=family, **spaces))
-    if option or any(space is not None for space in spaces.values()):
-        raise EngineError(
-            "--option, --response-space and --target-space are options of the recipe; name it by --recipe"
-        )
-    return None
 
 
 class _Progress:

@@ -16,7 +16,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.naming import command_line
-from grounding_rewards.cli import joining, options, terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.tables import Table, write_table
@@ -27,18 +27,18 @@ from grounding_rewards.wording import percent
 
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
-    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help=f"The recipe. {options.NAMED}")],
+    recipe: options.RecipeName,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .jsonl or .parquet.")],
     *,
     chosen: options.RecipeOptions,
     bad_target: options.BadTargets = options.OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
     columns: options.FileColumns,
     images: options.SizedImages,
     split: options.RowsSplit = None,
-    join: joining.Joining,
+    join: options.Joining,
 ) -> None:
     """Score every row of a file with a recipe, and write the rows with their scores.
 

@@ -75,16 +75,18 @@ def report(findings: Iterable[Finding], file: str = "") -> list[dict[str, Any]]:
 
 
 @contextmanager
-def warned() -> Iterator[list[str]]:
+def warned(context: Any = None) -> Iterator[list[str]]:
     """Collect the warnings of one command, as they come; those that rooms log are warnings as others."""
     texts: list[str] = []
     token, handler = _WARNED.set(texts), _Warner(logging.WARNING)
+    running = _CONTEXT.set(context)
     _LOG.addHandler(handler)
     try:
         yield texts
     finally:
         _LOG.removeHandler(handler)
         _WARNED.reset(token)
+        _CONTEXT.reset(running)
 
 
 _LOG = logging.getLogger("grounding_rewards")
@@ -107,6 +109,14 @@ _WARNED: ContextVar[list[str] | None] = ContextVar("warned", default=None)
 
 
 REPORTING = Reporting(note, warn, progress)
+
+
+def context() -> Any:
+    """Return the context of the command that runs."""
+    return _CONTEXT.get()
+
+
+_CONTEXT: ContextVar[Any] = ContextVar("context", default=None)
 
 
 def print_json(value: Any) -> None:

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 from grounding_rewards.engines.protocol import Sampling
 from grounding_rewards.errors import EngineError
 from grounding_rewards.pool.draws import hashed
+from grounding_rewards.settings.declared import MOST, check, check_whole, is_number, setting
 from grounding_rewards.tables.rollout_columns import PLACES
 
 SHARD_ROWS = 64
 """Samples of one shard. A run that goes on after a kill asks for its unfinished shards again."""
 
-_MOST = 2**63 - 1
+_MODEL, _SAMPLING, _PARTS = "Model", "Sampling", "Parts of a run"
+
+
+def temperatures(text: str) -> tuple[float, ...]:
+    """Read temperatures with commas between them."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise EngineError(f"--temperature: got {text!r:.60}; expected numbers, such as 1.0 or 1.0,1.2,1.4") from None
 
 
 @dataclass(frozen=True)
 class RolloutSettings:
     """Settings of a run of rollouts.
 
-    Attributes:
-        n: responses to a sample at each temperature; None where another number goes with each sample.
-        temperatures: one or more, different ones.
-        top_p: the share of probability that tokens are drawn from, above 0 to 1.
-        max_tokens: tokens after which a response is cut.
-        seed: of the run, a whole number from 0.
-        most: go on, n responses at a time up to this number, with samples whose scored responses are all right or all
-            wrong; None for n responses to each.
-        first_rollout: number of the first rollout of a sample.
-        round: the pool's round, a whole number from 0, for the column ``round``.
-        policy: the weights that answer, for the column ``policy``; None for the model's name.
-        shard_rows: samples of a shard.
+    ``n`` is None where another number goes with each sample, ``policy`` for the model's name.
 
     Raises:
         EngineError: a setting is out of range; names it.
@@ -42,36 +38,41 @@ class RolloutSettings:
     grounding_rewards.errors.EngineError: temperature: got 1.0 twice; expected different ones
     """
 
-    n: int | None = 8
-    temperatures: tuple[float, ...] = (1.0,)
-    top_p: float = 1.0
-    max_tokens: int = 512
-    seed: int = 0
-    most: int | None = None
-    first_rollout: int = 0
-    round: int | None = None
-    policy: str | None = None
-    shard_rows: int = SHARD_ROWS
+    n: int | None = setting(
+        "Responses to a sample at each temperature.", 8, least=1, metavar="N", flags=["--n"], panel=_SAMPLING
+    )
+    temperatures: tuple[float, ...] = setting(
+        "Temperatures; 0 is greedy.", (1.0,), metavar="T,...", flags=["--temperature"], panel=_SAMPLING,
+        read=temperatures,
+    )  # fmt: skip
+    top_p: float = setting("The share of probability to draw from.", 1.0, metavar="P", panel=_SAMPLING)
+    max_tokens: int = setting("Tokens after which a response is cut.", 512, least=1, metavar="N", panel=_SAMPLING)
+    seed: int = setting("The seed of all draws.", 0, least=0, metavar="N", panel=_SAMPLING)
+    most: int | None = setting("The most responses to a sample.", None, metavar="N", flags=["--max"], panel=_SAMPLING)
+    first_rollout: int = setting(
+        "The number of a sample's first rollout: 8 where 8 are there already. Seeds follow it.", 0, least=0,
+        metavar="N", panel=_SAMPLING,
+    )  # fmt: skip
+    round: int | None = setting("The column round.", None, least=0, metavar="N", flags=["--round"])
+    policy: str | None = setting("The column policy. Default: the model.", None, metavar="NAME", panel=_MODEL)
+    shard_rows: int = setting(
+        "Samples of a shard, which is asked in one go.", SHARD_ROWS, least=1, metavar="N", panel=_PARTS
+    )
 
     def __post_init__(self) -> None:
-        for name, least in (("n", 1), ("max_tokens", 1), ("seed", 0), ("first_rollout", 0), ("shard_rows", 1)):
-            value = getattr(self, name)
-            if not (name == "n" and value is None):
-                _check_whole(name, value, least)
-        if self.round is not None:
-            _check_whole("round", self.round, 0)
+        check(self)
         if not self.temperatures:
             raise EngineError("temperature: got none; expected one or more")
         for value in self.temperatures:
-            if not (_is_number(value) and value >= 0):
+            if not (is_number(value) and value >= 0):
                 raise EngineError(f"temperature: got {value!r:.60}; expected a number from 0")
         rounded = [round(value, PLACES) for value in self.temperatures]
         if twice := [value for place, value in enumerate(rounded) if value in rounded[:place]]:
             raise EngineError(f"temperature: got {twice[0]} twice; expected different ones")
-        if not (_is_number(self.top_p) and 0 < self.top_p <= 1):
+        if not (is_number(self.top_p) and 0 < self.top_p <= 1):
             raise EngineError(f"top_p: got {self.top_p!r:.60}; expected a number above 0 to 1")
         if self.most is not None:
-            _check_whole("max", self.most, (self.n or 0) + 1)
+            check_whole("max", self.most, (self.n or 0) + 1)
             if self.n is None:
                 raise EngineError("until mixed: needs n, the responses that are asked for at a time")
             if 0 in self.temperatures:
@@ -79,8 +80,8 @@ class RolloutSettings:
                     "until mixed: at temperature 0 all responses are one; expected temperatures above 0, and a run of "
                     "its own for greedy responses"
                 )
-        if self.first_rollout + len(self.temperatures) * (self.most or self.n or 1) > _MOST:
-            raise EngineError(f"first_rollout: got {self.first_rollout}; the last rollout's number is above {_MOST}")
+        if self.first_rollout + len(self.temperatures) * (self.most or self.n or 1) > MOST:
+            raise EngineError(f"first_rollout: got {self.first_rollout}; the last rollout's number is above {MOST}")
 
     def sampling(self, temperature: float) -> Sampling:
         """Return how a model samples at one of the temperatures."""
@@ -98,14 +99,3 @@ class RolloutSettings:
         number = self.first_rollout + rollout
         (key,) = hashed([sample], self.seed, f"rollout {number} at {float(temperature)!r}")
         return int(key >> 33)  # the seeds that every engine takes
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise EngineError(f"{name}: got {value!r:.60}; expected a whole number from {least}")
-    if value > _MOST:
-        raise EngineError(f"{name}: got {value!r:.60}; expected a whole number of 64 bits, up to {_MOST}")

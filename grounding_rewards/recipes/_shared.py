@@ -25,7 +25,7 @@ def answering_space(recipe: str, space: CoordSpace | str | None) -> CoordSpace:
         spaces = ", ".join(CoordSpace)
         raise SpaceError(
             f"{recipe} needs response_space, the space that the model answers in: {spaces}; or family, or model (on "
-            "the command line --response-space, --family and --model)"
+            "the command line --response-space, --family and --pipeline)"
         )
     return as_space(space)
 

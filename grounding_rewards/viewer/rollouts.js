@@ -185,7 +185,7 @@ function side(each, label, rows, zoom) {  // the screen with some rollouts, and 
   const said = ({labels, total}) => [labels.outcome, labels.round, labels.temperature && `temperature ${labels.temperature}`, labels.policy && `policy ${labels.policy}`,
     labels.reason, total !== null && `total ${number(total)}`].filter(Boolean).join(" · ");
   const command = (row) => row.recipe && row.target && row.response !== null && !row.cut && [
-    "grounding-rewards explain", quoted(row.recipe), "--response", quoted(row.response), "--target", quoted(row.target),
+    "grounding-rewards explain --recipe", quoted(row.recipe), "--response", quoted(row.response), "--target", quoted(row.target),
     ...(each.known ? ["--image-size", `${wide},${high}`] : [])].join(" ");
   const right = rows.filter((row) => row.labels.outcome === "right").length;
   return make("div", {}, label && make("h3", {}, `${label}: ${right} of ${rows.length} right`),

@@ -119,7 +119,7 @@ def test_a_data_frame_has_a_row_for_each_value_and_each_total(tmp_path: Path) ->
 def test_explain_is_called_as_the_command_is(command: Runner) -> None:
     why = gr.explain("click", "(900, 900)", [90, 90, 120, 120], response_space="thousandths", image_size=(1000, 800))
     asked = ["--response", "(900, 900)", "--target", "[90, 90, 120, 120]", "--image-size", "1000,800"]
-    shown = json.loads(command("explain", "click", "--response-space", "thousandths", *asked, "--json").out)
+    shown = json.loads(command("explain", "--recipe", "click", "--response-space", "thousandths", *asked, "--json").out)
     own = why.to_dict()
     assert [each.pop("origin") for each in shown["extents"]][1:] == ["--image-size"]
     assert [each.pop("origin") for each in own["extents"]][1:] == ["image_size beside the target"]

@@ -182,7 +182,7 @@ def test_every_command_reads_a_scored_table_without_options(capsys, tmp_path, na
         acc = [row["acc"] for row in open_rollouts([out]).read(["acc"]).to_pylist()]
         (evaluated,) = json.loads(run("eval", out, "--recipe", name, *own, "--json").out)
         assert evaluated["correct"] == sum(acc)
-        assert run("explain", name, *own, "--file", out, "--row", 0, "--json").code == 0
+        assert run("explain", "--recipe", name, *own, out, "--row", 0, "--json").code == 0
         stats = tmp_path / f"stats-{space}.jsonl"
         assert run("pool", "stats", out, "--out", stats).code == 0
         areas = [json.loads(line)["target_area"] for line in stats.read_text().splitlines()]

@@ -14,8 +14,8 @@ from tests.engines import seeded
 COMMANDS = {
     "score": "rows.jsonl --recipe gelato --out out.jsonl",
     "eval": "rows.jsonl --recipe gelato",
-    "explain": "gelato --file rows.jsonl --row 0 --plot out.html",
-    "convert": "data.jsonl out.jsonl --for verl --target-space pixel",
+    "explain": "rows.jsonl --row 0 --recipe gelato --out out.html",
+    "convert": "data.jsonl --out out.jsonl --for verl --target-space pixel",
     "check recipe": "gelato",
     "recipes": "gelato",
     "families": "gta1",

@@ -40,9 +40,9 @@ SAMPLES = [f"s{number:02d}" for number in range(24)]
 GELATO = ("--recipe", "gelato")
 OSWORLD = ("--benchmark", "osworld-g", "--response-space", "pixel", "--option", "target_space=unit")
 SCORE = ("score", "rows.jsonl", *GELATO, "--out", "out.jsonl")
-CONVERT = ("convert", "data.jsonl", "out.jsonl", "--for", "verl", "--target-space", "pixel")
-PICTURED = ("convert", "pictured.jsonl", "out.jsonl", "--for", "verl", "--target-space", "pixel")
-EXPLAINED = ("explain", "gelato", "--file", "rows.jsonl", "--row", "0")
+CONVERT = ("convert", "data.jsonl", "--out", "out.jsonl", "--for", "verl", "--target-space", "pixel")
+PICTURED = ("convert", "pictured.jsonl", "--out", "out.jsonl", "--for", "verl", "--target-space", "pixel")
+EXPLAINED = ("explain", "--recipe", "gelato", "rows.jsonl", "--row", "0")
 TARGET = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]", "--image-size", "640,480")
 NEXT = ("pool", "next", "rollouts.jsonl", "--out", "out.jsonl")
 PLAN = ("pool", "plan", "rollouts.jsonl")
@@ -110,7 +110,7 @@ CASES = {
     ],
     ("score", "image_root"): [Case(("score", *UNSIZED, "--recipe", "click", "--out", "out.jsonl"), "shots")],
     ("eval", "image_root"): [Case(("eval", *UNSIZED, "--json"), "shots")],
-    ("explain", "image_root"): [Case(("explain", "click", "--row", "0", "--file", *UNSIZED), "shots")],
+    ("explain", "image_root"): [Case(("explain", "--recipe", "click", "--row", "0", *UNSIZED), "shots")],
     ("pool score", "image_root"): [
         Case(("pool", "score", *UNSIZED, "--recipe", "click", "--out", "scored", "--json"), "shots")
     ],
@@ -118,33 +118,33 @@ CASES = {
         Case(("eval", "rows.jsonl", *OSWORLD, "--categories", "PLACE"), "kinds.json", ".json"),
     ],
     ("eval", "recipe"): [Case(("eval", "rows.jsonl", "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
-    ("explain", "name"): [Case(("explain", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],
+    ("explain", "name"): [Case(("explain", "--recipe", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],
     ("explain", "compare_with"): [
-        Case(("explain", "gelato", *TARGET, "--compare", "PLACE:RECIPE"), "own.py", ".py")
+        Case(("explain", "--recipe", "gelato", *TARGET, "--compare", "PLACE:RECIPE"), "own.py", ".py")
     ],
     ("explain", "file"): [
         Case((*EXPLAINED[:3], "PLACE", *EXPLAINED[4:]), "rows.jsonl", ".jsonl"),
         Case((*EXPLAINED[:3], "PLACE", *EXPLAINED[4:], "--json"), "rows.parquet", ".parquet"),
     ],
     ("explain", "predictions"): [Case((*EXPLAINED, "--predictions", "PLACE"), "rows.jsonl", ".jsonl")],
-    ("explain", "plot"): [
-        Case(("explain", "gelato", "--plot", "PLACE"), None, ".html"),
-        Case(("explain", "gelato", "--json", "--plot", "PLACE"), None, ".html"),
+    ("explain", "out"): [
+        Case(("explain", "--recipe", "gelato", "--out", "PLACE"), None, ".html"),
+        Case(("explain", "--recipe", "gelato", "--json", "--out", "PLACE"), None, ".html"),
     ],
     ("explain", "image"): [
-        Case(("explain", "gelato", *TARGET, "--image", "PLACE", "--plot", "out.html"),
+        Case(("explain", "--recipe", "gelato", *TARGET, "--image", "PLACE", "--out", "out.html"),
              "shot.png", ".png"),
     ],
     ("convert", "file"): [
         Case(("convert", "PLACE", *CONVERT[2:], "--json"), "data.jsonl", ".jsonl"),
-        Case(("convert", "PLACE", "out.parquet", *CONVERT[3:]), "data.jsonl", ".jsonl"),
+        Case(("convert", "PLACE", "--out", "out.parquet", *CONVERT[4:]), "data.jsonl", ".jsonl"),
         Case(("convert", "PLACE", *CONVERT[2:]), "data.parquet", ".parquet"),
         Case(("convert", "PLACE", *CONVERT[2:]), "folder of data"),
-        Case(("convert", "PLACE", "out.parquet", *CONVERT[3:]), "saved"),
+        Case(("convert", "PLACE", "--out", "out.parquet", *CONVERT[4:]), "saved"),
     ],
     ("convert", "out"): [
-        Case((*CONVERT[:2], "PLACE", *CONVERT[3:], "--json"), None, ".jsonl"),
-        Case((*CONVERT[:2], "PLACE", *CONVERT[3:]), None, ".parquet"),
+        Case((*CONVERT[:2], "PLACE", *CONVERT[4:], "--json"), None, ".jsonl"),
+        Case((*CONVERT[:2], "PLACE", *CONVERT[4:]), None, ".parquet"),
     ],
     ("convert", "recipe"): [Case((*CONVERT, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
     ("convert", "image_root"): [Case((*PICTURED, "--image-root", "PLACE"), "shots")],

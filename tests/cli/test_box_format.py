@@ -101,8 +101,8 @@ def test_an_unknown_format_is_refused(run, xywh):
 
 
 def test_explain(run, xywh):
-    words = ("explain", "click", "--response-space", "pixel", "--box-format", "xywh", "--json")
-    of_file = json.loads(run(*words, "--file", xywh, "--row", 1).out)
+    words = ("explain", "--recipe", "click", "--response-space", "pixel", "--box-format", "xywh", "--json")
+    of_file = json.loads(run(*words, xywh, "--row", 1).out)
     of_words = json.loads(
         run(
             *words, "--response", "(875, 550)", "--target", '{"bbox": [860, 540, 30, 20]}', "--image-size", "1920,1080"
@@ -111,15 +111,15 @@ def test_explain(run, xywh):
     for found in (of_file, of_words):
         assert (found["total"], found["error"], found["warnings"]) == (1.0, None, [])
         assert found["target"]["places"][0]["numbers"] == [860.0, 540.0, 890.0, 560.0]
-    result = run("explain", "click", "--response-space", "pixel", "--file", xywh, "--row", 1)
+    result = run("explain", "--recipe", "click", "--response-space", "pixel", xywh, "--row", 1)
     assert SAY in " ".join(result.out.split())
 
 
 def test_explain_compares_and_draws_what_is_declared(run, tmp_path):
     target = {"regions": [[860, 540, 30, 20], [5, 5, 5, 6]], "space": "pixel", "image_size": SIZE}
     words = ("--response", "(875, 550)", "--target", json.dumps(target), "--box-format", "xywh")
-    result = run("explain", "click", *words, "--response-space", "pixel", "--compare", "groundnext", "--json",
-                 "--plot", tmp_path / "a.html")  # fmt: skip
+    result = run("explain", "--recipe", "click", *words, "--response-space", "pixel", "--compare", "groundnext",
+                 "--json", "--out", tmp_path / "a.html")  # fmt: skip
     assert (result.code, (tmp_path / "a.html").exists()) == (0, True)
     found = json.loads(result.out)
     assert [place["alone"] for place in found["target"]["places"]] == [1.0, 0.1]
@@ -127,15 +127,15 @@ def test_explain_compares_and_draws_what_is_declared(run, tmp_path):
 
 
 def test_explain_of_an_example_has_no_format(run):
-    message = run.error("explain", "gelato", "--box-format", "xywh")
-    assert message == "--box-format: got it without --target or --file; an example has the recipe's own form"
+    message = run.error("explain", "--recipe", "gelato", "--box-format", "xywh")
+    assert message == "--box-format: got it without --target or FILE; an example has the recipe's own form"
 
 
 @pytest.mark.parametrize("trainer", ["verl", "trl", "easyr1"])
 def test_convert_writes_x1_y1_x2_y2(run, tmp_path, trainer):
     rows = [{"instruction": "Save", "bbox": box, "image_size": SIZE, "id": str(k)} for k, box in enumerate(BOXES)]
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
-    words = ("convert", source, out, "--for", trainer, "--target-space", "pixel")
+    words = ("convert", source, "--out", out, "--for", trainer, "--target-space", "pixel")
     failed = run(*words)
     assert (failed.code, out.exists()) == (2, False)
     assert "row 1 (line 2): target, field 'bbox': got [860, 540, 30, 20]; expected x1 <= x2 and y1 <= y2" in failed.err
@@ -157,7 +157,7 @@ def test_convert_writes_x1_y1_x2_y2(run, tmp_path, trainer):
 def test_convert_says_that_a_recipes_own_form_ignores_it(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", {"instruction": "Save", "bbox": [0.1, 0.1, 0.3, 0.2], "id": "a"})
     out = tmp_path / "out.jsonl"
-    result = run("convert", source, out, "--for", "trl", "--recipe", "gelato", "--box-format", "xywh")
+    result = run("convert", source, "--out", out, "--for", "trl", "--recipe", "gelato", "--box-format", "xywh")
     assert "1 target (first: row 0 (line 1)): bbox [0.1, 0.1, 0.3, 0.2] is in the recipe's own form" in result.err
     assert json.loads(read_rows(out)[0]["target"])["bbox"] == [0.1, 0.1, 0.3, 0.2]
 

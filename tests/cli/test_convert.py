@@ -26,7 +26,7 @@ def test_json_lines_for_each_trainer(run, tmp_path):
     source = write_rows(tmp_path / "clicks.jsonl", ROW)
     out, rows = tmp_path / "out.jsonl", {}
     for trainer in ("verl", "trl", "easyr1"):
-        assert run("convert", source, out, "--for", trainer, *PIXEL).code == 0
+        assert run("convert", source, "--out", out, "--for", trainer, *PIXEL).code == 0
         (rows[trainer],) = read_rows(out)
     assert rows["verl"] == {
         **ROW,
@@ -42,7 +42,7 @@ def test_json_lines_for_each_trainer(run, tmp_path):
 
 def test_what_is_guessed_and_left_out_is_said(run, tmp_path):
     source = write_rows(tmp_path / "clicks.jsonl", {**ROW, "extra_info": 1, "uid": 2})
-    result = run("convert", source, tmp_path / "out.jsonl", "--for", "verl", *PIXEL, "--id-column", "id")
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "verl", *PIXEL, "--id-column", "id")
     assert result.err.splitlines() == [
         "note: target: column bbox, by its name, in pixel; --target-column names another",
         "note: instruction: column instruction, by its name; --instruction-column names another",
@@ -56,7 +56,7 @@ def test_what_is_guessed_and_left_out_is_said(run, tmp_path):
 def test_the_summary(run, tmp_path):
     rows = [ROW, {**ROW, "bbox": [3, 2, 1, 4]}, ROW, {**ROW, "id": "b", "height": None, "width": None}]
     source = write_rows(tmp_path / "in.jsonl", *rows)
-    result = run("convert", source, tmp_path / "out.jsonl", "--for", "easyr1", *PIXEL, "--skip-bad", "--json")
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "easyr1", *PIXEL, "--skip-bad", "--json")
     found = json.loads(result.out)
     (problem,) = found.pop("problems")
     assert (problem["row"], problem["place"]) == (1, "row 1 (line 2)")
@@ -79,7 +79,7 @@ def test_rows_that_cannot_be_read_stop_it_and_leave_what_was_there(run, tmp_path
     bad = [{**ROW, "bbox": None}] * 25
     source = write_rows(tmp_path / "in.jsonl", ROW, *bad)
     (tmp_path / "out.jsonl").write_text("before")
-    result = run("convert", source, tmp_path / "out.jsonl", "--for", "trl", *PIXEL)
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "trl", *PIXEL)
     assert (result.code, result.out) == (2, "")
     (listed,) = [line for line in result.err.splitlines() if " row 1 (" in line]
     assert listed.startswith("note: 25 rows, first row 1 (line 2): target, field 'target': got nothing; expected")
@@ -92,7 +92,7 @@ def test_rows_that_cannot_be_read_stop_it_and_leave_what_was_there(run, tmp_path
 
 def test_where_no_row_can_be_read_the_wiring_is_wrong(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", {"instruction": "Save", "bbox": [1, 2, 3, 4]})
-    result = run("convert", source, tmp_path / "out.jsonl", "--for", "trl", "--skip-bad")
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "trl", "--skip-bad")
     assert "not one of the first 1 rows can be converted: row 0 (line 1): target: nothing names its space" in result.err
     assert "--target-space" in result.err
     assert names(tmp_path) == ["in.jsonl"]
@@ -107,7 +107,7 @@ def test_ended_on_the_way_it_leaves_nothing(run, tmp_path, monkeypatch, error, c
         raise error
 
     monkeypatch.setattr(converter.SampleNames, "add", end)
-    assert run("convert", source, tmp_path / "out.parquet", "--for", "verl", *PIXEL).code == code
+    assert run("convert", source, "--out", tmp_path / "out.parquet", "--for", "verl", *PIXEL).code == code
     assert [name for name in seen if name.endswith(".partial")]
     assert names(tmp_path) == ["in.jsonl"]
 
@@ -116,7 +116,9 @@ def test_a_recipes_own_rows(run, tmp_path):
     row = {"problem": "<image>Save", "images": [png(tmp_path)], "normalized_bbox": [0.1, 0.1, 0.3, 0.2], "id": 1}
     source = write_rows(tmp_path / "gelato.jsonl", row)
     out = tmp_path / "out.jsonl"
-    result = run("convert", source, out, "--for", "easyr1", "--recipe", "gelato", "--image-dir", tmp_path, "--json")
+    result = run(
+        "convert", source, "--out", out, "--for", "easyr1", "--recipe", "gelato", "--image-root", tmp_path, "--json"
+    )
     assert json.loads(result.out)["recipe"] == {"name": "gelato"}
     assert read_rows(out) == [
         {
@@ -127,7 +129,9 @@ def test_a_recipes_own_rows(run, tmp_path):
             "answer": '{"bbox": [0.1, 0.1, 0.3, 0.2], "space": "unit", "image_size": [64, 48], "id": 1}',
         }
     ]
-    own = run("convert", source, out, "--for", "easyr1", "--recipe", "gelato", *PIXEL, "--image-dir", tmp_path)
+    own = run(
+        "convert", source, "--out", out, "--for", "easyr1", "--recipe", "gelato", *PIXEL, "--image-root", tmp_path
+    )
     assert "coordinates in pixel; these look like unit" in own.err
 
 
@@ -161,7 +165,7 @@ COLUMNS = {
 def test_bytes_of_images_stay_and_datasets_metadata_declares_them(run, tmp_path, trainer, image_type, images):
     source = parquet(tmp_path / "in.parquet", image_type, image=images, **COLUMNS)
     out = tmp_path / "out.parquet"
-    assert run("convert", source, out, "--for", trainer, *PIXEL).code == 0
+    assert run("convert", source, "--out", out, "--for", trainer, *PIXEL).code == 0
     found = pq.read_table(out)
     assert "image" not in found.column_names
     assert found.schema.field("images").type == pa.list_(FIELDS)
@@ -179,7 +183,7 @@ def test_bytes_of_images_stay_and_datasets_metadata_declares_them(run, tmp_path,
 
 def test_bytes_of_images_cannot_be_json(run, tmp_path):
     source = parquet(tmp_path / "in.parquet", FIELDS, image=[{"bytes": PNG, "path": None}] * 2, **COLUMNS)
-    assert "write Parquet" in run("convert", source, tmp_path / "out.jsonl", "--for", "verl", *PIXEL).err
+    assert "write Parquet" in run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "verl", *PIXEL).err
     assert names(tmp_path) == ["in.parquet"]
 
 
@@ -187,10 +191,10 @@ def test_rows_that_go_leave_the_others_as_they_are(run, tmp_path):
     rows = {**COLUMNS, "bbox": [None, [1, 2, 3, 4]]}
     source = parquet(tmp_path / "in.parquet", **rows)
     words = ("--for", "trl", *PIXEL, "--skip-bad", "--drop-column", "when")
-    assert run("convert", source, tmp_path / "out.parquet", *words).code == 0
+    assert run("convert", source, "--out", tmp_path / "out.parquet", *words).code == 0
     (row,) = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert (row["instruction"], row["app"], "when" in row) == ("Close", None, False)
-    assert run("convert", source, tmp_path / "out.jsonl", *words).code == 0
+    assert run("convert", source, "--out", tmp_path / "out.jsonl", *words).code == 0
     assert read_rows(tmp_path / "out.jsonl")[0]["instruction"] == "Close"
 
 
@@ -200,7 +204,7 @@ def test_columns_of_mixed_rows_and_one_that_another_row_has(run, tmp_path):
         {**ROW, "id": "b", "bbox": [5, 6, 7, 8], "new": 1.5},
     ]
     source = write_rows(tmp_path / "in.jsonl", *rows)
-    result = run("convert", source, tmp_path / "out.parquet", "--for", "verl", *PIXEL)
+    result = run("convert", source, "--out", tmp_path / "out.parquet", "--for", "verl", *PIXEL)
     assert "note: written as JSON strings, for want of one Parquet type: bbox" in result.err
     found = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["new"] for row in found] == [None, 1.5]
@@ -212,7 +216,7 @@ def test_a_column_that_the_first_rows_lack(run, tmp_path):
     bare = {name: value for name, value in ROW.items() if name != "id"}
     source = write_rows(tmp_path / "in.jsonl", *[bare] * 40, {**ROW, "name": "b"})
     words = ("--for", "trl", *PIXEL, "--id-column", "name")
-    assert run("convert", source, tmp_path / "out.jsonl", *words).code == 0
+    assert run("convert", source, "--out", tmp_path / "out.jsonl", *words).code == 0
     rows = read_rows(tmp_path / "out.jsonl")
     assert (len(rows), rows[-1]["sample_id"], len(rows[0]["sample_id"])) == (41, "b", 32)
 
@@ -222,12 +226,14 @@ def test_a_split_of_a_folder_and_an_output_inside_of_it(run, tmp_path):
     write_rows(tmp_path / "set/train-0.jsonl", ROW)
     write_rows(tmp_path / "set/test-0.jsonl", {**ROW, "id": "b"})
     words = ("--for", "verl", *PIXEL)
-    assert "name one: --split test or train" in run.error("convert", tmp_path / "set", tmp_path / "o.jsonl", *words)
-    assert run("convert", tmp_path / "set", tmp_path / "o.jsonl", *words, "--split", "test").code == 0
+    assert "name one: --split test or train" in run.error(
+        "convert", tmp_path / "set", "--out", tmp_path / "o.jsonl", *words
+    )
+    assert run("convert", tmp_path / "set", "--out", tmp_path / "o.jsonl", *words, "--split", "test").code == 0
     assert read_rows(tmp_path / "o.jsonl")[0]["extra_info"] == {
         "index": 0, "id": "b", "image_size": [640, 480], "split": "test",
     }  # fmt: skip
-    inside = run.error("convert", tmp_path / "set", tmp_path / "set/o.jsonl", *words, "--split", "test")
+    inside = run.error("convert", tmp_path / "set", "--out", tmp_path / "set/o.jsonl", *words, "--split", "test")
     assert inside.endswith("lies in the input, of which it would become a part; write somewhere else")
 
 
@@ -237,7 +243,7 @@ def test_images_that_cannot_be_measured(run, tmp_path):
         {**ROW, "width": None, "height": None, "image": name} for name in (png(tmp_path), "gone.png", "text.png", None)
     ]
     source = write_rows(tmp_path / "in.jsonl", *rows)
-    result = run("convert", source, tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL, "--image-dir", tmp_path)
+    result = run("convert", source, "--out", tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL, "--image-root", tmp_path)
     said = [line for line in result.err.splitlines() if line.startswith("note: row ")]
     gone, text, nothing = said
     assert f"cannot read 'gone.png' in {tmp_path} (No such file or directory); name the folder" in gone
@@ -246,7 +252,7 @@ def test_images_that_cannot_be_measured(run, tmp_path):
     far = write_rows(
         tmp_path / "in.jsonl", {**ROW, "width": None, "height": None, "image": "https://example.com/a.png"}
     )
-    result = run("convert", far, tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL)
+    result = run("convert", far, "--out", tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL)
     assert (result.code, read_rows(tmp_path / "o.jsonl")[0]["images"]) == (0, ["https://example.com/a.png"])
     assert "1 rows say no image size" in result.err
 
@@ -255,10 +261,10 @@ def test_images_that_cannot_be_measured(run, tmp_path):
     ("words", "message"),
     [
         (("--source", "a", "--source-column", "b"), "--source and --source-column: give one of the two"),
-        (("--option", "format_weight=0.1"), "--option is an option of the recipe; name it by --recipe"),
+        (("--option", "format_weight=0.1"), "--option: got it without a recipe; name it by --recipe"),
         (("--target-column", "bbxo"), "no column 'bbxo' (--target-column); did you mean 'bbox'?"),
         (("--drop-column", "apps"), "no column 'apps' (--drop-column); did you mean 'app'?"),
-        (("--target-space", "pixels"), "unknown space 'pixels'"),
+        (("--target-space", "pixels"), "'pixels' is not one of 'pixel', 'model_pixel', 'unit'"),
         (("--recipe", "gelatto"), "unknown recipe 'gelatto'; did you mean 'gelato'?"),
         (("--template", "Click"), "expected a text with {instruction} in it"),
         (("--split", "train"), "is one file, which has no splits"),
@@ -266,14 +272,14 @@ def test_images_that_cannot_be_measured(run, tmp_path):
 )
 def test_what_is_wrong_with_options(run, tmp_path, words, message):
     source = write_rows(tmp_path / "in.jsonl", ROW)
-    assert message in run.error("convert", source, tmp_path / "out.jsonl", "--for", "verl", *words)
+    assert message in run.error("convert", source, "--out", tmp_path / "out.jsonl", "--for", "verl", *words)
 
 
 def test_outputs_that_are_none(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", ROW)
     for out, message in ((tmp_path / "out", "a file of rows ends in"), (source, "is the input itself")):
-        assert message in run("convert", source, out, "--for", "verl", *PIXEL).err
-    assert "'verl', 'trl', 'easyr1'" in run.error("convert", source, tmp_path / "out.jsonl", "--for", "swift")
+        assert message in run("convert", source, "--out", out, "--for", "verl", *PIXEL).err
+    assert "'verl', 'trl', 'easyr1'" in run.error("convert", source, "--out", tmp_path / "out.jsonl", "--for", "swift")
 
 
 def test_keys_that_arrow_filled_with_none(run, tmp_path):
@@ -284,7 +290,7 @@ def test_keys_that_arrow_filled_with_none(run, tmp_path):
     ]
     rows = {"query": ["a", "b", "c"], "target": targets, "image_size": [[640, 480], None, [640, 480]]}
     pq.write_table(pa.table(rows), tmp_path / "in.parquet")
-    assert run("convert", tmp_path / "in.parquet", tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL).code == 0
+    assert run("convert", tmp_path / "in.parquet", "--out", tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL).code == 0
     wires = [json.loads(row["answer"]) for row in read_rows(tmp_path / "o.jsonl")]
     for wire in wires:
         assert len(wire.pop("id")) == 32
@@ -299,9 +305,14 @@ def test_keys_that_arrow_filled_with_none(run, tmp_path):
 def test_what_was_written_for_one_trainer_is_read_for_another(run, tmp_path):
     row = {**ROW, "image": png(tmp_path), "width": 64, "height": 48}
     source = write_rows(tmp_path / "in.jsonl", row)
-    assert run("convert", source, tmp_path / "verl.parquet", "--for", "verl", *PIXEL, "--image-dir", tmp_path).code == 0
+    assert (
+        run(
+            "convert", source, "--out", tmp_path / "verl.parquet", "--for", "verl", *PIXEL, "--image-root", tmp_path
+        ).code
+        == 0
+    )
     words = ("--for", "trl", "--target-column", "reward_model.ground_truth", "--instruction-column", "prompt")
-    result = run("convert", tmp_path / "verl.parquet", tmp_path / "trl.jsonl", *words)
+    result = run("convert", tmp_path / "verl.parquet", "--out", tmp_path / "trl.jsonl", *words)
     (found,) = read_rows(tmp_path / "trl.jsonl")
     assert found["prompt"] == [{"role": "user", "content": "打开"}]
     assert found["images"] == [str(tmp_path / "a.png")]

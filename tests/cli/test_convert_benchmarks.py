@@ -77,7 +77,7 @@ def test_benchmarks_need_no_options(run, tmp_path, rows, written, note, form):
             writer.writerows({k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()} for row in rows)
     else:
         pq.write_table(pa.Table.from_pylist(rows), source)
-    result = run("convert", source, out, *HERE)
+    result = run("convert", source, "--out", out, *HERE)
     assert result.code == 0, result
     assert result.err.splitlines()[0] == f"note: {note}"
     assert "note: target:" not in result.err
@@ -87,57 +87,61 @@ def test_benchmarks_need_no_options(run, tmp_path, rows, written, note, form):
 def test_sizes_of_screenspot_are_those_of_its_images(run, tmp_path):
     row = {**SPOT, "img_filename": png(tmp_path), "bbox": [40, 20, 10, 8]}
     source = write_rows(tmp_path / "in.jsonl", row)
-    assert run("convert", source, tmp_path / "out.jsonl", "--for", "easyr1", "--image-root", tmp_path).code == 0
+    assert (
+        run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "easyr1", "--image-root", tmp_path).code == 0
+    )
     assert targets(tmp_path / "out.jsonl") == [{"bbox": [40, 20, 50, 28], "space": "pixel", "image_size": [64, 48]}]
     assert read_rows(tmp_path / "out.jsonl")[0]["images"] == [str(tmp_path / "a.png")]
 
 
 def test_the_image_of_the_hub_goes_before_its_name(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", {**ASK, "image": png(tmp_path)})
-    assert run("convert", source, tmp_path / "out.jsonl", "--for", "easyr1", "--image-root", tmp_path).code == 0
+    assert (
+        run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "easyr1", "--image-root", tmp_path).code == 0
+    )
     assert read_rows(tmp_path / "out.jsonl")[0]["images"] == [str(tmp_path / "a.png")]
 
 
 def test_options_and_a_column_of_targets_go_before_a_layout(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", SPOT, WIDE), tmp_path / "out.jsonl"
-    result = run("convert", source, out, *HERE, "--box-format", "cxcywh", "--target-space", "model_pixel")
+    result = run("convert", source, "--out", out, *HERE, "--box-format", "cxcywh", "--target-space", "model_pixel")
     assert result.err.startswith("note: rows as in ScreenSpot: bbox is cx cy w h in the space model_pixel\n")
     assert targets(out)[0] == {"bbox": [680, 45, 720, 75], "space": "model_pixel"}
     option = ("--recipe", "gelato", "--option", "target_space=pixel")
-    assert run("convert", source, out, *HERE, *option).code == 0
+    assert run("convert", source, "--out", out, *HERE, *option).code == 0
     assert targets(out)[0] == {"bbox": [700, 60, 740, 90], "space": "pixel"}
     own = write_rows(tmp_path / "own.jsonl", {**WIDE, "truth": [1, 2, 3, 4]}, {**WIDE, "truth": [1, 2, 3, 5]})
-    result = run("convert", own, out, *HERE, "--target-column", "truth", "--target-space", "pixel")
+    result = run("convert", own, "--out", out, *HERE, "--target-column", "truth", "--target-space", "pixel")
     assert targets(out)[0] == {"bbox": [1, 2, 3, 4], "space": "pixel"}
     own = write_rows(tmp_path / "own.jsonl", {**WIDE, "target": {"bbox": [1, 2, 3, 4]}, "sample_id": "s"})
     words = ("--target-column", "target", "--target-space", "pixel")
-    assert "note: target: column target, by its name" in run("convert", own, out, *HERE, *words[2:]).err
-    assert run("convert", own, out, *HERE, *words).code == 0
+    assert "note: target: column target, by its name" in run("convert", own, "--out", out, *HERE, *words[2:]).err
+    assert run("convert", own, "--out", out, *HERE, *words).code == 0
     assert targets(out) == [{"bbox": [1, 2, 3, 4], "space": "pixel", "id": "s"}]
 
 
 def test_a_sample_id_goes_before_the_id_of_a_layout(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", {**PRO, "sample_id": "s"}), tmp_path / "out.jsonl"
-    assert run("convert", source, out, *HERE).code == 0
+    assert run("convert", source, "--out", out, *HERE).code == 0
     assert targets(out)[0]["id"] == "s"
-    assert run("convert", source, out, *HERE, "--id-column", "id").code == 0
+    assert run("convert", source, "--out", out, *HERE, "--id-column", "id").code == 0
     assert targets(out)[0]["id"] == "word_macos_0"
 
 
 def test_boxes_that_may_be_either_are_a_question(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", WIDE), tmp_path / "out.jsonl"
-    assert "Give --box-format xywh or xyxy" in run.error("convert", source, out, *HERE)
-    assert run("convert", source, out, *HERE, "--box-format", "xyxy").code == 0
+    assert "Give --box-format xywh or xyxy" in run.error("convert", source, "--out", out, *HERE)
+    assert run("convert", source, "--out", out, *HERE, "--box-format", "xyxy").code == 0
     assert targets(out)[0]["bbox"] == [10, 20, 300, 200]
 
 
 def test_a_row_of_a_layout_without_a_target(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", WORLD, {**WORLD, "box_type": "circle"}, REFUSAL)
-    result = run("convert", source, tmp_path / "out.jsonl", *HERE)
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", *HERE)
     problem = "target, field 'box_type': got 'circle'; expected bbox, polygon or refusal"
     assert f"note: row 1 (line 2): {problem}\n" in result.err
     assert result.err.endswith("fix them, or leave them out by --skip-bad\n")
-    result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--recipe", "gelato", "--skip-bad")
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", *HERE, "--recipe", "gelato", "--skip-bad")
     assert "note: row 2 (line 3): target, field 'refusal': got True; expected one of bbox, polygon" in result.err
     assert len(targets(tmp_path / "out.jsonl")) == 1
 
@@ -148,7 +152,7 @@ ROWS = [{"instruction": "Save", "bbox": box, "id": place} for place, box in enum
 
 def test_boxes_in_another_format_are_one_problem_and_not_to_be_skipped(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", *ROWS), tmp_path / "out.jsonl"
-    result = run("convert", source, out, *HERE, "--target-space", "pixel")
+    result = run("convert", source, "--out", out, *HERE, "--target-space", "pixel")
     (listed,) = [line for line in result.err.splitlines() if "rows, first" in line]
     assert listed.startswith("note: 7 rows, first row 3 (line 4): target, field 'bbox': got [200, 300, 20, 30]; ")
     assert result.err.splitlines()[-1] == (
@@ -156,16 +160,16 @@ def test_boxes_in_another_format_are_one_problem_and_not_to_be_skipped(run, tmp_
         "(or cxcywh, yxyx, xxyy, yyxx), else fix them"
     )
     assert "--skip-bad" not in result.err
-    assert run("convert", source, out, *HERE, "--target-space", "pixel", "--box-format", "xywh").code == 0
+    assert run("convert", source, "--out", out, *HERE, "--target-space", "pixel", "--box-format", "xywh").code == 0
     assert targets(out)[0]["bbox"] == [5, 6, 85, 96]
-    result = run("convert", source, out, *HERE, "--target-space", "pixel", "--box-format", "xyxy")
+    result = run("convert", source, "--out", out, *HERE, "--target-space", "pixel", "--box-format", "xyxy")
     assert result.err.endswith("fix them, or leave them out by --skip-bad\n")
 
 
 def test_boxes_in_a_form_of_the_recipes_own(run, tmp_path):
     rows = [{"instruction": "Save", "bbox": box} for box in ([0.1, 0.1, 0.3, 0.2], [0.6, 0.5, 0.1, 0.1])]
     source = write_rows(tmp_path / "in.jsonl", *rows)
-    result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--recipe", "gelato")
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", *HERE, "--recipe", "gelato")
     assert result.err.endswith(
         'if boxes are x y w h, write them as {"bbox": [x, y, w, h]} and give --box-format xywh (or cxcywh, yxyx, xxyy, '
         "yyxx), else fix them\n"
@@ -174,7 +178,7 @@ def test_boxes_in_a_form_of_the_recipes_own(run, tmp_path):
 
 def test_a_problem_of_all_rows_stands_in_the_error_alone(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", *ROWS[3:], {**ROWS[0], "instruction": 5}, {**ROWS[0], "instruction": -6})
-    result = run("convert", source, tmp_path / "out.jsonl", *HERE, "--target-space", "pixel")
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", *HERE, "--target-space", "pixel")
     assert result.err.count("if two corners are swapped") == 1
     notes, error = result.err.splitlines()[:-1], result.err.splitlines()[-1]
     problem = "2 rows, first row 7 (line 8): instruction: got 5; expected a text, or messages with role and content"
@@ -188,7 +192,7 @@ def test_targets_in_another_space_are_not_left_out(run, tmp_path):
         for row in range(20)
     ]
     source = write_rows(tmp_path / "in.jsonl", *rows)
-    result = run("convert", source, tmp_path / "out.jsonl", "--for", "trl", "--target-space", "thousandths")
+    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "trl", "--target-space", "thousandths")
     assert result.code == 2
     assert result.err.splitlines()[-1] == (
         "error: 8 of 20 rows cannot be converted, so nothing is written; 8 of them do not fit the targets' space: give "
@@ -199,7 +203,7 @@ def test_targets_in_another_space_are_not_left_out(run, tmp_path):
 def test_a_flag_that_names_the_column_of_places_does_not_make_them_corners(run, tmp_path):
     source, out = write_rows(tmp_path / "in.jsonl", *[SPOT] * 3), tmp_path / "out.jsonl"
     words = ("--for", "trl", "--target-column", "bbox", "--no-image-check")
-    assert run("convert", source, out, *words).code == 0
+    assert run("convert", source, "--out", out, *words).code == 0
     assert json.loads(read_rows(out)[0]["target"])["bbox"] == [700, 60, 740, 90]
     write_rows(source, *[{**SPOT, "bbox": [1, 2, 30, 40]}] * 3)
-    assert "which are they? Give --box-format xywh or xyxy" in run.error("convert", source, out, *words)
+    assert "which are they? Give --box-format xywh or xyxy" in run.error("convert", source, "--out", out, *words)

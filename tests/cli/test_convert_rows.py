@@ -31,7 +31,7 @@ def convert(run, tmp_path):
     def converted(rows, *words, trainer="verl", name="out.jsonl"):
         source = rows if not isinstance(rows, list) else write_rows(tmp_path / "in.jsonl", *rows)
         out = tmp_path / name
-        result = run("convert", source, out, "--for", trainer, *PIXEL, *words)
+        result = run("convert", source, "--out", out, "--for", trainer, *PIXEL, *words)
         written = None
         if result.code == 0:
             written = pq.read_table(out).to_pylist() if name.endswith("parquet") else read_rows(out)
@@ -96,7 +96,7 @@ def test_all_problems_are_in_json_though_nothing_is_written(convert):
 
 
 def test_images_that_are_not_there_are_bad_rows_though_their_size_is_known(convert, tmp_path):
-    here = ("--image-dir", tmp_path)
+    here = ("--image-root", tmp_path)
     sized = {**BARE, "image_size": [64, 48]}
     rows = [
         {**sized, "image": png(tmp_path)},
@@ -119,7 +119,7 @@ def test_images_that_are_not_there_are_bad_rows_though_their_size_is_known(conve
 
 def test_a_guessed_size_that_is_the_boxs(convert, tmp_path):
     row = {**BARE, "image": png(tmp_path), "width": 2, "height": 2}
-    here = ("--image-dir", tmp_path)
+    here = ("--image-root", tmp_path)
     result, _ = convert([row], *here)
     assert "image size (width,height, by its name): got [2, 2], and the image is [64, 48]" in result.err
     assert said(result) == []  # the error says it
@@ -214,7 +214,7 @@ def test_a_column_that_only_a_late_row_has(convert, tmp_path, monkeypatch):
     monkeypatch.setattr("grounding_rewards.tables.text_rows.BATCH_ROWS", 4)
     rows = [BARE] * 9
     late = {**BARE, "id": "z", "image": png(tmp_path), "uid": 1}
-    result, _ = convert([*rows, late], "--image-dir", tmp_path)
+    result, _ = convert([*rows, late], "--image-root", tmp_path)
     (line,) = said(result)
     assert line.startswith("9 rows, first row 0 (line 1): image: got nothing; expected a path")
     assert "left out, for verl has columns of these names: uid" in result.err
@@ -241,7 +241,7 @@ def test_relative_paths_are_said(convert, tmp_path, monkeypatch):
     assert f"1 images have relative paths, which were looked up in {tmp_path}; verl looks them up where" in result.err
     assert "which were not looked up; verl" in convert([row], "--no-image-check")[0].err
     assert written[0]["images"] == ["a.png"]
-    assert "relative paths" not in convert([row], "--image-dir", tmp_path)[0].err
+    assert "relative paths" not in convert([row], "--image-root", tmp_path)[0].err
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_which_files_and_split_were_read(convert, tmp_path):
 
 def test_help_fits_a_narrow_terminal(run):
     shown = run("convert", "--help").out
-    assert "Columns of the input, else guessed by name" in shown
+    assert "Columns of the file" in shown
     assert "…" not in shown
     for word in ("file_name", "img_width,img_height", "repeated_ids", "Exit codes: 0 written; 1", "--no-image-check"):
         assert word in shown

@@ -26,7 +26,7 @@ def converted(run, tmp_path, request):
 
     def convert(trainer: str, rows: list[dict[str, Any]], *words: str) -> list[dict[str, Any]]:
         source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / f"{trainer}{request.param}"
-        done = run("convert", source, out, "--for", trainer, "--target-space", "pixel", *words)
+        done = run("convert", source, "--out", out, "--for", trainer, "--target-space", "pixel", *words)
         assert done.code == 0, done.err
         written: list[dict[str, Any]] = read_rows(out) if out.suffix == ".jsonl" else pq.read_table(out).to_pylist()
         return written
@@ -78,7 +78,7 @@ def test_easyr1_keeps_the_targets_own_fields(converted):
 
 def test_easyr1_has_no_place_beside_own_fields_that_are_no_object(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", {"instruction": "Save", "target": {"bbox": [1, 2, 3, 4], "extra": "x"}})
-    words = "convert", source, tmp_path / "o.jsonl", "--for", "easyr1", "--target-space", "pixel"
+    words = "convert", source, "--out", tmp_path / "o.jsonl", "--for", "easyr1", "--target-space", "pixel"
     assert run(*words).code == 0
     message = "target, field 'extra': got 'x'; expected an object, in which EasyR1's rows name their source"
     assert message in run(*words, "--source", "web").err

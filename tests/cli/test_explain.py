@@ -125,7 +125,7 @@ def lines(text):
 
 
 def shown(run, *words):
-    result = run("explain", *words)
+    result = run("explain", "--recipe", *words)
     assert (result.code, result.err) == (0, ""), result
     return "\n".join(lines(result.out)) + "\n"
 
@@ -157,7 +157,7 @@ def test_several_answers(run):
 
 
 def test_a_bad_target_is_explained_too(run):
-    words = ("explain", "gelato", "--response", "(200, 150)", "--target", '{"bbox": [1, 2]}')
+    words = ("explain", "--recipe", "gelato", "--response", "(200, 150)", "--target", '{"bbox": [1, 2]}')
     result = run(*words)
     warning = "gelato: the target cannot be used, so that the response is not scored"
     assert (result.code, result.err, lines(result.out)) == (0, f"warning: {warning}\n", BAD.splitlines())
@@ -178,13 +178,13 @@ def test_a_size_that_is_missing_is_named_with_its_option(run, tmp_path):
     model, image = (each["error"] for each in as_json(run, *words)["compared"][1:])
     assert model == (
         "field 'model_image_size': got nothing; expected [width, height], because the recipe brings targets in unit "
-        "into model_pixel; give --model-image-size W,H, or --model and --image-size"
+        "into model_pixel; give --model-image-size W,H, or --pipeline and --image-size"
     )
     assert image.endswith("brings targets in unit into pixel; give --image-size W,H")
     file = write_rows(tmp_path / "in.jsonl", {"response": "(200, 150)", "target": [0.1, 0.1, 0.3, 0.2]})
-    words = ("gelato", "--file", file, "--row", 0, "--compare", "gelato-pixel,gui-g1")
+    words = ("gelato", file, "--row", 0, "--compare", "gelato-pixel,gui-g1")
     model, image = (each["error"] for each in as_json(run, *words)["compared"][1:])
-    assert model.endswith("; give --model-image-size-column NAME, or --model and --image-size-column")
+    assert model.endswith("; give --model-image-size-column NAME, or --pipeline and --image-size-column")
     assert image.endswith("; give --image-size-column NAME")
 
 
@@ -266,10 +266,10 @@ def test_side_by_side(run):
 
 
 def test_a_row_of_a_file(run, table):
-    found = as_json(run, "ui-s1", "--file", table, "--row", "2")
+    found = as_json(run, "ui-s1", table, "--row", "2")
     assert (found["response"], found["read"]["action"], found["together"]) == (STEP.format("wait"), "wait", None)
     assert found["extents"][1]["origin"] == "column image_size of the file"
-    found = as_json(run, "ui-s1", "--option", "returns=true", "--file", table, "--row", "2")
+    found = as_json(run, "ui-s1", "--option", "returns=true", table, "--row", "2")
     assert [(row["row"], row["step"]) for row in found["together"]["rows"]] == [(0, 0), (2, 1)]
     assert found["response"] == STEP.format("wait")
 
@@ -278,7 +278,7 @@ def test_a_page_is_drawn_of_all_recipes_with_targets_in_the_wire_form(run, monke
     drawn = []
     monkeypatch.setattr(page, "draw", lambda *words: drawn.append(words) or [])
     PIL.Image.new("L", (8, 6)).save(tmp_path / "i.png")
-    words = ("gelato", "--response", "(200, 150)", "--target", TARGET, "--plot", tmp_path / "o.html")
+    words = ("gelato", "--response", "(200, 150)", "--target", TARGET, "--out", tmp_path / "o.html")
     found = as_json(run, *words, "--compare", "click", "--response-space", "thousandths", "--image", tmp_path / "i.png")
     assert [each["total"] for each in found["compared"]] == [pytest.approx(1.0), 1.0]
     assert found["extents"][-1]["origin"] == f"the size of {tmp_path / 'i.png'}"
@@ -298,10 +298,10 @@ def test_a_row_is_drawn_over_its_own_screenshot(run, monkeypatch, tmp_path):
     rows = [{**box, "image": "i.png"}, {**box, "image": "no.png"}, {**box, "image": "i.png", "image_size": [90, 90]},
             {**box, "image": "i.png", "image_size": [160, 120]}]  # fmt: skip
     file = write_rows(tmp_path / "in.jsonl", *rows)
-    words = ("explain", "click", "--response-space", "pixel", "--file", file, "--image-root", tmp_path / "shots")
+    words = ("explain", "--recipe", "click", "--response-space", "pixel", file, "--image-root", tmp_path / "shots")
 
     def noted(row):
-        result = run(*words, "--row", row, "--plot", tmp_path / "o.html")
+        result = run(*words, "--row", row, "--out", tmp_path / "o.html")
         assert result.code == 0
         return [line for line in result.err.splitlines() if "screenshot" in line]
 
@@ -325,33 +325,32 @@ def test_a_row_is_drawn_over_its_own_screenshot(run, monkeypatch, tmp_path):
         (["gelato", "--response", "x"], "--target: got nothing; expected the target of --response"),
         (["gelato", "--target", TARGET], "--target: got it without --response; a row of a file and an example bring"),
         (["gelato", "--group", "x"], "--group: got it without --response"),
-        (["gelato", "--row", "1"], "--file: got nothing; expected --file and --row together"),
-        (["gelato", "--file", "x.jsonl"], "--row: got nothing; expected --file and --row together"),
-        (["gelato", "--response", "x", "--file", "f"], "--response and --file: got both; expected one of them"),
-        (["gelato", "--image", "x.png"], "--image: got it without --plot"),
+        (["gelato", "--row", "1"], "FILE: got nothing; expected FILE and --row together"),
+        (["gelato", "x.jsonl"], "--row: got nothing; expected FILE and --row together"),
+        (["gelato", "--response", "x", "f"], "--response and FILE: got both; expected one of them"),
+        (["gelato", "--image", "x.png"], "--image: got it without --out"),
         (["gelato", "--response", "x", "--target", TARGET, "--image-size", "big"], "--image-size: got 'big'; expected"),
         (["gelato", "--target", ""], "--target: got it without --response"),
         (["gelato", "--image-size", ""], "--image-size: got it without --response"),
         (["gelato", "--response", "x", "--target", TARGET, "--image-size", ""], "--image-size: got ''; expected W,H"),
-        (["gelato", "--response-column", "x"], "--response-column: got it without --file and --row"),
+        (["gelato", "--response-column", "x"], "--response-column: got it without FILE and --row"),
         (["gelato", "--compare", " ,"], "--compare: got ' ,'; expected recipes other than gelato, each named once"),
         (["gelato", "--compare", "gta1,gta1"], "--compare: got 'gta1,gta1'; expected recipes other than gelato"),
         (["gelato", "--compare", "gelato"], "--compare: got 'gelato'; expected recipes other than gelato"),
-        (["gelato", "--plot", "x.gif"], "x.gif: a page ends in .html"),
+        (["gelato", "--out", "x.gif"], "x.gif: a page ends in .html"),
         (["gelatto"], "unknown recipe 'gelatto'; did you mean 'gelato'?"),
         (["gelato", "--compare", "gelatto"], "unknown recipe 'gelatto'"),
         (["click", "--response", "x", "--target", TARGET], "click needs response_space"),
-        ([], "Missing argument 'NAME'"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_line(run, words, message):
-    assert run.error("explain", *words).startswith(message)
+    assert run.error("explain", "--recipe", *words).startswith(message)
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x89PNG\r\n\x1a\n"])
 def test_a_screenshot_that_cannot_be_read_is_one_line(run, tmp_path, content):
     (tmp_path / "screen.png").write_bytes(content)
-    words = ("explain", "gelato", "--plot", tmp_path / "a.html", "--image")
+    words = ("explain", "--recipe", "gelato", "--out", tmp_path / "a.html", "--image")
     assert re.match(r".*cannot read '.*screen\.png' \(is (empty|no image)", run.error(*words, tmp_path / "screen.png"))
     assert re.match(r".*cannot read '.*none\.png' \(No such file", run.error(*words, tmp_path / "none.png"))
     assert [path.name for path in tmp_path.iterdir()] == ["screen.png"]
@@ -359,11 +358,11 @@ def test_a_screenshot_that_cannot_be_read_is_one_line(run, tmp_path, content):
 
 def test_a_file_that_does_not_fit_is_one_line(run, table):
     assert (
-        run.error("explain", "ui-s1", "--file", table, "--row", "4")
+        run.error("explain", "--recipe", "ui-s1", table, "--row", "4")
         == f"{table}: --row: got 4; expected one from 0 to 3"
     )
-    assert run.error("explain", "ui-s1", "--file", table, "--row", "-1").endswith("got -1; expected one from 0 to 3")
-    message = run.error("explain", "ui-s1", "--file", table, "--row", "3")
+    assert run.error("explain", "--recipe", "ui-s1", table, "--row", "-1").endswith("got -1; expected one from 0 to 3")
+    message = run.error("explain", "--recipe", "ui-s1", table, "--row", "3")
     assert message == f"{table}, row 3 (line 4): response: got int 5; expected a string or null"
 
 

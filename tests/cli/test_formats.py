@@ -67,7 +67,7 @@ def test_all_formats_score_alike(run, tmp_path, name):
 @pytest.mark.parametrize("suffix", OTHERS)
 def test_a_row_of_every_format_is_explained_alike(run, tmp_path, suffix):
     rows = rows_of("gui-rcpo")
-    words = ("explain", "gui-rcpo", *CLICK[2:], "--row", 9, "--json", "--file")
+    words = ("explain", "--recipe", "gui-rcpo", *CLICK[2:], "--row", 9, "--json")
     expected, explained = (run(*words, write(tmp_path, each, rows)) for each in ("parquet", suffix))
     assert (explained.code, explained.out) == (0, expected.out)
 
@@ -94,7 +94,7 @@ def test_data_sets_of_every_format_are_converted_alike(run, tmp_path, suffix):
     written = []
     for each in ("parquet", suffix):
         source, out = write(tmp_path, each, rows), tmp_path / "out.jsonl"
-        assert run("convert", source, out, "--for", "verl", "--target-space", "pixel").code == 0
+        assert run("convert", source, "--out", out, "--for", "verl", "--target-space", "pixel").code == 0
         texts = each.startswith("csv")  # whose further columns stay texts
         written.append([{**row, **({"width": 640, "height": 480} if texts else {})} for row in read_rows(out)])
         assert texts is (read_rows(out)[0]["width"] == "640")
@@ -140,11 +140,11 @@ def test_standard_input(run, tmp_path, made):
     assert [(row["total"], row["x"], row["reason"]) for row in one] == [
         (row["total"], row["x"], row["reason"]) for row in other
     ]
-    code, out, _ = piped("explain", "click", *CLICK[2:], "--file", "-", "--row", 3, "--json", content=made(rows))
+    code, out, _ = piped("explain", "--recipe", "click", *CLICK[2:], "-", "--row", 3, "--json", content=made(rows))
     assert (code, json.loads(out)["response"]) == (0, rows[3]["response"])
     sized = [{**row, "image_size": [640, 480], "query": "Save"} for row in rows]
     words = ("--for", "trl", "--target-space", "pixel")
-    assert piped("convert", "-", "out.parquet", *words, content=made(sized), cwd=tmp_path)[0] == 0
+    assert piped("convert", "-", "--out", "out.parquet", *words, content=made(sized), cwd=tmp_path)[0] == 0
     assert pq.read_metadata(tmp_path / "out.parquet").num_rows == len(rows)
 
 
@@ -214,7 +214,7 @@ def test_groups_across_the_files_of_a_directory(run, tmp_path, folder):
     expected, scores = outcome(run, write(tmp_path, "parquet", ordered), "gui-rcpo")
     evaluated, scored = outcome(run, folder, "gui-rcpo")
     assert (evaluated, scored.equals(scores)) == (expected, True)
-    words = ("explain", "gui-rcpo", *CLICK[2:], "--row", 7, "--json", "--file")
+    words = ("explain", "--recipe", "gui-rcpo", *CLICK[2:], "--row", 7, "--json")
     assert run(*words, folder).out == run(*words, tmp_path / "in.parquet").out
 
 
@@ -240,9 +240,11 @@ def test_splits_of_a_directory(run, tmp_path):
     assert run.error("score", tmp_path, *CLICK, "--split", "train", "--out", tmp_path / "o.jsonl").endswith(
         f"lies in the input {tmp_path}, which would be another one then; write elsewhere"
     )
-    explained = run("explain", "click", *CLICK[2:], "--file", tmp_path, "--split", "train", "--row", 2, "--json")
+    explained = run("explain", "--recipe", "click", *CLICK[2:], tmp_path, "--split", "train", "--row", 2, "--json")
     assert json.loads(explained.out)["response"] == rows[2]["response"]
-    assert run.error("explain", "click", *CLICK[2:], "--split", "train").startswith("--split: got it without --file")
+    assert run.error("explain", "--recipe", "click", *CLICK[2:], "--split", "train").startswith(
+        "--split: got it without FILE"
+    )
 
 
 @pytest.mark.slow

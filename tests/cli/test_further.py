@@ -48,7 +48,7 @@ def test_ones_own_term_finds_every_column(run, own, tmp_path, suffix):
     assert run("score", source, "--out", out, "--recipe", *own("easy")).code == 0
     assert [row["total"] for row in read_rows(out)] == [0.75, 0.25]
     assert run("eval", source, "--recipe", *own("easy")).code == 0
-    found = run("explain", *own("easy"), "--file", source, "--row", "1", "--json")
+    found = run("explain", "--recipe", *own("easy"), source, "--row", "1", "--json")
     assert json.loads(found.out)["total"] == 0.25
 
 
@@ -60,7 +60,7 @@ def test_lengths_in_tokens(run, own, tmp_path, suffix):
     assert [row["total"] for row in read_rows(out)] == [3.0, 3.0]
     assert run("score", source, "--out", out, "--recipe", *own("tokens"), "--token-length-column", "n").code == 0
     assert [row["total"] for row in read_rows(out)] == [5.0, 7.0]
-    found = run("explain", *own("tokens"), "--file", source, "--row", "1", "--token-length-column", "n", "--json")
+    found = run("explain", "--recipe", *own("tokens"), source, "--row", "1", "--token-length-column", "n", "--json")
     assert json.loads(found.out)["total"] == 7.0
     message = run.error("eval", source, "--recipe", *own("tokens"), "--token-length-column", "tokens")
     assert message.startswith(f"{source}: no column 'tokens' (--token-length-column)")
@@ -88,7 +88,7 @@ def test_one_name_is_one_sample_as_text_or_number(run, tmp_path, names):
     targets = [{"target": {"id": name}, "response": "(1, 1)"} for name in names if not isinstance(name, float)]
     source = write_rows(tmp_path / "own.jsonl", *targets, {"sample_id": str(names[0]), "response": "(1, 1)"})
     assert agreed(run, source) == len(targets) + 1
-    found = run("explain", "gui-rcpo", "--response-space", "pixel", "--file", source, "--row", "0", "--json")
+    found = run("explain", "--recipe", "gui-rcpo", "--response-space", "pixel", source, "--row", "0", "--json")
     assert json.loads(found.out)["acc"] == 1.0
 
 
@@ -99,7 +99,7 @@ def test_a_sample_without_a_name_is_an_error(run, tmp_path, name):
     said = "null" if name is None else repr(name)
     start = f"{source}, row 1 (line 2): sample_id: got {said}; expected the sample's name, a text or a whole number"
     assert run.error("eval", source, *RCPO).startswith(start)
-    assert run.error("explain", "gui-rcpo", *RCPO[2:], "--file", source, "--row", "0").startswith(start)
+    assert run.error("explain", "--recipe", "gui-rcpo", *RCPO[2:], source, "--row", "0").startswith(start)
 
 
 def test_a_target_that_cannot_be_read_joins_no_sample(run, tmp_path):

@@ -20,7 +20,7 @@ TRAINERS = ("verl", "trl", "easyr1")
 def convert(folder, rows, *words, out="out.jsonl", trainer="verl"):
     """Return the report of ``convert --json`` on rows with these images."""
     data = write_rows(folder / "data.jsonl", *({**ROW, "image": image} for image in rows))
-    words = ("convert", data, folder / out, "--for", trainer, "--target-space", "pixel", "--json", *words)
+    words = ("convert", data, "--out", folder / out, "--for", trainer, "--target-space", "pixel", "--json", *words)
     done = command(*words, cwd=folder)
     assert "Traceback" not in done.stderr
     return json.loads(done.stdout)
@@ -101,8 +101,8 @@ PICTURED = [name for name in WHY if name not in ("null", "surrogate", "long")]
 @pytest.mark.parametrize("name", PICTURED)
 def test_a_screenshot_of_explain_that_is_none_is_an_error(tmp_path, name):
     path = hostile(tmp_path / "data")[name]
-    words = ("explain", "gelato", "--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
-    done = command(*words, "--plot", tmp_path / "o.html", "--image", path, cwd=tmp_path / "data")
+    words = ("explain", "--recipe", "gelato", "--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
+    done = command(*words, "--out", tmp_path / "o.html", "--image", path, cwd=tmp_path / "data")
     assert (done.returncode, "Traceback" in done.stderr, (tmp_path / "o.html").exists()) == (2, False, False)
     assert done.stderr.startswith("error: image: cannot read ")
     assert WHY[name] in done.stderr
@@ -110,8 +110,8 @@ def test_a_screenshot_of_explain_that_is_none_is_an_error(tmp_path, name):
 
 def test_explain_has_the_bounds_as_options(tmp_path):
     hostile(tmp_path / "data")
-    words = ("explain", "gelato", "--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
-    words = (*words, "--plot", tmp_path / "o.html", "--image", tmp_path / "outside" / "x.png")
+    words = ("explain", "--recipe", "gelato", "--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
+    words = (*words, "--out", tmp_path / "o.html", "--image", tmp_path / "outside" / "x.png")
     done = command(*words, "--max-image-pixels", 1000, cwd=tmp_path)
     assert (done.returncode, "max_image_pixels allows 1,000" in done.stderr) == (2, True)
     done = command(*words, "--max-image-bytes", 10, cwd=tmp_path)
@@ -127,5 +127,5 @@ def test_commands_that_need_no_image_open_none(tmp_path):
         verbs = words[:2] if words[0] == "pool" else words[:1]
         done = command(*verbs, data, "--recipe", "gelato", *words[len(verbs) :], cwd=folder)
         assert done.returncode == 0, done.stderr
-    done = command("explain", "gelato", "--file", data, "--row", "0", cwd=folder)
+    done = command("explain", "--recipe", "gelato", data, "--row", "0", cwd=folder)
     assert done.returncode == 0, done.stderr

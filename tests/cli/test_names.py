@@ -226,7 +226,7 @@ def test_manifests_of_stages_and_scores_are_json(work, run):
 
 def test_the_source_of_rows_is_text(work, run):
     shutil.copy("data.jsonl", os.fsdecode(b"a\xff.jsonl"))
-    result = run("convert", os.fsdecode(b"a\xff.jsonl"), "out.parquet", *CONVERT[3:])
+    result = run("convert", os.fsdecode(b"a\xff.jsonl"), "--out", "out.parquet", *CONVERT[4:])
     assert "note: source: a\\udcff, by the name of the input; --source names another" in result.err.splitlines()
     assert pq.read_table("out.parquet")["data_source"].to_pylist() == ["a\\udcff"]
 

@@ -73,7 +73,7 @@ def test_each_image_is_opened_once(run, spots, monkeypatch):
 
 def test_the_size_that_a_model_saw_is_made_of_the_images(run, spots):
     rows = [{**SPOT, "prediction": answer} for answer in ("(725, 75)", "(1, 1)")]
-    entry, _ = evaluated(run, write_rows(spots, *rows), "--model", "qwen2_5_vl")
+    entry, _ = evaluated(run, write_rows(spots, *rows), "--pipeline", "qwen2_5_vl")
     assert (entry["correct"], entry["n"]) == (1, 2)
 
 
@@ -227,18 +227,18 @@ def test_score_writes_the_rows_as_they_were(run, spots, tmp_path):
 
 
 def test_explain_reads_a_row_alike(run, spots):
-    result = run("explain", "click", *THOUSANDTHS, "--file", spots, "--row", 1, "--json")
+    result = run("explain", "--recipe", "click", *THOUSANDTHS, spots, "--row", 1, "--json")
     found = json.loads(result.out)
     assert (result.err.startswith(SPOTTED + GUESS), found["acc"]) == (True, 1.0)
     assert (
         "1000 x 500, the image in column img_filename"
-        in run("explain", "click", *THOUSANDTHS, "--file", spots, "--row", 1).out
+        in run("explain", "--recipe", "click", *THOUSANDTHS, spots, "--row", 1).out
     )
-    assert run.error("explain", "gelato", "--image-root", spots.parent).startswith(
-        "--image-root: got it without --file"
+    assert run.error("explain", "--recipe", "gelato", "--image-root", spots.parent).startswith(
+        "--image-root: got it without FILE"
     )
     rows = [{**WORLD, "box_type": "circle", "output": "(1, 1)"}]
-    result = run("explain", "click", *THOUSANDTHS, "--file", write_rows(spots, *rows), "--row", 0)
+    result = run("explain", "--recipe", "click", *THOUSANDTHS, write_rows(spots, *rows), "--row", 0)
     assert "field 'box_type': got 'circle'" in result.out + result.err
 
 
@@ -290,7 +290,7 @@ def test_two_candidates_are_a_question(run, tmp_path):
     out = ("--out", tmp_path / "out.jsonl")
     assert run.error("eval", source, *THOUSANDTHS) == message
     assert run.error("score", source, "--recipe", "gelato", *out) == message
-    assert run.error("explain", "gelato", "--file", source, "--row", 0) == message
+    assert run.error("explain", "--recipe", "gelato", source, "--row", 0) == message
     assert run.error("pool", "score", source, "--recipe", "gelato", *out) == message
 
 

@@ -186,9 +186,9 @@ def test_samples_are_named_by_a_composite_and_by_id_column(run, tmp_path):
 
 
 def test_a_joined_row_is_explained(run, files):
-    words = ("click", *CLICK, "--file", files[0], "--predictions", files[1], "--row")
+    words = ("click", *CLICK, files[0], "--predictions", files[1], "--row")
     assert [as_json(run, *words, row)["response"] for row in range(3)] == ["(200, 150)", "(900, 150)", "?"]
-    text = run.error("explain", *words, 3)
+    text = run.error("explain", "--recipe", *words, 3)
     assert text == f"{files[0]}: --row: got 3; expected one from 0 to 2"
 
 
@@ -212,7 +212,7 @@ class TestRefused:
         assert text == "--predictions: got it with 2 files; expected one file, its annotations"
 
     def test_no_file(self, run, files):
-        text = run.error("explain", "gelato", "--predictions", files[1])
+        text = run.error("explain", "--recipe", "gelato", "--predictions", files[1])
         assert text == "--predictions: got it with 0 files; expected one file, its annotations"
 
     @pytest.mark.parametrize("verb", [("eval",), ("score",), ("pool", "score")])

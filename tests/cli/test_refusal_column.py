@@ -80,8 +80,8 @@ def test_score_and_explain(run, tmp_path):
     file, out = write_rows(tmp_path / "in.jsonl", *ROWS), tmp_path / "out.jsonl"
     assert run("score", file, *CLICK, "--refusal-column", "no", "--out", out).code == 0
     assert [row["acc"] for row in read_rows(out)] == [1, 1]
-    words = ("--file", file, "--row", 1, "--response-space", "pixel", "--refusal-column", "no", "--json")
-    assert json.loads(run("explain", "click", *words).out)["total"] == 1
+    words = (file, "--row", 1, "--response-space", "pixel", "--refusal-column", "no", "--json")
+    assert json.loads(run("explain", "--recipe", "click", *words).out)["total"] == 1
 
 
 def test_a_scored_pool_needs_no_column_any_more(run, tmp_path):
@@ -106,11 +106,11 @@ def test_convert_packs_refusals(run, tmp_path, trainer, packed):
     rows = [{name: value for name, value in row.items() if name != "response"} for row in ROWS]
     file, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
     words = ("--for", trainer, "--target-space", "pixel")
-    assert run("convert", file, out, *words, "--refusal-column", "no").code == 0
+    assert run("convert", file, "--out", out, *words, "--refusal-column", "no").code == 0
     targets = [packed(row) for row in read_rows(out)]
     targets = [json.loads(each) if isinstance(each, str) else each for each in targets]
     assert [each.get("refusal", False) for each in targets] == [False, True]
-    error = run("convert", file, out, *words)
+    error = run("convert", file, "--out", out, *words)
     assert (error.code, "--refusal-column" in error.err) == (2, True)
 
 

@@ -125,7 +125,7 @@ def test_allocated_rollouts(run: Runner, tmp_path: Path):
         (("--prompt", "gelatto"), "unknown prompt 'gelatto'; did you mean 'gelato'?"),
         (
             ("--response-space", "unit"),
-            "--option, --response-space and --target-space are options of the recipe; name it by --recipe",
+            "--response-space: got it without a recipe; name it by --recipe",
         ),
         (("--engine-option", "right"), "--engine-option: got 'right'; expected KEY=VALUE, such as timeout=60"),
         (("--engine-option", "rihgt=1"), "unknown argument 'rihgt'; did you mean 'right'?"),

@@ -112,7 +112,7 @@ def test_rows_of_ms_swift_convert(run, tmp_path):
         "objects": {"ref": ["save"], "bbox": [BOX]},
     }
     file, out = write_rows(tmp_path / "in.jsonl", row), tmp_path / "out.jsonl"
-    assert run("convert", file, out, "--for", "trl", "--target-space", "pixel").code == 0
+    assert run("convert", file, "--out", out, "--for", "trl", "--target-space", "pixel").code == 0
     target = json.loads(out.read_text())["target"]
     assert (json.loads(target) if isinstance(target, str) else target)["bbox"] == BOX
 
@@ -123,7 +123,7 @@ def test_rollout_reads_what_convert_wrote_without_a_question(run, tmp_path, trai
     rows = [{"id": f"s{row}", "instruction": word, "bbox": [240, 190, 260, 210]} for row, word in enumerate(("a", "b"))]
     packed, out = tmp_path / f"train.{suffix}", tmp_path / "out"
     words = ("--for", trainer, "--target-space", "pixel", "--template", "Click on: {instruction}")
-    assert run("convert", write_rows(tmp_path / "in.jsonl", *rows), packed, *words).code == 0
+    assert run("convert", write_rows(tmp_path / "in.jsonl", *rows), "--out", packed, *words).code == 0
     words = (*ENGINE, "--engine-option", "right=100", "--recipe", "click", *PIXEL)
     assert run("rollout", packed, *words, "--n", 1, "--out", out).code == 0
     found = open_rollouts([out]).read(["sample_id", "acc"]).to_pylist()
@@ -179,7 +179,7 @@ def test_another_encoding(run, tmp_path):
     answers.write_bytes('instruction,bbox,response\n点击,"[100, 40, 180, 90]","(1, 2)"\n'.encode("gbk"))
     joined = run("eval", file, "--predictions", answers, "--id", "instruction", *PIXEL, "--encoding", "GBK", "--json")
     assert json.loads(joined.out)[0]["correct"] == 0, joined.err
-    converted = run("convert", file, tmp_path / "out.jsonl", "--for", "verl", "--target-space", "pixel",
+    converted = run("convert", file, "--out", tmp_path / "out.jsonl", "--for", "verl", "--target-space", "pixel",
                     "--encoding", "gbk", "--no-image-check")  # fmt: skip
     assert converted.code == 0, converted.err
     assert "点击" in (tmp_path / "out.jsonl").read_text("utf-8")

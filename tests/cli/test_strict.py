@@ -10,7 +10,7 @@ CLIK = {"response": "click(120, 150)", "target": {"bbox": [100, 100, 300, 200], 
 FAR = {"response": "click(120, 150)", "target": {"bbox": [-900, 100, 300, 200], "image_size": [1000, 800]}}
 RECIPE = ("--recipe", "action", "--response-space", "pixel")
 EVERY = [
-    "score", "eval", "explain", "view", "convert", "recipes", "plugins", "where",
+    "score", "eval", "explain", "view", "convert", "recipes", "--out", "plugins", "where",
     *(f"pool {name}" for name in ("curriculum", "next", "report", "score", "stats", "temperature", "transitions")),
 ]  # fmt: skip
 
@@ -66,7 +66,7 @@ def test_convert_looks_at_targets_before_they_are_trained_on(run, tmp_path):
         for place, row in enumerate((CLIK, {"target": {"bbox": [1, 2, 3]}}, FAR, CLIK))
     ]
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
-    found = run("convert", source, out, "--for", "verl", "--skip-bad", "--strict", "--json")
+    found = run("convert", source, "--out", out, "--for", "verl", "--skip-bad", "--strict", "--json")
     assert (found.code, len(read_rows(out)), json.loads(found.out)["warnings"]) == (
         1, 3,
         [
@@ -78,7 +78,7 @@ def test_convert_looks_at_targets_before_they_are_trained_on(run, tmp_path):
         ],
     )  # fmt: skip
     declared = ("--recipe", "action", "--option", "response_space=pixel", "--option", 'action_names=["clik"]')
-    again = run("convert", source, out, "--for", "verl", "--skip-bad", *declared)
+    again = run("convert", source, "--out", out, "--for", "verl", "--skip-bad", *declared)
     assert [line for line in again.err.splitlines() if line.startswith("warning: ")][1:] == [
         "warning: 1 target (first: row 2 (line 3)): the centre of bbox [-900.0, 100.0, 300.0, 200.0] lies outside its "
         "image (0..1000 by 0..800, in pixel); check the space and the size of the image, or leave the target out"
@@ -86,7 +86,17 @@ def test_convert_looks_at_targets_before_they_are_trained_on(run, tmp_path):
 
 
 def test_explain(run):
-    words = ("explain", "action", "--response-space", "pixel", "--response", "click(1, 2)", "--strict", "--json")
+    words = (
+        "explain",
+        "--recipe",
+        "action",
+        "--response-space",
+        "pixel",
+        "--response",
+        "click(1, 2)",
+        "--strict",
+        "--json",
+    )
     found = run(*words, "--target", '{"action": "clik"}')
     assert (found.code, len(json.loads(found.out)["warnings"])) == (1, 1)
     assert run(*words, "--target", '{"action": "wait"}').code == 0

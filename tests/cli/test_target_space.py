@@ -21,7 +21,7 @@ COMMANDS = {
     "eval": ("eval", "FILE", *GELATO),
     "score": ("score", "FILE", *GELATO, "--out", "scored.jsonl"),
     "pool score": ("pool", "score", "FILE", *GELATO, "--out", "scored"),
-    "explain": ("explain", "gelato", *GELATO[2:], "--file", "FILE", "--row", 0),
+    "explain": ("explain", "--recipe", "gelato", *GELATO[2:], "FILE", "--row", 0),
 }
 
 

@@ -19,9 +19,9 @@ PIXEL = ("--target-space", "pixel")
 COMMANDS = {
     "score jsonl": (("score", "in.jsonl", "--out", "o.jsonl", *GELATO), (), ("--prefix", "a")),
     "score parquet": (("score", "in.jsonl", "--out", "o.parquet", *GELATO), (), ("--prefix", "a")),
-    "convert jsonl": (("convert", "data.jsonl", "o.jsonl", *PIXEL), ("--for", "trl"), ("--for", "verl")),
-    "convert parquet": (("convert", "data.jsonl", "o.parquet", *PIXEL), ("--for", "trl"), ("--for", "verl")),
-    "explain --plot": (("explain", "--plot", "o.html"), ("gelato",), ("se-gui",)),
+    "convert jsonl": (("convert", "data.jsonl", "--out", "o.jsonl", *PIXEL), ("--for", "trl"), ("--for", "verl")),
+    "convert parquet": (("convert", "data.jsonl", "--out", "o.parquet", *PIXEL), ("--for", "trl"), ("--for", "verl")),
+    "explain --out": (("explain", "--out", "o.html"), ("--recipe", "gelato"), ("--recipe", "se-gui")),
     "view": (("view", "r.parquet", "--out", "o.html"), (), ("--by", "difficulty")),
     "pool stats jsonl": (("pool", "stats", "r.parquet", "--out", "o.jsonl"), ("--pass-at", "2"), ()),
     "pool stats parquet": (("pool", "stats", "r.parquet", "--out", "o.parquet"), ("--pass-at", "2"), ()),

@@ -61,7 +61,7 @@ def test_right_settings_are_not_complained_about(run, some, name):
 @pytest.mark.parametrize("name", PIXELS)
 def test_right_models_are_not_complained_about(run, some, name):
     file = some(name, without="model_image_size")
-    assert complaints(run, file, "--model", "qwen2_5_vl", "--max-pixels", bound(name)) == ""
+    assert complaints(run, file, "--pipeline", "qwen2_5_vl", "--max-pixels", bound(name)) == ""
 
 
 @pytest.mark.parametrize(("name", "wrong"), WRONG_SPACES)
@@ -101,16 +101,16 @@ def test_wrong_recipes(run, some, name):
 @pytest.mark.parametrize("name", PIXELS)
 def test_wrong_models_and_bounds(run, some, name):
     file = some(name, without="model_image_size")
-    text = complaints(run, file, "--model", "qwen3_vl")
+    text = complaints(run, file, "--pipeline", "qwen3_vl")
     assert "answers fit " in text
     assert "use --" in text
-    text = complaints(run, file, "--model", "qwen2_5_vl", "--max-pixels", 1000000)
+    text = complaints(run, file, "--pipeline", "qwen2_5_vl", "--max-pixels", 1000000)
     assert "better" in text
-    assert "use --model qwen2_5_vl, without max_pixels" in text
+    assert "use --pipeline qwen2_5_vl, without max_pixels" in text
 
 
 @pytest.mark.parametrize("name", THOUSANDTHS)
 def test_a_model_of_pixels_for_answers_in_thousandths(run, some, name):
-    text = complaints(run, some(name, without="model_image_size"), "--model", "qwen2_5_vl")
+    text = complaints(run, some(name, without="model_image_size"), "--pipeline", "qwen2_5_vl")
     assert "answers fit thousandths better" in text
     assert "use --response-space thousandths" in text

@@ -109,7 +109,7 @@ def test_wrong_columns_models_and_recipes(run, file):
     words = ("--response-space", "thousandths")
     code, text = evaluated(run, file, *words, "--response-column", "instruction")
     assert (code, "check column 'instruction' (--response-column)" in text) == (1, True)
-    code, text = evaluated(run, file, "--model", "qwen2_5_vl")
+    code, text = evaluated(run, file, "--pipeline", "qwen2_5_vl")
     assert (code, "; use --response-space thousandths" in text) == (1, True)
     code, text = evaluated(run, file, *words, "--recipe", "ui-venus", "--option", "target_space=pixel")
     assert code in (1, 2)

@@ -139,7 +139,7 @@ def test_pictures_are_in_the_column_that_convert_writes(
     Image.new("1", (64, 48)).save(picture)
     row = {"instruction": "open", "bbox": [1, 2, 3, 4], "width": 64, "height": 48, "image": str(picture)}
     source, out = write_rows(tmp_path / "clicks.jsonl", row), tmp_path / "train.parquet"
-    given = ("convert", source, out, "--for", "verl", "--target-space", "pixel")
+    given = ("convert", source, "--out", out, "--for", "verl", "--target-space", "pixel")
     assert Runner(capsys)(*given).code == 0
     written = pq.read_schema(out).names
     found = words(file, folder=str(tmp_path))

@@ -94,7 +94,7 @@ def test_the_same_in_a_folder_of_training_data(tmp_path, monkeypatch, kind):
     make, said = KINDS[kind]
     folder = folders(tmp_path)["b.jsonl"]
     make(folder / "train-1.jsonl")
-    found = run("convert", folder, tmp_path / "out.jsonl", "--for", "trl", "--target-space", "unit")
+    found = run("convert", folder, "--out", tmp_path / "out.jsonl", "--for", "trl", "--target-space", "unit")
     assert found == (2, "", f"error: {folder / 'train-1.jsonl'}: {said}\n")
 
 
@@ -103,7 +103,7 @@ def test_what_says_which_files_a_data_set_has(tmp_path):
     (folder / "train").mkdir(parents=True)
     (folder / "dataset_dict.json").write_text('{"splits": ["train"]}')
     os.mkfifo(folder / "train" / "state.json")
-    assert run("convert", folder, tmp_path / "out.parquet", "--for", "trl") == (
+    assert run("convert", folder, "--out", tmp_path / "out.parquet", "--for", "trl") == (
         2, "", f"error: {folder}/train/state.json: {KINDS['FIFO'][1]}\n",
     )  # fmt: skip
 
@@ -149,8 +149,8 @@ def test_rows_that_would_be_read_twice(tmp_path, monkeypatch, make):
     out = tmp_path / "out.jsonl"
     assert run("eval", path, "--recipe", "gelato") == said
     assert run("score", path, "--recipe", "gelato", "--out", out) == said
-    assert run("explain", "gelato", "--file", path, "--row", 0) == said
-    assert run("convert", path, out, "--for", "trl", "--target-space", "unit") == said
+    assert run("explain", "--recipe", "gelato", path, "--row", 0) == said
+    assert run("convert", path, "--out", out, "--for", "trl", "--target-space", "unit") == said
     assert run("pool", "stats", path, "--out", out) == said
     assert run("pool", "score", path, "--recipe", "gelato", "--out", tmp_path / "scored") == said
 

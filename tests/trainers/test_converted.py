@@ -67,8 +67,8 @@ def packed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
 
     def convert(trainer: str, source: str, name: str = "out.parquet") -> Path:
         result = Runner(capsys)(
-            "convert", folder / source, folder / name, "--for", trainer, "--target-space", "pixel",
-            *(["--image-dir", folder] if source.endswith("jsonl") else []),
+            "convert", folder / source, "--out", folder / name, "--for", trainer, "--target-space", "pixel",
+            *(["--image-root", folder] if source.endswith("jsonl") else []),
         )  # fmt: skip
         assert result.code == 0, result.err
         return folder / name
@@ -152,7 +152,9 @@ def test_verls_prompts_without_images_pass_its_tokenizer(tmp_path: Path, dataset
     ]
     write_rows(tmp_path / "rows.jsonl", *rows)
     out = tmp_path / "out.parquet"
-    assert Runner(capsys)("convert", tmp_path / "rows.jsonl", out, "--for", "verl", "--source", "web").code == 0
+    assert (
+        Runner(capsys)("convert", tmp_path / "rows.jsonl", "--out", out, "--for", "verl", "--source", "web").code == 0
+    )
     module = importlib.import_module("verl.utils.dataset.rl_dataset")
     config = omegaconf.OmegaConf.create({"max_prompt_length": 4, "filter_overlong_prompts_workers": None})
     kept = module.RLHFDataset(str(out), tokenizer=tokenizer, config=config)
@@ -171,7 +173,16 @@ def test_images_that_datasets_turns_have_the_size_it_gives_them(
     fields = {"bytes": (folder / "photo.jpg").read_bytes(), "path": None}
     row = {"query": "Save", "image": fields, "bbox": [8, 4, 16, 8]}
     datasets.Dataset.from_list([row]).cast_column("image", datasets.Image()).to_parquet(folder / "in.parquet")
-    words = ("convert", folder / "in.parquet", folder / "out.parquet", "--for", trainer, "--target-space", "pixel")
+    words = (
+        "convert",
+        folder / "in.parquet",
+        "--out",
+        folder / "out.parquet",
+        "--for",
+        trainer,
+        "--target-space",
+        "pixel",
+    )
     assert Runner(capsys)(*words).code == 0
     (opened,) = datasets.load_dataset("parquet", data_files=str(folder / "out.parquet"), split="train")
     packed = {"verl": "reward_model", "trl": "target", "easyr1": "answer"}[trainer]

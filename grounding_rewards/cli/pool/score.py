@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.cli import joining, options, terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.wording import percent
 
 
 def score_rollouts(
     paths: options.Rollouts,
-    recipe: Annotated[str, typer.Option("--recipe", metavar="NAME", help=f"The recipe. {options.NAMED}")],
+    recipe: options.RecipeName,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write: a rollout table.")],
     *,
     chosen: options.RecipeOptions,
@@ -23,9 +23,9 @@ def score_rollouts(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
     columns: options.FileColumns,
-    join: joining.Joining,
+    join: options.Joining,
     images: options.SizedImages,
 ) -> None:
     """Score rollouts, or score them again, into a rollout table.

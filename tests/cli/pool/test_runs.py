@@ -88,7 +88,7 @@ def test_every_command_reads_what_two_workers_recorded(run, workers, tmp_path):
         ("a", 0.0, None), ("a", 1.0, None), ("b", 1.0, 0.5), ("b", 1.0, 0.5),
     ]  # fmt: skip
     explained = [
-        json.loads(run("explain", "click", *click[2:], "--file", workers, "--row", row, "--json").out)["total"]
+        json.loads(run("explain", "--recipe", "click", *click[2:], workers, "--row", row, "--json").out)["total"]
         for row in range(4)
     ]
     assert sorted(explained) == [0.1, 1.0, 1.0, 1.0]

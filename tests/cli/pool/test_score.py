@@ -117,7 +117,7 @@ def test_a_model_gives_the_sizes_that_rows_lack(run, tmp_path):
     target = {"bbox": [0, 0, 960, 540], "image_size": [1920, 1080]}
     row = {"sample_id": "a", "response": "(1000, 500)", "target": target}
     source = write_rows(tmp_path / "in.jsonl", row)
-    words = ("--recipe", "click", "--model", "qwen2_5_vl", "--max-pixels", "2007040", "--out")
+    words = ("--recipe", "click", "--pipeline", "qwen2_5_vl", "--max-pixels", "2007040", "--out")
     assert run(*SCORE, source, *words, tmp_path / "out").code == 0
     (found,) = table(tmp_path / "out")
     assert found["model_image_size"] == [1876.0, 1036.0]
@@ -131,7 +131,7 @@ def test_a_model_gives_the_sizes_that_rows_lack(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--model", "qwen2_5vl"), "option model: got 'qwen2_5vl'; did you mean 'qwen2_5_vl'? There are: "),
+        (("--pipeline", "qwen2_5vl"), "option model: got 'qwen2_5vl'; did you mean 'qwen2_5_vl'? There are: "),
         (("--min-pixels", "9"), "min_pixels=9 says how images are resized; say for which model: set model too"),
         (
             ("--recipe", "ui-s1", "--option", "returns=true"),

@@ -128,8 +128,8 @@ def test_a_sample_shows_its_clicks_its_responses_and_the_command_that_explains_o
     assert tab.inner_text("h2 >> nth=0") == "it's c"
     assert tab.locator(".responses li > pre").all_text_contents() == [f"it's {place} {SHOWN}" for place in range(4)]
     words = shlex.split(tab.locator("details pre").first.text_content())
-    assert words[:4] == ["grounding-rewards", "explain", "click", "--response"]
-    assert words[4:] == [f"it's 0 {SHOWN}", "--target", BOX, "--image-size", "200,100"]
+    assert words[:5] == ["grounding-rewards", "explain", "--recipe", "click", "--response"]
+    assert words[5:] == [f"it's 0 {SHOWN}", "--target", BOX, "--image-size", "200,100"]
     assert tab.inner_text(".said >> nth=0") == "right · round 1 · temperature 0.5 · policy p1 · REFUSED · total 0.5"
     assert tab.locator(".views > .view .mark b").all_text_contents() == ["1", "2", "3", "4"]
 

@@ -1,0 +1,81 @@
+"""A setting is declared once, as a field of a frozen dataclass: its default, bounds, help and option."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, field, fields
+from typing import Any
+
+from grounding_rewards.errors import EngineError
+
+MOST = 2**63 - 1
+"""Largest whole number of a setting."""
+
+
+def setting(
+    help: str,
+    default: Any = MISSING,
+    *,
+    least: int | None = None,
+    choices: Iterable[str] = (),
+    metavar: str = "",
+    panel: str = "",
+    flags: Iterable[str] = (),
+    read: Callable[[str], Any] | None = None,
+) -> Any:
+    """Declare a setting.
+
+    Args:
+        help: what it does, for the command line and the reference.
+        default: its value where none is given.
+        least: the smallest whole number that it may be.
+        choices: the texts that it may be.
+        metavar: what stands for its value in the help.
+        panel: the heading of the help under which it stands.
+        flags: its option's names; by default that of the field.
+        read: makes the value from the option's text.
+    """
+    said = {"help": help, "least": least, "choices": (*choices,), "metavar": metavar, "panel": panel, "read": read}
+    return field(default=default, metadata={**said, "flags": (*flags,)})
+
+
+def flags_of(declared: Field[Any]) -> tuple[str, ...]:
+    """Return the names of a setting's option."""
+    flags: tuple[str, ...] = declared.metadata["flags"]
+    return flags or (f"--{declared.name.replace('_', '-')}",)
+
+
+def declared(group: type, name: str) -> Field[Any]:
+    """Return a field of a group of settings by its name."""
+    return next(each for each in fields(group) if each.name == name)
+
+
+def check(settings: Any, error: type[Exception] = EngineError) -> None:
+    """Check whole numbers against their bounds; the error names the option.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Own:
+    ...     n: int = setting("Responses.", 8, least=1)
+    >>> check(Own(0))
+    Traceback (most recent call last):
+    grounding_rewards.errors.EngineError: n: got 0; expected a whole number from 1
+    """
+    for each in fields(settings):
+        value, least = getattr(settings, each.name), each.metadata["least"]
+        if least is not None and not (value is None and "None" in str(each.type)):
+            check_whole(flags_of(each)[0].removeprefix("--").replace("-", "_"), value, least, error)
+
+
+def check_whole(name: str, value: Any, least: int, error: type[Exception] = EngineError) -> None:
+    """Check a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise error(f"{name}: got {value!r:.60}; expected a whole number from {least}")
+    if value > MOST:
+        raise error(f"{name}: got {value!r:.60}; expected a whole number of 64 bits, up to {MOST}")
+
+
+def is_number(value: Any) -> bool:
+    """Return True for a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,117 @@
+"""One grammar of commands: groups of options are whole, one thing has one name, and the last release's words hold."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+import typer
+
+from grounding_rewards.cli.application import build
+from grounding_rewards.settings.declared import flags_of
+from grounding_rewards.settings.groups import (
+    AnswerFile,
+    Answers,
+    Images,
+    InstructionColumns,
+    ResponseColumns,
+    TargetForm,
+    TrainingColumns,
+)  # fmt: skip
+from tests.cli.command import BOX, write_rows
+
+GROUPS = (AnswerFile, Answers, Images, InstructionColumns, ResponseColumns, TrainingColumns)
+READ_ROWS = {"score", "eval", "explain", "convert", "rollout", "pool score"}
+
+
+def options() -> dict[str, dict[str, typer.core.TyperOption]]:
+    """Return the options of every command, by name."""
+    found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
+    commands = {name: each for name, each in found.items() if name != "pool"}
+    commands |= {f"pool {name}": each for name, each in found["pool"].commands.items()}
+    return {
+        name: {flag: each for each in command.params for flag in each.opts if flag.startswith("--")}
+        for name, command in commands.items()
+    }
+
+
+TABLE = options()
+
+
+@pytest.mark.parametrize("command", sorted(READ_ROWS))
+def test_a_command_that_reads_rows_has_whole_groups(command):
+    there = TABLE[command]
+    columns = {"rollout": InstructionColumns, "convert": TrainingColumns}.get(command, ResponseColumns)
+    whole = [columns, Answers, Images, *([AnswerFile] if columns is ResponseColumns else [])]
+    missing = [flags_of(each)[0] for group in whole for each in fields(group) if flags_of(each)[0] not in there]
+    assert missing == []
+    assert {"--recipe", "--option", "--target-space", "--box-format", "--settings", "--json"} <= there.keys()
+
+
+def test_an_option_means_one_thing_wherever_it_stands():
+    declared = {flags_of(each)[0]: each.metadata["help"] for group in (*GROUPS, TargetForm) for each in fields(group)}
+    own = {"--image-column", "--id-column", "--split"}  # of --data, where a command has training data
+    wrong = [
+        f"{command} {flag}"
+        for command, there in TABLE.items()
+        for flag, option in there.items()
+        if flag in declared and option.help != declared[flag] and not ("--data" in there and flag in own)
+    ]
+    assert wrong == []
+
+
+def test_nothing_has_two_names():
+    assert [f"{command} {option.opts}" for command, there in TABLE.items() for option in there.values()
+            if len([each for each in option.opts if each.startswith("--")]) > 1] == []  # fmt: skip
+
+
+def test_every_command_that_writes_says_so_by_out():
+    writes = {
+        "score", "explain", "view", "convert", "rollout", "pool allocate", "pool curriculum", "pool next",
+        "pool report", "pool rollouts", "pool score", "pool stats", "pool transitions",
+    }  # fmt: skip
+    assert {command for command, there in TABLE.items() if "--out" in there} == writes
+
+
+GELATO = ("--response", "(200, 150)", "--target", "[0.1, 0.1, 0.3, 0.2]")
+OLD = {
+    "explain gelato": (
+        ("explain", "gelato", *GELATO), ("explain", "--recipe", "gelato", *GELATO),
+        "explain takes the recipe as --recipe gelato now, and the file first: explain FILE --row N",
+    ),
+    "explain --file": (
+        ("explain", "gelato", "--file", "in.jsonl", "--row", 0),
+        ("explain", "in.jsonl", "--row", 0, "--recipe", "gelato"),
+        "explain takes the recipe as --recipe gelato now, and the file first: explain FILE --row N",
+    ),
+    "--model": (
+        ("eval", "in.jsonl", "--model", "qwen3_vl"), ("eval", "in.jsonl", "--pipeline", "qwen3_vl"),
+        "--model is called --pipeline now",
+    ),
+    "--image-dir=": (
+        ("eval", "in.jsonl", "--response-space", "unit", "--image-dir=."),
+        ("eval", "in.jsonl", "--response-space", "unit", "--image-root=."),
+        "--image-dir is called --image-root now",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "said"), OLD.values(), ids=OLD)
+def test_words_of_the_last_release_do_the_same_and_say_how_they_are_written_now(
+    run, tmp_path, monkeypatch, old, new, said
+):
+    monkeypatch.chdir(tmp_path)
+    write_rows(tmp_path / "in.jsonl", {"response": "(200, 150)", "target": BOX, "image_size": [1000, 1000]})
+    result, expected = run(*old), run(*new)
+    assert result.err.splitlines()[0] == f"note: {said}"
+    assert (result.code, result.out) == (expected.code, expected.out)
+    assert result.err.splitlines()[1:] == expected.err.splitlines()
+
+
+def test_convert_takes_the_file_to_write_behind_the_other_too(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", {"instruction": "Open", "bbox": [1, 2, 3, 4], "image_size": [9, 9]})
+    result = run("convert", source, tmp_path / "a.jsonl", "--for", "trl", "--target-space", "pixel")
+    assert result.err.splitlines()[0] == f"note: convert takes the file to write as --out {tmp_path / 'a.jsonl'} now"
+    assert run("convert", source, "--out", tmp_path / "b.jsonl", "--for", "trl", "--target-space", "pixel").code == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    assert run.error("convert", source, "--for", "trl").startswith("--out: got nothing; expected the file to write")
