@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from grounding_rewards.explain import room
     from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
     from grounding_rewards.scoring import Recipe
+    from grounding_rewards.settings.reading import read_settings
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, per_row, verifier
     from grounding_rewards.verifiers.alternatives import any_of
@@ -70,6 +71,7 @@ __all__ = [
     "list_recipes",
     "per_row",
     "product",
+    "read_settings",
     "recipe",
     "steps",
     "verifier",
@@ -85,6 +87,7 @@ _MODULES = {
         "TargetWarning", "VerifierError",
     ),
     "scoring": ("Recipe",),
+    "settings.reading": ("read_settings",),
     "batch.evaluate": ("evaluate",),  # reads files, which `import *` does without
     "checks.space_fit": ("fit_spaces",),
     "coords.spaces": ("CoordSpace",),

@@ -109,6 +109,12 @@ class Reader:
 
     def toml(self, block: str) -> None:
         shown, whole = tomllib.loads(block), tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))
+        if "project" not in shown:  # settings
+            (self.folder / "model.toml").write_text(block)
+            built = gr.read_settings("model.toml").build()
+            assert built.to_dict() == shown["recipe"]  # whose own space the answers have
+            assert built.response_space == shown["answers"]["response_space"]
+            return
         assert shown["project"].items() <= whole["project"].items()
 
 

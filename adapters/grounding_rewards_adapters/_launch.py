@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -87,6 +88,9 @@ class Named:
 class Settings:
     """The options that all adapters share; what is none of them is an option of the recipe.
 
+    ``settings``, a file or a list of them, as ``gr.read_settings`` reads them, gives the recipe, its options and
+    ``bad_target``; what a launch says itself goes before.
+
     Attributes:
         recipe: a recipe's name, its dict form, a recipe, or ``module:attr`` or ``/path/file.py:attr`` of one; with
             ``routes``, that of all rows which they do not name.
@@ -125,6 +129,8 @@ class Settings:
             raise gr.RecipeError(
                 f"options of {raw.get('recipe')!r:.80}: got {dict(raw)!r:.200}; expected plain values ({complaint})"
             ) from error
+        filed = _filed(plain.pop("settings", None), plain.get("recipe"))
+        plain = {**plain, **{name: value for name, value in filed.items() if plain.get(name) is None}}
         own = {name: plain.pop(name) for name in SHARED if name in plain}
         settings = cls(**own, options=plain)
         settings._check()
@@ -162,6 +168,21 @@ class Settings:
                 f"routes: got {routes!r:.200}; expected one field and a recipe for each of its values, such as "
                 '{"data_source": {"osworld-g": "gelato", "android": {"name": "gui-r1"}}}'
             )
+
+
+def _filed(paths: Any, recipe: Any) -> dict[str, Any]:
+    """Return what settings files say of the recipe and of targets that cannot be used, beneath a recipe given here."""
+    if paths is None:
+        return {}
+    named = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(named, list | tuple) or not all(isinstance(each, str | os.PathLike) and each for each in named):
+        raise gr.RecipeError(f"settings: got {paths!r:.80}; expected the path of a settings file, or a list of them")
+    settings = gr.read_settings(*named)
+    name, options = settings.over(recipe.get("name") if isinstance(recipe, Mapping) else recipe, {})
+    if "model" in options:
+        options["model"] = options["model"].rpartition("+")[2]  # the adapter puts its own trainer's name in front
+    more = {"bad_target": settings.data["bad_target"]} if "bad_target" in settings.data else {}
+    return {**({} if name is None else {"recipe": name}), **options, **more}
 
 
 SHARED = tuple(each.name for each in fields(Settings) if each.name != "options")

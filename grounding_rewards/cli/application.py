@@ -134,9 +134,8 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
     def run(*, context: typer.Context, strict: bool, **options: Any) -> None:
         from grounding_rewards.cli.terminal import warned
 
-        settings = options.pop("settings", None) if filed else None
-        if settings:
-            options["option"] = with_options(settings, options)
+        if filed and options.pop("settings"):
+            options["option"] = with_options(context.meta["settings"], options)
         with warned(context) as warnings:
             for name, maker in makers.items():
                 options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
@@ -157,13 +156,13 @@ def settings_option(names: Iterable[str]) -> list[inspect.Parameter]:
     if "option" not in names and not {"target_column", "image_root"} & held:
         return []
 
-    def read(context: typer.Context, paths: list[Path] | None) -> Any:
+    def read(context: typer.Context, paths: list[Path] | None) -> list[Path] | None:
         if not paths:
             return None
-        settings = read_settings(*paths)
+        settings = context.meta["settings"] = read_settings(*paths)
         flat = {**settings.answers, **settings.data, **settings.images, RECIPE: settings.recipe.get("name")}
         context.default_map = {name: value for name, value in flat.items() if name in held and value is not None}
-        return settings
+        return paths
 
     option = typer.Option(
         "--settings", metavar="FILE", callback=read, is_eager=True,

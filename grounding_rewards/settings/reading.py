@@ -18,7 +18,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
 from grounding_rewards.plugins.loading import names_code
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.settings.declared import check_whole
+from grounding_rewards.settings.declared import check_whole, flags_of
 from grounding_rewards.settings.groups import (
     AnswerFile,
     Answers,
@@ -132,7 +132,7 @@ def _check_recipe(settings: Settings, sources: Sequence[_Source]) -> None:
         for source in sources:
             if own := next(iter(source.content.get(RECIPE, ())), None):
                 raise RecipeError(f'{source.place(RECIPE, own)}: got {own} without a recipe; add name = "click"')
-        return
+        name = "click"  # which takes what answers mean and the space of targets
     try:
         catalogue.recipe(name, **catalogue.shown_with(name, settings.options))
     except GroundingRewardsError as error:
@@ -251,7 +251,8 @@ class _Source:
         names = known(table)
         if key in names:
             return names[key]
-        hint = self._home(key) or near(key, names)
+        called = {flags_of(own)[0]: f"; did you mean {name!r}?" for name, (own, _) in names.items()}
+        hint = called.get(f"--{key.replace('_', '-')}") or self._home(key) or near(key, names)
         raise RecipeError(f"{self.place(table, key)}: unknown setting{hint or '.'} [{table}] has: {', '.join(names)}")
 
     def _home(self, key: str) -> str:
@@ -276,7 +277,7 @@ class _Source:
             wrong = next((each for each in text.split(",") if choices and each not in choices), None)
             if wrong is not None:
                 raise RecipeError(
-                    f"{place}: got {wrong!r:.60}{near(wrong, choices) or '.'} There are: {', '.join(choices)}"
+                    f"{place}: got {wrong!r:.60}{near(wrong, map(str, choices)) or '.'} There are: {', '.join(choices)}"
                 )
         if list[Path] in kinds:
             return [str(self.path.parent.absolute() / text) for text in texts]

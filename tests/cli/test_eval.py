@@ -178,7 +178,7 @@ def test_the_response_space_may_be_the_recipes_own(run, tmp_path):
 def test_mistakes(run, files, tmp_path):
     assert run.error("eval", files[0]) == (
         "click needs response_space, the space that the model answers in: pixel, model_pixel, unit, thousandths; or "
-        "family, or model (on the command line --response-space, --family and --model)"
+        "family, or model (on the command line --response-space, --family and --pipeline)"
     )
     message = run.error("eval", files[0], "--response-space", "pixels")
     assert "'pixels'; use one of pixel, model_pixel, unit, thousandths" in message

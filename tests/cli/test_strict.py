@@ -10,7 +10,7 @@ CLIK = {"response": "click(120, 150)", "target": {"bbox": [100, 100, 300, 200], 
 FAR = {"response": "click(120, 150)", "target": {"bbox": [-900, 100, 300, 200], "image_size": [1000, 800]}}
 RECIPE = ("--recipe", "action", "--response-space", "pixel")
 EVERY = [
-    "score", "eval", "explain", "view", "convert", "recipes", "--out", "plugins", "where",
+    "score", "eval", "explain", "view", "convert", "recipes", "plugins", "where",
     *(f"pool {name}" for name in ("curriculum", "next", "report", "score", "stats", "temperature", "transitions")),
 ]  # fmt: skip
 

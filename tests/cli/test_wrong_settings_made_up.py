@@ -89,7 +89,7 @@ def test_right_settings(run, file):
 def test_wrong_spaces(run, file, wrong):
     code, text = evaluated(run, file, "--response-space", wrong)
     if wrong == "model_pixel":  # a size that nothing says
-        assert (code, "--model, which computes it" in text) == (2, True)
+        assert (code, "--pipeline, which computes it" in text) == (2, True)
     else:
         assert (code, "; use --response-space thousandths" in text) == (1, True)
 
@@ -113,4 +113,4 @@ def test_wrong_columns_models_and_recipes(run, file):
     assert (code, "; use --response-space thousandths" in text) == (1, True)
     code, text = evaluated(run, file, *words, "--recipe", "ui-venus", "--option", "target_space=pixel")
     assert code in (1, 2)
-    assert "use --recipe click" in text or "--model, which computes it" in text
+    assert "use --recipe click" in text or "--pipeline, which computes it" in text
