@@ -118,7 +118,7 @@ CASES = {
         Case(("eval", "rows.jsonl", *OSWORLD, "--categories", "PLACE"), "kinds.json", ".json"),
     ],
     ("eval", "recipe"): [Case(("eval", "rows.jsonl", "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
-    ("explain", "name"): [Case(("explain", "--recipe", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],
+    ("explain", "recipe"): [Case(("explain", "--recipe", "PLACE:RECIPE", *TARGET, "--json"), "own.py", ".py")],
     ("explain", "compare_with"): [
         Case(("explain", "--recipe", "gelato", *TARGET, "--compare", "PLACE:RECIPE"), "own.py", ".py")
     ],
