@@ -93,10 +93,10 @@ Options = Annotated[
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the recipe; may be given several times."),
 ]
 NAMED = (
-    "a name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
+    "A name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
     "`Recipe.to_dict()` (.json, .yaml)."
 )
-_RECIPE: Any = typer.Option("--recipe", metavar="NAME", help=f"The recipe: {NAMED}")
+_RECIPE: Any = typer.Option("--recipe", metavar="NAME", help=f"The recipe. {NAMED}")
 RecipeName = Annotated[str, _RECIPE]
 MaybeRecipe = Annotated[str | None, _RECIPE]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on stdout.")]

@@ -27,8 +27,11 @@ READ_ROWS = {"score", "eval", "explain", "convert", "rollout", "pool score"}
 def options() -> dict[str, dict[str, typer.core.TyperOption]]:
     """Return the options of every command, by name."""
     found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
-    commands = {name: each for name, each in found.items() if name != "pool"}
-    commands |= {f"pool {name}": each for name, each in found["pool"].commands.items()}
+    commands = {
+        f"{name} {inner}".rstrip(): command
+        for name, each in found.items()
+        for inner, command in getattr(each, "commands", {"": each}).items()
+    }
     return {
         name: {flag: each for each in command.params for flag in each.opts if flag.startswith("--")}
         for name, command in commands.items()
