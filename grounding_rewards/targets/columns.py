@@ -81,15 +81,21 @@ class Targets:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
+    @cached_property
     def image_sizes(self) -> Floats:
         """(n, 2) width and height of the original image; NaN where unknown."""
-        return nowhere(len(self.rows), 2) if self.known_image_sizes is None else self.known_image_sizes
+        return self._unknown if self.known_image_sizes is None else self.known_image_sizes
 
-    @property
+    @cached_property
     def model_image_sizes(self) -> Floats:
         """(n, 2) width and height of the image that the model saw; NaN where unknown."""
-        return nowhere(len(self.rows), 2) if self.known_model_image_sizes is None else self.known_model_image_sizes
+        return self._unknown if self.known_model_image_sizes is None else self.known_model_image_sizes
+
+    @cached_property
+    def _unknown(self) -> Floats:
+        sizes = nowhere(len(self.rows), 2)
+        read_only(sizes)
+        return sizes
 
     @cached_property
     def refusal(self) -> NDArray[np.bool_]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats, read_only
 from grounding_rewards.coords.spaces import CoordSpace, convert
 from grounding_rewards.targets.target import Region, RegionKind
@@ -101,10 +103,19 @@ class Regions(PerSample):
     def offsets(self) -> NDArray[np.int64]:  # noqa: D102
         return np.zeros(len(self.row) + 1, dtype=np.int64) if self.shapes is None else self.shapes.offsets
 
-    @property
+    @cached_property
     def centre(self) -> Floats:
         """(m, 2) centre of each box or bounding box."""
-        return (self.box[:, :2] + self.box[:, 2:]) / 2
+        centre = geometry.centre(self.box)
+        read_only(centre)
+        return centre
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        """(m,) length of the diagonal of each box or bounding box."""
+        diagonal = geometry.diagonal(self.box)
+        read_only(diagonal)
+        return diagonal
 
     def outline(self, place: int) -> Floats:
         """Return a place's corners (k, 2): of a circle 72, of a point the point itself."""

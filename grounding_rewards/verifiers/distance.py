@@ -48,7 +48,7 @@ class InsideDistance(OfPlaces):
         xy = rollouts.predictions.xy
         inside = inside_regions(xy, regions, self.polygon)
         away = geometry.distance(regions.each(xy), _centres(regions))
-        diagonal = geometry.diagonal(regions.box)
+        diagonal = regions.diagonal
         if np.count_nonzero(diagonal) < len(diagonal):
             diagonal = np.where(diagonal > 0, diagonal, 1.0)  # a hit there is 0 away
         # fmin reads a NaN, which a row without a point has, as 1.0; a product costs less than np.where.
@@ -94,7 +94,7 @@ class DenseDistance(OfPlaces):
             inside = inside | near_points(rollouts, "DenseDistance", regions.kind == POINT, self.point_share)
         with np.errstate(over="ignore"):  # far away, over a side of nearly nothing: infinity, which fmin limits
             depth, gap = self._measure(regions.each(xy), regions, screen)
-        scale = geometry.diagonal(regions.box) + self.reach * geometry.lengths(screen)
+        scale = regions.diagonal + self.reach * geometry.lengths(screen)
         hit = self.floor + (1.0 - self.floor) * (1.0 - np.fmin(depth, 1.0))
         # The largest float below the floor, so that no miss equals a hit on the border.
         miss = np.minimum(self.floor * (scale / (scale + gap)), math.nextafter(self.floor, 0.0))
