@@ -156,10 +156,6 @@ def normalised(name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, 
     key's text becomes ``keys``, in lower case; what is opened is the ``app``; a swipe becomes a scroll the other way.
     ``with_directions`` gives a direction to those that have two ends instead.
 
-    Args:
-        name: as written.
-        arguments: as in ``Act``.
-
     >>> normalised("system_button", {"button": "Back"}), normalised("open", {"text": "Clock"})
     (('back', {}), ('open_app', {'app': 'Clock'}))
     >>> normalised("swipe", {"direction": "up"}), normalised("hotkey", {"text": "Ctrl+C"})
@@ -312,10 +308,7 @@ class Arguments:
 def with_directions(names: Objects, arguments: Arguments, moves: Floats) -> Arguments:
     """Return arguments in which swipes and scrolls with two ends and no direction have one, and are ``swiped``.
 
-    Args:
-        names: (n,) actions, in the vocabulary's words or others.
-        arguments: those of the actions.
-        moves: (n, 2) from end to end to the right and down, in pixels of the screen; NaN where there is none.
+    ``moves`` (n, 2) are those from end to end, right and down in pixels of the screen; NaN where there is none.
     """
     rows = np.flatnonzero(~np.isnan(moves[:, 0]) & (arguments.column("direction", len(names)) == None))  # noqa: E711
     direction, swiped = arguments.column("direction", len(names)).copy(), arguments.column("swiped", len(names)).copy()

@@ -184,14 +184,7 @@ def recorded_recipe(name: RecordedName, /, **options: Any) -> Recipe | None:
     """Look up the recipe that data name, among the built-in and installed ones only.
 
     No name from data is ever imported, opened or called, whatever it says: ``module:attr`` and ``file.py:attr`` are
-    unknown names here.
-
-    Args:
-        name: the name that the data hold.
-        options: the caller's own; data hold none.
-
-    Returns:
-        The recipe; None where none of this name is installed, or it needs further options.
+    unknown names here. None where none of this name is installed, or it needs options that the caller does not give.
 
     >>> recorded_recipe(RecordedName("gelato")).name
     'gelato'
@@ -340,16 +333,7 @@ def _model_space(name: str, model: Any) -> dict[str, Any]:
 
 
 def resizing(built: Recipe, options: Mapping[str, Any]) -> Resizing | None:
-    """Return a recipe's ``resizing`` with other options of it.
-
-    Args:
-        built: the recipe, whose own options hold where these say nothing.
-        options: some of ``coords.resizing.RESIZING``.
-
-    Raises:
-        RecipeError: a bound is no whole number from 1, or comes without a model.
-        SpaceError: the model is unknown, or does not take such bounds.
-    """
+    """Return a recipe's ``resizing`` with other options of it."""
     settings = {**(vars(built.resizing) if built.resizing else {}), **options}
     bounds = {name: bound for name, bound in settings.items() if name != "model" and bound is not None}
     for name, bound in bounds.items():

@@ -177,14 +177,7 @@ def evaluate(
 ) -> tuple[Floats, dict[str, Floats]]:
     """Return a term's scores (n,), and those of every named part inside it.
 
-    Args:
-        term: a verifier or a combination.
-        rollouts: n rollouts.
-        label: the term's name in errors: a part's name, or "reward" or "success" for a whole.
-        known: verifiers and their scores by identity; grows, and spares one that occurs again on these rollouts.
-
-    Raises:
-        VerifierError: a verifier returned something other than n numbers within its bounds; names the part.
+    ``label`` is the term's name in errors. ``known`` has what was scored on the same rollouts by identity, and grows.
     """
     parts: dict[str, Floats] = {}
     return _evaluate(term, rollouts, label, {} if known is None else known, parts), parts

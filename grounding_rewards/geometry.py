@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 def in_box(xy: Floats, box: Floats, *, strict: bool = False) -> Bools:
     """Test x1 <= x <= x2 and y1 <= y <= y2: the border counts, or not where ``strict``.
 
-    Args:
-        xy: (n, 2) points.
-        box: (n, 4) boxes, x1 y1 x2 y2.
-        strict: x1 < x < x2 and y1 < y < y2 instead.
-
-    Returns:
-        (n,) booleans.
-
     >>> box = np.array([[0., 0., 10., 5.]])
     >>> in_box(np.array([[10., 5.], [10.1, 5.], [np.nan, 1.]]), box)
     array([ True, False, False])
@@ -70,16 +62,9 @@ def in_ellipse(xy: Floats, centre: Floats, radii: Floats, *, strict: bool = Fals
 def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
     """Apply the even-odd rule by a ray to the right; left and top edges are in, right and bottom edges out.
 
-    An edge from b to the next corner a counts if (ay > y) != (by > y) and x < (bx - ax)(y - ay) / (by - ay) + ax;
-    inside is an odd count. On slanted edges the rounding of this formula decides.
-
-    Args:
-        xy: (m, 2) one point a polygon.
-        vertices: (k, 2) the corners of all polygons, one after the other.
-        offsets: (m + 1,) where each polygon's corners start and end.
-
-    Returns:
-        (m,) booleans; False for a polygon without corners.
+    ``offsets`` (m + 1,) say where each polygon's corners begin and end. An edge from b to the next corner a counts if
+    (ay > y) != (by > y) and x < (bx - ax)(y - ay) / (by - ay) + ax; inside is an odd count. On slanted edges the
+    rounding of this formula decides.
 
     >>> square = np.array([[0., 0.], [2., 0.], [2., 2.], [0., 2.]])
     >>> in_polygon_half_open(np.array([[0., 1.]]), square, np.array([0, 4]))

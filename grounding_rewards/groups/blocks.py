@@ -21,12 +21,7 @@ _CACHED = 2**15  # comparisons: 256 KiB a table
 def by_size(groups: NDArray[np.int64], rows: Ints) -> Iterator[Ints]:
     """Yield the rows of each group, for as many groups of one size at a time as memory allows.
 
-    Args:
-        groups: (n,) the group of every row.
-        rows: (m,) the rows that count, ascending; the others are in no group.
-
-    Yields:
-        (g, k) rows: g groups of k rows each, with g · k² at most ``CELLS``; g = 1 where k is ``LARGE`` or more.
+    Of ``rows`` (m,), ascending, come (g, k): g groups of k rows, g · k² at most ``CELLS``; one from ``LARGE`` rows on.
 
     >>> [block.tolist() for block in by_size(np.array([7, 8, 7, 9, 9]), np.array([0, 1, 2, 4]))]
     [[[1], [4]], [[0, 2]]]
@@ -48,11 +43,7 @@ def neighbours(low: Floats, high: Floats) -> Iterator[tuple[slice, slice]]:
     """Yield stretches of intervals, each with the stretch in which all lie that meet any of them.
 
     A stretch is so short that its comparisons stay in a processor's cache. Where every interval meets every other, all
-    pairs are compared.
-
-    Args:
-        low: (k,) where intervals begin, ascending.
-        high: (k,) where they end.
+    pairs are compared. Intervals begin at ``low``, ascending, and end at ``high``.
 
     >>> list(neighbours(np.array([0.0, 1.0, 9.0]), np.array([2.0, 3.0, 9.5])))
     [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(2, 3, None))]

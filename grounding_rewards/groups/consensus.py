@@ -48,15 +48,7 @@ def voting_regions(xy: Floats, box: Floats, size: float) -> Floats:
     """Return the region that each answer votes for: the box answered, else a square about the point.
 
     Coordinates count to nine decimals, so that regions which touch before they are converted touch after it.
-
-    Args:
-        xy: (n, 2) the point answered, or the centre of the box; NaN where there is none.
-        box: (n, 4) the box answered; NaN where the answer is none. One whose right edge is not beyond the left, or the
-            bottom not below the top, counts as its centre; one of a row without ``xy`` is left out.
-        size: the side of the square, above 0.
-
-    Returns:
-        (n, 4) boxes x1 y1 x2 y2 with x1 < x2 and y1 < y2; NaN for rows without a place.
+    A box without area counts as its centre; rows without a place have NaN.
 
     >>> box = np.array([[np.nan] * 4, [0., 0., 30., 20.]])
     >>> voting_regions(np.array([[100., 80.], [15., 10.]]), box, 50.0)
@@ -75,13 +67,7 @@ def consensus_scores(regions: Floats, groups: Ints) -> Floats:
 
     The integral is Σ_j |R_j ∩ R| over the regions of the group, itself included: exact, without a grid. From ``LARGE``
     rows on, a group takes time as its pairs of distinct regions that meet along x.
-
-    Args:
-        regions: (n, 4) what each rollout votes for, as ``voting_regions`` returns it; NaN where it does not vote.
-        groups: (n,) the group of each.
-
-    Returns:
-        (n,) 0.0 for rows that do not vote, else above 0 to 1; 1.0 where all that vote are the same, or there is one.
+    Rows without a region have 0.0; where all that vote are the same, or there is one, they have 1.0.
 
     >>> squares = np.array([[0., 0., 50., 50.], [25., 0., 75., 50.], [200., 200., 250., 250.]])
     >>> consensus_scores(squares, np.zeros(3, dtype=np.int64))
@@ -96,15 +82,7 @@ def consensus_scores(regions: Floats, groups: Ints) -> Floats:
 
 
 def votes_at(xy: Floats, regions: Floats, groups: Ints) -> tuple[Ints, Ints]:
-    """Count the regions of its group that hold each row's point, and the most that agree anywhere.
-
-    Args:
-        xy: (n, 2) a point for each row.
-        regions: (n, 4) and
-        groups: (n,) as for ``consensus_scores``.
-
-    Returns:
-        (n,) v at the point and (n,) v_max of the group; both 0 for rows that do not vote.
+    """Count the regions of its group that hold each row's point, and the most that agree anywhere; 0 without a vote.
 
     >>> squares = np.array([[0., 0., 50., 50.], [25., 0., 75., 50.], [200., 200., 250., 250.]])
     >>> votes_at(np.array([[25., 25.], [50., 25.], [225., 225.]]), squares, np.zeros(3, dtype=np.int64))

@@ -53,9 +53,6 @@ def _in_full(key: str, value: Any) -> Any:
 def files_named(options: Any) -> list[Path]:
     """Return the files of code that plain options name; what those files import is left out.
 
-    Args:
-        options: plain options with names among them, as ``Recipe.to_dict`` returns, or a list of ``selectors``.
-
     >>> files_named({"selectors": [f"{__file__}:load", "unsolved", "json:loads"]}) == [Path(__file__)]
     True
     """

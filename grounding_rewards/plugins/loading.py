@@ -60,12 +60,6 @@ def current(name: str) -> str:
 def load(name: str) -> Any:
     """Return what a name stands for: its module or file runs once in a process, and the script that runs not again.
 
-    Args:
-        name: ``module:attr``, or ``/path/file.py:attr``; a relative path is one from the working directory.
-
-    Raises:
-        RecipeError: the module or file is not there, does not run, or has no such attribute.
-
     >>> load("math:hypot")(3, 4)
     5.0
     >>> load("math:hypto")

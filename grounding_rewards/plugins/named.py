@@ -102,9 +102,6 @@ def kind_of(method: Any) -> str:
 def method_named(config: Mapping[str, Any], kind: str | None = None) -> Any:
     """Build a method of selection from a mapping with ``name`` and arguments; of any kind where None is asked for.
 
-    Raises:
-        RecipeError: there is no such method of this kind, or an argument is unknown, missing or invalid.
-
     >>> method_named({"name": "pods", "keep": 4}, "allocation")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     grounding_rewards.errors.RecipeError: unknown allocation 'pods'; pods chooses rollouts: `pool rollouts`. There ...
@@ -125,12 +122,7 @@ def method_named(config: Mapping[str, Any], kind: str | None = None) -> Any:
 
 @dataclass(frozen=True)
 class NamedTerm:
-    """Verifier or method that a config names by its place in code. It is compared and pickled by that name.
-
-    Args:
-        name: ``module:attr`` or ``/path/file.py:attr``.
-        arguments: what it was built with.
-    """
+    """Verifier or method that a config names by its place in code. It is compared and pickled by that name."""
 
     name: str
     arguments: tuple[tuple[str, Any], ...] = ()

@@ -221,15 +221,7 @@ def _package(thing: Any) -> str:
 
 
 def collect(plugins: Iterable[Offer]) -> Registry:
-    """Run every plugin's hooks once.
-
-    Args:
-        plugins: (plugin name, distribution, module or object with hooks), beside the built-ins.
-
-    Raises:
-        PluginError: a hook has a wrong signature or fails, offers something of the wrong kind or under an impossible
-            name, or two distributions claim one name.
-    """
+    """Run every plugin's hooks once."""
     import pluggy
 
     from grounding_rewards import hookspecs

@@ -76,9 +76,6 @@ def expression(value: Any) -> Any:
     ``steps`` with what they take in Python; ``{"gate": {"when": {NAME: TERM}, "then": {NAME: TERM}}}``;
     ``{"any_of": TERM}``, ``{"if_placed": TERM}`` and ``{"same_action": {"otherwise": TERM, ACTION: TERM, ...}}``.
 
-    Raises:
-        RecipeError: something does not fit.
-
     >>> expression({"affine": {"part": {"hit": "hit"}, "scale": 2, "shift": -1}}).low
     -1.0
     """

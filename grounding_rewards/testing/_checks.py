@@ -28,11 +28,7 @@ brief = partial(short_repr, limit=300)
 
 
 def quietly(what: str, run: Callable[[], T], *, settled: bool = False) -> T:
-    """Return the result of a call that must neither raise, warn nor print, nor change shared state where ``settled``.
-
-    Raises:
-        AssertionError: it does; the message begins with ``what``.
-    """
+    """Return the result of a call that may not raise, warn or print, nor change shared state where ``settled``."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():

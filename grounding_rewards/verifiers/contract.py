@@ -47,9 +47,6 @@ def is_bound(value: Any) -> bool:
 def known_names(key: str, declared: Any) -> frozenset[str]:
     """Read names of ``KNOWN[key]``: one as a text, or several.
 
-    Raises:
-        RecipeError: one is unknown, or not a name.
-
     >>> known_names("needs", "groups")
     frozenset({'groups'})
     >>> known_names("needs", ["group"])
@@ -69,10 +66,6 @@ trajectories, points
 
 def why_invalid(thing: Any, keys: Sequence[str]) -> str:
     """Return why a thing is not a verifier or a selector, as the end of a sentence about it; "" where it is one.
-
-    Args:
-        thing: anything.
-        keys: the attributes to declare: ``VERIFIER`` or ``SELECTOR``.
 
     >>> from grounding_rewards.verifiers import Hit
     >>> why_invalid(Hit(), VERIFIER), why_invalid(Hit, VERIFIER)
@@ -106,17 +99,7 @@ def why_invalid(thing: Any, keys: Sequence[str]) -> str:
 def checked_scores(
     returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = "row {}".format
 ) -> Floats:
-    """Read the result of a verifier or a selector as n float64 numbers between its bounds.
-
-    Args:
-        returned: anything.
-        low: the lowest number that it declared.
-        high: the highest.
-        rows: how many.
-        named: names a row in errors.
-
-    Raises:
-        ValueError: it is anything else; the message has the value and the expectation.
+    """Read the result of a verifier or a selector as n float64 numbers between its bounds; a ValueError says what came.
 
     >>> checked_scores([0, True], 0.0, 1.0, rows=2)
     array([0., 1.])

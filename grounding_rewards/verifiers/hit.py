@@ -174,12 +174,7 @@ def pairs_inside(
 ) -> tuple[Ints, Ints]:
     """Return every pair of a point and a place of its row that holds it, as indices of points and of places.
 
-    Args:
-        points: (k, 2) the points of n rows, one after the other.
-        offsets: (n + 1,) where each row's points start and end.
-        regions: the places of the n rows.
-        polygon: as for ``Hit``.
-        point_radius: as for ``Hit``.
+    The points of row i are ``points[offsets[i] : offsets[i + 1]]``.
     """
     starts, counts = offsets[:-1], np.diff(offsets)
     if regions.boxes_only:  # every pair at once
@@ -223,16 +218,10 @@ def near_points(
 def screens(
     rollouts: Rollouts, verifier: str, wanted: geometry.Bools | None = None, *, of: PerSample | None = None
 ) -> Floats:
-    """Return width and height of each place's image, in the space of the predictions.
+    """Return width and height of each place's image, in the predictions' space: (m, 2), or (1, 2) where that fixes it.
 
-    Args:
-        rollouts: n rollouts with m places.
-        verifier: the name of the verifier that asks, for the error.
-        wanted: (m,) the places that need it; None for all.
-        of: another table of m rows than ``targets.regions``, such as the alternatives.
-
-    Returns:
-        (m, 2), or (1, 2) where the space fixes it; NaN for places whose target is not valid or that need none.
+    An unknown size of a place in ``wanted`` (None for all) is an error that names ``verifier``. ``of`` is another
+    table of m rows than the places, such as the alternatives.
     """
     space, regions = rollouts.predictions.space, rollouts.targets.regions if of is None else of
     if space.extent is not None:

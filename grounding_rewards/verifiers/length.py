@@ -85,15 +85,7 @@ class DastLength(Term):
 
 
 def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Compute the formula of ``DastLength``.
-
-    Args:
-        right: (n,) booleans.
-        lengths: (n,) from 0.
-        groups: (n,) whole numbers from 0.
-
-    Returns:
-        (n,) from -1 to 1.
+    """Compute the formula of ``DastLength`` for n rows: from -1 to 1.
 
     >>> group = np.zeros(3, dtype=np.int64)
     >>> length_rewards(np.array([True, True, False]), np.array([10.0, 30.0, 40.0]), group).round(4)

@@ -29,13 +29,7 @@ Columns = tuple[NDArray[Any] | None, NDArray[Any] | None]
 
 
 def argument(rollouts: Rollouts, name: str, alternatives: Alternatives | None = None) -> Columns:
-    """Return an argument of each alternative: its sample's response's, and the one that it wants itself.
-
-    Args:
-        rollouts: n rollouts.
-        name: an attribute of ``Arguments``.
-        alternatives: those of the targets in another form, such as in the vocabulary; None for them as they are.
-    """
+    """Return an argument of each alternative: its sample's response's, and the one that it wants itself."""
     alternatives = rollouts.targets.alternatives if alternatives is None else alternatives
     wanted: NDArray[Any] | None = getattr(alternatives.arguments, name)
     written: NDArray[Any] | None = getattr(rollouts.predictions.arguments, name)

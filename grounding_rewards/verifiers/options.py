@@ -68,9 +68,6 @@ def check(owner: object) -> None:
 def checked(fn: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a function, checked by its annotations.
 
-    Raises:
-        RecipeError: a value does not fit; names the option.
-
     >>> def near(*, reach: Length = 1.0, form: Literal["round", "square"] = "round"): ...
     >>> checked(near, {"reach": 2, "form": "flat"})
     Traceback (most recent call last):

@@ -96,12 +96,7 @@ class OfAlternatives(Term):
         return ACTIONS
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
-        """Return the score of each alternative: (k,).
-
-        Args:
-            rollouts: n rollouts whose targets have k alternatives.
-            among: (k,) True where the score is of use; elsewhere it may be anything within the bounds. None for all.
-        """
+        """Return the score of each alternative, (k,); only those in ``among``, where it is no None, are of use."""
         raise NotImplementedError
 
     def __call__(self, rollouts: Rollouts) -> Floats:
@@ -203,18 +198,7 @@ def target_checks(*terms: Verifier) -> tuple[Check, ...]:
 
 
 def scored(term: Verifier, rollouts: Rollouts, label: str) -> Floats:
-    """Return a verifier's scores, checked.
-
-    Args:
-        term: the verifier.
-        rollouts: n rollouts.
-        label: what errors call it: a part's name, or "reward" or "success" for a whole.
-
-    Raises:
-        VerifierError: it raised, or returned something other than n numbers within its bounds; names the part, and its
-            ``term`` is the verifier.
-        RecipeError: what the caller gave does not fit, such as a column of ``extras``.
-    """
+    """Return a verifier's scores, checked; an error names the part, and has the verifier at fault as its ``term``."""
     kind: type[GroundingRewardsError] = VerifierError
     culprit: Any = term
     try:
