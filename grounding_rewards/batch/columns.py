@@ -69,10 +69,11 @@ def resolve(
     columns: Columns,
     *,
     label_free: bool = False,
+    answered: bool = True,
     box_format: BoxFormat | None = None,
     layouts: Sequence[Layout] | None = None,
 ) -> ResolvedColumns:
-    """Resolve the columns of a table that have no name yet."""
+    """Resolve the columns of a table that have no name yet; responses are still to come unless it is ``answered``."""
     there = frozenset(table.columns)
     named = _named(table, columns, label_free=label_free)
     rows = _first_rows(table, named, there, layouts or LAYOUTS)
@@ -91,7 +92,8 @@ def resolve(
             find_columns(rows, {"image": named.image})
     except TableError as error:
         raise TableError(f"{table.path}: {error}") from None
-    _check_needed(table, ("response",) if label_free else ("response", "target"), chosen, remarks)
+    needed = [name for name, read in (("response", answered), ("target", not label_free)) if read]
+    _check_needed(table, needed, chosen, remarks)
     image, no_image = (named.image, "") if named.image else _image(rows)
     notes = [guess_note(name, column) for name, column in guesses.items()]
     notes += [text for text in remarks if text.partition(":")[0] not in guesses]
@@ -158,7 +160,7 @@ def _check_needed(table: Table, needed: Sequence[str], chosen: Mapping[str, str]
                 require_column(table, name, f"--{name}-column")
             except TableError as error:
                 why = [text for text in remarks if text.startswith(name)]
-                if not hasattr(table, "own_columns") and {*needed} & chosen.keys():  # one of the two is there
+                if {*needed} & chosen.keys():  # one of the two is there
                     why.append("where it is in another file, join the two: ANNOTATIONS --predictions ANSWERS")
                 raise TableError("; ".join([str(error), *why])) from None
 

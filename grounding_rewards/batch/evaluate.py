@@ -12,12 +12,11 @@ from typing import Any
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import Benchmark
 from grounding_rewards.batch.benchmarks import benchmark as benchmark_named
-from grounding_rewards.batch.benchmarks.evaluation import CLICK, evaluate_benchmark, options_of
-from grounding_rewards.batch.benchmarks.figures import Figure
+from grounding_rewards.batch.benchmarks.evaluation import CLICK, Figure, evaluate_benchmark, options_of
 from grounding_rewards.batch.benchmarks.files import open_benchmark, read_categories
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join, counts, repeated
-from grounding_rewards.batch.sample_scores import Answers, SampleTable
+from grounding_rewards.batch.samples import Answers, SampleTable
 from grounding_rewards.batch.score_rows import marked
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks import accuracy
@@ -29,9 +28,9 @@ from grounding_rewards.errors import printable
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.folders import folder_of
-from grounding_rewards.tables.held_rows import HeldTable
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.reporting import Reporting
+from grounding_rewards.tables.text_rows import HeldTable
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
 _SHOWN = 3

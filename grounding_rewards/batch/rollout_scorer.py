@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.batch.columns import OWN
-from grounding_rewards.batch.sample_names import names_of
+from grounding_rewards.batch.samples import names_of
 from grounding_rewards.batch.score_rows import (
     Inputs,
     RecipeSlice,

@@ -117,6 +117,7 @@ class TableScorer:
     resolved: ResolvedColumns | None = None
     images: RowImages | None = field(default=None, repr=False)
     layouts: Sequence[Layout] | None = None
+    answered: bool = True  # False where responses are still to come
     on_note: Note = field(default=lambda text: None, repr=False, compare=False)
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
     diagnosis: Diagnosis | None = field(default=None, repr=False, compare=False)
@@ -130,8 +131,9 @@ class TableScorer:
         if self.resolved is not None:
             return self
         resolved = resolve(
-            table, self.columns, label_free=self.recipe.label_free, box_format=self.box_format, layouts=self.layouts
-        )
+            table, self.columns, label_free=self.recipe.label_free, answered=self.answered,
+            box_format=self.box_format, layouts=self.layouts,
+        )  # fmt: skip
         layout, box_format, files = resolved.layout, self.box_format, self.image_files
         for text in (*([layout.note(box_format, self._named_space)] if layout else ()), *resolved.notes):
             self.on_note(text)

@@ -39,26 +39,6 @@ _FIRST = 64
 """Rows from which columns are guessed."""
 
 
-class Unanswered:
-    """Rows of data as rows of a rollout table, whose column of responses has nothing in it yet."""
-
-    def __init__(self, table: Table) -> None:
-        self.table, self.path, self.own_columns = table, table.path, table.columns
-        self.columns = tuple(dict.fromkeys([*table.columns, OWN.response]))
-        self.files = files_of_table(table)
-
-    @property
-    def schema(self) -> Any:
-        """The Arrow schema of the rows; None where they come with keys of their own."""
-        return schema_of(self.table)
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """The rows in order; see ``Table``."""
-        return self.table.batches(columns, whole=whole, size=size)
-
-
 @dataclass(frozen=True, eq=False)
 class Data:
     """Samples of a table."""
@@ -77,10 +57,9 @@ class Data:
         return IMAGE_HASH in self.reader.schema.names and IMAGE_HASH not in self.table.columns
 
     @property
-    def table(self) -> Unanswered:
+    def table(self) -> Table:
         """The table."""
-        table: Any = self.source.table
-        return table  # type: ignore[no-any-return]
+        return self.source.table
 
     def samples(self, batch: Batch) -> Any:
         """Return rows of the data as rows of a rollout table without responses."""
@@ -93,7 +72,7 @@ class Data:
         names |= {name: getattr(columns, name) for name in ("target", "image_size", "id")}
         box_format = self.reader.scorer.box_format
         return {
-            "data": [fingerprint(self.table.path, list(self.table.files))],
+            "data": [fingerprint(self.table.path, list(files_of_table(self.table)))],
             "columns": names,
             "image_root": self.image_root or None,
             "max_image_bytes": self.files.max_image_bytes,
@@ -116,10 +95,11 @@ def open_data(
 ) -> Data:
     """Open the data of a run."""
     refuse_stream(path)
-    table = Unanswered(open_rows(path, split))
+    table = open_rows(path, split)
     rows = _first_rows(table)
     read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
-    scorer = TableScorer(read, columns, "abstain", box_format, on_note=note, on_warning=warn).of(table)
+    named = replace(columns, response=NONE)
+    scorer = TableScorer(read, named, "abstain", box_format, answered=False, on_note=note, on_warning=warn).of(table)
     asked = {"instruction": instruction, "image": scorer.columns.image or None}
     if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
         asked["image"] = None
@@ -170,11 +150,11 @@ def _reading(path: Path, rows: Sequence[Row], columns: Columns, box_format: BoxF
 
 def _first_rows(table: Table) -> list[Row]:
     first = next(iter(table.batches(whole=False, size=_FIRST)))
-    return [dict.fromkeys(name for name in table.columns if name != OWN.response), *first.rows]
+    return [dict.fromkeys(table.columns), *first.rows]
 
 
 def _source(
-    table: Unanswered, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note, *, in_rows: bool
+    table: Table, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note, *, in_rows: bool
 ) -> tuple[RolloutFile, Any]:
     """Return the table with the further columns that are kept, and the schema of the rollouts.
 
@@ -183,7 +163,8 @@ def _source(
     parts = () if recipe is None else recipe.parts
     taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
     ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
-    held = [] if table.schema is None else [each.name for each in table.schema if holds_bytes(each.type)]
+    own_types = schema_of(table) or ()
+    held = [each.name for each in own_types if holds_bytes(each.type)]
     held += [image] if in_rows and image not in held else []
     if held:
         note(f"columns that hold bytes, such as images, are not written: {', '.join(held)}")

@@ -201,10 +201,9 @@ class Writer(Protocol):
 def require_column(table: Table, name: str, option: str) -> None:
     """Check that a column is there."""
     if name not in table.columns:
-        there: Sequence[str] = getattr(table, "own_columns", table.columns)  # of a table that adds some
-        hint = near(name, there) or "."
+        hint = near(name, table.columns) or "."
         raise TableError(
-            f"{table.path}: no column {name!r} ({option}){hint} It has: {', '.join(map(str, there)) or 'none'}"
+            f"{table.path}: no column {name!r} ({option}){hint} It has: {', '.join(map(str, table.columns)) or 'none'}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Rows of texts: JSON lines, JSON files that hold an array of objects, and CSV."""
+"""Rows of texts: JSON lines, JSON files that hold an array of objects, and CSV; and rows in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
@@ -283,3 +283,34 @@ def _read(row: Any, size: int, reasons: dict[int, str]) -> Read:
             return {}, size, None, reasons[id(each)], b""
         left += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
     return row, size, None, "", b""
+
+
+class HeldTable(JsonArrayTable):
+    """Rows in memory, which errors call ``rows``.
+
+    >>> [batch.rows for batch in HeldTable([{"response": "(1, 2)"}]).batches()]
+    [[{'response': '(1, 2)'}]]
+    """
+
+    def __init__(self, rows: Any) -> None:
+        super().__init__(Path("rows"))
+        self._held = [_in_memory(number, each) for number, each in enumerate(_listed(rows))]
+
+
+def _listed(rows: Any) -> Iterable[Any]:
+    for name, arguments in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+        # A data set of `datasets` yields dicts by itself, and its to_dict takes something else.
+        if hasattr(rows, name) and not hasattr(rows, "cast_column"):
+            listed: Iterable[Any] = getattr(rows, name)(*arguments)
+            return listed
+    if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
+        raise TableError(f"rows: got {type(rows).__name__}; expected a path, or a list with a dict for each row")
+    return rows
+
+
+def _in_memory(number: int, row: Any) -> Read:
+    if not isinstance(row, Mapping):
+        raise TableError(f"rows, row {number}: got {type(row).__name__} {row!r:.60}; expected a dict")
+    # A data frame has NaN where a row has no value.
+    nan = {name for name, value in row.items() if isinstance(value, float) and value != value}
+    return {str(name): None if name in nan else value for name, value in row.items()}, 0, None, "", b""

@@ -13,7 +13,7 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
-from grounding_rewards.batch.sample_scores import Answers
+from grounding_rewards.batch.samples import Answers
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import RecipeError, TableError

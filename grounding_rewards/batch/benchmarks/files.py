@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grounding_rewards.batch.benchmarks.benchmark import Benchmark
+from grounding_rewards.batch.benchmarks.known import Benchmark
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.files import schema_of, stem_of

@@ -1,12 +1,117 @@
-"""The benchmarks that are known by name; docs/benchmarks.md has them as a table, with what is not certain."""
+"""The benchmarks that are known by name: layouts, rules, groups and totals; docs/benchmarks.md has them as a table."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from grounding_rewards.batch import layouts
-from grounding_rewards.batch.benchmarks.benchmark import ALL_ROWS, Benchmark, Total, mean_of
+from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.errors import RecipeError, near
+
+ALL_ROWS = "all rows"
+"""Name of the share of right rows among all rows."""
+
+
+@dataclass(frozen=True)
+class Total:
+    """A published figure of a benchmark: the share of right rows, or the plain mean of the shares of cells."""
+
+    name: str  # what tables call it
+    rows: int  # number of rows that it is published over
+    group: str = ""  # name of the group whose cells it is the mean of; "" for a share of rows
+    cells: Mapping[str, int] = field(default_factory=dict)  # number of rows of each cell, by its label
+    refusals: bool = True  # True where rows that are to be refused count
+
+
+def mean_of(name: str, group: str, cells: Mapping[str, int]) -> Total:
+    """Return the total that is the plain mean of the shares of cells, each of which has that many rows.
+
+    >>> mean_of("Average", "grounding_type", {"basic": 1787, "advanced": 1807}).rows
+    3594
+    """
+    return Total(name, sum(cells.values()), group, cells)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A published benchmark."""
+
+    name: str  # the name of the option
+    title: str  # what texts call it
+    layouts: tuple[Layout, ...]  # layouts of its rows, in the order in which they are tried
+    totals: tuple[Total, ...]  # its figures; the first is the headline
+    # fields to break down by; several together make one group, such as ``platform x type``
+    groups: tuple[tuple[str, ...], ...] = ()
+    # pattern of its files' stems, by which they are chosen in a folder; upper and lower case are alike
+    files: str = ".*"
+    named: str = ""  # pattern of stems whose named groups are fields that the name of a file says of all its rows
+    # columns in which a field stands, the first that is there; without an entry the column of its name
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # a column, and the field's value for each of that column's, where no column holds the field
+    derived: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    # options of the recipe ``click`` that make its rule the benchmark's
+    options: Mapping[str, Any] = field(default_factory=dict)
+    # True where a point with both coordinates below 0 is a refusal, however it is written
+    negative_refuses: bool = False
+    categories: str = ""  # name of the file beside the annotations that says the categories of each id; "" for none
+    key: tuple[str, ...] = ("id",)  # columns that tell samples apart where rows have no ``sample_id``
+    # number of rows that are the same as earlier ones in all of ``key``; None where it is not known
+    repeated: int | None = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the groups."""
+        return tuple(map(name_of, self.groups))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that groups, and what tells samples apart, may be read of."""
+        names = [column for group in self.groups for each in group for column in self.fields.get(each, (each,))]
+        return tuple(dict.fromkeys([*names, *(column for column, _ in self.derived.values()), "sample_id", *self.key]))
+
+    def sample(self, row: Row) -> str | None:
+        """Return what tells the sample of a row from others: its ``sample_id``, else its ``key``; None without.
+
+        >>> from grounding_rewards.batch.benchmarks import BENCHMARKS
+        >>> BENCHMARKS["osworld-g"].sample({"id": "ID-0"}), BENCHMARKS["osworld-g"].sample({})
+        ('["ID-0"]', None)
+        """
+        named = row.get("sample_id")
+        key = [row.get(name) for name in self.key] if named is None else [named]
+        return None if None in key else json.dumps(key, default=str, ensure_ascii=False)
+
+    def label(self, row: Row, group: tuple[str, ...]) -> Any:
+        """Return the label of a row in a group; None where a field of it is not known.
+
+        >>> from grounding_rewards.batch.benchmarks import BENCHMARKS
+        >>> BENCHMARKS["screenspot"].label({"data_source": "ios", "data_type": "icon"}, ("platform", "type"))
+        'mobile / icon'
+        """
+        values = [self._value(row, each) for each in group]
+        if len(values) == 1:
+            return values[0]
+        return None if None in values else " / ".join(map(str, values))
+
+    def _value(self, row: Row, name: str) -> Any:
+        known = (row.get(column) for column in self.fields.get(name, (name,)))
+        value = next((each for each in known if each is not None), None)
+        if value is None and name in self.derived:
+            column, values = self.derived[name]
+            return values.get(str(row.get(column)))
+        return value
+
+
+def name_of(group: tuple[str, ...]) -> str:
+    """Return the name of a group.
+
+    >>> name_of(("platform", "type"))
+    'platform x type'
+    """
+    return " x ".join(group)
+
 
 _PLATFORM = r"(?<![a-z])(?P<platform>mobile|desktop|web)(?![a-z])"
 _CELLS = "platform x type"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from grounding_rewards.batch.benchmarks.figures import Figure
+from grounding_rewards.batch.benchmarks.evaluation import Figure
 from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers
 from grounding_rewards.checks.paired import Pairs
 from grounding_rewards.cli.render import tables as layout

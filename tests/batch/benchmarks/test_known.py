@@ -7,8 +7,8 @@ import re
 import pytest
 
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
-from grounding_rewards.batch.benchmarks.benchmark import name_of
 from grounding_rewards.batch.benchmarks.files import _labels
+from grounding_rewards.batch.benchmarks.known import name_of
 from grounding_rewards.errors import RecipeError, TableError
 
 EVERY = pytest.mark.parametrize("known", BENCHMARKS.values(), ids=BENCHMARKS)

@@ -1,9 +1,9 @@
-"""Scored rows of a table to right answers by sample, for comparisons of two models over the same samples."""
+"""Samples that rows belong to: their names, right answers by sample, and rows that have no response."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,21 +11,145 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import has
-from grounding_rewards.batch.consensus_answers import NUMBER, check_votes, consensus_answers
-from grounding_rewards.batch.problems import Problems
-from grounding_rewards.batch.sample_names import CONTENT, names_of
+from grounding_rewards.batch.consensus_answers import NUMBER, WIDTH, check_votes, consensus_answers, target_numbers
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.batch.target_numbers import WIDTH, target_numbers
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import joined
+from grounding_rewards.tables.base import joined, value_at
 from grounding_rewards.tables.columns import columns_read
-from grounding_rewards.tables.prompts import image_path
-from grounding_rewards.tables.rollout_columns import IMAGE_HASH
-from grounding_rewards.tables.sample_ids import plain
+from grounding_rewards.tables.prompts import image_path, prompt_text
+from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH
+from grounding_rewards.tables.sample_ids import (
+    IMAGE_COLUMNS,
+    INSTRUCTION_COLUMNS,
+    SOURCE_COLUMNS,
+    name_of,
+    plain,
+    sample_id,
+)
+
+_PROBLEM = "problem"
+
+
+class Problems:
+    """Rows of one table with a ``problem`` and no response, which say nothing of the model and count in no rate.
+
+    Only tables with all columns of ``FURTHER`` have such rows: elsewhere ``problem`` is often the instruction.
+
+    Attributes:
+        count: rows that were left out.
+        rows: all rows.
+        first: the first problem.
+    """
+
+    def __init__(self, scorer: TableScorer, table: Table) -> None:
+        self.table, self.response = table, scorer.columns.response
+        named = f"pred.{_PROBLEM}" if f"pred.{_PROBLEM}" in table.columns else _PROBLEM  # beside that of annotations
+        self.column = named if FURTHER.keys() <= {*table.columns} else ""
+        self.count, self.rows, self.first = 0, 0, ""
+
+    @property
+    def reads(self) -> list[str]:
+        """Columns that are read beside those of scoring."""
+        return [self.column] if self.column else []
+
+    def left_out(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield batches without these rows."""
+        for batch in batches:
+            kept = [row for row in range(len(batch)) if not self._has(batch, row)]
+            self.rows, self.count = self.rows + len(batch), self.count + len(batch) - len(kept)
+            if kept or not len(batch):
+                yield batch if len(kept) == len(batch) else batch.take(kept)
+        if self.rows and self.rows == self.count:
+            raise TableError(f"{self.table.path}: no row has a response, the first for this: {self.first}")
+
+    def _has(self, batch: Batch, row: int) -> bool:
+        values: Any = batch.rows[row]
+        problem = values.get(self.column) if self.column and values.get(self.response) is None else None
+        self.first = self.first or str(problem or "")
+        return bool(problem)
+
+    def left_out_words(self, file: str = "") -> list[str]:
+        """Return the warning of the rows that were left out, if any; ``file`` names the table among several."""
+        if not self.count:
+            return []
+        which = f"{self.count:,} of {self.rows:,} rows have" if self.count > 1 else f"1 of {self.rows:,} rows has"
+        end = "they are left out" if self.count > 1 else "it is left out"
+        cause = f"no response for a cause that is not the model's ({self.first!r:.200})"
+        return [f"{file and f'{file}: '}{which} {cause}; {end}"]
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the count, for JSON; nothing of a table that has no such rows."""
+        return {"left_out": self.count} if self.column else {}
+
+
+CONTENT = (*SOURCE_COLUMNS, *IMAGE_COLUMNS, *INSTRUCTION_COLUMNS, "index", "split")
+"""Columns that a name is made of, beside the target."""
+
+
+def names_of(
+    scorer: TableScorer, table: Table, batch: Batch, values: Sequence[Any], *, image: str = "", instruction: str = ""
+) -> list[str]:
+    """Return the names of the samples of a batch: as they came, else their target's id, else made of ``CONTENT``.
+
+    A target's id goes before a column that was guessed, as in ``TableScorer.samples``.
+    """
+    column, guessed = scorer.columns.id, scorer.guessed("id")
+    names = [name_of(name) for name in values]
+    for row, (came, name) in enumerate(zip(values, names, strict=True)):
+        if name is None and came is not None and came == came:
+            raise TableError(
+                f"{table.path}, {batch.place(row)}: {column}: got {came!r:.60}; expected the sample's name, "
+                "a text or a whole number, or null"
+            )
+    unsure = [row for row, name in enumerate(names) if name is None or guessed]
+    every = scorer.targets(batch) if unsure else []
+    targets = [every[row] for row in unsure]
+    read = scorer.read_targets(targets).rows if unsure else ()
+    for row, target, known in zip(unsure, targets, read, strict=True):
+        own = None if known is None or known.id is None else str(known.id)
+        names[row] = own or names[row] or _made(table, batch, row, target, image, instruction)
+    return [_encodable(table, batch, row, str(name)) for row, name in enumerate(names)]
+
+
+def _encodable(table: Table, batch: Batch, row: int, name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise TableError(
+            f"{table.path}, {batch.place(row)}: sample_id: got {name!r:.60}, which has half a surrogate pair; expected "
+            "text that UTF-8 has: write it again, or name another column by --id-column"
+        ) from None
+    return name
+
+
+def _cell(batch: Batch, row: int, name: str) -> Any:
+    """One value of a row, also of columns that scoring does not need."""
+    if isinstance(batch.whole, list):
+        return batch.whole[row].get(name)
+    return batch.whole.column(name)[row].as_py() if name in batch.whole.schema.names else None
+
+
+def _made(table: Table, batch: Batch, row: int, target: Any, image_column: str, instruction_column: str) -> str:
+    """A name made of what a row says."""
+
+    def first(named: str, usual: Sequence[str], read: Callable[[Any], Any]) -> Any:
+        own = value_at(batch.rows[row], named or None)
+        values = (read(each) for each in (own, *(_cell(batch, row, name) for name in usual)))
+        return next((value for value in values if value is not None), None)
+
+    image = first(image_column, IMAGE_COLUMNS, image_path)
+    instruction = first(instruction_column, INSTRUCTION_COLUMNS, prompt_text)
+    origin = first("", SOURCE_COLUMNS, name_of)
+    counted = image is None and instruction is None
+    index, split = (_cell(batch, row, name) if counted else None for name in ("index", "split"))
+    try:
+        return sample_id(source=origin, image=image, instruction=instruction, target=target, index=index, split=split)
+    except (PoolError, ValueError, RecursionError) as error:
+        raise TableError(f"{table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
 
 
 class SampleTable:
