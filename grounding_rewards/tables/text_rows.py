@@ -38,6 +38,9 @@ _RESPONSES = frozenset(GUESSED["response"])
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _SIGNS = re.compile(rb'(?<!\\)"[ \t]*:')
 """Ends of keys: quotes that are not escaped, and a colon."""
+_SPACES = b" \t\r\n"
+_DECODER = msgspec.json.Decoder()
+_STEP = 1 << 20
 _MARKS = {",": "commas", "\t": "tabs"}
 _LARGEST_CELL = (1 << 31) - 1
 _TRIED = ("utf-16", "gbk", "cp1252")
@@ -100,18 +103,20 @@ class JsonLinesTable:
             yield self._rows(stream), done
 
     def _rows(self, stream: IO[bytes]) -> Iterator[Read]:
-        for number, raw in enumerate(stream, 1):  # in bytes only \n ends a line, and one not in UTF-8 spoils no other
-            if number == 1:
-                raw = raw.removeprefix(codecs.BOM_UTF8)
-            if (quickly := _object(raw)) is not None:
-                yield quickly, len(raw), number, "", raw.strip()
-                continue
-            if not raw or raw.isspace():
-                continue
-            row, _, why = self._value(raw, unique_keys)
-            if not why and not isinstance(row, dict):
-                why = f"got {_kind(row)}; expected one JSON object a line"
-            yield {} if why else row, len(raw), number, why, b""
+        read = 0
+        while lines := stream.readlines(_STEP):  # in bytes only \n ends a line, and one not in UTF-8 spoils no other
+            if not read:
+                lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+            for place, row in enumerate(_objects(b"".join(lines), len(lines)) or map(_object, lines)):
+                raw, number, why = lines[place], read + place + 1, ""
+                if row is not None:
+                    yield row, len(raw), number, why, raw.strip(_SPACES)
+                elif raw and not raw.isspace():
+                    value, _, why = self._value(raw, unique_keys)
+                    if not why and not isinstance(value, dict):
+                        why = f"got {_kind(value)}; expected one JSON object a line"
+                    yield {} if why else value, len(raw), number, why, b""
+            read += len(lines)
 
     def _value(
         self, raw: bytes, keyed: Callable[[list[tuple[str, Any]]], Any], *, lines: bool = False
@@ -237,18 +242,26 @@ class CsvTable(JsonLinesTable):
         return names
 
 
-def _object(raw: bytes) -> dict[str, Any] | None:
-    """Read a line that surely is one object in which no key comes twice; None for one that is to be read with care."""
+def _objects(text: bytes, count: int) -> list[dict[str, Any]] | None:
+    """Read lines each of which surely is one object in which no key comes twice; None where care is needed."""
+    if not text.startswith(b"{") or text.count(b"}\n{") != count - 1:  # so that no object goes on in the next line
+        return None
     try:
-        row = msgspec.json.decode(raw)
+        rows = _DECODER.decode_lines(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if type(row) is not dict:
+    if len(rows) != count or {*map(type, rows)} != {dict}:
         return None
     # Of keys that come twice msgspec keeps the last, and then there are fewer of them than signs of keys.
-    if raw.count(b":") == len(row) or (b'\\\\"' not in raw and len(_SIGNS.findall(raw)) == _keys(row)):
-        return row
+    if text.count(b":") == sum(map(len, rows)) or (b'\\\\"' not in text and len(_SIGNS.findall(text)) == _keys(rows)):
+        return rows
     return None
+
+
+def _object(raw: bytes) -> dict[str, Any] | None:
+    """Read one line as ``_objects`` reads several."""
+    rows = _objects(raw.strip(_SPACES), 1)
+    return rows[0] if rows else None
 
 
 def _keys(value: Any) -> int:

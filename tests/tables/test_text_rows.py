@@ -56,7 +56,8 @@ def test_line_separators_inside_a_text_do_not_split_it(lines):
     assert next(open_table(lines('{"a": "x\u2028y"}\n')).batches()).column("a") == ["x\u2028y"]
 
 
-def test_batches_know_their_rows_and_lines(lines):
+def test_batches_know_their_rows_and_lines(lines, monkeypatch):
+    monkeypatch.setattr(text_rows, "_STEP", 1)
     table = open_table(lines('{"a": 0}\n\n{"a": 1}\n{"b": 2}'))
     batches = list(table.batches(size=2))
     assert [batch.start for batch in batches] == [0, 2]
@@ -383,6 +384,7 @@ def test_rows_that_are_taken_and_joined_keep_their_places(lines):
         '{"b": {"a": 1, "a": 2}, "c": ":"}',
         '{"a\\\\": 1, "a\\\\": 2, "b": ":\\":"}',
         '{"b": [[{"a": 1, "a": 2}]], "c": "x: y"}',
+        '{"a": 1, "a": 2}\n{}',
     ],
 )
 def test_keys_that_come_twice_are_found_whatever_else_a_line_holds(tmp_path, line):
@@ -420,3 +422,9 @@ def test_numbers_that_json_lacks_become_null_also_where_lines_stand(tmp_path):
         for batch in table.batches():
             writer.write(batch, {"t": np.array([math.inf, -0.0, math.nan])})
     assert out.read_text() == '{"a": null, "t": null}\n{"a":1, "t": -0.0}\n{"a": null, "t": null}\n'
+
+
+@pytest.mark.parametrize("two", ['{"b": 1} {"c": 2}', '{"b": 1}{"c": 2}'])
+def test_two_objects_in_a_line_are_an_error_beside_one_in_two_lines(lines, two):
+    with pytest.raises(TableError, match=r"line 1: not JSON \(Extra data"):
+        open_table(lines(f'{two}\n{{"a":\n1}}\n'))
