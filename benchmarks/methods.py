@@ -32,7 +32,7 @@ from pool import Making, peak, write
 
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.pool.methods import CHOICE, SELECTOR
-from grounding_rewards.pool.plan.candidates import Candidate, candidates
+from grounding_rewards.pool.plan.comparison import Candidate, candidates
 
 PER_SAMPLE = 16
 SIZES = "1000000,10000000"

@@ -25,9 +25,7 @@ from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose,
 from grounding_rewards.pool.methods.filters import Band
 from grounding_rewards.pool.methods.protocol import in_name_order, settings_of
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
-from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.filters import SelectorSpec, filters, plain, suspects
-from grounding_rewards.pool.selection.steps import check_numbers
+from grounding_rewards.pool.selection import SelectorSpec, check_numbers, filters, next_pool, plain, suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import in_tables, is_stats, read_stats
 from grounding_rewards.pool.summary import SUMMED, by_source, summary

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, Ints, changes, numbered, packed, ranges, read_only, stable_order
 from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.blocks import by_size
+from grounding_rewards.pool.aggregate import CLICKS, GRID, LARGEST_TOTAL, answered_by
 from grounding_rewards.pool.draws import hashed
-from grounding_rewards.pool.sql import CLICKS, GRID, LARGEST_TOTAL, answered_by
 from grounding_rewards.pool.stats import fill, optional
 from grounding_rewards.tables.rollout_table import RolloutTable
 

@@ -1,12 +1,14 @@
 """Values on an edge: on which side of a threshold they count, and in which order rows come."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import MeanBand, SampleStats, Spread, sample_stats, select, selector
-from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, StageGate, check_bands, stage_sets
+from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, StageGate, band_check, stage_sets, validate
 from grounding_rewards.pool.curriculum.command import declared_bands
 from grounding_rewards.pool.curriculum.gate import Progress
 from grounding_rewards.pool.selection import next_pool
@@ -82,15 +84,17 @@ def test_an_interval_is_the_same_however_many_draws_are_held_at_once(monkeypatch
 
 @pytest.mark.parametrize("rate", [0.2, 0.4])
 def test_a_declared_band_has_both_its_edges_inside(rate):
-    found = check_bands({"easy": (9, 10), "hard": (int(10 * rate), 10)}, ["easy", "hard"], ranges={"hard": (0.2, 0.4)})
-    assert found.bands[1].inside
+    counts = {"a": {"easy": (9, 10), "hard": (int(10 * rate), 10)}}
+    assert validate(counts, ["easy", "hard"], ranges={"hard": (0.2, 0.4)}).checks[0].bands[1].inside
 
 
-def test_intervals_that_touch_are_not_apart():
-    found = check_bands({"easy": (1, 1), "hard": (0, 1)}, ["easy", "hard"], z=1.0)
-    assert (found.bands[0].low, found.bands[1].high) == (0.5, 0.5)
+def test_intervals_that_touch_are_not_apart(monkeypatch):
+    monkeypatch.setattr(band_check, "wilson", partial(intervals.wilson, z=1.0))
+    found = validate({"a": {"easy": (1, 1), "hard": (0, 1)}}, ["easy", "hard"])
+    assert (found.checks[0].bands[0].low, found.checks[0].bands[1].high) == (0.5, 0.5)
     assert found.problems == (
-        "easy and hard are not apart: the intervals of easy 1.000 [0.500, 1.000] and hard 0.000 [0.000, 0.500] overlap",
+        "all types: easy and hard are not apart: the intervals of easy 1.000 [0.500, 1.000] and hard 0.000 "
+        "[0.000, 0.500] overlap",
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.cli import terminal
-from grounding_rewards.pool.selection.filters import NO_SOURCE, in_words
+from grounding_rewards.pool.selection import NO_SOURCE, in_words
 from grounding_rewards.wording import percent
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.pool.plan.measures import in_per_cent
+from grounding_rewards.pool.plan.comparison import in_per_cent
 from grounding_rewards.pool.transitions import describe_prior
 from grounding_rewards.wording import percent
 

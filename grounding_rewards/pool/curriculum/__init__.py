@@ -1,9 +1,8 @@
 """Curriculum learning: stages by measured pass rate, the gate between them, and a check of declared difficulty."""
 
-from grounding_rewards.pool.curriculum.band_check import check_bands, validate, validate_stats
+from grounding_rewards.pool.curriculum.band_check import validate, validate_stats
 from grounding_rewards.pool.curriculum.gate import StageGate
-from grounding_rewards.pool.curriculum.sets import stage_sets, stage_weights
-from grounding_rewards.pool.curriculum.stages import Curriculum, RateBand, Stage, assign
+from grounding_rewards.pool.curriculum.stages import Curriculum, RateBand, Stage, assign, stage_sets, stage_weights
 
 __all__ = [
     "Curriculum",
@@ -11,7 +10,6 @@ __all__ = [
     "Stage",
     "StageGate",
     "assign",
-    "check_bands",
     "stage_sets",
     "stage_weights",
     "validate",

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum.stages import Curriculum
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.stats.intervals import Z, wilson
+from grounding_rewards.stats.intervals import wilson
 
 Counts = Mapping[str, tuple[int, int]]
 """Right and scored rollouts by band."""
@@ -35,8 +34,7 @@ class MeasuredBand:
         """Return the share of right rollouts; None without rollouts."""
         return self.correct / self.n if self.n else None
 
-    def describe(self) -> str:
-        """Return the name, rate and interval for a sentence."""
+    def __str__(self) -> str:
         return f"{self.band} {self.correct / max(self.n, 1):.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
@@ -49,19 +47,16 @@ class BandCheck:
     # one sentence for each pair of bands that is not in order, or not apart, and for each band that is needed and
     # missing
     problems: tuple[str, ...]
-    missing: tuple[str, ...]  # bands without a scored rollout, which cannot be judged
-
-    def type_name(self) -> str:
-        """Return the name of the type for a sentence."""
-        return "all types" if self.kind is None else f"type {self.kind!r}"
 
     @property
-    def remark(self) -> str | None:
-        """Return a remark on bands that were not measured; None where all were."""
-        if not self.missing:
-            return None
-        remark = f"{self.type_name()}: no scored rollouts of {', '.join(self.missing)}"
-        return remark if len(self.bands) - len(self.missing) > 1 else f"{remark}; so there is nothing to compare"
+    def missing(self) -> tuple[str, ...]:
+        """Return the bands without a scored rollout, which cannot be judged."""
+        return tuple(band.band for band in self.bands if not band.n)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the type for a sentence."""
+        return "all types" if self.kind is None else f"type {self.kind!r}"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -83,12 +78,17 @@ class Validation:
     @property
     def problems(self) -> tuple[str, ...]:
         """Return the problems of all types, each after the name of its type."""
-        return tuple(f"{check.type_name()}: {problem}" for check in self.checks for problem in check.problems)
+        return tuple(f"{check.name}: {problem}" for check in self.checks for problem in check.problems)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return the remarks on bands that were not measured."""
-        return tuple(check.remark for check in self.checks if check.remark is not None)
+        return tuple(
+            f"{check.name}: no scored rollouts of {', '.join(check.missing)}"
+            + ("; so there is nothing to compare" if len(check.bands) - len(check.missing) < 2 else "")
+            for check in self.checks
+            if check.missing
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -98,42 +98,6 @@ class Validation:
         return {**results, "overall": together.to_json(), "types": types}
 
 
-def check_bands(
-    counts: Counts,
-    easiest_first: Sequence[str],
-    *,
-    needed: Collection[str] = (),
-    ranges: Mapping[str, tuple[float, float]] | None = None,
-    kind: str | None = None,
-    z: float = Z,
-) -> BandCheck:
-    """Check the bands of one type: every easier band's rate above every harder one's, and Wilson's intervals apart.
-
-    Args:
-        counts: band to right rollouts and scored rollouts. Rollouts count as independent, so that intervals are on the
-            narrow side where a sample has many.
-        easiest_first: the bands in the order that they should have.
-        needed: bands that must have scored rollouts.
-        ranges: the pass rates that each band stands for; a rate outside is reported, and no problem.
-        kind: the type; None for all samples together.
-        z: standard deviations of the intervals.
-
-    Raises:
-        PoolError: more rollouts are right than were scored.
-
-    >>> checked = check_bands({"easy": (188, 200), "medium": (200, 200)}, ["easy", "medium"])
-    >>> checked.problems
-    ('easy and medium are inverted: easy 0.940 [0.898, 0.965] is below medium 1.000 [0.981, 1.000]',)
-    """
-    bands = tuple(_measured(name, counts.get(name, (0, 0)), (ranges or {}).get(name), z) for name in easiest_first)
-    there = [band for band in bands if band.n]
-    problems = [problem for easier, harder in combinations(there, 2) if (problem := _problem(easier, harder))]
-    problems += [f"{band.band} has no scored rollouts" for band in bands if not band.n and band.band in needed]
-    if len(there) < 2 and kind is None:  # a type may lack bands; all types together must not
-        problems.append(f"{len(there)} of {len(bands)} bands have scored rollouts; expected two at least to compare")
-    return BandCheck(kind, bands, tuple(problems), tuple(band.band for band in bands if not band.n))
-
-
 def validate(
     counts: Mapping[str, Counts],
     easiest_first: Sequence[str],
@@ -141,28 +105,54 @@ def validate(
     needed: Collection[str] = (),
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> Validation:
-    """Check bands by type, and of all types together.
+    """Check declared bands by type, and of all types together.
+
+    Every easier band's pass rate must be above every harder one's, and Wilson's 95 % intervals apart. Rollouts count as
+    independent, so that intervals are on the narrow side where a sample has many.
 
     Args:
         counts: type to band to right rollouts and scored rollouts.
         easiest_first: the bands in the order that they should have.
         needed: bands that must have scored rollouts, whatever their type.
-        ranges: see ``check_bands``.
+        ranges: the pass rates that each band stands for; a rate outside is reported, and no problem.
 
-    >>> validate({"B": {"easy": (94, 100), "hard": (40, 100)}}, ["easy", "hard"]).passed
-    True
+    Raises:
+        PoolError: more rollouts are right than were scored.
+
+    >>> validate({"B": {"easy": (188, 200), "medium": (200, 200)}}, ["easy", "medium"]).problems
+    ('all types: easy and medium are inverted: easy 0.940 [0.898, 0.965] is below medium 1.000 [0.981, 1.000]',)
     """
     total = {
-        name: (
-            sum(bands.get(name, (0, 0))[0] for bands in counts.values()),
-            sum(bands.get(name, (0, 0))[1] for bands in counts.values()),
-        )
+        name: (sum(each.get(name, _NONE)[0] for each in counts.values()),
+               sum(each.get(name, _NONE)[1] for each in counts.values()))
         for name in easiest_first
-    }
-    checks = [check_bands(total, easiest_first, needed=needed, ranges=ranges)]
+    }  # fmt: skip
     kinds = sorted(counts) if len(counts) > 1 else []  # a single type is all of them, checked already
-    checks += [check_bands(counts[kind], easiest_first, ranges=ranges, kind=kind) for kind in kinds]
-    return Validation(tuple(checks))
+    of_each = [(None, total), *((kind, counts[kind]) for kind in kinds)]
+    return Validation(tuple(_checked(kind, each, easiest_first, needed, ranges or {}) for kind, each in of_each))
+
+
+def _checked(
+    kind: str | None,
+    counts: Counts,
+    easiest_first: Sequence[str],
+    needed: Collection[str],
+    ranges: Mapping[str, tuple[float, float]],
+) -> BandCheck:
+    """Check the bands of one type."""
+    bands = tuple(_measured(name, *counts.get(name, _NONE), ranges.get(name)) for name in easiest_first)
+    there = [band for band in bands if band.n]
+    problems = [problem for easier, harder in combinations(there, 2) if (problem := _problem(easier, harder))]
+    if kind is None:  # a type may lack bands; all types together must not
+        problems += [f"{band.band} has no scored rollouts" for band in bands if not band.n and band.band in needed]
+        if len(there) < 2:
+            problems.append(
+                f"{len(there)} of {len(bands)} bands have scored rollouts; expected two at least to compare"
+            )
+    return BandCheck(kind, bands, tuple(problems))
+
+
+_NONE = (0, 0)
 
 
 def validate_stats(stats: SampleStats, declared: Sequence[Any] | NDArray[Any], curriculum: Curriculum) -> Validation:
@@ -184,7 +174,7 @@ def validate_stats(stats: SampleStats, declared: Sequence[Any] | NDArray[Any], c
         if band not in known:
             raise PoolError(f"{stats.named(row)} declares the band {band!r:.80}; expected one of {', '.join(known)}")
         kind = "unknown" if stats.source[row] is None else str(stats.source[row])
-        correct, n = counts.setdefault(kind, {}).get(band, (0, 0))
+        correct, n = counts.setdefault(kind, {}).get(band, _NONE)
         counts[kind][band] = correct + int(stats.num_correct[row]), n + int(stats.n[row])
     if not counts:
         raise PoolError(f"no sample declares a band; expected {', '.join(known)} in the column of declared bands")
@@ -192,20 +182,19 @@ def validate_stats(stats: SampleStats, declared: Sequence[Any] | NDArray[Any], c
     return validate(counts, list(known), needed=needed, ranges=known)
 
 
-def _measured(name: str, counts: tuple[int, int], limits: tuple[float, float] | None, z: float) -> MeasuredBand:
-    correct, n = counts
-    low, high = (float(end) for end in wilson(correct, n, z))
+def _measured(name: str, correct: int, n: int, limits: tuple[float, float] | None) -> MeasuredBand:
+    low, high = (float(end) for end in wilson(correct, n))
     inside = None if limits is None or not n else bool(limits[0] <= correct / n <= limits[1])
     return MeasuredBand(name, correct, n, low, high, inside)
 
 
 def _problem(easier: MeasuredBand, harder: MeasuredBand) -> str | None:
-    above, below = np.divide(easier.correct, easier.n), np.divide(harder.correct, harder.n)
+    above, below = easier.correct / easier.n, harder.correct / harder.n
     pair = f"{easier.band} and {harder.band}"
     if above < below:
-        return f"{pair} are inverted: {easier.describe()} is below {harder.describe()}"
+        return f"{pair} are inverted: {easier} is below {harder}"
     if above == below:
-        return f"{pair} are equal: {easier.describe()} is not above {harder.describe()}"
-    if easier.low <= harder.high:
-        return f"{pair} are not apart: the intervals of {easier.describe()} and {harder.describe()} overlap"
-    return None
+        return f"{pair} are equal: {easier} is not above {harder}"
+    return (
+        f"{pair} are not apart: the intervals of {easier} and {harder} overlap" if easier.low <= harder.high else None
+    )

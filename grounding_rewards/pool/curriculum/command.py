@@ -20,8 +20,7 @@ from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.command import TrainingRows
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
-from grounding_rewards.pool.curriculum.sets import StageSets, stage_sets, stage_weights
-from grounding_rewards.pool.curriculum.stages import GATE_KEYS, read_curriculum
+from grounding_rewards.pool.curriculum.stages import GATE_KEYS, StageSets, read_curriculum, stage_sets, stage_weights
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, atomic_files, output_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
+from grounding_rewards.pool.aggregate import GRID
 from grounding_rewards.pool.methods.protocol import Method, setting
-from grounding_rewards.pool.sql import GRID
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Count, Positive

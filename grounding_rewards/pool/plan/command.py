@@ -14,8 +14,7 @@ from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.command import Source, source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import CHOICE
-from grounding_rewards.pool.plan.candidates import REFERENCE, Candidate, candidates
-from grounding_rewards.pool.plan.comparison import Plan, compare
+from grounding_rewards.pool.plan.comparison import REFERENCE, Candidate, Plan, candidates, compare
 from grounding_rewards.pool.plan.page import labels_of, page_of
 from grounding_rewards.pool.report.inputs import Options, round_of
 from grounding_rewards.pool.report.view import listing

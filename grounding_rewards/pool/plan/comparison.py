@@ -1,8 +1,10 @@
-"""Methods on the same rollouts, side by side."""
+"""Candidates of a comparison: selectors, allocations and choices of rollouts, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,16 +13,193 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import GroundingRewardsError, PoolError
+from grounding_rewards.groups.spread import NO_SIGNAL
+from grounding_rewards.plugins.builtins import BUILT_IN
+from grounding_rewards.plugins.registry import registry
+from grounding_rewards.pool import methods
 from grounding_rewards.pool.command import figures
-from grounding_rewards.pool.methods import ALLOCATION, CHOICE
+from grounding_rewards.pool.methods import ALLOCATION, CHOICE, SELECTOR
 from grounding_rewards.pool.methods.protocol import allocate, choose, select
-from grounding_rewards.pool.plan.candidates import REFERENCE, Candidate
-from grounding_rewards.pool.plan.measures import PASS_RATES, Measures, measures, overlaps
 from grounding_rewards.pool.rollouts import RolloutColumns
-from grounding_rewards.pool.selection import next_pool
-from grounding_rewards.pool.selection.filters import plain
+from grounding_rewards.pool.selection import next_pool, plain
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.tables.reporting import Advance
+
+REFERENCE = "reference"
+"""Kind of the rows that methods are compared with."""
+
+EVERYTHING = "all"
+"""Name for all built-in methods."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Method of a comparison, built where that can be."""
+
+    name: str
+    kind: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # the caller's arguments
+    built: Any = None  # the method itself; None where it cannot be built
+    needs: tuple[str, ...] = ()  # required arguments that are missing
+    reason: str = ""  # a description of why it cannot run, if it cannot for another cause
+
+    @property
+    def label(self) -> str:
+        """Return the name with the arguments.
+
+        >>> Candidate("band", SELECTOR, {"low_rate": 0.2, "inclusive": True}).label
+        'band(low_rate=0.2, inclusive=true)'
+        """
+        listed = ", ".join(f"{name}={json.dumps(plain(value))}" for name, value in self.arguments.items())
+        return f"{self.name}({listed})" if listed else self.name
+
+
+def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]:
+    """Build methods for a comparison; those whose required arguments are missing only name them.
+
+    >>> [(each.name, each.kind, each.needs) for each in candidates(["learnability", {"name": "min_rollouts"}])]
+    [('learnability', 'selector', ()), ('min_rollouts', 'selector', ('n',))]
+    """
+    chosen = list[Candidate]()
+    try:
+        for spec in list(specs) or [EVERYTHING]:
+            chosen += [_candidate(name) for name in _built_in()] if spec == EVERYTHING else [_candidate(spec)]
+    except RecursionError:  # specifications come from JSON, nested at will
+        raise PoolError("method: is nested too deep") from None
+    built = {each.name for each in chosen if each.built is not None}
+    return list({each.label: each for each in chosen if each.built is not None or each.name not in built}.values())
+
+
+def _built_in() -> list[str]:
+    """Return the names of all built-in methods, by kind."""
+    kinds = {name: methods.kind_of(registry().methods[name]) for name in BUILT_IN["methods"]}
+    return [name for kind in (SELECTOR, ALLOCATION, CHOICE) for name in sorted(kinds) if kinds[name] == kind]
+
+
+def _candidate(spec: str | Mapping[str, Any]) -> Candidate:
+    config = dict(spec) if isinstance(spec, Mapping) else {"name": spec}
+    name = config.pop("name", None)
+    thing = registry().methods.get(name) if isinstance(name, str) else None
+    if thing is not None and (needs := _missing(thing, config)):
+        return Candidate(str(name), methods.kind_of(thing), config, needs=needs)
+    built = methods.method({"name": name, **config})
+    return Candidate(str(name), methods.kind_of(built), config, built)
+
+
+def _missing(thing: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the required arguments that a config lacks; ``needs_one_of`` of a class names those of which one is."""
+    if not isinstance(thing, type):
+        return ()
+    either: tuple[str, ...] = getattr(thing, "needs_one_of", ())
+    if either and not set(either) & set(config):
+        return (" or ".join(either),)
+    parameters = inspect.signature(thing).parameters.values()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return tuple(
+        each.name for each in parameters
+        if each.default is each.empty and each.kind in named and each.name not in config
+    )  # fmt: skip
+
+
+PASS_RATES = (
+    "never", "below 0.2", "0.2 to 0.4", "0.4 to 0.6", "0.6 to 0.8", "above 0.8", "always", "unmeasured",
+)  # fmt: skip
+"""Ranges of pass rates, symmetric about a half: 0.4 and 0.6 are in the middle one, 0.2 and 0.8 in those beside it."""
+
+_AT_ONCE = 1 << 14  # samples: the weights of all methods for so many stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Measures of m weights from 0, one of them above 0."""
+
+    kept: int  # number of samples with a weight above 0
+    effective: float  # (sum w)^2 / sum w^2: as many samples of one weight would be as uneven
+    zero_share: float  # share of the weight on never-solved samples
+    mean_p: float | None  # weighted mean of the pass rates of measured samples; None without one
+    # share of the weight on samples whose totals are at most 1e-6 apart, of those with totals; None without one
+    zero_signal_share: float | None
+    by_pass_rate: tuple[float, ...]  # shares of the weight in each of PASS_RATES
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**vars(self), "by_pass_rate": list(self.by_pass_rate)}
+
+
+def measures(stats: SampleStats, weights: Floats) -> Measures:
+    """Return the measures of weights.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> stats = sample_stats(["a", "a", "b", "b", "c", "c"], [0, 0, 0, 1, 1, 1])
+    >>> of = measures(stats, np.array([1.0, 3.0, 0.0]))
+    >>> of.kept, of.effective, of.zero_share, of.mean_p
+    (2, 1.6, 0.25, 0.375)
+    """
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact; sums of the largest floats would overflow
+    shares = np.bincount(pass_rate_bins(stats), weights, len(PASS_RATES)) / weights.sum()
+    return Measures(
+        kept=int((weights > 0).sum()),
+        effective=float(weights.sum() ** 2 / (weights**2).sum()),
+        zero_share=float(weights[stats.none_correct].sum() / weights.sum()),
+        mean_p=_mean(stats.pass_rate, weights),
+        zero_signal_share=_mean(np.where(np.isnan(stats.spread), np.nan, stats.spread <= NO_SIGNAL), weights),
+        by_pass_rate=tuple(shares.tolist()),
+    )
+
+
+def pass_rate_bins(stats: SampleStats) -> NDArray[np.int64]:
+    """Return the place of each sample's pass rate in ``PASS_RATES``, (m,).
+
+    >>> from grounding_rewards.pool import SampleStats
+    >>> right = np.arange(9)
+    >>> pass_rate_bins(SampleStats(right, np.full(9, 8), right)).tolist()
+    [0, 1, 2, 2, 3, 4, 4, 5, 6]
+    """
+    fifths = 5 * stats.num_correct  # whole numbers: 3 / 5 is no float
+    upper = [fifths < stats.n, fifths < 2 * stats.n, fifths <= 3 * stats.n, fifths <= 4 * stats.n]
+    between = np.select(upper, [1, 2, 3, 4], 5)
+    ends = [stats.n == 0, stats.none_correct, stats.all_correct]
+    return np.select(ends, [7, 0, 6], between).astype(np.int64)
+
+
+def overlaps(weights: Sequence[Floats]) -> Floats:
+    """Return the overlap of each two methods, (k, k): the sum over samples of the smaller of their shares.
+
+    1 where they weigh alike, 0 where no sample has a weight in both.
+
+    >>> overlaps([np.array([1.0, 1.0, 0.0]), np.array([0.0, 3.0, 1.0])])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    shared = np.zeros((len(weights), len(weights)))
+    largest = np.array([each.max() for each in weights])[:, None]  # sums near the largest float would overflow
+    totals = np.array([(each / each.max()).sum() for each in weights])[:, None]
+    for start in range(0, len(weights[0]) if weights else 0, _AT_ONCE):
+        parts = np.array([each[start : start + _AT_ONCE] for each in weights]) / largest / totals
+        for place, part in enumerate(parts):
+            shared[place, place:] += np.minimum(part, parts[place:]).sum(axis=1)
+    shared = np.minimum(np.maximum(shared, shared.T), 1.0)
+    np.fill_diagonal(shared, 1.0)
+    return shared
+
+
+def in_per_cent(share: float) -> str:
+    """Format an overlap, with 100 for methods that weigh alike and a point for those without a common sample.
+
+    >>> [in_per_cent(share) for share in (0.0, 0.004, 2 / 3, 0.999, 1.0 - 1e-12)]
+    ['.', '<1', '67', '99', '100']
+    """
+    if share == 0:
+        return "."
+    rounded = round(100 * share) if share >= 1.0 - 1e-9 else min(round(100 * share), 99)
+    return f"{rounded}" if share >= 0.01 else "<1"
+
+
+def _mean(values: Floats, weights: Floats) -> float | None:
+    """Return the weighted mean of known values; None without one."""
+    known = ~np.isnan(values)
+    total = weights[known].sum()
+    return float((weights[known] * values[known]).sum() / total) if total else None
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grounding_rewards.pool.plan.comparison import Plan
-from grounding_rewards.pool.plan.measures import PASS_RATES, in_per_cent
+from grounding_rewards.pool.plan.comparison import PASS_RATES, Plan, in_per_cent
 from grounding_rewards.viewer.blocks import Block, bar, bars, heat, matrix, section
 
 _COLOURS = ("#440154", "#443983", "#31688e", "#21918c", "#35b779", "#90d743", "#fde725", "#cfcfcf")

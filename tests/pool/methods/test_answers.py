@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import SelectorError
 from grounding_rewards.pool import DispersionWeighted, RareCells, SampleStats, select
-from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.sql import GRID
+from grounding_rewards.pool.aggregate import GRID, stats_of
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.pool.methods.test_filters import counted
 

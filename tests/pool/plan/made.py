@@ -15,7 +15,7 @@ from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
 from grounding_rewards.pool.methods.protocol import Choice
-from grounding_rewards.pool.plan.candidates import Candidate
+from grounding_rewards.pool.plan.comparison import Candidate
 from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.stats import SampleStats, sample_stats
 
