@@ -25,12 +25,6 @@ ROWS = [
     {"sample_id": "a", "round": 1, "rollout": 3, "acc": 0, "total": 0.0},
     {"sample_id": "a", "round": 2, "rollout": 0, "acc": 0, "total": 0.0},
 ]
-COUNTS = {
-    "rollouts": {"before": 6, "after": 4},
-    "samples": {"before": 2, "after": 2},
-    "mean_p": {"before": 0.75, "after": pytest.approx((1 + 1 / 3) / 2)},
-    "no_signal": {"before": pytest.approx(2 / 3), "after": pytest.approx(2 / 3)},
-}
 
 
 @pytest.fixture
@@ -42,38 +36,6 @@ def kept(run, *words):
     result = run("pool", "rollouts", *words)
     assert result.code == 0, result.err
     return result
-
-
-def test_rows_that_are_kept_are_as_they_were_and_in_their_order(run, source, tmp_path):
-    out = tmp_path / "kept.jsonl"
-    result = kept(run, source, "--method", PODS, "--out", out)
-    assert out.read_text().splitlines() == [source.read_text().splitlines()[row] for row in (0, 1, 4, 5)]
-    assert result.err.splitlines() == [
-        f"4 of 6 rollouts, of 2 of 2 samples, written to {out}",
-        "  mean pass rate       75.0 % to 66.7 %",
-        "  groups, no signal    66.7 % to 66.7 %",
-    ]
-    assert names(tmp_path) == ["kept.jsonl", "kept.jsonl.manifest.json", "rollouts.jsonl"]
-
-
-def test_the_manifest_says_what_was_done(run, source, tmp_path):
-    out = tmp_path / "kept.jsonl"
-    printed = json.loads(kept(run, source, "--method", PODS, "--out", out, "--json").out)
-    manifest = json.loads((tmp_path / "kept.jsonl.manifest.json").read_text())
-    assert printed == {**manifest, "out": str(out), "manifest": f"{out}.manifest.json", "warnings": []}
-    assert manifest["method"] == {"name": "pods", "keep": 2, "advantages": "none", "of": "total"}
-    assert {name: manifest[name] for name in COUNTS} == COUNTS
-    assert (manifest["rounds"], manifest["columns"]) == ([1, 2], [])
-    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (source, out)]
-    assert [manifest["inputs"][0]["sha256"], manifest["outputs"][0]["sha256"]] == digests
-    before = out.read_bytes(), (tmp_path / "kept.jsonl.manifest.json").read_bytes()
-    kept(run, source, "--method", PODS, "--out", out)
-    assert (out.read_bytes(), (tmp_path / "kept.jsonl.manifest.json").read_bytes()) == before
-
-
-def test_one_round_alone(run, source, tmp_path):
-    kept(run, source, "--method", PODS, "--out", tmp_path / "kept.jsonl", "--round", 2)
-    assert read_rows(tmp_path / "kept.jsonl") == [ROWS[5]]
 
 
 def test_parquet_keeps_types_and_metadata_and_gains_columns(run, tmp_path):
@@ -207,52 +169,3 @@ def test_a_method_of_ones_own_is_named_by_its_place_and_recorded(run, source, tm
         assert manifest["inputs"][1]["sha256"] == hashlib.sha256(own.read_bytes()).hexdigest()
     message = run.error("pool", "rollouts", source, "--method", "own.py:Twice", "--out", "x.jsonl")
     assert "--method: unknown choice 'own.py:Twice'; own.py:Twice allocates rollouts: `pool allocate`" in message
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--method", "pdos"), "--method: unknown choice 'pdos'; did you mean 'pods'"),
-        (("--method", "pods"), "--method: pods: needs keep"),
-        (("--method", '{"name": "pods"'), '--method: got \'{"name": "pods"\'; expected a name, or JSON such as'),
-        (("--method", '{"name": "d3s", "keep": 1, "by": "train_step"}'), "no column 'train_step'"),
-        (("--method", PODS, "--round", "7"), "no rollouts of round [7]"),
-    ],
-)
-def test_bad_arguments_are_one_error_and_write_nothing(run, source, tmp_path, words, message):
-    assert message in run.error("pool", "rollouts", source, *words, "--out", tmp_path / "kept.jsonl")
-    assert names(tmp_path) == ["rollouts.jsonl"]
-
-
-@pytest.mark.parametrize("name", ["advantage", "Advantage"])
-def test_a_column_of_the_name_of_a_new_one_is_an_error(run, tmp_path, name):
-    source = write_rows(tmp_path / "rollouts.jsonl", *ROWS[:5], {**ROWS[5], name: 1.0})
-    words = ("pool", "rollouts", source, "--method", '{"name": "d3s", "keep": 2}', "--out", tmp_path / "kept.jsonl")
-    message = run.error(*words)
-    assert f"rollouts.jsonl: already has a column {name}; the method writes a column advantage" in message
-    assert names(tmp_path) == ["rollouts.jsonl"]
-
-
-def test_rollouts_that_cannot_be_chosen_or_written_are_one_error(run, tmp_path):
-    out = tmp_path / "kept.parquet"
-    unscored = write_rows(tmp_path / "unscored.jsonl", {"sample_id": "a", "acc": None, "total": None})
-    assert "keeps none of 1 rollouts" in run.error("pool", "rollouts", unscored, "--method", PODS, "--out", out)
-    bare = write_rows(tmp_path / "bare.jsonl", {"sample_id": "a", "acc": 1})
-    assert "no column 'total'" in run.error("pool", "rollouts", bare, "--method", PODS, "--out", out)
-    text = write_rows(tmp_path / "text.jsonl", {**ROWS[0], "extra": "x"})
-    other = write_rows(tmp_path / "other.jsonl", {**ROWS[1], "extra": {"k": 1}})
-    assert "text.jsonl: column extra holds string" in run.error(
-        "pool", "rollouts", other, text, "--method", PODS, "--out", out
-    )
-    assert names(tmp_path) == ["bare.jsonl", "other.jsonl", "text.jsonl", "unscored.jsonl"]
-
-
-def test_no_output_takes_the_place_of_an_input_or_becomes_part_of_one(run, source, tmp_path):
-    words = ("--method", PODS, "--out")
-    assert "is the input itself" in run.error("pool", "rollouts", source, *words, source)
-    assert "lies in the input" in run.error("pool", "rollouts", tmp_path, *words, tmp_path / "kept.jsonl")
-    assert "ends in .jsonl" in run.error("pool", "rollouts", source, *words, tmp_path / "kept.csv")
-    beside = tmp_path / "kept.jsonl.manifest.json"
-    beside.symlink_to(source)
-    assert f"{beside}: is the input itself" in run.error("pool", "rollouts", source, *words, tmp_path / "kept.jsonl")
-    assert len(read_rows(source)) == 6
