@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from grounding_rewards.pool.plan.measures import PASS_RATES, pass_rate_bins
+from grounding_rewards.pool.plan.comparison import PASS_RATES, pass_rate_bins
 from grounding_rewards.pool.report.rounds import AREAS, Round, size_bins
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
