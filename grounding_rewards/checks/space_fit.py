@@ -54,12 +54,14 @@ from grounding_rewards.checks.trials import (
     of_targets,
 )
 from grounding_rewards.coords.axes import Axes, axes_named
+from grounding_rewards.coords.families import alike
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe
 from grounding_rewards.targets.box_format import as_box_format
 
 _CLOSE = 0.1  # shares of hits this close are shown with a decimal
+_NAMED = 4  # families that are named at most; of more, the numbers say too little
 _JUDGED = 8  # likeliest hypotheses that are judged
 _PLACES = {BBOX, POLYGON, CIRCLE, POINT}
 _SIMPLE = ("response_space", "model", "axes", "box_format", "target_space")
@@ -129,6 +131,7 @@ class SpaceFit:
     nearer: tuple[int, int] = (0, 0)
     # Width and height of the images that the model saw over those of the originals, where all are alike.
     seen: tuple[float, float] | None = None
+    families: tuple[str, ...] = ()  # model families that answer as better says, which these rows do not tell apart
     why: str = ""  # the reason for no hypothesis; "" where there are some
 
     def __str__(self) -> str:
@@ -141,7 +144,8 @@ class SpaceFit:
         nearer = f"; nearer to {self.nearer[0]} targets and farther from {self.nearer[1]}" if close else ""
         seen = self.seen and f"; answers are scaled by {self.seen[0]:.3f} and {self.seen[1]:.3f}"
         also = "".join(f"; or else {rival}" for rival in self.rivals)
-        return f"{self.better} better ({fit} hit against {declared} as declared{nearer}{seen or ''}){also}"
+        named = f", as those of {' and '.join(self.families)}," if 0 < len(self.families) <= _NAMED else ""
+        return f"{self.better}{named} better ({fit} hit against {declared} as declared{nearer}{seen or ''}){also}"
 
 
 def fit_spaces(
@@ -212,7 +216,16 @@ def fit_spaces(
         rivals=tuple(map(_hypothesis, rivals)),
         nearer=compare.nearer(best),
         seen=_seen(best),
+        families=_families(best.trial),
     )
+
+
+def _families(trial: Trial) -> tuple[str, ...]:
+    """Return the families that answer as a trial reads: none where it is about targets alone."""
+    recipe = trial.recipe
+    if not {"response_space", "axes", "model"} & trial.settings.keys():
+        return ()
+    return alike(str(recipe.response_space), recipe.axes, recipe.resizing)
 
 
 def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | None, list[Outcome]]:

@@ -10,8 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from grounding_rewards.coords.axes import XY
 from grounding_rewards.coords.register import Family, families
 from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines, resizing_by
+from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.errors import RecipeError, near
 
 
@@ -56,6 +58,23 @@ def matching(name: str, model_type: str = "", known: Mapping[str, Family] | None
     bases = {each.like for each in found}  # a fine-tune's name often holds that of its base
     return tuple(each for each in found if each.name not in bases) or tuple(
         each for each in known.values() if model_type in each.model_types
+    )
+
+
+def alike(space: str, axes: str, resizing: Resizing | None) -> tuple[str, ...]:
+    """Return the names of the families whose answers are read so, which their numbers do not tell apart.
+
+    >>> alike("thousandths", "yx", None), alike("unit", "x/100,y/100", None)
+    (('gemini',), ('molmo',))
+    """
+    seen = space == MODEL_PIXEL
+    return tuple(
+        sorted(
+            name
+            for name, each in families().items()
+            if (each.options["response_space"], each.options.get("axes", XY)) == (space, axes)
+            and not (seen and resizing_of(each) != resizing)
+        )
     )
 
 

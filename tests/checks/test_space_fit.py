@@ -211,6 +211,19 @@ def test_x_and_y_that_changed_places_are_named():
     )
 
 
+def test_families_that_answer_so_are_named_where_they_are_few():
+    world = World(samples=128)
+    shares = world.clicks(1.0) / world.screens
+    said = [f"({y:.0f}, {x:.0f})" for x, y in (1000 * shares).tolist()]
+    fit = world.fit(click("pixel"), said)
+    assert str(fit).startswith("answers fit thousandths with y before x, as those of gemini, better (")
+    percent = world.fit(click("unit"), [f"({x:.2f}, {y:.2f})" for x, y in (100 * shares).tolist()])
+    assert (percent.better.settings, percent.families) == ((("axes", "x/100,y/100"),), ("molmo",))
+    many = world.fit(click("pixel"), world.said(world.clicks(1.0), THOUSANDTHS))
+    assert len(many.families) > 20
+    assert str(many).startswith("answers fit thousandths better (")
+
+
 def test_a_pixel_space_that_is_hardly_resized_is_known_and_one_that_is_not_resized_is_left_alone():
     world = World(samples=128)
     world.seen = np.round(world.screens / 28) * 28  # sides differ by 1 %
