@@ -221,9 +221,9 @@ def fit_spaces(
 
 
 def _families(trial: Trial) -> tuple[str, ...]:
-    """Return the families that answer as a trial reads: none where it is about targets alone."""
+    """Return the families that answer as a trial reads: none where it says a space alone, as dozens have it."""
     recipe = trial.recipe
-    if not {"response_space", "axes", "model"} & trial.settings.keys():
+    if not {"axes", "model"} & trial.settings.keys():
         return ()
     return alike(str(recipe.response_space), recipe.axes, recipe.resizing)
 

@@ -220,7 +220,7 @@ def test_families_that_answer_so_are_named_where_they_are_few():
     percent = world.fit(click("unit"), [f"({x:.2f}, {y:.2f})" for x, y in (100 * shares).tolist()])
     assert (percent.better.settings, percent.families) == ((("axes", "x/100,y/100"),), ("molmo",))
     many = world.fit(click("pixel"), world.said(world.clicks(1.0), THOUSANDTHS))
-    assert len(many.families) > 20
+    assert many.families == ()  # dozens do
     assert str(many).startswith("answers fit thousandths better (")
 
 
