@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from grounding_rewards import combine
@@ -84,7 +84,7 @@ def expression(value: Any) -> Any:
     operators = combinations(value) if isinstance(value, Mapping) else []
     if len(operators) == 1 and len(value) == 1:
         try:
-            return _COMBINATIONS[operators[0]](value[operators[0]])
+            return _combination(operators[0], value[operators[0]])
         except TypeError as error:  # an argument that is missing or unknown
             # Python says "gate() missing 1 required positional argument", and a config has no calls.
             raise RecipeError(str(error).replace("()", ":").replace(" positional", "")) from error
@@ -125,55 +125,32 @@ def _one(owner: str, parts: Any) -> tuple[str, Any]:
     return next(iter(terms.items()))
 
 
-def _weighted(parts: Any) -> Any:
-    fields = part_fields(parts, "weighted")
-    return combine.weighted(
-        **{
-            name: (weight(name, each["weight"], "weighted"), _named(name, _without_weight(each)))
-            for name, each in fields.items()
-        }
-    )
+def _combination(op: str, value: Any) -> Any:
+    """Build a combination from what a config has under its name."""
+    if op in ("any_of", "if_placed"):
+        return (any_of if op == "any_of" else if_placed)(expression(value))
+    if op == "weighted":
+        fields = part_fields(value, op)
+        terms = {name: _named(name, _without_weight(each)) for name, each in fields.items()}
+        return combine.weighted(**{name: (weight(name, fields[name]["weight"], op), terms[name]) for name in terms})
+    if op in ("product", "best"):
+        return getattr(combine, op)(**_terms(op, value))
+    if not isinstance(value, Mapping):
+        raise RecipeError(f"{op}: got {value!r:.80}; expected its arguments by name")
+    given: dict[str, Any] = dict(value)
+    if op == "same_action":
+        for name in given:
+            if name not in ("names", "bare", "unnamed") and given[name] is not None:  # None: the name is enough
+                given[name] = _named(name, given[name])
+        return same_action(**given)
+    if op == "gate":
+        return combine.gate(
+            **given | {key: _one(f"gate, {key}", given[key]) for key in ("when", "then") if key in given}
+        )
+    return getattr(combine, op)(*_one(f"{op}, part", given.pop("part", None)), **given)
 
 
-def _arguments(owner: str, arguments: Any) -> dict[str, Any]:
-    if not isinstance(arguments, Mapping):
-        raise RecipeError(f"{owner}: got {arguments!r:.80}; expected its arguments by name")
-    return dict(arguments)
-
-
-def _gate(arguments: Any) -> Any:
-    parts = _arguments("gate", arguments)
-    return combine.gate(**parts | {key: _one(f"gate, {key}", parts[key]) for key in ("when", "then") if key in parts})
-
-
-def _of_one(name: str) -> Callable[[Any], Any]:
-    """Return what builds a combination of a single part."""
-
-    def build(arguments: Any) -> Any:
-        fields = _arguments(name, arguments)
-        part = _one(f"{name}, part", fields.pop("part", None))
-        return getattr(combine, name)(*part, **fields)
-
-    return build
-
-
-def _same_action(arguments: Any) -> Any:
-    fields = _arguments("same_action", arguments)
-    plain = {key: fields.pop(key) for key in ("names", "bare", "unnamed") if key in fields}
-    # None stays: the name is enough.
-    return same_action(**plain, **{name: each and _named(name, each) for name, each in fields.items()})
-
-
-_COMBINATIONS: dict[str, Callable[[Any], Any]] = {
-    "weighted": _weighted,
-    "product": lambda parts: combine.product(**_terms("product", parts)),
-    "best": lambda parts: combine.best(**_terms("best", parts)),
-    "gate": _gate,
-    **{name: _of_one(name) for name in ("clip", "affine", "asymmetric", "steps")},
-    "any_of": lambda term: any_of(expression(term)),
-    "if_placed": lambda term: if_placed(expression(term)),
-    "same_action": _same_action,
-}
+_COMBINATIONS = (*combine.OPS, "any_of", "if_placed", "same_action")
 
 
 def _check_alternatives(term: Any) -> None:
