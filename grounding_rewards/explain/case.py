@@ -21,18 +21,6 @@ Size = tuple[float, float]
 class Case:
     """One row among those that its score depends on: alone, or with the rest of its group or trajectory.
 
-    Attributes:
-        responses: n responses; None counts as empty.
-        targets: their targets, in any form that the recipe reads.
-        row: the one to explain.
-        image_sizes: width and height of the original images; None where only the targets may say.
-        model_image_sizes: the same of the images that the model saw.
-        groups: which sample each response belongs to; None where every row is its own group.
-        token_lengths: how many tokens each response has, where that is known.
-        extras: each row's further columns, by name.
-        names: the name of each row, such as its number in a file; None where they are counted from 0.
-        box_format: how boxes of targets are written, as in ``Targets.from_list``.
-
     Raises:
         RecipeError: lengths differ, or there is no such row.
 
@@ -42,16 +30,19 @@ class Case:
     (array([1.]), array([0.]))
     """
 
-    responses: tuple[str | None, ...]
-    targets: tuple[Any, ...]
-    row: int = 0
+    responses: tuple[str | None, ...]  # n responses; None counts as empty
+    targets: tuple[Any, ...]  # their targets, in any form that the recipe reads
+    row: int = 0  # the one to explain
+    # width and height of the original images; None where only the targets may say
     image_sizes: tuple[Size | None, ...] | None = None
-    model_image_sizes: tuple[Size | None, ...] | None = None
+    model_image_sizes: tuple[Size | None, ...] | None = None  # the same of the images that the model saw
+    # which sample each response belongs to; None where every row is its own group
     groups: tuple[Any, ...] | None = None
-    token_lengths: tuple[int, ...] | None = None
-    extras: tuple[Mapping[str, Any], ...] | None = None
+    token_lengths: tuple[int, ...] | None = None  # how many tokens each response has, where that is known
+    extras: tuple[Mapping[str, Any], ...] | None = None  # each row's further columns, by name
+    # the name of each row, such as its number in a file; None where they are counted from 0
     names: tuple[int, ...] | None = None
-    box_format: BoxFormat | None = None
+    box_format: BoxFormat | None = None  # how boxes of targets are written, as in `Targets.from_list`
 
     def __post_init__(self) -> None:
         rows = len(self.responses)

@@ -12,83 +12,48 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True)
 class ReadResponse:
-    """A response as read, in the space in which it is written.
+    """A response as read, in the space in which it is written."""
 
-    Attributes:
-        reason: name of the ``Reason``.
-        meaning: the reason in a sentence.
-        dialect: the dialect that matched; None where none did.
-        tried: the dialects that were tried, in order.
-        space: the space of the response.
-        answers: the policy where there are several: only, first, last or all.
-        thinking: the policy about thinking: closed, open or read.
-        left_out: characters of thinking that were left out.
-        cut: characters before the last 64 KiB, which were left out.
-        action: name of the action; None where the answer names none.
-        arguments: arguments of the action beside its place.
-        point: x and y answered, the centre of an answered box.
-        box: x1 y1 x2 y2 answered.
-        found: the points of all answers, where there are several; None in place of one without a point.
-    """
-
-    reason: str
-    meaning: str
-    dialect: str | None
-    tried: tuple[str, ...]
-    space: str
-    answers: str
-    thinking: str
-    left_out: int
-    cut: int
-    action: str | None
-    arguments: Mapping[str, Any]
-    point: Numbers | None
-    box: Numbers | None
+    reason: str  # name of the `Reason`
+    meaning: str  # the reason in a sentence
+    dialect: str | None  # the dialect that matched; None where none did
+    tried: tuple[str, ...]  # the dialects that were tried, in order
+    space: str  # the space of the response
+    answers: str  # the policy where there are several: only, first, last or all
+    thinking: str  # the policy about thinking: closed, open or read
+    left_out: int  # characters of thinking that were left out
+    cut: int  # characters before the last 64 KiB, which were left out
+    action: str | None  # name of the action; None where the answer names none
+    arguments: Mapping[str, Any]  # arguments of the action beside its place
+    point: Numbers | None  # x and y answered, the centre of an answered box
+    box: Numbers | None  # x1 y1 x2 y2 answered
+    # the points of all answers, where there are several; None in place of one without a point
     found: tuple[Numbers | None, ...]
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place of the target as it is written there.
+    """A place of the target as it is written there."""
 
-    Attributes:
-        kind: bbox, polygon, circle or point.
-        numbers: its numbers in the order of the wire form.
-        point: the point marked in it.
-        action: the action there, where it is not that of all places.
-        alone: the total if this were the only place, where there are several.
-    """
-
-    kind: str
-    numbers: Numbers
-    point: Numbers | None = None
-    action: Mapping[str, Any] | None = None
-    alone: float | None = None
+    kind: str  # bbox, polygon, circle or point
+    numbers: Numbers  # its numbers in the order of the wire form
+    point: Numbers | None = None  # the point marked in it
+    action: Mapping[str, Any] | None = None  # the action there, where it is not that of all places
+    alone: float | None = None  # the total if this were the only place, where there are several
 
 
 @dataclass(frozen=True)
 class ReadTarget:
-    """The target as read.
+    """The target as read."""
 
-    Attributes:
-        form: "native" for the form of the recipe's source, else "wire".
-        space: the space of its places; None where there is none.
-        places: any of which is right.
-        refusal: True where nothing on the screen fits.
-        action: the action to take, in the recipe's words.
-        actions: actions that would be right in place of all others.
-        says: sizes, id, trajectory, step and any other field.
-        compared: False of a recipe that compares nothing with targets.
-    """
-
-    form: str
-    space: str | None
-    places: tuple[Place, ...]
-    refusal: bool
-    action: Mapping[str, Any] | None
-    actions: tuple[Mapping[str, Any], ...]
-    says: Mapping[str, Any]
-    compared: bool = True
+    form: str  # "native" for the form of the recipe's source, else "wire"
+    space: str | None  # the space of its places; None where there is none
+    places: tuple[Place, ...]  # any of which is right
+    refusal: bool  # True where nothing on the screen fits
+    action: Mapping[str, Any] | None  # the action to take, in the recipe's words
+    actions: tuple[Mapping[str, Any], ...]  # actions that would be right in place of all others
+    says: Mapping[str, Any]  # sizes, id, trajectory, step and any other field
+    compared: bool = True  # False of a recipe that compares nothing with targets
 
 
 @dataclass(frozen=True)
@@ -124,156 +89,93 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Position:
-    """Place of the answer, and its distance to the target.
+    """Place of the answer, and its distance to the target."""
 
-    Attributes:
-        space: pixel where the sizes are known, else the space of the formula.
-        point: the answered point.
-        box: the answered box.
-        places: x1 y1 x2 y2 around each place of the target.
-        nearest: index of the nearest place.
-        inside: True where the point lies in it, borders included; a recipe may have its own rule for borders.
-        gap: distance of the point to it, 0 inside.
-        words: the same in words.
-    """
-
-    space: str
-    point: Numbers
-    box: Numbers | None
-    places: tuple[Numbers, ...]
-    nearest: int
-    inside: bool
-    gap: float
-    words: str
+    space: str  # pixel where the sizes are known, else the space of the formula
+    point: Numbers  # the answered point
+    box: Numbers | None  # the answered box
+    places: tuple[Numbers, ...]  # x1 y1 x2 y2 around each place of the target
+    nearest: int  # index of the nearest place
+    inside: bool  # True where the point lies in it, borders included; a recipe may have its own rule for borders
+    gap: float  # distance of the point to it, 0 inside
+    words: str  # the same in words
 
 
 @dataclass(frozen=True)
 class Mate:
-    """One of the rows that were scored together.
+    """One of the rows that were scored together."""
 
-    Attributes:
-        row: its number in the file, or among these rows.
-        response: as it came.
-        point: its answer, in the space of the formula.
-        total: its reward.
-        acc: 1.0 for full success, else 0.0.
-        reason: name of the ``Reason``.
-        step: its step in the trajectory.
-        length: of the response in tokens where they are known, else in characters; None where it does not matter.
-        explained: True for the row that is explained.
-    """
-
-    row: int
-    response: str | None
-    point: Numbers | None
-    total: float
-    acc: float
-    reason: str
-    step: int | None = None
+    row: int  # its number in the file, or among these rows
+    response: str | None  # as it came
+    point: Numbers | None  # its answer, in the space of the formula
+    total: float  # its reward
+    acc: float  # 1.0 for full success, else 0.0
+    reason: str  # name of the `Reason`
+    step: int | None = None  # its step in the trajectory
+    # of the response in tokens where they are known, else in characters; None where it does not matter
     length: int | None = None
-    explained: bool = False
+    explained: bool = False  # True for the row that is explained
 
 
 @dataclass(frozen=True)
 class Together:
-    """The rows that the score depends on: a group, or the rollouts of a trajectory.
+    """The rows that the score depends on: a group, or the rollouts of a trajectory."""
 
-    Attributes:
-        what: "group" or "trajectory".
-        space: the space of the points.
-        rows: all of them, the explained one included.
-    """
-
-    what: str
-    space: str
-    rows: tuple[Mate, ...]
+    what: str  # "group" or "trajectory"
+    space: str  # the space of the points
+    rows: tuple[Mate, ...]  # all of them, the explained one included
 
 
 @dataclass(frozen=True)
 class Term:
-    """A part of the reward, or the whole.
+    """A part of the reward, or the whole."""
 
-    Attributes:
-        name: name of the part; "total" and "acc" are the whole.
-        score: its score here.
-        low: the lowest score that it can have.
-        high: the highest.
-        made_by: the verifier with the arguments that are not defaults or that its formula names, or the way in which
-            the parts are combined.
-        formula: of a combination the formula by names of parts, of a verifier its formula in words, with each
-            argument that is not a default.
-        in_words: True where the formula is in words, as also of combinations that are not of ``combine``.
-        numbers: the formula of a combination with the scores of the parts; of a verifier the numbers that it counted
-            or measured on the way, "" where they are not known.
-        enters: the way in which it enters the term that it is a part of.
-        contribution: its share of the total; None where it does not enter by sums, multiples and choices alone.
-        constant: a constant added to the total here beside the parts.
-        parts: the parts of a combination.
-    """
-
-    name: str
-    score: float
-    low: float
-    high: float
+    name: str  # name of the part; "total" and "acc" are the whole
+    score: float  # its score here
+    low: float  # the lowest score that it can have
+    high: float  # the highest
+    # the verifier with the arguments that are not defaults or that its formula names, or the way in which the parts are
+    # combined
     made_by: str
+    # of a combination the formula by names of parts, of a verifier its formula in words, with each argument that is not
+    # a default
     formula: str
-    in_words: bool = True
+    in_words: bool = True  # True where the formula is in words, as also of combinations that are not of `combine`
+    # the formula of a combination with the scores of the parts; of a verifier the numbers that it counted or measured
+    # on the way, "" where they are not known
     numbers: str = ""
-    enters: str = ""
+    enters: str = ""  # the way in which it enters the term that it is a part of
+    # its share of the total; None where it does not enter by sums, multiples and choices alone
     contribution: float | None = None
-    constant: float = 0.0
-    parts: tuple[Term, ...] = ()
+    constant: float = 0.0  # a constant added to the total here beside the parts
+    parts: tuple[Term, ...] = ()  # the parts of a combination
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The score of one response, and how it came about.
+    """The score of one response, and how it came about."""
 
-    Attributes:
-        recipe: how to build the recipe.
-        name: its name.
-        options: the options that are not defaults.
-        spaces: the spaces of the response, of targets that do not name one, and of the formula.
-        formula: the formula of the total, as the recipe states it.
-        response: as it came.
-        read: the response as read.
-        target: the target as read; None where it cannot be read or there is none.
-        extents: the sizes that conversions used.
-        conversions: of the answer and of the target's places into the space of the formula.
-        position: the answer's place, and its distance to the target.
-        positions: the same of every answer, where all of several count.
-        together: the rows that were scored together, where the recipe needs them.
-        reward: the composition of the total, part by part.
-        success: the composition of ``acc``, part by part.
-        acc_is: the same in words.
-        total: the reward; None where the target cannot be used.
-        acc: 1.0 for full success, else 0.0; None where the target cannot be used.
-        valid: 0.0 where the target cannot be used, else 1.0.
-        reason: name of the ``Reason``.
-        error: why the target cannot be used.
-    """
-
-    recipe: str
-    name: str
-    options: Mapping[str, Any]
-    spaces: Mapping[str, str]
-    formula: str
-    response: str | None
-    read: ReadResponse
-    target: ReadTarget | None
-    valid: float
-    reason: str
-    error: str | None = None
-    total: float | None = None
-    acc: float | None = None
-    acc_is: str = ""
-    reward: Term | None = None
-    success: Term | None = None
-    extents: tuple[Extent, ...] = ()
-    conversions: tuple[Conversion, ...] = ()
-    position: Position | None = None
-    positions: tuple[Position, ...] = ()
-    together: Together | None = None
+    recipe: str  # how to build the recipe
+    name: str  # its name
+    options: Mapping[str, Any]  # the options that are not defaults
+    spaces: Mapping[str, str]  # the spaces of the response, of targets that do not name one, and of the formula
+    formula: str  # the formula of the total, as the recipe states it
+    response: str | None  # as it came
+    read: ReadResponse  # the response as read
+    target: ReadTarget | None  # the target as read; None where it cannot be read or there is none
+    valid: float  # 0.0 where the target cannot be used, else 1.0
+    reason: str  # name of the `Reason`
+    error: str | None = None  # why the target cannot be used
+    total: float | None = None  # the reward; None where the target cannot be used
+    acc: float | None = None  # 1.0 for full success, else 0.0; None where the target cannot be used
+    acc_is: str = ""  # the same in words
+    reward: Term | None = None  # the composition of the total, part by part
+    success: Term | None = None  # the composition of `acc`, part by part
+    extents: tuple[Extent, ...] = ()  # the sizes that conversions used
+    conversions: tuple[Conversion, ...] = ()  # of the answer and of the target's places into the space of the formula
+    position: Position | None = None  # the answer's place, and its distance to the target
+    positions: tuple[Position, ...] = ()  # the same of every answer, where all of several count
+    together: Together | None = None  # the rows that were scored together, where the recipe needs them
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; a number that is not finite is text.
@@ -298,29 +200,17 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Compared:
-    """The scores of one case by one of several recipes.
+    """The scores of one case by one of several recipes."""
 
-    Attributes:
-        recipe: how to build it.
-        name: its name.
-        response_space: the space in which it reads the response.
-        low: the lowest total.
-        high: the highest.
-        total: None, as ``acc`` and ``reason``, where it cannot judge the case.
-        acc: 1.0 for full success, else 0.0.
-        reason: name of the ``Reason``.
-        error: why it cannot judge the case.
-    """
-
-    recipe: str
-    name: str
-    response_space: str
-    low: float
-    high: float
-    total: float | None = None
-    acc: float | None = None
-    reason: str | None = None
-    error: str | None = None
+    recipe: str  # how to build it
+    name: str  # its name
+    response_space: str  # the space in which it reads the response
+    low: float  # the lowest total
+    high: float  # the highest
+    total: float | None = None  # None, as `acc` and `reason`, where it cannot judge the case
+    acc: float | None = None  # 1.0 for full success, else 0.0
+    reason: str | None = None  # name of the `Reason`
+    error: str | None = None  # why it cannot judge the case
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""

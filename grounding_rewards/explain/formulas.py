@@ -197,22 +197,15 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Equation:
-    """The formula of a combination, with the scores of one row.
+    """The formula of a combination, with the scores of one row."""
 
-    Attributes:
-        formula: by the names of the parts; "" where only the combination's docstring states it.
-        numbers: the same with their scores.
-        enters: how each part enters, in words, by name, as far as that is known.
-        weights: the factor of each part, where the combination is a sum of multiples here: 1 for the part that is
-            chosen, 0 for the others; else None.
-        constant: the constant that such a sum adds.
-    """
-
-    formula: str
-    numbers: str
-    enters: Mapping[str, str]
+    formula: str  # by the names of the parts; "" where only the combination's docstring states it
+    numbers: str  # the same with their scores
+    enters: Mapping[str, str]  # how each part enters, in words, by name, as far as that is known
+    # the factor of each part, where the combination is a sum of multiples here: 1 for the part that is chosen, 0 for
+    # the others; else None
     weights: Mapping[str, float] | None = None
-    constant: float = 0.0
+    constant: float = 0.0  # the constant that such a sum adds
 
 
 def listed(numbers: Values) -> str:

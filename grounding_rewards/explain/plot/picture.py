@@ -21,23 +21,14 @@ point: this share of the screen's shorter side), if that is no more than this sh
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """One recipe on one case.
+    """One recipe on one case."""
 
-    Attributes:
-        name: the recipe's name.
-        scene: the screen, with target and answers.
-        views: the whole screen and, where the target is small, its surroundings.
-        total: the answer's total.
-        acc: 1.0 for full success, else 0.0.
-        reason: name of the ``Reason``.
-    """
-
-    name: str
-    scene: Scene
-    views: tuple[RewardMap, ...]
-    total: float
-    acc: float
-    reason: str
+    name: str  # the recipe's name
+    scene: Scene  # the screen, with target and answers
+    views: tuple[RewardMap, ...]  # the whole screen and, where the target is small, its surroundings
+    total: float  # the answer's total
+    acc: float  # 1.0 for full success, else 0.0
+    reason: str  # name of the `Reason`
 
     @property
     def verdict(self) -> str:

@@ -35,34 +35,21 @@ class RewardMap:
 
     The place is the centre of the cell, or a point of the target or the answer that lies in the same column or row: the
     highest total may be there alone.
-
-    Attributes:
-        window: x1 y1 x2 y2 of the part that is covered, in ``space``.
-        space: the space of ``window``, ``x`` and ``y``.
-        x: (w,) the places from left to right, one a column.
-        y: (h,) the same from top to bottom.
-        total: (h, w) the reward.
-        acc: (h, w) 1.0 for full success, else 0.0.
-        low: the lowest total that the recipe can have.
-        high: the highest.
-        box: width and height of the box answered at every place, before the screen cuts it off; None for a click.
-        answered: the answer at every place, in words.
-        exemplary: True where the recipe's example moves, because the response answers with no place.
-        step: (2,) how far apart the places are that the response can say, in ``space``.
     """
 
-    window: Window
-    space: CoordSpace
-    x: Floats
-    y: Floats
-    total: Floats
-    acc: Floats
-    low: float
-    high: float
+    window: Window  # x1 y1 x2 y2 of the part that is covered, in `space`
+    space: CoordSpace  # the space of `window`, `x` and `y`
+    x: Floats  # (w,) the places from left to right, one a column
+    y: Floats  # (h,) the same from top to bottom
+    total: Floats  # (h, w) the reward
+    acc: Floats  # (h, w) 1.0 for full success, else 0.0
+    low: float  # the lowest total that the recipe can have
+    high: float  # the highest
+    # width and height of the box answered at every place, before the screen cuts it off; None for a click
     box: tuple[float, float] | None
-    answered: str
-    exemplary: bool
-    step: tuple[float, float]
+    answered: str  # the answer at every place, in words
+    exemplary: bool  # True where the recipe's example moves, because the response answers with no place
+    step: tuple[float, float]  # (2,) how far apart the places are that the response can say, in `space`
 
     @property
     def coarse(self) -> bool:

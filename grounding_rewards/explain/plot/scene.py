@@ -25,33 +25,21 @@ _MARGIN = 1.5
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """One screen.
+    """One screen."""
 
-    Attributes:
-        space: the space that is pictured, and that everything here is in.
-        width: of the screen; where it is unknown, of a frame around the places.
-        height: the same from top to bottom.
-        known: True where the size is known.
-        outlines: each place of the target as corners (k, 2); a single corner is a point.
-        boxes: (m, 4) the bounding box of each place.
-        marks: (m, 2) the point marked in each bbox; NaN where there is none.
-        answer: (2,) the point or (4,) the box that was answered; None where the response answers with no place.
-        others: (k, 2) the points that the other responses of the group answer with, where they matter.
-        consensus: (k, 2) corners of the region on which the group agrees, where only that counts as right; else None.
-        sizes: (2, 2) width and height of the original image and of the one that the model saw; NaN where unknown.
-    """
-
-    space: CoordSpace
-    width: float
-    height: float
-    known: bool
-    outlines: tuple[Floats, ...]
-    boxes: Floats
-    marks: Floats
+    space: CoordSpace  # the space that is pictured, and that everything here is in
+    width: float  # of the screen; where it is unknown, of a frame around the places
+    height: float  # the same from top to bottom
+    known: bool  # True where the size is known
+    outlines: tuple[Floats, ...]  # each place of the target as corners (k, 2); a single corner is a point
+    boxes: Floats  # (m, 4) the bounding box of each place
+    marks: Floats  # (m, 2) the point marked in each bbox; NaN where there is none
+    # (2,) the point or (4,) the box that was answered; None where the response answers with no place
     answer: Floats | None
-    others: Floats
+    others: Floats  # (k, 2) the points that the other responses of the group answer with, where they matter
+    # (k, 2) corners of the region on which the group agrees, where only that counts as right; else None
     consensus: Floats | None
-    sizes: Floats
+    sizes: Floats  # (2, 2) width and height of the original image and of the one that the model saw; NaN where unknown
 
     @property
     def window(self) -> Window:

@@ -27,17 +27,11 @@ _PROBES = np.array([[0.5, 0.5], [0.13, 0.71], [0.83, 0.29], [0.97, 0.04], [0.02,
 
 @dataclass(frozen=True)
 class Template:
-    """A response in which one place can be exchanged, everything else staying as it is.
+    """A response in which one place can be exchanged, everything else staying as it is."""
 
-    Attributes:
-        pieces: the text before, between and after the numbers.
-        order: the number of the place in each gap: 0 for x (or x1), 1 for y (or y1), 2 for x2, 3 for y2.
-        decimals: of each number; 0 writes whole numbers.
-    """
-
-    pieces: tuple[str, ...]
-    order: tuple[int, ...]
-    decimals: int = 0
+    pieces: tuple[str, ...]  # the text before, between and after the numbers
+    order: tuple[int, ...]  # the number of the place in each gap: 0 for x (or x1), 1 for y (or y1), 2 for x2, 3 for y2
+    decimals: int = 0  # of each number; 0 writes whole numbers
 
     @property
     def box(self) -> bool:

@@ -36,39 +36,22 @@ NEEDS = {
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Numbers of a page, section by section.
+    """Numbers of a page, section by section."""
 
-    Attributes:
-        title: the page's.
-        rounds: ``rounds.summary`` of each round.
-        num_correct: ``rounds.histogram`` of each round.
-        transitions: ``Transitions.to_json`` from each round to the next, with ``from`` and ``to``.
-        sources: ``rounds.by_source`` of each round with sources.
-        sizes: ``rounds.by_size`` of each round with target sizes.
-        signal: ``rounds.signal`` of each round.
-        temperature: ``Sweep.to_json``; None without two temperatures.
-        pools: ``inputs.funnel`` of each pool.
-        hardest: samples never solved in the last round.
-        suspects: those of them whose clicks agree on another place.
-        counted: how many there are of each, of which some are shown.
-        missing: missing input of the sections that have nothing to show.
-        remarks: sentences above all sections.
-    """
-
-    title: str
-    rounds: tuple[Numbers, ...]
-    num_correct: tuple[Numbers, ...]
-    transitions: tuple[Numbers, ...]
-    sources: tuple[tuple[str, list[Numbers]], ...]
-    sizes: tuple[tuple[str, list[Numbers]], ...]
-    signal: tuple[Numbers, ...]
-    temperature: Numbers | None
-    pools: tuple[Numbers, ...]
-    hardest: tuple[ShownSample, ...] = ()
-    suspects: tuple[ShownSample, ...] = ()
-    counted: Mapping[str, int] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    title: str  # the page's
+    rounds: tuple[Numbers, ...]  # `rounds.summary` of each round
+    num_correct: tuple[Numbers, ...]  # `rounds.histogram` of each round
+    transitions: tuple[Numbers, ...]  # `Transitions.to_json` from each round to the next, with `from` and `to`
+    sources: tuple[tuple[str, list[Numbers]], ...]  # `rounds.by_source` of each round with sources
+    sizes: tuple[tuple[str, list[Numbers]], ...]  # `rounds.by_size` of each round with target sizes
+    signal: tuple[Numbers, ...]  # `rounds.signal` of each round
+    temperature: Numbers | None  # `Sweep.to_json`; None without two temperatures
+    pools: tuple[Numbers, ...]  # `inputs.funnel` of each pool
+    hardest: tuple[ShownSample, ...] = ()  # samples never solved in the last round
+    suspects: tuple[ShownSample, ...] = ()  # those of them whose clicks agree on another place
+    counted: Mapping[str, int] = field(default_factory=dict)  # how many there are of each, of which some are shown
+    missing: Mapping[str, str] = field(default_factory=dict)  # missing input of the sections that have nothing to show
+    remarks: tuple[str, ...] = ()  # sentences above all sections
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""

@@ -44,19 +44,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All inputs of a report.
+    """All inputs of a report."""
 
-    Attributes:
-        parts: the temperatures of a sweep, then the rounds in the order of training.
-        by_temperature: statistics by temperature, where one round has two or more.
-        unswept: the reason for none, where temperatures differ; else "".
-        pools: ``funnel`` of each manifest.
-    """
-
-    parts: tuple[Round, ...] = ()
+    parts: tuple[Round, ...] = ()  # the temperatures of a sweep, then the rounds in the order of training
+    # statistics by temperature, where one round has two or more
     by_temperature: dict[float, SampleStats] = field(default_factory=dict)
-    unswept: str = ""
-    pools: tuple[Numbers, ...] = ()
+    unswept: str = ""  # the reason for none, where temperatures differ; else ""
+    pools: tuple[Numbers, ...] = ()  # `funnel` of each manifest
 
 
 def read_inputs(words: Sequence[str], options: Options) -> Inputs:

@@ -25,29 +25,17 @@ COUNTED = ("samples", "rollouts", "unscored", "correct", *OUTCOMES)
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """Statistics of one round of rollouts, or of one temperature of a sweep.
+    """Statistics of one round of rollouts, or of one temperature of a sweep."""
 
-    Attributes:
-        name: its name on the page.
-        stats: its samples.
-        temperatures: known sampling temperatures, in order.
-        swept: True for one temperature of a sweep, which is no step of training.
-        numbers: numbers of the rounds that its rollouts name.
-        table: its rollouts; None for statistics.
-        rounds: the table's rounds that count; None for all.
-        policies: policies that its rollouts name.
-        warm: the temperature named before its path.
-    """
-
-    name: str
-    stats: SampleStats
-    temperatures: tuple[float, ...] = ()
-    swept: bool = False
-    numbers: frozenset[int] = frozenset()
-    table: RolloutTable | None = None
-    rounds: tuple[int, ...] | None = None
-    policies: frozenset[str] = frozenset()
-    warm: float | None = None
+    name: str  # its name on the page
+    stats: SampleStats  # its samples
+    temperatures: tuple[float, ...] = ()  # known sampling temperatures, in order
+    swept: bool = False  # True for one temperature of a sweep, which is no step of training
+    numbers: frozenset[int] = frozenset()  # numbers of the rounds that its rollouts name
+    table: RolloutTable | None = None  # its rollouts; None for statistics
+    rounds: tuple[int, ...] | None = None  # the table's rounds that count; None for all
+    policies: frozenset[str] = frozenset()  # policies that its rollouts name
+    warm: float | None = None  # the temperature named before its path
 
 
 def summary(each: Round) -> Numbers:

@@ -42,33 +42,20 @@ LONGEST = 300
 
 @dataclass(frozen=True, eq=False)
 class ShownSample:
-    """Sample with the responses to it.
+    """Sample with the responses to it."""
 
-    Attributes:
-        sample_id: its name.
-        n: number of scored rollouts.
-        clicks: (k, 2) points of the answers, in shares of the image.
-        right: (k,) True for right ones.
-        outlines: each place of its target as corners (j, 2) in shares of the image; a single corner is a point.
-        image_size: width and height of the image in pixels; None where unknown.
-        source: its source.
-        instruction: its instruction.
-        responses: the commonest responses, with the numbers of their rollouts.
-        unscored: number of unscored rollouts.
-        image: URL that holds the screenshot, as ``viewer.picture`` returns it; None without one.
-    """
-
-    sample_id: str
-    n: int
-    clicks: Floats
-    right: NDArray[np.bool_]
+    sample_id: str  # its name
+    n: int  # number of scored rollouts
+    clicks: Floats  # (k, 2) points of the answers, in shares of the image
+    right: NDArray[np.bool_]  # (k,) True for right ones
+    # each place of its target as corners (j, 2) in shares of the image; a single corner is a point
     outlines: tuple[Floats, ...] = ()
-    image_size: tuple[float, float] | None = None
-    source: str | None = None
-    instruction: str | None = None
-    responses: tuple[tuple[str, int], ...] = ()
-    image: str | None = None
-    unscored: int = 0
+    image_size: tuple[float, float] | None = None  # width and height of the image in pixels; None where unknown
+    source: str | None = None  # its source
+    instruction: str | None = None  # its instruction
+    responses: tuple[tuple[str, int], ...] = ()  # the commonest responses, with the numbers of their rollouts
+    image: str | None = None  # URL that holds the screenshot, as `viewer.picture` returns it; None without one
+    unscored: int = 0  # number of unscored rollouts
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -137,23 +124,15 @@ _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are r
 
 @dataclass(frozen=True)
 class Screenshots:
-    """Training data with screenshots.
+    """Training data with screenshots."""
 
-    Attributes:
-        path: the data.
-        image_column: the column of images; None for ``images`` or ``image``.
-        images: settings for image files; without a root they are read from the data's own folder.
-        id_column: the column of sample names; None looks where ``convert`` puts them.
-        split: the split.
-        confined: False reads absolute paths as they are; True only those in the folder of ``images``.
-    """
-
-    path: Path
-    image_column: str | None = None
+    path: Path  # the data
+    image_column: str | None = None  # the column of images; None for `images` or `image`
+    # settings for image files; without a root they are read from the data's own folder
     images: ImageFiles = field(default_factory=ImageFiles)
-    id_column: str | None = None
-    split: str | None = None
-    confined: bool = False
+    id_column: str | None = None  # the column of sample names; None looks where `convert` puts them
+    split: str | None = None  # the split
+    confined: bool = False  # False reads absolute paths as they are; True only those in the folder of `images`
 
 
 def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[int, list[ShownSample]]]:
