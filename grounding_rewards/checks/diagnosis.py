@@ -99,13 +99,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
     _sample: RowSample = field(default_factory=RowSample)
 
     def add(self, scored: RecipeSlice, rows: int | None = None, place: Place | None = None) -> None:
-        """Count scored rows.
-
-        Args:
-            scored: rows of one batch.
-            rows: the number of rows to count, from the first; None for all.
-            place: names a row of the batch in messages; without it rows are named by their targets.
-        """
+        """Count scored rows."""
         count = len(scored.scores) if rows is None else min(rows, len(scored.scores))
         reason = scored.scores.reason[:count]
         self._outcomes += np.bincount(reason, minlength=len(Reason))

@@ -106,11 +106,7 @@ def _sizes(rows: Sequence[Row]) -> Floats:
 
 
 def prepared(judge: Recipe, rows: Sequence[Row], box_format: BoxFormat | None, sizes: Floats | None = None) -> Rollouts:
-    """Return what verifiers see of rows; targets that cannot be used abstain. ``sizes`` stand in for unknown ones.
-
-    Raises:
-        GroundingRewardsError: the recipe cannot read them.
-    """
+    """Return what verifiers see of rows; targets that cannot be used abstain. ``sizes`` stand in for unknown ones."""
     targets = judge.read_targets([row.target for row in rows], bad_target="abstain", warn=False, box_format=box_format)
     known = _sizes(rows)
     if sizes is not None:

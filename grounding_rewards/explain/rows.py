@@ -19,17 +19,7 @@ if TYPE_CHECKING:
 
 
 def row_of(table: Table, row: int, scorers: Sequence[TableScorer]) -> Case:
-    """Read a row of a table, with the rows of its group or trajectory where a recipe needs these.
-
-    Args:
-        table: the table.
-        row: counted from 0.
-        scorers: scorers of this table with the recipes that judge the row, all with the same columns; the table has the
-            first one's form of targets.
-
-    Raises:
-        TableError: there is no such row or column, a response is no text, or a size cannot be read.
-    """
+    """Read a row of a table, with the rows of its group or trajectory where a recipe needs these."""
     rows = 0
     grouped = next((scorer for scorer in scorers if "groups" in scorer.recipe.needs), None)
     # Its batches hold all rows that the others need, too.
@@ -43,12 +33,7 @@ def row_of(table: Table, row: int, scorers: Sequence[TableScorer]) -> Case:
 
 
 def screenshot_of(table: Table, row: int, scorer: TableScorer) -> Image | None:
-    """Decode the image of a row, of several the last one; None where no column of images is known.
-
-    Raises:
-        ConvertError: the row names no image.
-        PictureError: it cannot be read.
-    """
+    """Decode the image of a row, of several the last one; None where no column of images is known."""
     images = scorer.images
     if images is None or not images.column:
         return None

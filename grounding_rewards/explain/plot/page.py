@@ -32,21 +32,7 @@ def draw(
     image: NDArray[Any] | None = None,
     advance: Advance = lambda share: None,
 ) -> list[str]:
-    """Write a page of a case: its explanation by the first recipe, and each recipe's reward over the screen.
-
-    Args:
-        recipes: those that cannot be drawn are left out.
-        case: the rollout to show.
-        out: a file that ends in .html.
-        image: (h, w, 3) screenshot to draw below, 0 to 255.
-        advance: gets the share that is done.
-
-    Returns:
-        Why recipes are left out, a sentence for each.
-
-    Raises:
-        GroundingRewardsError: no recipe can be drawn; this is why the first one cannot.
-    """
+    """Write a page of a case: its explanation by the first recipe, and each recipe's reward over the screen."""
     drawn, failed = list[Picture](), list[tuple[str, GroundingRewardsError]]()
     for place, recipe in enumerate(recipes):
         try:

@@ -39,10 +39,6 @@ class Picture:
 def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance | None = None) -> Picture:
     """Score a case, and the same response with its place anywhere on the screen, in about ``cells`` cells a view.
 
-    Raises:
-        TargetError: the row's target cannot be used.
-        RecipeError: the place cannot be exchanged, or something that the recipe needs is missing.
-
     >>> from grounding_rewards import recipe
     >>> drawn = picture(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.2, 0.2],)), cells=100)
     >>> drawn.verdict, [view.window for view in drawn.views]

@@ -75,18 +75,6 @@ def reward_map(
     place is replaced by the recipe's example. All other responses of the group or the trajectory stay; those whose
     target cannot be used are not valid.
 
-    Args:
-        recipe: the reward.
-        case: the rollout whose place moves, with those that its score depends on.
-        window: x1 y1 x2 y2 of the part to cover, in the space of ``scene``; the whole screen if None.
-        cells: at most, about; fewer where a group or a trajectory is scored for each.
-        shown: the case's scene, where it is known.
-        advance: gets the share that is done.
-
-    Raises:
-        TargetError: the row's target cannot be used.
-        RecipeError: the place cannot be exchanged, the window is empty, or something that the recipe needs is missing.
-
     >>> from grounding_rewards import recipe
     >>> drawn = reward_map(recipe("gelato"), Case(("(200, 150)",), ([0.0, 0.0, 0.4, 1.0],)), cells=4)
     >>> drawn.x, drawn.y, drawn.acc

@@ -70,10 +70,6 @@ def scene(recipe: Recipe, case: Case) -> Scene:
     It is in pixels of the original image where their number is known, else of the image that the model saw, else in
     the space in which the recipe's formula works.
 
-    Raises:
-        TargetError: a target cannot be used.
-        RecipeError: something that the recipe needs is missing.
-
     >>> from grounding_rewards import recipe
     >>> shown = scene(recipe("gui-g2"), Case(("[10,20,50,40]",), ([100, 100, 300, 200],), image_sizes=((800, 600),)))
     >>> shown.space.value, shown.window, shown.boxes, shown.answer

@@ -57,17 +57,6 @@ class Template:
 def template(recipe: Recipe, response: str | None, extent: tuple[float, float]) -> Template | None:
     """Make a template of a response, and try it out: its texts are read back as the places that were meant.
 
-    Args:
-        recipe: how responses are read.
-        response: one response; its last 64 KiB are read.
-        extent: width and height of the screen in the space of the responses, for the places to try it with.
-
-    Returns:
-        The template; None where the response answers with no place, so that there is nothing to exchange.
-
-    Raises:
-        RecipeError: the response answers with a place, but not in numbers that can be exchanged.
-
     >>> from grounding_rewards import recipe
     >>> template(recipe("gelato"), "(200, 150)", (1000, 1000))
     Template(pieces=('(', ', ', ')'), order=(0, 1), decimals=0)
@@ -101,11 +90,6 @@ def _read(recipe: Recipe, responses: list[str]) -> Floats:
 
 def candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
     """Yield ways to exchange a place, (2,) or (4,): where it was written last, the time before that, ..., everywhere.
-
-    Args:
-        response: the text.
-        place: numbers as the text has them; nothing is yielded where it does not.
-        unit: True for shares of the screen, which need decimals.
 
     >>> [tried.pieces for tried in candidates("(1, 2) or (3, 4)", np.array([1.0, 2.0]), False)]
     [('(', ', ', ') or (3, 4)')]

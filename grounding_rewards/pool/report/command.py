@@ -32,27 +32,7 @@ def write_report(
     data: Screenshots | None = None,
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
-    """Write a report from files, as ``grounding-rewards pool report`` does.
-
-    Args:
-        inputs: rollouts, statistics and manifests of pools; see ``read_inputs``.
-        out: the directory of the page, made if need be.
-        title: the page's heading.
-        by: the column that samples are counted by.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        samples: the number of hardest samples, and of suspects, to show.
-        data: the training data with screenshots; None shows an empty screen.
-        reporting: takes warnings and progress.
-
-    Returns:
-        The page, the warnings, and all of ``Report.to_json``.
-
-    Raises:
-        PictureError: ``out`` is a file.
-        PoolError: an input does not fit.
-        TableError: a file cannot be read or written.
-    """
+    """Write a report from files, as ``grounding-rewards pool report`` does."""
     if out.exists() and not out.is_dir():
         raise PictureError(f"{out}: is not a directory")
     warnings = dict[str, None]()  # a set in order: every round warns of the same recipes

@@ -60,10 +60,6 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     number, they are sorted by it, else they keep the order of the inputs. Files with a named temperature, or with one
     temperature and no round, form a sweep if their temperatures differ and their rounds and policies do not; they are
     then no rounds. Without such files the temperatures of the last round that has several are compared.
-
-    Raises:
-        TableError: a file cannot be read.
-        PoolError: rollouts are no statistics of samples, a file comes twice, or a manifest is none.
     """
     manifests = [Path(word) for word in words if word.endswith(".json")]  # rollouts end otherwise, as in .jsonl
     sources = [read_input(word) for word in words if not word.endswith(".json")]
@@ -203,9 +199,6 @@ _OTHERS = ("dropped_all_correct", "shortfall", "seed", "zero_share", "zero_share
 
 def funnel(name: str, manifest: Any) -> Numbers:
     """Return the funnel of one pool: samples measured, removed by each step, and kept.
-
-    Raises:
-        PoolError: it is not a manifest of ``pool next``; names the pool and the field.
 
     >>> pool = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
     ...     {"name": "all-correct", "removed": 8, "kept": 42}, {"name": "mix", "removed": 27, "kept": 15}]})

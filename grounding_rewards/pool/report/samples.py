@@ -194,11 +194,7 @@ def sample_of(name: str, rollouts: Sequence[Mapping[str, Any]], source: str | No
 
 
 class ScreenshotData:
-    """Training data with screenshots, opened.
-
-    Raises:
-        TableError: the data cannot be read, lack the column, or name no sample.
-    """
+    """Training data with screenshots, opened."""
 
     def __init__(self, data: Screenshots) -> None:
         self.path, self.table = data.path, open_rows(data.path, data.split)
@@ -212,12 +208,7 @@ class ScreenshotData:
         self._confined = data.confined
 
     def shown(self, samples: Sequence[ShownSample]) -> tuple[list[ShownSample], list[str]]:
-        """Return samples with their instructions and screenshots, and remarks.
-
-        Raises:
-            TableError: the data cannot be read.
-            PoolError: they hold none of the samples.
-        """
+        """Return samples with their instructions and screenshots, and remarks."""
         wanted, known = {sample.sample_id: sample for sample in samples}, {*self._names}
         missing = [name for name in wanted if name not in known]
         if wanted and len(missing) == len(wanted):

@@ -49,26 +49,7 @@ def write_view(
     screenshots: int = 200,
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
-    """Write a page of rollouts, as ``grounding-rewards view --out`` does.
-
-    Args:
-        inputs: rollouts; see ``read_inputs``.
-        out: a file that ends in .html.
-        by: the column that is the source of samples.
-        target_space: the space of targets that name none.
-        recipe: the recipe whose form targets have, where rollouts name none that is installed.
-        data: the training data with screenshots and instructions; None shows an empty screen.
-        screenshots: the number of samples to show with their screenshots: suspects first, then those never solved.
-        reporting: takes warnings and progress.
-
-    Returns:
-        The page, and the numbers of its samples, rollouts and screenshots.
-
-    Raises:
-        PictureError: ``out`` has another suffix.
-        PoolError: there are too many rollouts, or the data hold none of the samples.
-        TableError: a file cannot be read or written.
-    """
+    """Write a page of rollouts, as ``grounding-rewards view --out`` does."""
     options = Options(by, target_space, recipe, reporting.warn)
     with reporting.progress("reading rollouts") as advance:
         read = _read(inputs, options)
@@ -146,14 +127,7 @@ def listing(
     pictured: Sequence[ShownSample] = (),
     labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[Block]:
-    """Return the section of all rollouts, to which numbers and bars of a page lead; none for too many.
-
-    Args:
-        parts: the rounds of the page.
-        options: how targets are read.
-        pictured: samples with their screenshots.
-        labels: further filters, each with the labels of samples by their names.
-    """
+    """Return the section of all rollouts, to which numbers and bars of a page lead; none for too many."""
     held = [part for part in parts if part.table is not None]
     rollouts = sum(int((part.stats.n + part.stats.unscored).sum()) for part in held)
     if not held or rollouts > LISTED:
