@@ -20,8 +20,7 @@ import grounding_rewards as gr
 from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Rows, ScoredBatch, score_rows
 from grounding_rewards.checks import diagnosis
-from grounding_rewards.checks.finding import Code
-from grounding_rewards.checks.naming import BOX_FORMAT, Naming, in_python, without
+from grounding_rewards.checks.finding import BOX_FORMAT, Code, Naming, in_python, without
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import MISSING, near
 from grounding_rewards.parsing.responses import read_responses

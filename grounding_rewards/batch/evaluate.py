@@ -22,8 +22,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks import accuracy
 from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
-from grounding_rewards.checks.finding import Code, Finding, Severity
-from grounding_rewards.checks.naming import PYTHON, Naming
+from grounding_rewards.checks.finding import PYTHON, Code, Finding, Naming, Severity
 from grounding_rewards.errors import printable
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Table

@@ -25,8 +25,7 @@ from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, marked
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.checks.diagnosis import Diagnosis
-from grounding_rewards.checks.finding import Finding, Severity
-from grounding_rewards.checks.naming import command_line
+from grounding_rewards.checks.finding import Finding, Severity, command_line
 from grounding_rewards.coords.image_sizes import read_sizes
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.plugins.config import files_named, plugins_named

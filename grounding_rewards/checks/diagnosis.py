@@ -6,28 +6,34 @@ spread over them: other dialects for unread responses, other spaces, and actions
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.rollouts import Reason
+
+if TYPE_CHECKING:
+    from grounding_rewards.batch.score_rows import RecipeSlice
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
 from grounding_rewards.actions import WRITTEN
-from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
+from grounding_rewards.checks.finding import BOX_FORMAT, FIRST_ROWS, PYTHON, Code, Finding, Naming, Severity
 from grounding_rewards.checks.landing import Landing
-from grounding_rewards.checks.naming import BOX_FORMAT, PYTHON, Naming
-from grounding_rewards.checks.other_readings import Reading, fitted, other_reading, prepared, takes
-from grounding_rewards.checks.row_sample import Row, RowSample
+from grounding_rewards.checks.other_readings import Reading, Row, RowSample, fitted, other_reading, prepared, takes
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import TargetError
 from grounding_rewards.parsing.refusal_words import COMMON, with_refusal_words
 from grounding_rewards.parsing.responses import MAX_LENGTH, parse
-from grounding_rewards.rollouts import PARSED, Reason
+from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
@@ -37,6 +43,7 @@ from grounding_rewards.verifiers.match import in_vocabulary
 
 if TYPE_CHECKING:
     from grounding_rewards.batch.score_rows import RecipeSlice
+
 
 Place = Callable[[int], str]
 

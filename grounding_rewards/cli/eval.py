@@ -12,8 +12,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks.evaluation import options_of
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.finding import Severity
-from grounding_rewards.checks.naming import command_line
+from grounding_rewards.checks.finding import Severity, command_line
 from grounding_rewards.cli import benchmarks, comparing, options, terminal
 from grounding_rewards.cli.render import evaluation as show
 

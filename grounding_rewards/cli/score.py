@@ -15,7 +15,7 @@ from grounding_rewards.batch.score_rows import marked
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
-from grounding_rewards.checks.naming import command_line
+from grounding_rewards.checks.finding import command_line
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe

@@ -16,9 +16,8 @@ import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs, score_rows
 from grounding_rewards.checks import diagnosis
 from grounding_rewards.checks.diagnosis import Diagnosis
-from grounding_rewards.checks.finding import Code, Finding, Severity
-from grounding_rewards.checks.naming import PYTHON, Naming, command_line
-from grounding_rewards.checks.row_sample import SIZE, RowSample
+from grounding_rewards.checks.finding import PYTHON, Code, Finding, Naming, Severity, command_line
+from grounding_rewards.checks.other_readings import SIZE, RowSample
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing.hostile import hostile_responses
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
-from grounding_rewards.checks.space_fit import Hypothesis, SpaceFit, fit_spaces
-from grounding_rewards.checks.trials import Comparison
+from grounding_rewards.checks.space_fit import Comparison, Hypothesis, SpaceFit, fit_spaces
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import SPACES, convert
 from grounding_rewards.stats.intervals import sign_test
