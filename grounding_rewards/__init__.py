@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, per_row, verifier
     from grounding_rewards.verifiers.alternatives import any_of
+    from grounding_rewards.wrapping import wrap
 
     explain = room  # the module, which is called, too
 
@@ -76,6 +77,7 @@ __all__ = [
     "steps",
     "verifier",
     "weighted",
+    "wrap",
 ]
 
 _MODULES = {
@@ -94,6 +96,7 @@ _MODULES = {
     "targets.columns": ("Targets",),
     "verifiers": ("Verifier", "per_row", "verifier"),
     "verifiers.alternatives": ("any_of",),
+    "wrapping": ("wrap",),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -240,13 +241,17 @@ def builder(name: str) -> Callable[..., Any]:
     """Return the function that builds a recipe of this name."""
     if name not in registry().recipes and not names_code(name):
         raise _unknown(name)
-    thing = thing_named("recipes", name)
+    thing: Any = thing_named("recipes", name)
     if isinstance(thing, Recipe):
         return lambda: thing
     if _is_verifier(thing):
         raise RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, thing)}")
     if not callable(thing):
         raise RecipeError(f"recipe {name!r} is {thing!r:.60}; expected a Recipe or a function that returns one")
+    if names_code(name):
+        from grounding_rewards.wrapping import contract_of, wrap  # which registered names do without
+
+        return partial(wrap, thing) if contract_of(thing) else thing
     return cast(Callable[..., Any], thing)
 
 

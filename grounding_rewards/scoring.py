@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,9 @@ class Recipe:
     example: Example | None = field(default=None, compare=False)
     action_names: tuple[str, ...] = ()
     follows_targets: bool = False
+
+    reads_itself: ClassVar[bool] = False
+    """True where a function of one's own reads responses and targets, and not this package."""
 
     def __post_init__(self) -> None:
         for role in ("reward", "success"):

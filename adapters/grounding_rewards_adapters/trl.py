@@ -35,7 +35,7 @@ _TRAINER = _launch.Trainer(
 
 
 def reward_funcs(
-    recipe: str | Mapping[str, Any] | gr.Recipe | None = None,
+    recipe: str | Mapping[str, Any] | gr.Recipe | Callable[..., Any] | None = None,
     *,
     target_column: str = "target",
     num_generations: int | None = None,
@@ -50,7 +50,8 @@ def reward_funcs(
     """Make reward functions for ``GRPOTrainer``, ``RLOOTrainer`` and ``AsyncGRPOTrainer``: one, the recipe's total.
 
     Args:
-        recipe: a recipe's name, its dict form, or a recipe; None where ``routes`` name one for every row.
+        recipe: a recipe's name, its dict form, or a recipe; or a reward function of your own, such as one of responses
+            and targets, which ``gr.wrap`` makes a recipe; None where ``routes`` name one for every row.
         target_column: the data set column that holds the targets, in wire form or the recipe's native form. Recipes
             that are ``label_free`` do without.
         num_generations: the trainer's own, for recipes that compare the rollouts of one sample; others pass over it.
@@ -91,6 +92,8 @@ def reward_funcs(
     >>> [function.__name__ for function in reward_funcs("gelato", split=True, format_weight=0.5)]
     ['gelato/distance', 'gelato/format']
     """
+    if callable(recipe):
+        recipe = gr.wrap(recipe)
     _check(target_column, image_index, name, split)
     _check_counts(max_image_bytes=max_image_bytes, max_image_pixels=max_image_pixels)
     sizes = _group_sizes(num_generations, num_generations_eval)

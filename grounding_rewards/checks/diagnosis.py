@@ -104,6 +104,7 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
     _wrong_refusals: int = 0
     _refused: bool = False  # True where a response to such a target refuses, or finishes as impossible
     _sample: RowSample = field(default_factory=RowSample)
+    _faults: dict[int, str] = field(default_factory=dict)  # of a function that is a recipe, by row
 
     def add(self, scored: RecipeSlice, rows: int | None = None, place: Place | None = None) -> None:
         """Count scored rows."""
@@ -113,6 +114,8 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         self._hits += int(np.count_nonzero(scored.scores.acc[:count] > 0))
         self._keep_first(reason, scored.inputs.responses)
         self._sample.add(scored, count, self.rows)
+        for row, fault in getattr(scored.scores, "faults", {}).items():
+            self._faults[self.rows + row] = fault if place is None else f"{fault} ({place(row)})"
         if scored.scores.errors and not self._bad_target:
             self._bad_target = _named(*next(iter(scored.scores.errors.items())), place)
         if not self.recipe.label_free:
@@ -173,6 +176,8 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
 
     def findings(self) -> list[Finding]:
         """Return what looks wrong so far, the gravest first."""
+        if self.recipe.reads_itself:
+            return [*self._bad_targets(), *self._failed()]
         rows = self._rows_to_try()
         unread = self._empty() or self._unread(rows)
         space = self._space(rows)
@@ -207,6 +212,14 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
             "such rows count in no figure: correct them or leave them out",
         )
         return [self._finding(Code.BAD_TARGET, Severity.WARNING, count, message, fix, [Reason.BAD_TARGET])]
+
+    def _failed(self) -> list[Finding]:
+        count, rows = len(self._faults), tuple(self._faults)[:FIRST_ROWS]
+        if not count:
+            return []
+        have = f"{count:,} of {self.rows:,} rows" if count > 1 else f"1 of {self.rows:,} rows"
+        message = f"{self.recipe.name} gave no usable number for {have}, which score 0: it {self._faults[rows[0]]}"
+        return [Finding(Code.FAILED, Severity.WARNING, count, rows, message, "")]
 
     def _empty(self) -> list[Finding]:
         count = int(self._outcomes[Reason.EMPTY])

@@ -26,6 +26,7 @@ class Code(StrEnum):
     """Kinds of findings."""
 
     BAD_TARGET = "bad-target"  #: targets cannot be used, and their rows count in no figure
+    FAILED = "failed"  #: a reward function of one's own raises, or returns no usable number
     EMPTY_RESPONSES = "empty-responses"  #: most responses are empty
     UNREAD = "unread"  #: many responses are not in the form that the recipe reads
     SPACE = "space"  #: another space or model fits clearly better

@@ -154,7 +154,7 @@ def _rows(rollouts: Rollouts) -> Iterator[tuple[int, Row]]:
                 _numbers(model_image),
                 group,
                 None if rollouts.token_lengths is None else int(rollouts.token_lengths[number]),
-                {name: _own(column, number, len(rollouts)) for name, column in rollouts.extras.items()},
+                {name: own_value(column, number, len(rollouts)) for name, column in rollouts.extras.items()},
             ),
         )
 
@@ -171,7 +171,7 @@ def _points(rollouts: Rollouts, number: int) -> tuple[Numbers, ...]:
     return tuple(map(tuple, points[offsets[number] : offsets[number + 1]].tolist()))
 
 
-def _own(column: Any, number: int, rows: int) -> Any:
+def own_value(column: Any, number: int, rows: int) -> Any:
     """Return a row's value of a further column; what is no column is every row's."""
     sized = isinstance(column, list | tuple) or (isinstance(column, np.ndarray) and column.ndim)
     return column[number] if sized and len(column) == rows else column
