@@ -77,7 +77,6 @@ __all__ = [
     "steps",
     "verifier",
     "weighted",
-    "wrap",
 ]
 
 _MODULES = {
@@ -96,7 +95,7 @@ _MODULES = {
     "targets.columns": ("Targets",),
     "verifiers": ("Verifier", "per_row", "verifier"),
     "verifiers.alternatives": ("any_of",),
-    "wrapping": ("wrap",),
+    "wrapping": ("wrap",),  # likewise
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})

@@ -1,6 +1,6 @@
 """A reward function that you have as a recipe: called as its trainer calls it, and nothing that it does ends a run.
 
-Contracts say how a function is called, and are told by the names of its parameters:
+Contracts say how a function is called; the names of its parameters say which one it has:
 
 - ``verl``: ``fn(data_source=, solution_str=, ground_truth=, extra_info=)``, a number or a dict with ``score``;
 - ``trl`` and ``swift``: ``fn(completions=, **columns)``, a list of numbers; of ms-swift the class is built first;
@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -136,12 +135,12 @@ def wrap(
         raise RecipeError(f"wrap(fn): got {short_repr(fn)}; expected a reward function")
     if contract not in get_args(Contract):
         raise RecipeError(f"{name}: contract: got {contract!r:.60}; expected one of {', '.join(get_args(Contract))}")
-    told = contract_of(function) if contract == "auto" else contract
-    if told is None:
+    how = contract_of(function) if contract == "auto" else contract
+    if how is None:
         raise RecipeError(f"{name}: its parameters tell no contract; say one of {', '.join(get_args(Contract)[1:])}")
     if isinstance(function, type):
         function = function()
-    space, call = as_space(response_space), _Call(function, told, float(low), float(high), time_limit)
+    space, call = as_space(response_space), _Call(function, how, float(low), float(high), time_limit)
     options = {"contract": contract, "success": success, "low": low, "high": high, "response_space": space}
     defaults = {"contract": "auto", "success": 1.0, "low": -_BOUND, "high": _BOUND, "response_space": CoordSpace.PIXEL}
     kept = {key: value for key, value in options.items() if value != defaults[key]}
@@ -156,7 +155,7 @@ def wrap(
         accepts=frozenset(KINDS),
         source=Source(paper="your own"),
         options=tuple(sorted({**kept, **({} if time_limit is None else {"time_limit": time_limit})}.items())),
-        formula=f"total = what {name.rpartition(':')[2]} returns, called as by {told.partition('-')[0]}",
+        formula=f"total = what {name.rpartition(':')[2]} returns, called as by {how.partition('-')[0]}",
     )
 
 
@@ -369,6 +368,8 @@ def _halved(run: _Run, rows: Sequence[Mapping[str, Any]], fault: str) -> list[Ou
 @contextmanager
 def _in_process(call: _Call, seconds: float) -> Iterator[_Run]:
     """Yield what calls a function in another process, which ends with it, and begins again after the time limit."""
+    from multiprocessing import get_context
+
     context, ours, worker = get_context("spawn"), None, None
 
     def run(rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:

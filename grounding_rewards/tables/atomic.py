@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -242,7 +241,7 @@ class _Named(io.FileIO):
 
 def _temporary_file(path: Path) -> IO[bytes]:
     while True:
-        place = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}.partial")
+        place = path.with_name(f".{path.name}.tmp-{os.urandom(4).hex()}.partial")
         file = io.BufferedWriter(_Named(place, path))
         if lock(file) is not False and place.exists():
             return file
