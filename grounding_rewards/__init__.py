@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
     from grounding_rewards.verifiers import Verifier, per_row, verifier
     from grounding_rewards.verifiers.alternatives import any_of
-    from grounding_rewards.wrapping import wrap
+    from grounding_rewards.wrapping import wrap as wrap
 
     explain = room  # the module, which is called, too
 
