@@ -17,7 +17,6 @@ from grounding_rewards.testing.recipes import examples_of
 pytestmark = pytest.mark.slow
 
 GELATO, GELATO_PIXEL, GTA1 = gr.recipe("gelato"), gr.recipe("gelato-pixel"), gr.recipe("gta1")
-CLICK = gr.recipe("click", response_space="pixel")
 UNIT_BOX = [0.1, 0.1, 0.3, 0.2]
 PIXEL_BOX = [100, 100, 300, 200]
 GTA1_BOX = [[100, 100, 300, 200], 1.0, 1.0]
@@ -102,58 +101,6 @@ def test_no_environment_variable_changes_a_score(monkeypatch):
     assert outcome(GTA1, "(300, 150)", GTA1_BOX) == before == (1, 1, "OK")
 
 
-def test_several_answers_are_no_point():
-    """GTA1 and UI-Ins read two coordinates as (-1, -1), a hit where a box contains it."""
-    around = {"bbox": [-5, -5, 5, 5], "space": "model_pixel"}
-    assert outcome(GTA1, "(1, 1) (2, 2)", around) == (0, 0, "SEVERAL_ANSWERS")
-    assert outcome(GTA1, "(-1, -1)", around)[:2] == (1, 1)
-
-
-def test_decimals_are_read_or_the_reason_says_that_they_are_not():
-    """Gelato gives decimals 0, which is its rule; GTA1's pattern admits them, then int() raises."""
-    assert outcome(GELATO, "(200.0, 150)", UNIT_BOX) == (0, 0, "MALFORMED")
-    assert outcome(GTA1, "(200.0, 150)", GTA1_BOX) == (1, 1, "OK")
-    assert outcome(CLICK, "(200.5, 150.25)", {"bbox": PIXEL_BOX}) == (1, 1, "OK")
-
-
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ([[0.1, 0.1, 0.3, 0.2]], "a bare list, 4 numbers x1 y1 x2 y2"),
-        ([0.1, 0.1, 0.3, 0.2, 0.5], "a bare list, 4 numbers x1 y1 x2 y2"),
-        ([0.1, 0.1, 0.3, 0.2, 0.5, 0.5, 0.7], "a bare list, 4 numbers x1 y1 x2 y2"),
-        ([0.1, 0.1, 0.3, math.nan], "all of them finite"),
-        ([100, 100, 300, 200], "coordinates in unit within (or near) 0..1 by 0..1"),
-        ("[0.1, 0.1, 0.3", "JSON of a target"),
-        (None, "a bare list"),
-    ],
-)
-def test_a_target_that_cannot_be_right_is_an_error_that_says_so(target, expected):
-    """Gelato scores 0 for ever, without a warning."""
-    with pytest.raises(gr.TargetError, match=r"^target of row 0, field '(target|bbox)': got .*") as error:
-        GELATO.score("(200, 150)", target)
-    assert expected in str(error.value)
-    abstained = GELATO.score("(200, 150)", target, bad_target="abstain")
-    assert (abstained.valid.tolist(), abstained.total.tolist()) == ([0], [0])
-
-
-def test_borders_are_stated_by_kind():
-    """Published rewards differ; the same rectangle as a polygon changes Gelato's answer at two edges."""
-    edges = ["(100, 150)", "(300, 150)", "(200, 100)", "(200, 200)"]  # left, right, top, bottom
-    rectangle = [100, 100, 300, 100, 300, 200, 100, 200]
-    assert GELATO_PIXEL.score(edges, [PIXEL_BOX] * 4).acc.tolist() == [1, 1, 1, 1]
-    assert GELATO_PIXEL.score(edges, [rectangle] * 4).acc.tolist() == [1, 0, 1, 0]
-    assert GTA1.score(edges, [GTA1_BOX] * 4).acc.tolist() == [1, 1, 1, 1]
-    for target in ({"bbox": PIXEL_BOX}, {"polygon": rectangle}):
-        assert CLICK.score(edges, [target] * 4).acc.tolist() == [1, 1, 1, 1], "ours: one rule, whatever the shape"
-
-
-def test_an_exact_hit_scores_also_on_a_target_without_area():
-    """Gelato: 0 and no success."""
-    assert outcome(GELATO, "(200, 150)", [0.2, 0.15, 0.2, 0.15]) == (1, 1, "OK")
-    assert outcome(GELATO, "(250, 150)", [0.2, 0.15, 0.3, 0.15]) == (1, 1, "OK")
-
-
 @pytest.mark.parametrize(
     ("width", "height", "pixels", "share"),
     [(3840, 2160, 1, 0.87), (3840, 2160, 2, 0.51), (3840, 2160, 4, 0.0), (1920, 1080, 1, 0.47), (1920, 1080, 2, 0.0)],
@@ -176,49 +123,6 @@ def test_targets_that_no_answer_in_thousandths_can_hit(width, height, pixels, sh
     assert reached(GELATO_PIXEL, width, width) == 1.0
 
 
-def test_edges_are_cut_only_where_the_source_cuts_them():
-    """GTA1 and UI-Ins: an edge at 300.9 counts as 300, and a click on 301 within rounding is none."""
-    target = [[100.9, 0, 300.9, 50], 1.0, 1.0]
-    assert GTA1.score(["(300, 5)", "(301, 5)", "(100, 5)"], [target] * 3).acc.tolist() == [1, 0, 1]
-    exact = {"bbox": [100.9, 0, 300.9, 50]}
-    assert CLICK.score(["(300.9, 5)", "(301, 5)", "(100, 5)"], [exact] * 3).acc.tolist() == [1, 0, 0]
-
-
-def test_which_answer_counts_is_an_option_and_thinking_is_none():
-    """First, last or none, by recipe, and an answer inside the thinking is taken by some."""
-    both = "(1, 1) or rather (200, 150)"
-    for answers, hit in (("only", 0), ("first", 0), ("last", 1)):
-        assert gr.recipe("gta1", answers=answers).score(both, GTA1_BOX).acc.tolist() == [hit]
-        assert gr.recipe("click", response_space="pixel", answers=answers).score(
-            both, {"bbox": PIXEL_BOX}
-        ).acc.tolist() == [hit]
-    thought = "<think><answer>(200, 150)</answer></think><answer>(1, 1)</answer>"
-    assert outcome(CLICK, thought, {"bbox": PIXEL_BOX})[1] == 0
-    assert outcome(CLICK, "<think>(1, 1)?</think>(200, 150)", {"bbox": PIXEL_BOX})[1] == 1
-
-
-TYPED, CLICKED = '{{"action": "type", "text": "{}"}}', '{{"action": "{}", "coordinate": [{}, {}]}}'
-ELEMENT = {"bbox": [100, 100, 200, 200], "action": "click"}
-
-
-@pytest.mark.parametrize(
-    ("response", "target"),
-    [
-        (TYPED.format(""), {"action": {"name": "type", "text": "hello"}}),
-        (TYPED.format("e"), {"action": {"name": "type", "text": "hello"}}),
-        (TYPED.format("a"), {"action": {"name": "type", "text": "restaurants"}}),
-        (CLICKED.format("click", 209, 150), ELEMENT),
-        (CLICKED.format("notclick", 150, 150), ELEMENT),
-        (CLICKED.format("long_press", 150, 150), ELEMENT),
-    ],
-)
-def test_our_own_recipe_rewards_none_of_these(response, target):
-    """UI-S1 and UI-AGILE: empty and one-letter texts, clicks beside the box, ``notclick`` for ``click``."""
-    scores = gr.recipe("action", response_space="pixel", format_weight=0).score(response, target)
-    known = "notclick" not in response  # the name of no action is not read
-    assert (scores.total[0], scores.acc[0], scores.predictions.parsed[0]) == (0.0, 0.0, known)
-
-
 def test_lengths_are_of_the_text_and_success_is_a_column_of_its_own():
     """UI-R1's DAST: lengths of a padded batch are alike in all rows, and success is a total of exactly 3."""
     recipe = gr.recipe("ui-agile", thinking_length="simple")
@@ -232,19 +136,3 @@ def test_lengths_are_of_the_text_and_success_is_a_column_of_its_own():
     alone = [recipe.score(text, recipe.example.target, **given) for text in texts]
     assert [each.total[0] for each in alone] == scores.total.tolist()
     assert scores.acc.tolist() == [1.0, 1.0, 1.0], "whatever the total"
-
-
-@pytest.mark.parametrize("response", ["(２００, １５０)", "(٢٠٠, ١٥٠)", "(200, １50)"])
-def test_only_ascii_digits_are_numbers(response):
-    r"""Gelato: ``\d`` and int() accept the digits of all scripts."""
-    weighted = gr.recipe("gelato", format_weight=0.5)
-    assert outcome(weighted, response, UNIT_BOX) == (0, 0, "MALFORMED")
-    assert outcome(GTA1, response, GTA1_BOX) == (0, 0, "MALFORMED")
-
-
-def test_one_response_and_a_list_of_them_are_both_taken():
-    """Gelato's files say nothing of a batch: a current EasyR1 hands over a list, and they raise ValueError."""
-    one = GELATO.score("(200, 150)", UNIT_BOX)
-    several = GELATO.score(["(200, 150)", "(900, 900)"], [UNIT_BOX] * 2)
-    assert one.total.tolist() == several.total[:1].tolist() == pytest.approx([1])
-    assert several.acc.tolist() == [1, 0]

@@ -79,7 +79,8 @@ def nearly(value: Any) -> Any:
 def test_every_line_gives_what_it_says(file: Path) -> None:
     for number, (options, case) in enumerate(cases(file), 1):
         stated = {key: nearly(value) for key, value in case.items() if key not in GIVEN}
-        assert outcome(file.stem, options, case) == stated, f"{file.name}:{number}: {case.get('case', options)}"
+        where = f"{file.name}:{number}: {case.get('case', options)}; if it is as it should be: make cases"
+        assert outcome(file.stem, options, case) == stated, where
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -66,7 +66,8 @@ def given(case: Case) -> Case:
 def test_every_line_gives_what_it_says(file: Path) -> None:
     for number, case in enumerate(cases(file), 1):
         stated = {key: nearly(case[key]) for key in case if key not in given(case)}
-        assert outcome(case) == stated, f"{file.name}:{number}: {case['case']}"
+        where = f"{file.name}:{number}: {case['case']}; if it is as it should be: make cases"
+        assert outcome(case) == stated, where
 
 
 if __name__ == "__main__":
