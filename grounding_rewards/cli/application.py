@@ -42,6 +42,7 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
 
 
 _VERBS = {
+    "init": "init:init",
     "score": "score:score",
     "eval": "eval:evaluate_files",
     "explain": "explain:explain_score",
