@@ -14,8 +14,7 @@ from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.finding import Code
-from grounding_rewards.checks.naming import BOX_FORMAT, Naming
+from grounding_rewards.checks.finding import BOX_FORMAT, Code, Naming
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.settings.reading import TABLES, known
@@ -163,7 +162,7 @@ def _evaluated(
     wanted = better[0] if any(each.code in (Code.SPACE, Code.BOX_FORMAT) for each in figures.findings) else {}
     sizes = () if "response_space" not in wanted else RESIZING
     kept = {name: value for name, value in settings.items() if name not in wanted and name not in sizes}
-    if "model" in wanted:
+    if {"model", "family"} & {*wanted}:
         kept.pop("response_space", None)
     merged = {**kept, **{name: value for name, value in wanted.items() if value is not None}}
     return _Run(settings, figures, tuple(notes), {} if merged.get("recipe", CLICK) != CLICK else merged)
