@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from grounding_rewards.arrays import Floats, Ints, changes, numbered, packed
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import RecipeError, short_repr
-from grounding_rewards.groups.spread import means
+from grounding_rewards.groups.spread import means, varied
 
 
 def answer_counts(answers: ArrayLike, samples: ArrayLike, moments: ArrayLike | None = None) -> Ints:
@@ -84,7 +84,7 @@ def mean_bonus(counts: ArrayLike, groups: ArrayLike, *, others: bool = False) ->
     group, answered, bonus = _whole("groups", groups, len(count)), count > 0, np.zeros(len(count))
     ucb = ucb_bonus(count)[answered]
     code = numbered(group[answered])
-    bonus[answered] = ucb - means(ucb, code)
+    bonus[answered] = np.where(varied(ucb, code, 0.0), ucb - means(ucb, code), 0.0)  # exactly 0 where all are alike
     if others:
         size = np.bincount(code)[code] if len(code) else code
         bonus[answered] *= np.where(size > 1, size / np.maximum(size - 1, 1), 0.0)

@@ -164,6 +164,7 @@ def sample_stats(
     lowest, highest = np.full((2, len(names)), np.nan)  # fmin and fmax pass over NaN, and leave it where nothing comes
     np.fmin.at(lowest, code[summed], totals[summed])
     np.fmax.at(highest, code[summed], totals[summed])
+    mean = np.where(lowest == highest, lowest, mean)  # which a rounded mean need not be, and then varies from
     stats = SampleStats(
         sample_id=names,
         n=np.bincount(code[scored], minlength=len(names)).astype(np.int64),

@@ -2,11 +2,15 @@
 
 import math
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from grounding_rewards import advantages
+from grounding_rewards.groups.exploration import mean_bonus
 from grounding_rewards.pool.aggregate import stats_of
+from grounding_rewards.pool.stats import sample_stats
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 
@@ -47,3 +51,26 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file_alone(tmp_path, nam
     for each in (name, "ax.parquet", "a]yx.parquet"):
         pq.write_table(pa.table({"sample_id": [each], "acc": [1]}), tmp_path / each)
     assert stats_of(open_rollouts([tmp_path / name])).sample_id.tolist() == [name]
+
+
+@pytest.mark.parametrize("n", [3, 6, 7, 10, 13])
+def test_values_that_are_alike_differ_by_exactly_nothing(tmp_path, n):
+    # Sums of squares less squares of sums, and differences of logarithms, leave a rounding whose root is no small one.
+    values = [0.1, 0.7, 1 / 3, 1.1, 1e-3, -0.3, 123456789.3, 1e-300]
+    names = [name for name in "abcdefgh" for _ in range(n)]
+    totals = np.repeat(values, n)
+    click = {"acc": 1, "x_unit": 0.1, "y_unit": 0.7, "image_size": [1000.0, 700.0]}
+    found = stats(
+        tmp_path, [{**click, "sample_id": a, "total": b} for a, b in zip(names, totals.tolist(), strict=True)]
+    )
+    again = sample_stats(names, [1] * len(names), totals)
+    assert (found.mean.tolist(), again.mean.tolist()) == (values, values)
+    differences = [found.variance, found.dispersion, found.cell_entropy, again.variance]
+    assert [column.tolist() for column in differences] == [[0.0] * 8] * 4
+    group = np.repeat(np.arange(8), n)
+    forms = [
+        advantages.grpo(totals, group), advantages.dr_grpo(totals, group), advantages.leave_one_out(totals, group),
+        advantages.mc_grpo(totals, group, mad_floor=0.1), advantages.gdpo({"hit": totals}, group),
+        advantages.difficulty(totals, group, np.full(len(totals), 0.5)), mean_bonus([n] * len(totals), group),
+    ]  # fmt: skip
+    assert [np.abs(form).max() for form in forms] == [0.0] * len(forms)
