@@ -146,7 +146,7 @@ class Provenance:
     def names(self) -> list[str]:
         """Return the names of what ``further`` can return."""
         rows = len(self._targets)
-        columns = [name for name, column in self._columns.items() if _is_column(column, rows)]
+        columns = [name for name, column in self._columns.items() if is_column(column, rows)]
         return list(dict.fromkeys([*columns, *(name for own in self._own for name in own)]))
 
     def _first(self, names: Sequence[str], read: Any = None, *, own: str = "") -> list[Any]:
@@ -157,7 +157,7 @@ class Provenance:
         rows = len(self._targets)
         cells: list[Any] = [None] * rows
         for column in [*map(self._columns.get, names), *([[fields.get(own) for fields in self._own]] if own else [])]:
-            if _is_column(column, rows):
+            if is_column(column, rows):
                 values = column.tolist() if isinstance(column, np.ndarray) else list(column)
                 cells = _either(cells, values if read is None else _each(read, values))
         return cells
@@ -169,8 +169,8 @@ def trainer_step(columns: Mapping[str, Any]) -> int | None:
     return step if isinstance(step, int) else None
 
 
-def _is_column(column: Any, rows: int) -> TypeGuard[Sequence[Any] | NDArray[Any]]:
-    return isinstance(column, list | tuple | np.ndarray) and len(column) == rows
+def is_column(column: Any, rows: int) -> TypeGuard[Sequence[Any] | NDArray[Any]]:
+    return (isinstance(column, list | tuple) or getattr(column, "ndim", 0) > 0) and len(column) == rows
 
 
 def _as_text(value: Any) -> str | None:

@@ -22,7 +22,7 @@ from grounding_rewards.errors import PictureError
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards_adapters._launch import say_once
-from grounding_rewards_adapters._record import Provenance, trainer_step
+from grounding_rewards_adapters._record import Provenance, is_column, trainer_step
 from grounding_rewards_adapters._scorer import Scorer, metrics, read_sizes
 
 _SAME_SAMPLE = ("id", "sample_id", "prompts", "image", "images")
@@ -133,7 +133,7 @@ class Batches:
 
     def _score(self, texts: Sequence[str | None], columns: Mapping[str, Any]) -> ScoredBatch:
         if self.target_column not in columns and not self.scorer.label_free:
-            names = ", ".join(sorted(name for name, column in columns.items() if _is_column(column, len(texts))))
+            names = ", ".join(sorted(name for name, column in columns.items() if is_column(column, len(texts))))
             raise gr.RecipeError(
                 f"the data set has no column {self.target_column!r}; it has {names or 'none at all'}. "
                 "Name the one that holds the targets: reward_funcs(..., target_column=...)"
@@ -227,11 +227,6 @@ def _processes() -> int:
     """Return how many processes train, as launchers say."""
     size = os.environ.get("WORLD_SIZE", "")
     return int(size) if size.isascii() and size.isdigit() else 1
-
-
-def _is_column(column: Any, rows: int) -> bool:
-    """Return True for an argument that may be a column of the data set."""
-    return (isinstance(column, list | tuple) or getattr(column, "ndim", 0) > 0) and len(column) == rows
 
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")

@@ -217,9 +217,6 @@ def contributions(recipe: gr.Recipe) -> dict[str, float]:
     Sums within the sum are taken apart, also where they are scaled, or limited to what they cannot leave. Whatever else
     is inside it, such as a product, is one part. A part of weight 0 is left out: forgotten weights would score it.
 
-    Raises:
-        RecipeError: the total is no sum of parts.
-
     >>> contributions(gr.recipe("se-gui"))
     {'hit': 1.0, 'nearness': 1.0, 'format': 0.5}
     >>> contributions(gr.recipe("gelato"))

@@ -71,9 +71,6 @@ XY = "xy"
 def axes_named(text: Any) -> Axes:
     """Read axes as text writes them.
 
-    Raises:
-        RecipeError: it is something else.
-
     >>> axes_named("y/2,x/2")
     Axes(y_first=True, scale=(2.0, 2.0))
     """

@@ -22,9 +22,6 @@ def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
 
     A trainer before it, as in ``verl+gta1``, resizes first, by its launch's bounds, and the processor after it.
 
-    Raises:
-        RecipeError: there is no such family or folder, or the folder says no family, or several.
-
     >>> family_of("qwen3_vl").options["response_space"]
     'thousandths'
     >>> dict(family_of("verl+gta1").options)
@@ -87,13 +84,9 @@ def resizing_of(family: Family) -> Resizing | None:
 def options_for(
     name: Any, own: Mapping[str, Any], given: Mapping[str, Any], known: Mapping[str, Family] | None = None
 ) -> dict[str, Any]:
-    """Return the options that a family sets for a recipe, without those that the caller gives.
+    """Return the options that a family sets for a recipe, without those that the caller gives or implies.
 
-    Args:
-        name: the family, as ``family_of`` takes it.
-        own: the recipe's own options: one that has its own form of answers keeps it, with its rule for several.
-        given: the caller's options; with another ``model`` the family's bounds do not hold.
-        known: all families by name; None for those of ``families()``.
+    A recipe that has its own form of answers keeps it, and another ``model`` has other bounds.
     """
     left = set(given)
     if "dialect" not in own:

@@ -18,15 +18,7 @@ _JPEG_ALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # markers without a length
 
 
 def image_size(data: bytes) -> Size | None:
-    r"""Read width and height, as stored, of a PNG, JPEG, WebP, GIF or BMP.
-
-    EXIF data may ask viewers to turn the image: see ``orientation``.
-
-    Args:
-        data: the file, or its beginning; ``ENOUGH`` bytes nearly always will do.
-
-    Returns:
-        Both at least 1; None where the bytes do not say.
+    r"""Read width and height, as stored, of a PNG, JPEG, WebP, GIF or BMP; None where the bytes do not say.
 
     >>> import struct
     >>> image_size(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1920, 1080))
@@ -55,13 +47,7 @@ def image_format(data: bytes) -> str | None:
 
 
 def orientation(data: bytes) -> int:
-    """Read the EXIF orientation of a JPEG, PNG or WebP.
-
-    Screenshots have none; photographs of screens do.
-
-    Returns:
-        1 for an upright image, or without such data; 2 to 8 as EXIF numbers them: from 5, width and height are swapped.
-    """
+    """Read the EXIF orientation of a JPEG, PNG or WebP: 1 where it is upright; from 5 to 8 width and height swap."""
     try:
         return _orientation(_exif(data))
     except Exception:  # cut off, or no such data

@@ -42,11 +42,7 @@ def read_size(value: Any) -> tuple[float, float] | None:
 
 
 def read_sizes(name: str, sizes: Any, rows: int) -> Floats:
-    """Return (n, 2) sizes of a caller's (n, 2), one for all, or a list with None where a row has none, which is NaN.
-
-    Raises:
-        RecipeError: the shape fits none of these; names ``name``.
-    """
+    """Return (n, 2) sizes of a caller's (n, 2), one for all, or a list with None where a row has none, which is NaN."""
     table = size_table(sizes)
     if rows == 0 and table.size == 0:
         return np.zeros((0, 2))

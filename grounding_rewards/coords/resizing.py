@@ -109,9 +109,6 @@ class Resizing:
         Sizes are (n, 2) width and height in pixels, NaN where unknown, or, in a list, None. Those that are returned are
         NaN also where the pipeline refuses the original's; why it does is returned beside them, by row.
 
-        Raises:
-            SpaceError: the table is not (n, 2).
-
         >>> sizes, refused = Resizing("qwen3_vl").sizes([(1280, 720), None, (0, 5)])
         >>> sizes.tolist(), refused
         ([[1280.0, 704.0], [nan, nan], [nan, nan]], {2: 'width: got 0.0; expected a whole number from 1'})
@@ -247,7 +244,7 @@ def _steps(resizing: Resizing) -> tuple[Step, ...]:
         return (partial(_fit, canvas=own.canvas),)
     if not trainer:
         low, high = _either("min_pixels", least, low, pipeline), _either("max_pixels", most, high, pipeline)
-    processor = partial(_process, factor=own.factor, least=low or own.min_pixels, most=high or own.max_pixels)
+    processor = partial(_process, factor=own.factor, least=low or own.min_pixels, most=high or own.max_pixels, side=0)
     if not trainer:
         return (processor,)
     if trainer == "easyr1":
@@ -258,7 +255,7 @@ def _steps(resizing: Resizing) -> tuple[Step, ...]:
             f"pipeline {pipeline!r}: got bounds of {least} to {most} pixels in the image dict; qwen_vl_utils takes no "
             "image then: set min_pixels below max_pixels"
         )
-    return partial(_fetch, factor=own.factor, least=least, most=most), processor
+    return partial(_process, factor=own.factor, least=least, most=most, side=own.factor), processor
 
 
 def _either(name: str, bound: int | None, processors: int | None, pipeline: str) -> int | None:
@@ -270,32 +267,25 @@ def _either(name: str, bound: int | None, processors: int | None, pipeline: str)
     return bound or processors
 
 
-def _process(width: int, height: int, factor: int, least: int, most: int) -> Size:
-    """Resize as the image processor does.
+def _process(width: int, height: int, factor: int, least: int, most: int, side: int) -> Size:
+    """Resize as the image processor does, or, with ``side`` f instead of 0, as ``fetch_image``.
 
-    Sides to the nearest multiple of the factor f, halves to the even one. Where their product is above ``most``,
-    floor(side / beta / f) · f, at least f, with beta = √(w · h / most); below ``least``, ceil(side · beta / f) · f
-    with beta = √(least / (w · h)).
+    Sides to the nearest multiple of the factor f, halves to the even one, and at least ``side``. Where their product is
+    above ``most``, floor(side / beta / f) · f with beta = √(w · h / most), by the processor at least f; below
+    ``least``, ceil(side · beta / f) · f with beta = √(least / (w · h)).
     """
-    _check_ratio(width, height)
-    near_width, near_height = round(width / factor) * factor, round(height / factor) * factor
-    if near_width * near_height > most:
-        wide, high = _reduced(width, height, factor, most)
-        return max(factor, wide), max(factor, high)
-    if near_width * near_height < least:
-        return _enlarged(width, height, factor, least)
-    return near_width, near_height
-
-
-def _fetch(width: int, height: int, factor: int, least: int, most: int) -> Size:
-    """Resize as ``fetch_image`` does: like ``_process``, but only the nearest multiples are at least f."""
-    _check_ratio(width, height)
-    near_width, near_height = (max(factor, round(side / factor) * factor) for side in (width, height))
-    if near_width * near_height > most:
-        return _not_empty(*_reduced(width, height, factor, most))
-    if near_width * near_height < least:
-        return _enlarged(width, height, factor, least)
-    return near_width, near_height
+    ratio = max(width, height) / min(width, height)
+    if ratio > _LARGEST_RATIO:
+        raise _Refused(f"one side is {ratio:.1f} times the other, and {_LARGEST_RATIO} is the most")
+    nearest = max(side, round(width / factor) * factor), max(side, round(height / factor) * factor)
+    if nearest[0] * nearest[1] > most:
+        beta = math.sqrt(height * width / most)
+        wide, high = math.floor(width / beta / factor) * factor, math.floor(height / beta / factor) * factor
+        return _not_empty(wide, high) if side else (max(factor, wide), max(factor, high))
+    if nearest[0] * nearest[1] < least:
+        beta = math.sqrt(least / (height * width))
+        return math.ceil(width * beta / factor) * factor, math.ceil(height * beta / factor) * factor
+    return nearest
 
 
 def _scale(width: int, height: int, least: int | None, most: int | None) -> Size:
@@ -315,22 +305,6 @@ def _fit(width: int, height: int, canvas: Size) -> Size:
     if width * high > height * wide:
         return _not_empty(wide, int(height * wide / width))
     return _not_empty(int(width * high / height), high)
-
-
-def _reduced(width: int, height: int, factor: int, most: int) -> Size:
-    beta = math.sqrt(height * width / most)
-    return math.floor(width / beta / factor) * factor, math.floor(height / beta / factor) * factor
-
-
-def _enlarged(width: int, height: int, factor: int, least: int) -> Size:
-    beta = math.sqrt(least / (height * width))
-    return math.ceil(width * beta / factor) * factor, math.ceil(height * beta / factor) * factor
-
-
-def _check_ratio(width: int, height: int) -> None:
-    ratio = max(width, height) / min(width, height)
-    if ratio > _LARGEST_RATIO:
-        raise _Refused(f"one side is {ratio:.1f} times the other, and {_LARGEST_RATIO} is the most")
 
 
 def _not_empty(width: int, height: int) -> Size:

@@ -59,9 +59,6 @@ _BY_NAME = {str(space): space for space in CoordSpace}
 def as_space(name: Any) -> CoordSpace:
     """Read a space by name.
 
-    Raises:
-        SpaceError: the name is none of the four.
-
     >>> as_space("unit")
     <CoordSpace.UNIT: 'unit'>
     >>> as_space("pixels")
@@ -103,20 +100,10 @@ def convert(
     image_sizes: Floats,
     model_image_sizes: Floats,
 ) -> Floats:
-    """Bring x, y pairs from one space into another, in one step.
+    """Bring points (n, 2) or boxes (n, 4) from one space into another, in one step; NaN where a size is unknown.
 
     With w the extent of ``source`` and W that of ``into``: x * (W / w), and x / w into ``unit``, so that 405
     thousandths are exactly 0.405.
-
-    Args:
-        coordinates: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, in ``source``.
-        source: space of ``coordinates``.
-        into: space of the result.
-        image_sizes: (n, 2) width and height of the original images in pixels; NaN where unknown.
-        model_image_sizes: (n, 2) the same for the images that the model saw.
-
-    Returns:
-        An array of the same shape, in ``into``; NaN where a size that the step needs is unknown.
 
     >>> convert(np.array([[500., 250.]]), CoordSpace.THOUSANDTHS, CoordSpace.PIXEL,
     ...         np.array([[1920., 1080.]]), np.array([[np.nan, np.nan]]))

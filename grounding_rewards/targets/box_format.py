@@ -43,9 +43,6 @@ _PLACES = {
 def as_box_format(name: Any) -> BoxFormat | None:
     """Read a format by name; None where nothing says one.
 
-    Raises:
-        RecipeError: there is no such format.
-
     >>> as_box_format("xywh")
     <BoxFormat.XYWH: 'xywh'>
     """

@@ -24,9 +24,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, get_type_hints
 
 import numpy as np
+from msgspec import ValidationError, convert
 from msgspec.structs import replace
 
 from grounding_rewards.actions import normalised
@@ -37,7 +39,6 @@ from grounding_rewards.literals import literal
 from grounding_rewards.targets.box_format import FOUR, BoxFormat, corners, inverted
 from grounding_rewards.targets.shapes import corners_of, places_of, spread
 from grounding_rewards.targets.target import (
-    LARGEST_COUNT,
     NONE,
     Action,
     Listed,
@@ -63,6 +64,18 @@ TARGET_KEYS = (
     "id", "task", "trajectory", "step", "num_steps", "extra",
 )  # fmt: skip
 _ACTION_KEYS = ("name", "text", "direction", "to", "button", "keys", "app", "status", "duration")
+_NAMES = ("id", "task", "trajectory", "step", "num_steps")
+_OWN_RULES = ("to", "duration")
+_TYPES: dict[type[Target | Action], dict[str, Any]] = {
+    kind: get_type_hints(kind, include_extras=True) for kind in (Target, Action)
+}
+_NAMED, _COUNTED = "a string or a whole number", "a whole number from 0 (and at most 2**53)"
+_EXPECTED = {
+    "refusal": "true or false", "id": _NAMED, "trajectory": _NAMED, "step": _COUNTED, "num_steps": _COUNTED,
+    "name": 'the action\'s name, such as "click"', "direction": f"one of {', '.join(DIRECTIONS)}",
+    "keys": 'a key or a list of keys, such as ["ctrl", "c"]',
+}  # fmt: skip
+"""What a field takes, where that is more than a string."""
 _WIRE = '{"bbox": [x1, y1, x2, y2]} or another place, {"refusal": true} or {"action": ...}'
 
 
@@ -76,20 +89,6 @@ def read_target(
     box_format: BoxFormat | None = None,
 ) -> Target:
     """Read one target.
-
-    Args:
-        value: the wire form as a mapping or JSON string, a bare value in the ``native`` form, or an error to raise.
-        row: names the sample in errors where the target has no ``id``.
-        native: the recipe's own form, tried first; without one a bare list of 4 is a bbox.
-        space: the space of a target that does not name one.
-        label_free: whether it needs no right answer: None will do, and so will a text that is not JSON.
-        box_format: how boxes of the wire form are written; None: as x1 y1 x2 y2. The ``native`` form ignores it.
-
-    Returns:
-        The target, all numbers finite, -0.0 as 0.0, box corners in order.
-
-    Raises:
-        TargetError: the value does not fit; names the sample, the field and what was expected.
 
     >>> read_target('{"bbox": [1, 2, 3, 4], "polygon": null}')
     Target(bbox=(1.0, 2.0, 3.0, 4.0))
@@ -118,9 +117,10 @@ def read_with_form(
         fields, own = _as_mapping(value, row, native)
     except RecursionError:
         raise TargetError(row, "target", "deeply nested lists", f"{_WIRE}") from None
-    name = fields.get("id")
-    sample = str(name) if name is not None and (isinstance(name, str) or _is_whole(name)) else row
-    reader = _Reader(sample, own, BoxFormat.XYXY if own or box_format is None else box_format)
+    reader = _Reader(row, own, BoxFormat.XYXY if own or box_format is None else box_format)
+    with suppress(TargetError):
+        name = reader.typed(fields, "id")
+        reader.sample = row if name is None else str(name)
     return reader.target(fields, space, label_free), own
 
 
@@ -205,7 +205,7 @@ class _Reader:
     def target(self, fields: Mapping[str, Any], default: CoordSpace | None, label_free: bool = False) -> Target:
         fields = spread(fields)
         self.known(fields, TARGET_KEYS, "a target")
-        refusal = self.flag(fields.get("refusal"), "refusal")
+        refusal = bool(self.typed(fields, "refusal"))
         regions, actions = self.regions(fields)
         action = self.action(fields["action"], placed=bool(regions)) if "action" in fields else None
         if refusal and any({*region.numbers} not in ({0.0}, {-1.0}) for region in regions):
@@ -219,10 +219,8 @@ class _Reader:
                 raise self.fail("circle", list(region.numbers), f"a pixel space; a circle in {space} is no circle")
         return Target(
             image_size=self.size(fields, "image_size"), model_image_size=self.size(fields, "model_image_size"),
-            id=self.name(fields, "id"), refusal=refusal, action=action, space=space or default,
-            task=self.text(fields, "task"), trajectory=self.name(fields, "trajectory"),
-            step=self.count(fields, "step"), num_steps=self.count(fields, "num_steps"), extra=fields.get("extra"),
-            actions=Listed(actions) or NONE, **placed(regions),
+            refusal=refusal, action=action, space=space or default, extra=fields.get("extra"),
+            actions=Listed(actions) or NONE, **placed(regions), **{name: self.typed(fields, name) for name in _NAMES},
         )  # fmt: skip
 
     def known(self, fields: Mapping[str, Any], keys: tuple[str, ...], where: str, prefix: str = "") -> None:
@@ -351,30 +349,15 @@ class _Reader:
             raise self.fail(field, fields[field], "[width, height], both above 0: at least 1 pixel")
         return (size[0], size[1])
 
-    def flag(self, value: Any, field: str) -> bool:
-        if value is not None and not isinstance(value, bool):
-            raise self.fail(field, value, "true or false")
-        return bool(value)
-
-    def text(self, fields: Mapping[str, Any], field: str, prefix: str = "") -> str | None:
-        value = fields.get(field)
-        if value is not None and not isinstance(value, str):
-            raise self.fail(prefix + field, value, "a string")
-        return value
-
-    def name(self, fields: Mapping[str, Any], field: str) -> str | int | None:
-        value = fields.get(field)
-        if value is not None and not (isinstance(value, str) or _is_whole(value)):
-            raise self.fail(field, value, "a string or a whole number")
-        return value
-
-    def count(self, fields: Mapping[str, Any], field: str) -> int | None:
-        value = fields.get(field)
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if value is not None and not (_is_whole(value) and 0 <= value <= LARGEST_COUNT):
-            raise self.fail(field, fields[field], "a whole number from 0 (and at most 2**53)")
-        return value
+    def typed(self, fields: Mapping[str, Any], name: str, prefix: str = "", of: type[Target | Action] = Target) -> Any:
+        """Read a field by its type in ``Target`` or ``Action``; None where it is not there."""
+        value = fields.get(name)
+        if _EXPECTED.get(name) is _COUNTED and isinstance(value, float) and value.is_integer():
+            value = int(value)  # as pandas has it beside missing ones
+        try:
+            return None if value is None else convert(value, _TYPES[of][name])
+        except ValidationError:
+            raise self.fail(f"{prefix}{name}", fields[name], _EXPECTED.get(name, "a string")) from None
 
     def action(self, value: Any, where: str = "action", placed: bool = False) -> Action:
         if isinstance(value, list):
@@ -384,17 +367,11 @@ class _Reader:
         if not isinstance(value, Mapping):
             raise self.fail(where, value, 'a name such as "click", or {"name": ..., "text": ...}')
         self.known(value, _ACTION_KEYS, "an action", f"{where}.")
-        name = self.text(value, "name", f"{where}.")
-        if not name:
-            raise self.fail(f"{where}.name", value.get("name", MISSING), 'the action\'s name, such as "click"')
-        direction: Any = self.text(value, "direction", f"{where}.")
-        if direction is not None and direction not in DIRECTIONS:
-            raise self.fail(f"{where}.direction", direction, f"one of {', '.join(DIRECTIONS)}")
-        texts = {key: self.text(value, key, f"{where}.") for key in ("text", "button", "app", "status")}
-        return Action(
-            name=name, direction=direction, to=self.action_to(value, where), keys=self.action_keys(value, where),
-            duration=self.action_duration(value, where), **texts,
-        )  # fmt: skip
+        if not value.get("name"):
+            raise self.fail(f"{where}.name", value.get("name", MISSING), _EXPECTED["name"])
+        value = {**value, "keys": [value["keys"]]} if isinstance(value.get("keys"), str) else value
+        plain = {name: self.typed(value, name, f"{where}.", Action) for name in _ACTION_KEYS if name not in _OWN_RULES}
+        return Action(to=self.action_to(value, where), duration=self.action_duration(value, where), **plain)
 
     def in_order(self, value: list[Any], where: str, placed: bool) -> Action:
         """Read actions that are one step: a click before a text types it at the place, Enter behind it a line break."""
@@ -417,15 +394,6 @@ class _Reader:
             return self._bbox(f"{where}.to", fields["to"])
         return self.numbers(f"{where}.to", fields["to"], 2, ends)
 
-    def action_keys(self, fields: Mapping[str, Any], where: str) -> tuple[str, ...] | None:
-        keys = fields.get("keys")
-        if keys is None:
-            return None
-        keys = [keys] if isinstance(keys, str) else keys
-        if not isinstance(keys, list) or not keys or not all(isinstance(key, str) for key in keys):
-            raise self.fail(f"{where}.keys", fields["keys"], 'a key or a list of keys, such as ["ctrl", "c"]')
-        return tuple(keys)
-
     def action_duration(self, fields: Mapping[str, Any], where: str) -> float | None:
         if "duration" not in fields:
             return None
@@ -433,8 +401,3 @@ class _Reader:
         if duration < 0:
             raise self.fail(f"{where}.duration", fields["duration"], "a length of time from 0")
         return duration
-
-
-def _is_whole(value: Any) -> bool:
-    # Columns of tables hold 64 bits, and a number of 5,000 digits cannot even be printed.
-    return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 64

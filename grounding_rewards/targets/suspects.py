@@ -128,15 +128,8 @@ def suspect_targets(
 ) -> list[SuspectTargets]:
     """Find targets that look wrong, among those that the recipe can use.
 
-    There is one entry for each unknown action name, and at most one for all places and one for all boxes.
-
-    Args:
-        targets: n targets, read or prepared.
-        recipe: what the recipe that will score them asks of them (``Recipe.requirements``); None to look at all
-            targets, and know no names of a recipe's own.
-        rows: number of rows to look at, from the first; None for all.
-        partly: whether these are a part of more targets, whose entries will be ``merged``: then one with a count
-            of 0 says that boxes of this part clear those of others.
+    There is one entry for each unknown action name, and at most one for all places and one for all boxes. Of a part of
+    targets (``partly``), whose entries will be ``merged``, one with a count of 0 says that its boxes clear the others'.
 
     >>> from grounding_rewards import recipe
     >>> action = recipe("action", response_space="pixel")

@@ -6,11 +6,7 @@ from typing import Any
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object, for ``json.loads``, which itself keeps the last value of a key that comes twice.
-
-    Raises:
-        ValueError: a key comes twice.
-    """
+    """Build a JSON object, for ``json.loads``, which itself keeps the last value of a key that comes twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         earlier: set[str] = set()

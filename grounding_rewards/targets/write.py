@@ -15,13 +15,6 @@ _BESIDE = ("image_size", "model_image_size", "id", "task", "trajectory", "step",
 def to_wire(target: Target) -> dict[str, Any]:
     """Write a target.
 
-    Args:
-        target: what was read; its numbers stay in its own space, which is named where it has one.
-
-    Returns:
-        Strings, numbers, lists and dicts, whole numbers without a point; ``extra`` is the target's own.
-        ``read_target(to_wire(target)) == target``.
-
     >>> from grounding_rewards.targets.read import read_target
     >>> to_wire(read_target('{"regions": [[1, 2, 3, 4]], "action": "click", "space": "pixel", "polygon": null}'))
     {'bbox': [1, 2, 3, 4], 'action': 'click', 'space': 'pixel'}
