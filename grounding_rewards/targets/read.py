@@ -75,7 +75,7 @@ _EXPECTED = {
     "name": 'the action\'s name, such as "click"', "direction": f"one of {', '.join(DIRECTIONS)}",
     "keys": 'a key or a list of keys, such as ["ctrl", "c"]',
 }  # fmt: skip
-"""What a field takes, where that is more than a string."""
+"""Values that fields take, in errors; others take a string."""
 _WIRE = '{"bbox": [x1, y1, x2, y2]} or another place, {"refusal": true} or {"action": ...}'
 
 
