@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -110,26 +111,30 @@ _OPTIONS = {"rounds": "--round", "by": "--by", "target_space": "--target-space",
 
 def write_outputs(
     manifest: Path,
-    content: dict[str, Any],
     write: Callable[[Files], list[Written]],
-    older: Sequence[Path] = (),
+    describe: Callable[[list[Written]], dict[str, Any]],
+    *,
+    older: Iterable[Path] = (),
+    dump: Callable[[dict[str, Any]], bytes] = manifest_bytes,
 ) -> dict[str, Any]:
-    """Write outputs, and their manifest last: the content with each output's rows and hash, which is returned.
-
-    Files of an ``older`` run that this one does not write are removed.
-    """
+    """Write outputs, then the manifest that describes them, and return it; ``older`` files not written are removed."""
     with atomic_files() as files:
         opened = files.open(manifest)  # opened first, so renamed last: it never describes an older file
-        outputs = write(files)
-        content = {
-            **content,
-            "outputs": [{"path": file.path.name, "rows": file.rows, "sha256": file.sha256} for file in outputs],
-            "version": __version__,
-            "schema_version": SCHEMA_VERSION,
-        }
-        opened.write(manifest_bytes(content))
-        files.removed = [path for path in older if path not in {file.path for file in outputs}]
+        content = describe(write(files))
+        opened.write(dump(content))
+        # Looked up when the names change, for another run may have written more by then.
+        files.removed = (path for path in older if Path(os.path.realpath(path)) not in files.outputs)
     return content
+
+
+def _described(content: dict[str, Any]) -> Callable[[list[Written]], dict[str, Any]]:
+    """Return a manifest's content with the rows and hashes of outputs, once they are written."""
+    return lambda outputs: {
+        **content,
+        "outputs": [{"path": file.path.name, "rows": file.rows, "sha256": file.sha256} for file in outputs],
+        "version": __version__,
+        "schema_version": SCHEMA_VERSION,
+    }
 
 
 def manifest_of(out: Path) -> Path:
@@ -228,7 +233,7 @@ def allocate_rollouts(
             file = files.open(out)
             return [written(file, out, write_rows(file, out, [table]))]
 
-        return write_outputs(manifest_of(out), content, write)
+        return write_outputs(manifest_of(out), write, _described(content))
 
 
 def choose_rollouts(
@@ -275,7 +280,7 @@ def choose_rollouts(
             )
             return [written(file, out, len(places))]
 
-        return write_outputs(manifest_of(out), content, write)
+        return write_outputs(manifest_of(out), write, _described(content))
 
 
 def _inputs(given: Source, spec: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -473,7 +478,7 @@ def next_round(
             return write_parts(opened, ids, rows.table, rows.names, note=note, advance=done)
 
         older = [paths[name] for name in _ASIDE]
-        return write_outputs(paths["manifest"], {**pool.to_json(), **facts}, write, older)
+        return write_outputs(paths["manifest"], write, _described({**pool.to_json(), **facts}), older=older)
 
 
 def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,21 +14,21 @@ import numpy as np
 import pyarrow as pa
 
 from grounding_rewards._version import __version__
+from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.command import TrainingRows
+from grounding_rewards.pool.command import TrainingRows, write_outputs
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
 from grounding_rewards.pool.curriculum.stages import GATE_KEYS, StageSets, read_curriculum, stage_sets, stage_weights
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
-from grounding_rewards.tables.atomic import Files, atomic_files, output_of
-from grounding_rewards.tables.base import Note
+from grounding_rewards.tables.atomic import Files, output_of
 from grounding_rewards.tables.data_paths import inside_file, made_directory
 from grounding_rewards.tables.files import open_table, overlap, schema_of
 from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
-from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
+from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import open_rollouts
 
 USUAL = ("difficulty", "band")
@@ -114,74 +113,57 @@ def write_stages(
             facts["validation"] = validation.to_json()
         stats = read_stats(statistics, rounds=rounds, warn=reporting.warn)
         advance(0.4)
+        join: dict[str, Any] = {}
         if weights:
-            return _write_weights(out, stats, curriculum, facts)
-        return _write_data_sets(
-            out, stats, curriculum, seed, rows, facts, reporting.note, lambda done: advance(0.4 + 0.6 * done)
-        )
-
-
-def _write_data_sets(
-    out: Path,
-    stats: SampleStats,
-    curriculum: Curriculum,
-    seed: int,
-    data: TrainingRows | None,
-    facts: Mapping[str, Any],
-    note: Note,
-    advance: Advance,
-) -> dict[str, Any]:
-    """Write a file a stage, with training rows, or with statistics and bands where ``data`` is None."""
-    join: dict[str, Any] = {}
-    if data is not None:
-        join = {"join": data.join(stats)}
-        there = set(data.names)  # stages must not draw samples without a row
-        stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
-    staged = stage_sets(stats, curriculum, seed)
-    # Rows without a schema do not fit into Parquet.
-    suffix = ".jsonl" if data is not None and schema_of(data.table) is None else ".parquet"
-    # Names of stages are free text, names of files are not.
-    slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", stage.name).strip("-.")[:80] or "stage" for stage in curriculum.stages]
-    files = [f"stage-{place}-{slug}{suffix}" for place, slug in enumerate(slugs, 1)]
-    rows = {name: part.rows for name, part in zip(files, staged.sets, strict=True)} | {OUTSIDE + suffix: staged.outside}
-    with _opened(out) as (opened, content):
-        if data is None:
-            tables = ((out / name, [_table(stats, staged, curriculum, part)]) for name, part in rows.items())
-            written = write_tables(opened, tables)
+            staged, columns = stage_weights(stats, curriculum)
         else:
-            ids = stats.sample_id
-            parts = {out / name: frozenset(ids[part].tolist()) for name, part in rows.items()}
-            written = write_parts(opened, parts, data.table, data.names, note=note, advance=advance)
-        by_name = {file.path.name: file for file in written}
-        content |= {
-            **_head(curriculum, staged, facts, seed),
-            **join,
-            "outside": _file(OUTSIDE + suffix, by_name),
-            "stages": [
-                {**_stage(place, staged, files), **_file(name, by_name)} for place, name in enumerate(files)
-            ],
-        }  # fmt: skip
-    return content
+            if rows is not None:
+                join, there = {"join": rows.join(stats)}, set(rows.names)  # stages must not draw samples without a row
+                stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
+            staged = stage_sets(stats, curriculum, seed)
+        # Rows without a schema do not fit into Parquet.
+        suffix = ".jsonl" if rows is not None and schema_of(rows.table) is None else ".parquet"
+        # Names of stages are free text, names of files are not.
+        slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", stage.name).strip("-.")[:80] or "stage" for stage in curriculum.stages]
+        names = None if weights else [f"stage-{place}-{slug}{suffix}" for place, slug in enumerate(slugs, 1)]
+        parts = dict(zip(names or (), [part.rows for part in staged.sets], strict=False))
+        parts |= {OUTSIDE + suffix: staged.outside}
+
+        def write(opened: Files) -> list[Written]:
+            if weights:
+                return write_tables(opened, [(out / WEIGHTS, _weights(stats, staged, columns))])
+            if rows is None:
+                tables = ((out / name, [_table(stats, staged, curriculum, part)]) for name, part in parts.items())
+                return write_tables(opened, tables)
+            ids = {out / name: frozenset(stats.sample_id[part].tolist()) for name, part in parts.items()}
+            note, done = reporting.note, lambda share: advance(0.4 + 0.6 * share)
+            return write_parts(opened, ids, rows.table, rows.names, note=note, advance=done)
+
+        def describe(outputs: list[Written]) -> dict[str, Any]:
+            by_name = {file.path.name: file for file in outputs}
+            whole = WEIGHTS if weights else OUTSIDE + suffix
+            return {
+                **facts,
+                "seed": None if weights else seed,
+                "bands": {band.name: [band.low, band.high] for band in curriculum.bands},
+                "min_rollouts": curriculum.min_rollouts,
+                "samples": staged.counts,
+                "gate": None if curriculum.gate is None else {**vars(curriculum.gate), "rule": _RULE},
+                **join,
+                "weights" if weights else "outside": _file(whole, by_name),
+                "stages": [
+                    {**_stage(place, staged, names), **(_file(names[place], by_name) if names else {"file": None})}
+                    for place in range(len(staged.sets))
+                ],
+            }  # fmt: skip
+
+        _check_directory(out)
+        with made_directory(out):
+            return write_outputs(out / MANIFEST, write, describe, older=_older(out), dump=_dumped)
 
 
-def _write_weights(out: Path, stats: SampleStats, curriculum: Curriculum, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the weight of each sample in each stage: one table of sample_id, stage and weight."""
-    staged, weights = stage_weights(stats, curriculum)
-    tables = []
-    for part, column in zip(staged.sets, weights, strict=True):
-        ids = [str(name) for name in stats.sample_id[part.rows]]
-        tables.append(pa.table({"sample_id": ids, "stage": [part.stage.name] * len(ids), "weight": column[part.rows]}))
-    with _opened(out) as (opened, content):
-        (written,) = write_tables(opened, [(out / WEIGHTS, tables)])
-        stages = [{**_stage(place, staged, None), "file": None} for place in range(len(staged.sets))]
-        content |= _head(curriculum, staged, facts, None)
-        content |= {"weights": _file(WEIGHTS, {WEIGHTS: written}), "stages": stages}
-    return content
-
-
-@contextmanager
-def _opened(out: Path) -> Iterator[tuple[Files, dict[str, Any]]]:
-    """Open the files of a curriculum and what its manifest will hold; those of an older one are removed."""
+def _check_directory(out: Path) -> None:
+    """Check that a directory can be written, and holds nothing but an older curriculum."""
     if out.exists() and not out.is_dir():
         raise PoolError(f"{out}: is not a directory; expected a directory for the stages, or nothing there")
     if not out.absolute().parent.is_dir():
@@ -192,15 +174,14 @@ def _opened(out: Path) -> Iterator[tuple[Files, dict[str, Any]]]:
             f"{out}: holds {', '.join(others[:3])}, which no curriculum wrote and would be lost; name another directory"
         )
 
-    def older() -> Iterator[Path]:
-        yield from (path for path in _written(out) if path not in files.outputs and _OURS.fullmatch(path.name))
 
-    with made_directory(out), atomic_files() as files:
-        manifest, content = files.open(out / MANIFEST), dict[str, Any]()
-        yield files, content
-        text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-        manifest.write(text.encode("utf-8", "backslashreplace"))  # lone surrogates, of names that are not UTF-8
-        files.removed = older()  # looked up when the names change: another run may have written more by then
+def _older(out: Path) -> Iterator[Path]:
+    yield from (path for path in _written(out) if _OURS.fullmatch(path.name))
+
+
+def _dumped(content: dict[str, Any]) -> bytes:
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "backslashreplace")  # lone surrogates, of names that are not UTF-8
 
 
 def _written(out: Path) -> list[Path]:
@@ -211,21 +192,17 @@ def _written(out: Path) -> list[Path]:
 _OURS = re.compile(rf"stage-\d+-[^/]*\.(parquet|jsonl)|{OUTSIDE}\.(parquet|jsonl)|{re.escape(WEIGHTS)}|{MANIFEST}")
 
 
+def _weights(stats: SampleStats, staged: StageSets, weights: Sequence[Floats]) -> Iterator[pa.Table]:
+    """Yield the weight of each sample in each stage: a table of sample_id, stage and weight."""
+    for part, column in zip(staged.sets, weights, strict=True):
+        ids = [str(name) for name in stats.sample_id[part.rows]]
+        yield pa.table({"sample_id": ids, "stage": [part.stage.name] * len(ids), "weight": column[part.rows]})
+
+
 def _table(stats: SampleStats, staged: StageSets, curriculum: Curriculum, rows: Any) -> pa.Table:
     names = [*curriculum.band_names, None, None]  # places from the end stand for no band
     bands = pa.array([names[place] for place in staged.band[rows].tolist()], pa.string())
     return to_table(stats.taken(rows)).append_column("band", bands)
-
-
-def _head(curriculum: Curriculum, staged: StageSets, facts: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
-    return {
-        **facts,
-        "seed": seed,
-        "bands": {band.name: [band.low, band.high] for band in curriculum.bands},
-        "min_rollouts": curriculum.min_rollouts,
-        "samples": staged.counts,
-        "gate": None if curriculum.gate is None else {**vars(curriculum.gate), "rule": _RULE},
-    }
 
 
 _RULE = (
