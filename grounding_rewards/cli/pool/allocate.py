@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.specs import options_named, read_spec
+from grounding_rewards.cli.pool.specs import Counting, options_named, read_spec
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.cli.render.next import say_measured
+from grounding_rewards.cli.render.next import print_manifest, say_measured, warn_of_column
 
 _MOST_ROWS = 20
 
@@ -29,8 +29,8 @@ def allocate(
         int | None,
         typer.Option(metavar="N", help="Scale the numbers so that they sum to N, by largest remainders."),
     ] = None,
-    by: options.By = "source",
-    rounds: options.Rounds = None,
+    *,
+    reading: Counting,
     as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
 ) -> None:
     """Allocate further rollouts to samples, by what the last round measured.
@@ -45,13 +45,12 @@ def allocate(
 
     Example: `grounding-rewards pool allocate rollouts/ --round 1 --method dars --out further.parquet`
     """
-    from grounding_rewards.pool.command import allocate_rollouts, manifest_of
+    from grounding_rewards.pool.command import allocate_rollouts
 
-    with options_named({"method": "--method", "budget": "--budget"}):
+    with options_named("method", "budget"):
         manifest = allocate_rollouts(
-            rollouts, out, read_spec("--method", method), budget=budget,
-            rounds=None if rounds is None else sorted(set(rounds)), by=by, reporting=terminal.REPORTING,
-        )  # fmt: skip
+            rollouts, out, read_spec("--method", method), budget=budget, reporting=terminal.REPORTING, **reading
+        )
     say_measured(manifest)
     if manifest["suspects"]["n"]:
         terminal.note(
@@ -59,11 +58,9 @@ def allocate(
             f"agree on another place than the target ({manifest['suspects']['samples']}); look at their labels, which "
             "`pool next` sets aside in a file"
         )
-    if by != "source" and not manifest["by_source"]:
-        terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
+    warn_of_column(reading["by"], manifest["by_source"])
     if as_json:
-        paths = {"out": str(out), "manifest": str(manifest_of(out))}
-        terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
+        print_manifest(manifest, out)
         return
     _show(manifest)
     wrote = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.specs import options_named, read_spec
-from grounding_rewards.cli.render.next import say, summary
+from grounding_rewards.cli.pool.specs import Reading, options_named, read_spec
+from grounding_rewards.cli.render.next import print_manifest, say, summary
 from grounding_rewards.errors import PoolError
 
 if TYPE_CHECKING:
@@ -78,10 +78,8 @@ def next_round(
             rich_help_panel=_FILTERS,
         ),
     ] = False,
-    by: options.By = "source",
-    rounds: options.Rounds = None,
-    target_space: options.TargetSpace = None,
-    recipe: options.TargetRecipe = None,
+    *,
+    reading: Reading,
     limit: Annotated[int | None, typer.Option(metavar="N", help="Largest number of samples in the pool.")] = None,
     control: Annotated[
         bool, typer.Option("--control", help="Also draw as many samples at random, from all measured ones.")
@@ -108,28 +106,25 @@ def next_round(
 
     Example: `grounding-rewards pool next rollouts/ --data train.parquet --out pool.parquet --zero-share 0.2 --seed 7`
     """
-    from grounding_rewards.pool.command import manifest_of
     from grounding_rewards.pool.command import next_round as draw_pool
 
     options.check_data(data, id_column, split)
     if confident and band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
     weak_strong = None if two_model is None else _two(two_model, "--two-model", "WEAK,STRONG, two paths")
-    with options_named(_ARGUMENTS):
+    named = "zero_share", "seed", "min_rollouts", "limit", "two_model"
+    with options_named(*named, exclude_sources="--exclude-source", selectors="--selector"):
         manifest = draw_pool(
             rollouts, out, seed=seed, zero_share=zero_share, exclude_sources=exclude_source or (),
             min_rollouts=min_rollouts,
             two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
             suspects=not keep_suspects, band=None if band is None else _band(band, confident),
             selectors=[read_spec("--selector", text) for text in selector or ()], limit=limit, control=control,
-            rounds=None if rounds is None else sorted(set(rounds)), by=by, target_space=target_space,
-            recipe=options.target_recipe(recipe), data=data, id_column=id_column, split=split,
-            reporting=terminal.REPORTING,
+            data=data, id_column=id_column, split=split, reporting=terminal.REPORTING, **reading,
         )  # fmt: skip
     say(manifest)
     if as_json:
-        paths = {"out": str(out), "manifest": str(manifest_of(out))}
-        terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
+        print_manifest(manifest, out)
     else:
         terminal.say(*summary(manifest, out))
 
@@ -150,14 +145,3 @@ def _band(text: str, confident: bool) -> Band:
         return Band(float(low), float(high), confident=confident)
     except ValueError:  # RecipeError among them
         raise PoolError(f"--band: got {text!r:.80}; expected {expected}") from None
-
-
-_ARGUMENTS = {
-    "zero_share": "--zero-share",
-    "seed": "--seed",
-    "min_rollouts": "--min-rollouts",
-    "limit": "--limit",
-    "exclude_sources": "--exclude-source",
-    "selectors": "--selector",
-    "two_model": "--two-model",
-}

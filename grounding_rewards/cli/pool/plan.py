@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.pool.specs import options_named, read_spec
+from grounding_rewards.cli.pool.specs import Reading, options_named, read_spec
 from grounding_rewards.cli.render.next import say_rounds
 
 
@@ -31,10 +31,8 @@ def plan(
             metavar="FILE", help="Also write a row for each sample and method, with its weight (.parquet, .jsonl)."
         ),
     ] = None,
-    rounds: options.Rounds = None,
-    by: options.By = "source",
-    target_space: options.TargetSpace = None,
-    recipe: options.TargetRecipe = None,
+    *,
+    reading: Reading,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON on stdout.")] = False,
 ) -> None:
     """Show side by side what each method of selection would keep of these rollouts, or weigh.
@@ -56,14 +54,13 @@ def plan(
     from grounding_rewards.cli.render.pool import show_plan
     from grounding_rewards.pool.plan.command import plan_rollouts
 
-    with options_named({"method": "--method"}):
+    with options_named("method"):
         compared, counted = plan_rollouts(
-            rollouts, [read_spec("--method", text) for text in method or ()], rounds=rounds, by=by,
-            target_space=target_space, recipe=options.target_recipe(recipe), picture=picture, weights=weights,
-            reporting=terminal.REPORTING,
+            rollouts, [read_spec("--method", text) for text in method or ()], picture=picture, weights=weights,
+            reporting=terminal.REPORTING, **reading,
         )  # fmt: skip
     written = {name: path for name, path in (("picture", picture), ("weights", weights)) if path is not None}
-    if rounds is None and counted:
+    if reading["rounds"] is None and counted:
         say_rounds(len(rollouts), counted)
     if as_json:
         terminal.print_json(

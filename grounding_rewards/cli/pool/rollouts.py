@@ -10,7 +10,7 @@ import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.pool.specs import options_named, read_spec
-from grounding_rewards.cli.render.next import say_rounds
+from grounding_rewards.cli.render.next import print_manifest, say_rounds
 from grounding_rewards.wording import percent
 
 
@@ -47,18 +47,17 @@ def choose(
 
     Example: `grounding-rewards pool rollouts DIR --method '{"name": "pods", "keep": 4}' --out kept.parquet`
     """
-    from grounding_rewards.pool.command import choose_rollouts, manifest_of
+    from grounding_rewards.pool.command import choose_rollouts
 
     spec = read_spec("--method", method)
-    with options_named({"method": "--method"}):
+    with options_named("method"):
         manifest = choose_rollouts(
             rollouts, spec, out, rounds=None if rounds is None else sorted(set(rounds)), reporting=terminal.REPORTING
         )  # fmt: skip
     if manifest["rounds"] == [None]:  # others are groups of their own
         say_rounds(len(rollouts), [None])
     if as_json:
-        paths = {"out": str(out), "manifest": str(manifest_of(out))}
-        terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
+        print_manifest(manifest, out)
     else:
         terminal.say(*_lines(manifest, out))
 

@@ -1,24 +1,46 @@
-"""Methods that options name: a name, or JSON with its arguments."""
+"""Methods that options name, by name or as JSON with their arguments, and how rollouts are read."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
+from grounding_rewards.cli import options
 from grounding_rewards.errors import PoolError
 
 
+def _counting(rounds: options.Rounds = None, by: options.By = "source") -> dict[str, Any]:
+    return {"rounds": None if rounds is None else sorted(set(rounds)), "by": by}
+
+
+def _reading(
+    rounds: options.Rounds = None,
+    by: options.By = "source",
+    target_space: options.TargetSpace = None,
+    recipe: options.TargetRecipe = None,
+) -> dict[str, Any]:
+    return {**_counting(rounds, by), "target_space": target_space, "recipe": options.target_recipe(recipe)}
+
+
+Counting = Annotated[dict[str, Any], _counting]
+"""The rounds that count, and the column that samples are counted by, as one argument; see ``options.FileColumns``."""
+
+Reading = Annotated[dict[str, Any], _reading]
+"""The same, and the form of targets: keywords of ``pool.command.source``."""
+
+
 @contextmanager
-def options_named(options: Mapping[str, str]) -> Iterator[None]:
-    """Turn the name of an argument at the beginning of an error into that of its option."""
+def options_named(*arguments: str, **others: str) -> Iterator[None]:
+    """Turn the name of an argument at the beginning of an error into that of its option, or into that of ``others``."""
+    known = {name: f"--{name.replace('_', '-')}" for name in arguments} | others
     try:
         yield
     except PoolError as error:
         name, colon, rest = str(error).partition(":")
-        raise PoolError(options.get(name, name) + colon + rest) from error
+        raise PoolError(known.get(name, name) + colon + rest) from error
 
 
 def read_spec(option: str, text: str) -> str | dict[str, Any]:

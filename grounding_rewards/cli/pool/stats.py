@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.pool.specs import Reading
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.cli.render.next import say_rounds
+from grounding_rewards.cli.render.next import say_rounds, warn_of_column
 from grounding_rewards.errors import TableError
 from grounding_rewards.wording import percent
 
@@ -17,8 +18,6 @@ from grounding_rewards.wording import percent
 def stats(
     rollouts: options.Rollouts,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row a sample (.parquet, .jsonl).")] = None,
-    rounds: options.Rounds = None,
-    by: options.By = "source",
     pass_at: Annotated[
         list[int] | None,
         typer.Option("--pass-at", metavar="K", help="Add pass@K; may be given several times."),
@@ -31,8 +30,8 @@ def stats(
             "temperatures that answered them, and write it to --out; COLUMN is policy, round or temperature.",
         ),
     ] = None,
-    target_space: options.TargetSpace = None,
-    recipe: options.TargetRecipe = None,
+    *,
+    reading: Reading,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
 ) -> None:
     """Compute statistics of rollouts by sample: counts, pass rates, totals and agreement of clicks.
@@ -54,16 +53,12 @@ def stats(
     ks = sorted(set(pass_at or ()))
     if ks and ks[0] < 1:
         raise TableError(f"--pass-at: got {ks[0]}; expected a whole number above 0")
-    summary = count_rollouts(
-        rollouts, out, rounds=rounds, by=by, ks=ks, target_space=target_space, recipe=options.target_recipe(recipe),
-        item_response=item_response, reporting=terminal.REPORTING,
-    )  # fmt: skip
-    if rounds is None:
+    summary = count_rollouts(rollouts, out, ks=ks, item_response=item_response, reporting=terminal.REPORTING, **reading)
+    if reading["rounds"] is None:
         say_rounds(len(rollouts), [None if name == "unknown" else int(name) for name in summary["rounds"]])
     if text := mixed(None if name == "unknown" else float(name) for name in summary["temperatures"]):
         terminal.warn(text)
-    if by != "source" and not summary["by_source"]:
-        terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
+    warn_of_column(reading["by"], summary["by_source"])
     if as_json:
         terminal.print_json({**summary, "warnings": terminal.warnings()})
     else:

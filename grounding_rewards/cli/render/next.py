@@ -39,6 +39,18 @@ def say(manifest: Mapping[str, Any]) -> None:
         )
 
 
+def print_manifest(manifest: Mapping[str, Any], out: Path) -> None:
+    """Print a manifest as JSON, with the files and the warnings."""
+    paths = {"out": str(out), "manifest": f"{out}.manifest.json"}
+    terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
+
+
+def warn_of_column(by: str, found: Sequence[Any]) -> None:
+    """Warn of a column that samples are counted by, where no rollout has a value in it."""
+    if by != "source" and not found:
+        terminal.warn(f"--by: no rollout has a value in the column {by}, so samples are counted together alone")
+
+
 def say_measured(manifest: Mapping[str, Any]) -> None:
     """Remark on rounds and temperatures that count together."""
     rounds, temperatures = manifest["rounds"], manifest["temperatures"]
