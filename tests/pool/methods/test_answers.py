@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grounding_rewards.errors import SelectorError
-from grounding_rewards.pool import DispersionWeighted, RareCells, SampleStats, select
+from grounding_rewards.pool import DispersionWeighted, RareCells, select
 from grounding_rewards.pool.aggregate import GRID, stats_of
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.pool.methods.test_filters import counted
@@ -119,29 +117,3 @@ def test_rare_cells_over_all_rounds(tmp_path):  # pool.md, example 19: N(a) = 4,
 def test_rare_cells_where_answers_are_unknown():
     stats = replace(counted((1, 2), (1, 2), (0, 0)), cell_rarity=np.array([0.75, np.nan, np.nan]))
     assert select(stats, RareCells()).tolist() == [0.75, 0.0, 1.0]
-
-
-LETTERS = st.text("ABC", min_size=1, max_size=9)
-
-
-@given(st.lists(st.tuples(LETTERS, st.integers(0, 9)), min_size=1, max_size=9), st.floats(0.1, 4), st.randoms())
-def test_weights_are_finite_within_bounds_and_those_of_the_sample(samples, gamma, shuffled):
-    stats = from_letters(samples)
-    order = list(range(len(samples)))
-    shuffled.shuffle(order)
-    for weigh in (DispersionWeighted(gamma), DispersionWeighted(gamma, form="distinct"), RareCells()):
-        weights = select(stats, weigh)
-        assert np.isfinite(weights).all()
-        assert select(stats.taken(order), weigh).tolist() == weights[order].tolist()
-
-
-def from_letters(samples):
-    """Statistics by answers and the number of right ones, at most all."""
-    counts = [np.unique(list(letters), return_counts=True)[1] for letters, _ in samples]
-    n = np.array([each.sum() for each in counts])
-    return SampleStats(
-        np.arange(len(n)).astype(str).astype(object), n, np.minimum(n, [right for _, right in samples]),
-        cells=np.array([len(each) for each in counts]),
-        cell_entropy=np.array([-(each / each.sum() * np.log(each / each.sum())).sum() for each in counts]),
-        cell_rarity=np.array([np.sqrt(each).sum() / each.sum() for each in counts]),
-    )  # fmt: skip

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from grounding_rewards.pool.methods import CHOICE, method
 from grounding_rewards.pool.methods.exploration import OutcomeExploration
@@ -80,24 +76,3 @@ def test_clicks_are_answers_by_their_cell(tmp_path):
         0,
         0,
     ]
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 3), st.sampled_from(["u", "v", None])), max_size=30),
-    st.sampled_from(["ucb", "mean", "leave_one_out", "constant", "batch"]),
-)
-def test_bonuses_are_finite_and_the_same_in_any_order_of_rows(tmp_path_factory, some, form):
-    rows = [
-        {"sample_id": sample, "round": number, "rollout": place, "acc": None, "answer_key": answer}
-        for place, (sample, number, answer) in enumerate(some)
-    ]
-    rows.append({"sample_id": "z", "round": 1, "rollout": 0, "acc": 0, "answer_key": "u"})
-    choice = OutcomeExploration(form, weight=0.5, b0=0.5 if form == "constant" else None)
-    folder = tmp_path_factory.mktemp("exploration")
-    result = chosen(folder, rows, choice)
-    shuffled = chosen(folder, random.Random(len(some)).sample(rows, len(rows)), choice)
-    assert [row[:3] for row in result] == [row[:3] for row in shuffled]
-    assert [row[3] for row in result] == pytest.approx([row[3] for row in shuffled], abs=1e-15)
-    assert len(result) == len(rows)
-    assert np.isfinite([bonus for *_, bonus in result]).all()

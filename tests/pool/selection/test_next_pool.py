@@ -1,7 +1,6 @@
 """The next pool: the published step by hand, and what holds whatever the rollouts say."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,26 +78,6 @@ def test_shares_of_nothing_and_of_one():
         next_pool(counted(*GELATO), seed=7, zero_share=1)
 
 
-def test_a_band_is_for_never_solved_samples_too_unless_they_may_be_inside():
-    found = next_pool(counted(*GELATO, ("hard", 4, 1)), seed=7, band=(0.2, 0.8))
-    assert (len(found.positive), len(found.zero), found.shortfall) == (12, 0, 3)
-    found = next_pool(counted(*GELATO, ("hard", 4, 1)), seed=7, band=Band(0.2, 0.8, confident=True))
-    assert (len(found.positive), len(found.zero), found.shortfall) == (16, 4, 0)
-
-
-def test_two_judges_and_those_whom_they_have_not_seen():
-    stats = counted(("a", 1, 4), ("b", 1, 4), ("c", 1, 4), ("d", 1, 4))
-    weak = sample_stats(["a0", "b0", "c0"], [1, 0, 0])
-    strong = sample_stats(["a0", "b0", "c0", "d0"], [1, 1, 0, 1])
-    found = next_pool(stats, seed=0, two_model=(weak, strong))
-    assert ids(found, found.kept) == ["b0"]
-    assert [(step.name, step.removed) for step in found.steps if step.removed] == [
-        ("not_judged", 1),
-        ("easy_for_weak", 1),
-        ("missed_by_strong", 1),
-    ]
-
-
 def test_few_rollouts_and_none_that_is_scored():
     stats = sample_stats(["a", "a", "b", "c", "c", "d"], [1, 0, 1, None, None, 0])
     found = next_pool(stats, seed=0, min_rollouts=2)
@@ -108,19 +87,6 @@ def test_few_rollouts_and_none_that_is_scored():
     assert found.to_json()["rollouts"] == 6
 
 
-def test_suspects_are_set_aside_or_drawn_from():
-    stats = counted(*GELATO)
-    never = stats.num_correct == 0
-    agree = replace(stats, clicks=np.where(never, 8, 0), dispersion=np.where(never, 0.001, np.nan))
-    found = next_pool(agree, seed=7)
-    assert (len(found.suspects), len(found.zero), found.shortfall) == (30, 0, 3)
-    assert len(next_pool(agree, seed=7, suspects=False).zero) == 3
-    numbers = found.to_json()
-    assert (numbers["never_solved"], numbers["suspects_share"]) == (30, 1.0)
-    assert next_pool(counted(("part", 2, 3)), seed=7).to_json()["suspects_share"] is None
-    assert next_pool(agree, seed=7, suspects=False).to_json()["suspects_share"] == 0.0
-
-
 def test_a_limit_draws_positive_samples_with_their_zeros():
     found = next_pool(counted(*GELATO), seed=7, limit=10)
     assert (len(found.positive), len(found.zero)) == (8, 2)
@@ -128,15 +94,6 @@ def test_a_limit_draws_positive_samples_with_their_zeros():
     assert [(step.removed, step.kept) for step in found.steps][-2:] == [(4, 38), (28, 10)]
     assert set(found.positive) < set(next_pool(counted(*GELATO), seed=7, limit=14).positive)
     assert len(next_pool(counted(*GELATO), seed=7, limit=999).kept) == 15
-
-
-def test_weights_steer_what_is_drawn_and_leave_the_rest_alone():
-    stats = counted(("part", 40, 4), ("even", 40, 1), ("zero", 3, 0))
-    found = next_pool(stats, seed=7, selectors=["learnability"], limit=40, zero_share=0.2)
-    assert len(found.zero) == 0  # learnability gives them 0
-    picked = ids(found, found.positive)
-    assert sum(name.startswith("part") for name in picked) > 16  # weights 0.25 and 0.109
-    assert len(next_pool(stats, seed=7, selectors=["learnability"]).positive) == 80
 
 
 def by_name(*names):
@@ -254,14 +211,6 @@ def test_only_what_can_be_had_is_drawn_from():
 def test_what_leaves_no_pool_is_an_error(options, message):
     with pytest.raises(PoolError, match=message):
         next_pool(counted(*GELATO), **{"seed": 7, **options})
-
-
-def test_an_unknown_source_is_named_with_those_there_are():
-    stats = counted(("a", 2, 4, "web"), ("b", 2, 4, "desktop"))
-    with pytest.raises(
-        PoolError, match=r"exclude_sources: no sample is from 'dekstop'; did you mean 'desktop'.*: desktop, web"
-    ):
-        next_pool(stats, seed=0, exclude_sources=["dekstop"])
 
 
 def test_only_all_correct_samples_and_only_never_solved_ones():
