@@ -113,7 +113,7 @@ def test_bounds_of_a_trainers_pipeline_are_named(trainer):
 
 def test_a_proposal_is_never_taken_back_and_hits_more():
     draw = np.random.default_rng(11)
-    for seed in range(40):
+    for seed in range(20):
         world = World(seed, samples=int(draw.choice([20, 60, 120])))
         space, declared = (SPACES[place] for place in draw.integers(0, 4, 2))
         written, read = draw.choice(["xyxy", "xyxy", "xywh", "yxyx", "xxyy"], 2).tolist()

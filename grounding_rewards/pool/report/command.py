@@ -9,7 +9,7 @@ from typing import Any
 from grounding_rewards.errors import PictureError
 from grounding_rewards.pool.report.data import Report, report
 from grounding_rewards.pool.report.inputs import Options, read_inputs
-from grounding_rewards.pool.report.samples import ScreenshotData, Screenshots, shown_samples
+from grounding_rewards.pool.report.samples import Screenshots, shown_samples
 from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.pool.report.view import listing
 from grounding_rewards.scoring import Recipe
@@ -43,7 +43,7 @@ def write_report(
     found = shown_samples(read.parts[-1], samples, options) if read.parts and samples else {}
     each = [sample for _, some in found.values() for sample in some]
     if data is not None:
-        each, remarks = ScreenshotData(data).shown(each)  # all at once: the data are read once
+        each, remarks = data.shown(each)  # all at once: the data are read once
         warnings |= dict.fromkeys(remarks)
     hardest = len(found["hardest"][1]) if found else 0
     numbers = report(

@@ -65,12 +65,15 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     sources = [read_input(word) for word in words if not word.endswith(".json")]
     _check_once([*sources, *map(Input, manifests)])
     pools = [funnel(str(path), read_manifest(path, by_caller=True)) for path in manifests]
-    split = [source for source in sources if _has_rounds(source)]
+    tables = {source: _opened(source) for source in sources
+              if source.temperature is None and not is_stats(source.path)}  # fmt: skip
+    split = [source for source, table in tables.items() if source.round is None and None not in table.rounds()]
     others = [source for source in sources if source not in split]
     groups = grouped(others, lambda source: source.temperature is None or is_stats(source.path))
-    parts = [_read(group, options) for group in groups]
-    if split:
-        table = open_rollouts([source.path for source in split])  # as one table: a round may lie in several files
+    parts = [_read(group, tables.get(group[0]), options) for group in groups]
+    if split:  # as one table: a round may lie in several files
+        paths = [source.path for source in split]
+        table = tables[split[0]] if len(split) == 1 else open_rollouts(paths)
         numbers = [number for number in table.rounds() if number is not None]
         parts = [*(round_of(f"round {number}", table, (number,), options) for number in numbers), *parts]
     swept, why = _sweep_of_files(parts)
@@ -101,21 +104,18 @@ def _check_once(sources: Sequence[Input]) -> None:
                 raise PoolError(f"{source.path}: is given twice; give each file, or each round of it, once")
 
 
-def _has_rounds(source: Input) -> bool:
-    """True for a file that is split by its column ``round``."""
-    if source.round is not None or source.temperature is not None or is_stats(source.path):
-        return False
+def _opened(source: Input) -> RolloutTable:
     table = open_rollouts([source.path])
     table.need("sample_id", "acc")
-    return None not in table.rounds()  # rows without a round would be in no part
+    return table
 
 
-def _read(group: Sequence[Input], options: Options) -> Round:
-    """Read any other file, or several of one temperature."""
+def _read(group: Sequence[Input], table: RolloutTable | None, options: Options) -> Round:
+    """Read any other file, which may be open, or several of one temperature."""
     source, paths = group[0], [member.path for member in group]
     name = source.path.stem if source.round is None else f"{source.path.stem}, round {source.round}"
     if not is_stats(source.path):
-        table = open_rollouts(paths)
+        table = table or open_rollouts(paths)
         table.need("sample_id", "acc")
         if source.temperature is not None:
             one_round(table, paths, source.round)  # an error where the files hold several

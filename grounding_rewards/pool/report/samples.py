@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import outlines
-from grounding_rewards.tables.base import require_column
+from grounding_rewards.tables.base import Table, require_column
 from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.prompts import prompt_text
@@ -124,7 +125,7 @@ _ASPECT = 0.05  # by which a screenshot's aspect may differ: models' sizes are r
 
 @dataclass(frozen=True)
 class Screenshots:
-    """Training data with screenshots."""
+    """Training data with screenshots, opened once they are asked for."""
 
     path: Path  # the data
     image_column: str | None = None  # the column of images; None for `images` or `image`
@@ -133,6 +134,78 @@ class Screenshots:
     id_column: str | None = None  # the column of sample names; None looks where `convert` puts them
     split: str | None = None  # the split
     confined: bool = False  # False reads absolute paths as they are; True only those in the folder of `images`
+
+    @cached_property
+    def _table(self) -> Table:
+        table = open_rows(self.path, self.split)
+        if self.image_column is not None:
+            require_column(table, self.image_column, "--image-column")
+        return table
+
+    @cached_property
+    def names(self) -> list[str | None]:
+        """Return the name of each row's sample."""
+        return sample_names(self._table, self.id_column)
+
+    @property
+    def _column(self) -> str | None:
+        return self.image_column or next((name for name in ("images", "image") if name in self._table.columns), None)
+
+    @property
+    def _instruction(self) -> str | None:
+        return next((name for name in _INSTRUCTIONS if name in self._table.columns), None)
+
+    @property
+    def _files(self) -> ImageFiles:
+        folder = self.path if self.path.is_dir() else self.path.parent
+        return self.images if self.images.root else replace(self.images, root=str(folder))
+
+    def shown(self, samples: Sequence[ShownSample]) -> tuple[list[ShownSample], list[str]]:
+        """Return samples with their instructions and screenshots, and remarks."""
+        wanted, known = {sample.sample_id: sample for sample in samples}, {*self.names}
+        missing = [name for name in wanted if name not in known]
+        if wanted and len(missing) == len(wanted):
+            raise PoolError(
+                f"{self.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it "
+                f"names {', '.join(map(repr, self.names[:3]))}: expected the data of these rollouts, or --id-column "
+                "NAME"
+            )
+        shown, failed, other = dict[str, ShownSample](), list[str](), list[str]()
+        columns = [name for name in (self._column, self._instruction) if name]
+        for batch in self._table.batches(columns, whole=False):
+            for index, row in enumerate(batch.rows):
+                name = self.names[batch.start + index]
+                if name in wanted:
+                    try:
+                        shown[name], size = self._with_screenshot(wanted[name], row, self._column)
+                    except (ConvertError, PictureError) as error:  # one broken image must not cost the page
+                        failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
+                        shown[name], size = self._with_screenshot(wanted[name], row, None)
+                    other += _other_aspect(shown[name], size)
+            if len(shown) + len(missing) == len(wanted):
+                break
+        remarks = [
+            f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
+            f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
+            f"{self.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
+            if missing else "",
+        ]  # fmt: skip
+        return [shown.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
+
+    def _with_screenshot(
+        self, shown: ShownSample, row: Mapping[str, Any], column: str | None
+    ) -> tuple[ShownSample, tuple[float, float] | None]:
+        """Return a sample with its instruction and its screenshot, and the screenshot's size."""
+        text = row.get(self._instruction) if self._instruction else None
+        if not isinstance(text, str):  # a prompt's messages, of which the last one asks
+            text = prompt_text(text[-1]) if isinstance(text, list) and text else None
+        described = replace(shown, instruction=text or shown.instruction)
+        value = row.get(column) if column else None
+        if value is None:
+            return described, None
+        found = read_images(value)[-1]
+        image, size = _opened(found.inside(self._files.root) if self.confined else found, self._files)
+        return replace(described, image=image, image_size=described.image_size or size), size
 
 
 def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[int, list[ShownSample]]]:
@@ -191,68 +264,6 @@ def sample_of(name: str, rollouts: Sequence[Mapping[str, Any]], source: str | No
         source=source,
         responses=commonest([rollout["response"] for rollout in rollouts]),
     )
-
-
-class ScreenshotData:
-    """Training data with screenshots, opened."""
-
-    def __init__(self, data: Screenshots) -> None:
-        self.path, self.table = data.path, open_rows(data.path, data.split)
-        if data.image_column is not None:
-            require_column(self.table, data.image_column, "--image-column")
-        known, folder = self.table.columns, data.path if data.path.is_dir() else data.path.parent
-        self._column = data.image_column or next((name for name in ("images", "image") if name in known), None)
-        self._instruction = next((name for name in _INSTRUCTIONS if name in known), None)
-        self._names = sample_names(self.table, data.id_column)
-        self._images = data.images if data.images.root else replace(data.images, root=str(folder))
-        self._confined = data.confined
-
-    def shown(self, samples: Sequence[ShownSample]) -> tuple[list[ShownSample], list[str]]:
-        """Return samples with their instructions and screenshots, and remarks."""
-        wanted, known = {sample.sample_id: sample for sample in samples}, {*self._names}
-        missing = [name for name in wanted if name not in known]
-        if wanted and len(missing) == len(wanted):
-            raise PoolError(
-                f"{self.path}: holds none of the {plural(len(wanted), 'sample')} to show, such as {missing[0]!r}; it "
-                f"names {', '.join(map(repr, self._names[:3]))}: expected the data of these rollouts, or --id-column "
-                "NAME"
-            )
-        shown, failed, other = dict[str, ShownSample](), list[str](), list[str]()
-        columns = [name for name in (self._column, self._instruction) if name]
-        for batch in self.table.batches(columns, whole=False):
-            for index, row in enumerate(batch.rows):
-                name = self._names[batch.start + index]
-                if name in wanted:
-                    try:
-                        shown[name], size = self._with_screenshot(wanted[name], row, self._column)
-                    except (ConvertError, PictureError) as error:  # one broken image must not cost the page
-                        failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
-                        shown[name], size = self._with_screenshot(wanted[name], row, None)
-                    other += _other_aspect(shown[name], size)
-            if len(shown) + len(missing) == len(wanted):
-                break
-        remarks = [
-            f"{plural(len(failed), 'screenshot')} cannot be read, the first: {failed[0]}" if failed else "",
-            f"{plural(len(other), 'screenshot')} not of the shape that rollouts name: {other[0]}" if other else "",
-            f"{self.path} lacks {plural(len(missing), 'sample')} that the page shows, such as {missing[0]!r}"
-            if missing else "",
-        ]  # fmt: skip
-        return [shown.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
-
-    def _with_screenshot(
-        self, shown: ShownSample, row: Mapping[str, Any], column: str | None
-    ) -> tuple[ShownSample, tuple[float, float] | None]:
-        """Return a sample with its instruction and its screenshot, and the screenshot's size."""
-        text = row.get(self._instruction) if self._instruction else None
-        if not isinstance(text, str):  # a prompt's messages, of which the last one asks
-            text = prompt_text(text[-1]) if isinstance(text, list) and text else None
-        described = replace(shown, instruction=text or shown.instruction)
-        value = row.get(column) if column else None
-        if value is None:
-            return described, None
-        found = read_images(value)[-1]
-        image, size = _opened(found.inside(self._images.root) if self._confined else found, self._images)
-        return replace(described, image=image, image_size=described.image_size or size), size
 
 
 def _other_aspect(shown: ShownSample, size: tuple[float, float] | None) -> list[str]:

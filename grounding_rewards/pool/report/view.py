@@ -16,7 +16,6 @@ from grounding_rewards.pool.report.rounds import Round
 from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import (
     UNKNOWN_SIZE,
-    ScreenshotData,
     Screenshots,
     ShownSample,
     drawn_target,
@@ -60,11 +59,10 @@ def write_view(
                     f"a page holds {count(MOST)} rollouts; got {count(rows.rollouts)}: choose a round as PATH@ROUND, "
                     "or look at all of them by --serve"
                 )
-            opened = None if data is None else ScreenshotData(data)
             block, pictured = _whole(
                 rows, options,
-                lambda groups, shown: _screenshots(opened, screenshots, reporting.warn, groups, shown)
-                if opened else shown,
+                lambda groups, shown: _screenshots(data, screenshots, reporting.warn, groups, shown)
+                if data else shown,
             )  # fmt: skip
             advance(1.0)
             write_page(out, _page(rows, read, block))
@@ -88,14 +86,16 @@ def serve_view(
     options = Options(by, target_space, recipe, reporting.warn)
     with reporting.progress("reading rollouts") as advance:
         read = _read(inputs, options)
-        rows, opened = Rows(read.parts), None if data is None else ScreenshotData(data)
+        if data is not None:
+            data.shown([])  # its errors come now
+        rows = Rows(read.parts)
         advance(1.0)
     with rows:
         block = {"kind": "rollouts", "title": "", "rollouts": rows.rollouts, "filters": _filters(rows)}
         answers = {
             "find": rows.find,
             "lines": lambda state: rows.lines(state, int(state["first"]), min(int(state["most"]), LINES)),
-            "sample": lambda state: _answer(rows, state, options, opened),
+            "sample": lambda state: _answer(rows, state, options, data),
         }
         serve(_page(rows, read, block), answers, lambda address: ready(address, rows.samples, rows.rollouts))
 
@@ -160,7 +160,7 @@ def _whole(
 
 
 def _screenshots(
-    data: ScreenshotData, most: int, warn: Note, groups: Sequence[_Group], shown: list[ShownSample]
+    data: Screenshots, most: int, warn: Note, groups: Sequence[_Group], shown: list[ShownSample]
 ) -> list[ShownSample]:
     """Add screenshots to some samples: suspects first, then those that are never solved."""
     rank = [
@@ -213,7 +213,7 @@ _ROW: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 """Values of a rollout on a page."""
 
 
-def _answer(rows: Rows, state: Mapping[str, str], options: Options, data: ScreenshotData | None) -> Block | None:
+def _answer(rows: Rows, state: Mapping[str, str], options: Options, data: Screenshots | None) -> Block | None:
     """Return a sample with the rollouts that a state leaves, or None."""
     place, every = rows.sample(state, state["sample"])
     chosen = [row for row in every if row["chosen"]]

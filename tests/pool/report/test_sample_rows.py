@@ -9,7 +9,7 @@ import json
 import pytest
 from PIL import Image
 
-from grounding_rewards.pool.report.samples import ScreenshotData, Screenshots
+from grounding_rewards.pool.report.samples import Screenshots
 from tests.cli.command import write_rows
 from tests.image_sources import OUT, WHY, command, hostile
 from tests.pool.report.made import shown
@@ -24,14 +24,14 @@ def test_screenshots_are_turned_as_their_exif_data_say_and_other_shapes_are_repo
     rows = [{"sample_id": name, "image": "turned.png"} for name in "bc"]
     data = Screenshots(write_rows(tmp_path / "data.jsonl", *rows))
     wide, tall = shown(), shown(sample_id="c", image_size=(100.0, 200.0))
-    (first, _), remarks = ScreenshotData(data).shown([wide, tall])
+    (first, _), remarks = data.shown([wide, tall])
     with Image.open(io.BytesIO(base64.b64decode(first.image.partition(",")[2]))) as image:
         assert image.size == (200, 100)
         assert [image.getpixel((x, 50))[0] for x in (20, 180)] == pytest.approx([255, 0], abs=4)
     assert remarks == [
         "1 screenshot not of the shape that rollouts name: 'c' is 200 x 100, its image_size 100 x 200"
     ]  # fmt: skip
-    _, remarks = ScreenshotData(data).shown([wide, shown(sample_id="x")])
+    _, remarks = data.shown([wide, shown(sample_id="x")])
     assert remarks == [f"{data.path} lacks 1 sample that the page shows, such as 'x'"]
 
 
@@ -40,7 +40,7 @@ def test_a_screenshot_that_is_none_is_left_out_and_the_reason_stated(tmp_path, n
     folder = tmp_path / "data"
     path = hostile(folder)[name]
     data = Screenshots(write_rows(folder / "data.jsonl", {"sample_id": "b", "image": path, "instruction": "Do it"}))
-    (sample,), (remark,) = ScreenshotData(data).shown([shown()])
+    (sample,), (remark,) = data.shown([shown()])
     assert (sample.image, sample.instruction, sample.image_size) == (None, "Do it", (200.0, 100.0))
     assert remark.startswith("1 screenshot cannot be read, the first: row 0 (line 1), 'b': image: cannot read ")
     assert (WHY | OUT)[name] in remark
