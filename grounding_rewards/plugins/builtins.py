@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grounding_rewards import parsing
+from grounding_rewards import parsing, verifiers
 
-_VERIFIERS = """
-    ActionMatch ActionType ArgumentMatch BoxSize Centredness Consensus CornerDistance CorrectRefusal DastLength
-    DenseDistance Difficulty DirectionMatch DurationMatch EndHit Exploration FalseClick FalseRefusal Format
-    GaussianCoverage GaussianPoint GradedFormat Hit InConsensus InsideDistance KeysMatch MatchedF1 MatchedPrecision
-    MatchedRecall NearPoint Noise NotCollinear Novelty Overlap RefusalMatch Repetition ScreenDistance Suggestion
-    TextMatch ThinkingLength Verdict
-"""
+_NO_VERIFIERS = ("JudgedFormat", "StepReturn", "Verifier")  # these take functions or terms, or are the protocol
 _METHODS = """
     answers:DispersionWeighted,RareCells dars:Dars dart:Dart,DartProportional,DartSteps,DartStored
     exploration:OutcomeExploration filters:Band,Every,MeanBand,MinRollouts,Source,Spread,Unsolved
@@ -30,17 +24,17 @@ def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
 
 
-def _of_classes(room: str, names: str) -> dict[str, str]:
-    return {_snake(name): f"grounding_rewards.{room}:{name}" for name in names.split()}
-
-
 def _of_recipe(module: str, name: str) -> str:
     return f"grounding_rewards.recipes.{module.replace('-', '_')}:{name.replace('-', '_')}"
 
 
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "parsers": {name.lower(): f"grounding_rewards.parsing:{name}" for name in parsing.__all__ if name.isupper()},
-    "verifiers": _of_classes("verifiers", _VERIFIERS),
+    "verifiers": {
+        _snake(name): f"grounding_rewards.verifiers:{name}"
+        for name in sorted(verifiers.__all__)
+        if name[0].isupper() and name not in _NO_VERIFIERS
+    },
     "recipes": {
         **{name: _of_recipe(name, name) for name in ("action", "click", "composite")},
         **{name: _of_recipe(f"published.{name}", name) for name in _PUBLISHED.split()},

@@ -10,7 +10,6 @@ from types import MappingProxyType
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards import catalogue
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.explain import describe
@@ -131,7 +130,7 @@ def plugin(monkeypatch):
     found = plugins.collect([])
     names = MappingProxyType({**found.recipes, "acme/bare": bare, "acme/wrong": lambda: 5})
     registry = replace(found, recipes=names)
-    monkeypatch.setattr(catalogue, "registry", lambda: registry)
+    monkeypatch.setattr(plugins, "_registry", lambda: registry)
 
 
 def lines(text):
