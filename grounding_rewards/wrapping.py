@@ -62,7 +62,7 @@ class Outcome:
     total: float = 0.0
     success: bool | None = None
     fault: str = ""
-    said: str = ""
+    said: Any = None
 
 
 def contract_of(fn: Any) -> str | None:
@@ -244,7 +244,7 @@ class _Called(Term):
     def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, str]:
         """Return what the function returned for a row, or did in its place."""
         found = self.call.outcomes(rollouts)[row]
-        return {"the function": found.fault or f"returned {found.said}"}
+        return {"the function": found.fault or f"returned {short_repr(found.said)}"}
 
 
 @dataclass(frozen=True)
@@ -291,13 +291,13 @@ class _Call:
 
     def read(self, value: Any) -> Outcome:
         """Read what the function returned for one row."""
-        success, said = None, short_repr(value)
+        success, said = None, value
         if isinstance(value, Mapping):
             success = next((value[key] for key in _SUCCESSES if key in value), None)
             value = next((value[key] for key in _TOTALS if key in value), value)
         number = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
         if not isinstance(number, bool | int | float):
-            return Outcome(fault=f"returned {said}")
+            return Outcome(fault=f"returned {short_repr(said)}")
         try:
             total = float(number)
         except OverflowError:

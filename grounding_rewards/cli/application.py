@@ -45,6 +45,7 @@ _VERBS = {
     "init": "init:init",
     "score": "score:score",
     "eval": "eval:evaluate_files",
+    "compare": "compare:compare",
     "explain": "explain:explain_score",
     "view": "view:view",
     "rollout": "rollout:rollout",

@@ -1,0 +1,95 @@
+"""``grounding-rewards compare``: two recipes, or functions of your own, on the same rows."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from grounding_rewards import catalogue
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.batch.two_recipes import CAUSES, Agreement, compare_recipes
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.wording import percent, plural
+
+
+def compare(
+    old: Annotated[str, typer.Argument(metavar="OLD", help=f"The first recipe. {options.NAMED}")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The second, likewise.")],
+    file: Annotated[Path, typer.Argument(metavar="ROWS", help=options.ROWS)],
+    *,
+    chosen: options.RecipeOptions,
+    as_json: options.AsJson = False,
+    shown: Annotated[int, typer.Option("--rows", metavar="N", min=0, max=10, help="Rows of each cause to show.")] = 2,
+    box_format: options.BoxFormats = None,
+    columns: options.FileColumns,
+    images: options.SizedImages,
+    split: options.RowsSplit = None,
+    join: options.Joining,
+) -> None:
+    """Compare two recipes, or reward functions of your own, on the same rows.
+
+    Prints how far totals and success agree, which groups of rollouts change their order or lose their signal, the
+    causes of the differences with rows of each, and the time that each recipe takes. A cause is what makes both agree
+    when it is changed: blanks, what stands around the answer, the space that places are read in.
+
+    Options of recipes are for both; `A,B` as a space is one for each. They differ where a warning says so, and --strict
+    then ends with exit status 1.
+
+    Example: `grounding-rewards compare my_reward.py:compute_score click rollouts.jsonl --response-space pixel`
+    """
+    join.check([file])
+    table, columns = join.open(file, split, columns)
+    scorers = [
+        TableScorer(
+            catalogue.recipe(name, **own), columns, options.OnBadTarget.ABSTAIN, box_format, images,
+            on_note=terminal.note_once(), on_warning=terminal.warn,
+        )
+        for name, own in zip((old, new), options.of_each(chosen, 2), strict=True)
+    ]  # fmt: skip
+    # What a function of one's own prints is no part of the result.
+    with terminal.progress(f"comparing on {table.path.name}") as advance, redirect_stdout(sys.stderr):
+        found = compare_recipes(table, *scorers, clock=perf_counter, advance=advance)
+    if as_json:
+        terminal.print_json({"file": str(table.path), **found.to_dict()})
+    else:
+        _show(found, shown)
+    if found.differing:
+        terminal.warn(f"{' and '.join(found.recipes)} differ on {found.differing:,} of {plural(found.n, 'row')}")
+
+
+def _show(found: Agreement, shown: int) -> None:
+    on, n = layout.console(), max(found.n, 1)
+    (both_wrong, new_alone), (old_alone, both_right) = found.success
+    correlation = "-" if found.correlation != found.correlation else f"{found.correlation:.4f}"
+    facts = {
+        "rows": f"{found.n:,}",
+        "same total": percent(found.alike / n),
+        "same success": percent((both_wrong + both_right) / n),
+        "correlation of totals": correlation,
+        "right by both, OLD alone, NEW alone, neither": f"{both_right:,}, {old_alone:,}, {new_alone:,}, {both_wrong:,}",
+        "rows a second, OLD and NEW": ", ".join(f"{found.n / max(each, 1e-9):,.0f}" for each in found.seconds),
+    }
+    if found.groups:
+        facts["samples with several rollouts"] = f"{found.groups:,}"
+        facts["... reordered, without signal by NEW alone, by OLD alone"] = (
+            f"{found.reordered:,}, {found.lost:,}, {found.gained:,}"
+        )
+    on.print(layout.table(["", "value"], ["value"], facts.items()))
+    causes = [(cause, f"{count:,}", CAUSES[cause]) for cause, count in found.causes.items()]
+    layout.section(on, "Causes of differences", layout.table(["cause", "rows", "meaning"], ["cause"], causes))
+    rows = [
+        (cause, each.place, layout.clipped(each.response, 60), *map(_judged, each.totals, each.right, each.said))
+        for cause in found.causes
+        for each in found.rows[cause][:shown]
+    ]
+    layout.section(on, "Rows", layout.table(["cause", "row", "response", "OLD", "NEW"], ["cause"], rows))
+
+
+def _judged(total: float, right: bool, said: str) -> str:
+    return f"{total:g}, {'right' if right else 'wrong'}{said and f': {layout.clipped(said, 80)}'}"
