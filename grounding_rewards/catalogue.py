@@ -19,8 +19,8 @@ from typing import Any, cast, get_args
 
 from grounding_rewards.combine import RESERVED
 from grounding_rewards.coords.axes import axes_named
-from grounding_rewards.coords.families import options_for
-from grounding_rewards.coords.register import space_of
+from grounding_rewards.coords.families import family_of, options_for
+from grounding_rewards.coords.register import Family, families, further_family, space_of
 from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
@@ -135,7 +135,7 @@ def recipe(name: str | Mapping[str, Any] | Recipe, /, **options: Any) -> Recipe:
             raise RecipeError(f"{name}: unknown option {option!r}{hint} It takes: {', '.join(known)}")
     if "family" in options and "family" not in own:
         family = options.pop("family")
-        options.update({} if family is None else options_for(family, own, options))
+        options.update({} if family is None else options_for(family, own, options, known_families()))
     bounds = {key: value for key, value in options.items() if key in RESIZING and key not in own}
     answered = _model_space(name, bounds.get("model"))
     arguments = {**answered, **options}  # what the caller says goes before what a model's name implies
@@ -146,6 +146,22 @@ def recipe(name: str | Mapping[str, Any] | Recipe, /, **options: Any) -> Recipe:
     defaults = {key: _default(key, own, built) for key in options} | answered
     kept = {key: value for key, value in options.items() if value != defaults[key]}  # equal recipes, equal options
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
+
+
+def known_families() -> Mapping[str, Family]:
+    """Return the families of the register, and those of installed plugins as ``plugin/name``."""
+    own = families()
+    offered = registry().families
+    return {**own, **{name: further_family(name, row, own) for name, row in offered.items()}} if offered else own
+
+
+def family(name: str) -> Family:
+    """Return a family by its name, a plugin's among them, by FILE.toml:NAME, or by the folder of a checkpoint.
+
+    >>> family("gemini").options["axes"]
+    'yx'
+    """
+    return family_of(name, known_families())
 
 
 def _mapping(name: str) -> Any:

@@ -43,5 +43,10 @@ def register_selectors(register: Register) -> None:
 
 
 @hookspec
+def register_families(register: Register) -> None:
+    """Offer model families: ``register("name", table)``, a dict as ``coords/families.toml`` has tables."""
+
+
+@hookspec
 def register_engines(register: Register) -> None:
     """Offer engines: ``register("name", EngineClass)``, a frozen dataclass with ``model`` and ``start``."""

@@ -11,8 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import grounding_rewards as gr
-from grounding_rewards.catalogue import resizing
-from grounding_rewards.coords.families import family_of
+from grounding_rewards.catalogue import family, resizing
 from grounding_rewards.coords.register import processors
 from grounding_rewards.coords.resizing import RESIZING, pipelines
 from grounding_rewards.coords.spaces import CoordSpace
@@ -239,7 +238,7 @@ def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
         return dict(options)
     if named == "model" and value not in known:
         raise gr.RecipeError(f"model: got {value!r:.60}{near(value, known) or '.'} There are: {', '.join(known)}")
-    model = value if named == "model" else family_of(value).options.get("model")
+    model = value if named == "model" else family(value).options.get("model")
     if f"{trainer.pipeline}{model}" not in pipelines():  # a family that no trainer resizes images for
         return dict(options)
     bounds = options.get("processor_min_pixels"), options.get("processor_max_pixels")

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from grounding_rewards import catalogue
 from grounding_rewards.cli import terminal
 from grounding_rewards.cli.render import tables
-from grounding_rewards.coords.families import family_of
-from grounding_rewards.coords.register import Family, families
+from grounding_rewards.coords.register import Family
 
 _SEEN = {"code": "code", "page": "a page", "memory": "nothing yet: unchecked"}
 
@@ -26,10 +26,10 @@ def list_families(
     Example: `grounding-rewards families gta1`
     """
     if name is not None:
-        facts = _facts(family_of(name))
+        facts = _facts(catalogue.family(name))
         terminal.print_json(facts) if as_json else tables.console().print(tables.facts(_lines(facts)))
         return
-    listed = [_facts(each) for _, each in sorted(families().items())]
+    listed = [_facts(each) for _, each in sorted(catalogue.known_families().items())]
     if as_json:
         terminal.print_json(listed)
         return

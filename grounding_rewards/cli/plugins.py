@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from typing import Annotated, Any
 
@@ -116,6 +116,8 @@ def _things(known: Registry, prefix: str = "") -> Facts:
 def _description(thing: Any) -> str:
     """Return an answer that a dialect reads; of all else the first line of its docstring; "" where there is none."""
     try:
+        if isinstance(thing, Mapping):  # a family
+            return str(thing["source"])
         if not hasattr(thing, "one"):
             return first_line(thing)
         return _example(thing) or ("" if type(thing).__module__.startswith(parsing.__name__) else first_line(thing))

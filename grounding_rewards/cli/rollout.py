@@ -16,7 +16,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.options import given
-from grounding_rewards.coords.families import family_of, resizing_of
+from grounding_rewards.coords.families import resizing_of
 from grounding_rewards.coords.resizing import RESIZING, Resizing
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError
@@ -143,7 +143,7 @@ def rollout(
         settings = replace(settings, n=None)
     resizing, chosen = _resizing(recipe, chosen)
     if "family" in chosen and prompt is None:
-        prompt = next(iter(family_of(chosen["family"]).prompts), None)
+        prompt = next(iter(catalogue.family(chosen["family"]).prompts), None)
     with terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=weights, **options.read_options(engine_option, flag="--engine-option")), out,
@@ -166,7 +166,7 @@ def _resizing(recipe: str | None, chosen: Mapping[str, Any]) -> tuple[Resizing |
     options.check_recipe(recipe, {key: value for key, value in rest.items() if key != "family"})
     if "model" in sizes:
         return Resizing(**sizes), rest
-    own = resizing_of(family_of(rest["family"])) if "family" in rest else None
+    own = resizing_of(catalogue.family(rest["family"])) if "family" in rest else None
     if sizes and own is None:
         raise EngineError("--min-pixels and --max-pixels are bounds of --pipeline; name it, too")
     return (own if own is None else replace(own, **sizes)), rest

@@ -11,14 +11,14 @@ from types import MappingProxyType
 from typing import Any
 
 from grounding_rewards.coords.axes import XY
-from grounding_rewards.coords.register import Family, families
+from grounding_rewards.coords.register import Family, families, further_family, read_toml
 from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines, resizing_by
 from grounding_rewards.coords.spaces import MODEL_PIXEL
 from grounding_rewards.errors import RecipeError, near
 
 
 def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
-    """Return a family by its name, or by the folder of a checkpoint, whose processor then says the bounds.
+    """Return a family by its name, by FILE.toml:NAME, or by a checkpoint's folder, whose processor says the bounds.
 
     A trainer before it, as in ``verl+gta1``, resizes first, by its launch's bounds, and the processor after it.
 
@@ -33,11 +33,17 @@ def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
             return known[name]
         if Path(name).is_dir():
             return _of_checkpoint(Path(name), known)
+        file, colon, own = name.rpartition(":")
+        if colon and file.endswith(".toml"):
+            register = read_toml(Path(file))
+            if own not in register:
+                raise RecipeError(f"family: {file} has no {own!r:.60}; it has {', '.join(register)}")
+            return further_family(own, register[own], known)
         trainer, plus, own = name.partition("+")
         if plus and (own in known or Path(own).is_dir()):
             return _trained(family_of(own, known), f"{trainer}+", bounds=own not in known)
     hint = near(name, known) or "."
-    expected = f"There are: {', '.join(sorted(known))}; or the folder of a checkpoint"
+    expected = f"There are: {', '.join(sorted(known))}; the folder of a checkpoint, or FILE.toml:NAME"
     raise RecipeError(f"family: got {name!r:.80}{hint} {expected}")
 
 

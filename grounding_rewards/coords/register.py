@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from grounding_rewards.errors import RecipeError, near
 
 OPTIONS = ("response_space", "axes", "model", "min_pixels", "max_pixels", "answers", "thinking", "dialect", "actions")
 """Options of recipes that a family may set."""
@@ -97,18 +100,51 @@ def families() -> Mapping[str, Family]:
     >>> dict(families()["gta1"].options)
     {'response_space': 'model_pixel', 'model': 'qwen2_5_vl', 'max_pixels': 8847360, 'answers': 'first'}
     """
-    return read_register(Path(__file__).with_name("families.toml").read_text("utf-8"))
-
-
-def read_register(text: str, known: Mapping[str, Family] = MappingProxyType({})) -> Mapping[str, Family]:
-    """Read families from TOML; ``like`` may name one of the ``known``."""
-    import tomllib  # which commands that meet no family do without
-
-    register = tomllib.loads(text)
-    made = dict(known)
+    register, made = read_toml(Path(__file__).with_name("families.toml")), dict[str, Family]()
     for name in register:
         _make(name, register, made)
     return MappingProxyType({name: made[name] for name in register})
+
+
+def read_toml(file: Path) -> Mapping[str, Any]:
+    """Read the tables of a register."""
+    import tomllib  # which commands that meet no family do without
+
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecipeError(f"family: {file}: cannot be read ({error}); expected a register in TOML") from None
+
+
+_NEEDED = ("names", "source", "seen", "example")
+_TAKEN = (*_NEEDED, *OPTIONS, "model_types", "like")
+
+
+def further_family(name: str, row: Any, known: Mapping[str, Family]) -> Family:
+    """Make a family of one's own of a table as ``families.toml`` has them; ``like`` is one of the ``known``.
+
+    >>> gta = {"like": "gta1", "max_pixels": 2116800, "names": "mine", "source": "us", "seen": "code"}
+    >>> gta |= {"example": ["(1159,137)", [1920, 1080], [1151.8, 135.5]]}
+    >>> further_family("lab/mine", gta, families()).options["max_pixels"]
+    2116800
+    """
+    if not isinstance(row, Mapping):
+        raise RecipeError(f"family {name}: got {row!r:.80}; expected a table such as [gta1] in families.toml")
+    for key in row:
+        if key not in _TAKEN:
+            raise RecipeError(f"family {name}: {key}: expected one of {', '.join(_TAKEN)}{near(key, _TAKEN)}")
+    if missing := [key for key in _NEEDED if key not in row]:
+        raise RecipeError(f"family {name}: has no {missing[0]}; a family needs {', '.join(_NEEDED)}")
+    if "like" in row and row["like"] not in known:
+        raise RecipeError(f"family {name}: like: got {row['like']!r:.60}; expected a family{near(row['like'], known)}")
+    if "like" not in row and "response_space" not in row:
+        raise RecipeError(f"family {name}: has no response_space; name it, or another family under like")
+    try:
+        made = _make(name, {name: row}, dict(known))
+        re.compile(made.names)
+    except (TypeError, ValueError, re.error) as error:
+        raise RecipeError(f"family {name}: {error}; expected values as those in families.toml") from None
+    return made
 
 
 def _make(name: str, register: Mapping[str, Any], made: dict[str, Family]) -> Family:

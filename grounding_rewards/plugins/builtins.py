@@ -51,5 +51,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "transformers": "grounding_rewards.engines.transformers:Transformers",
         "vllm": "grounding_rewards.engines.vllm:Vllm",
     },
+    "families": {},  # those of families.toml are data
 }
 """By kind and name: ``package.module:attribute``."""

@@ -24,7 +24,7 @@ BUILT_IN = "grounding-rewards"
 LOAD = "GROUNDING_REWARDS_PLUGINS"
 """Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
 
-KINDS = ("parsers", "verifiers", "recipes", "methods", "engines")
+KINDS = ("parsers", "verifiers", "recipes", "methods", "engines", "families")
 """Kinds of thing that a plugin may offer, as the hooks call them."""
 
 Offer = tuple[str, str, Any]
@@ -64,6 +64,7 @@ class Registry:
     recipes: Mapping[str, Any]
     methods: Mapping[str, Any]
     engines: Mapping[str, Any]
+    families: Mapping[str, Any]
     plugins: tuple[Offer, ...] = ()
 
 
@@ -128,7 +129,7 @@ def thing_named(kind: str, name: Any) -> Any:
     raise unknown(NOUNS[kind], name, known)
 
 
-NOUNS = dict(zip(KINDS, ("dialect", "verifier", "recipe", "method", "engine"), strict=True))
+NOUNS = dict(zip(KINDS, ("dialect", "verifier", "recipe", "method", "engine", "family"), strict=True))
 """One thing of each kind, in errors."""
 
 
@@ -290,7 +291,8 @@ class _Register:
 
     def __call__(self, name: str, thing: Any) -> None:
         full = f"{self.plugin}/{name}"
-        what, owner = f"{self.kind[:-1]} {full!r}", f"plugin {self.plugin!r} of {self.distribution}"
+        noun = NOUNS[self.kind] if self.kind == "families" else self.kind[:-1]
+        what, owner = f"{noun} {full!r}", f"plugin {self.plugin!r} of {self.distribution}"
         if self.closed:
             raise PluginError(f"{owner}: {what} comes too late: register_{self.kind} has returned; call register in it")
         if wrong := _wrong(self.kind, name, thing):
@@ -366,4 +368,5 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
     "methods": (makes_callables, "a class of methods, a frozen dataclass with low, high and __call__"),
     "engines": (is_engine_class, "a class of engines, a frozen dataclass with model and start"),
+    "families": (lambda thing: isinstance(thing, Mapping), "a table such as [gta1] in families.toml, as a dict"),
 }

@@ -81,6 +81,7 @@ ACME_FACTS = {
     "recipes": [],
     "methods": [],
     "engines": [],
+    "families": [],
 }
 
 
@@ -172,3 +173,14 @@ def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
     shown = run("plugins", "--all").out
     assert shown.startswith("built in (grounding-rewards 0.1.0)\n  dialects   action_blink")
     assert shown.rstrip().endswith("acme/silent")
+
+
+def test_families_are_listed_with_their_source_and_what_is_none_is_an_error(run, installed):
+    table = {"like": "gta1", "names": "lab", "source": "us", "seen": "code", "example": ["(1, 2)", [9, 9], [1, 2]]}
+    installed(point("lab", "lab-package", families=lambda register: register("mine", table)))
+    assert run("plugins").out.splitlines()[1].split() == ["families", "lab/mine", "us"]
+    installed(point("lab", "lab-package", families=lambda register: register("mine", "gta1")))
+    assert (
+        "family 'lab/mine': got 'gta1'; expected a table such as [gta1] in families.toml, as a dict"
+        in run("plugins").err
+    )

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards import catalogue
 from grounding_rewards.coords.families import family_of, matching
-from grounding_rewards.coords.register import families
+from grounding_rewards.coords.register import families, further_family
 from grounding_rewards.coords.resizing import resizing_by
+from grounding_rewards.hookspecs import hookimpl
+from grounding_rewards.plugins.registry import collect
 
 ANSWERS = Path(__file__).parents[2].parent / "shared/data/model_answers.jsonl"
 HUB = {
@@ -173,3 +176,50 @@ def test_an_answer_that_is_cut_within_brackets_means_no_other_place():
         is_open = [sum(map(cut.count, "([{")) > sum(map(cut.count, ")]}")) for cut in cuts]
         other = np.isfinite(xy).all(axis=1) & (xy != xy[-1]).any(axis=1)
         assert [cut for cut, wrong in zip(cuts, other & is_open, strict=True) if wrong] == [], name
+
+
+MINE = {
+    "like": "gta1", "max_pixels": 2116800, "names": "^mine-", "source": "us", "seen": "code",
+    "example": ["(1159,137)", [1920, 1080], [1151.8, 135.5]],
+}  # fmt: skip
+
+
+def test_a_file_and_a_plugin_have_families_of_their_own(tmp_path, monkeypatch):
+    (tmp_path / "lab.toml").write_text("[mine]\n" + "\n".join(f"{key} = {json.dumps(MINE[key])}" for key in MINE))
+    recipe = gr.recipe("click", family=f"{tmp_path}/lab.toml:mine")
+    assert recipe.to_dict() == {"name": "click", "model": "qwen2_5_vl", "max_pixels": 2116800, "answers": "first"}
+    with pytest.raises(gr.RecipeError, match=r"lab.toml has no 'ours'; it has mine$"):
+        family_of(f"{tmp_path}/lab.toml:ours")
+    with pytest.raises(gr.RecipeError, match=r"away.toml: cannot be read .*; expected a register in TOML$"):
+        family_of(f"{tmp_path}/away.toml:mine")
+
+    class Lab:
+        @hookimpl
+        def register_families(self, register):
+            register("mine", MINE)
+
+    known = collect([("lab", "lab-package", Lab())])
+    monkeypatch.setattr(catalogue, "registry", lambda: known)
+    assert gr.recipe("click", family="lab/mine") == recipe
+    assert matching("mine-7b", known=catalogue.known_families())[0].name == "lab/mine"
+    assert dict(catalogue.family("verl+lab/mine").options)["model"] == "verl+qwen2_5_vl"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({**MINE, "max_pixel": 5}, r"family x: max_pixel: expected one of .*; did you mean 'max_pixels'"),
+        ({key: MINE[key] for key in MINE if key != "example"}, r"family x: has no example; a family needs names, sour"),
+        ({**MINE, "like": "gta2"}, r"family x: like: got 'gta2'; expected a family; did you mean 'gta1'"),
+        ({key: MINE[key] for key in MINE if key != "like"}, r"family x: has no response_space; name it, or another"),
+        (
+            {**MINE, "names": "("},
+            r"family x: missing \), unterminated subpattern at position 0; expected values as tho",
+        ),
+        ({**MINE, "example": ["(1, 2)"]}, r"family x: not enough values to unpack .*; expected values as those in"),
+        ("gta1", r"family x: got 'gta1'; expected a table such as \[gta1\] in families.toml$"),
+    ],
+)
+def test_a_table_that_is_no_family_says_why(row, why):
+    with pytest.raises(gr.RecipeError, match=why):
+        further_family("x", row, families())
