@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table, write_table
-from grounding_rewards.tables.atomic import atomic_file
 from tests.disks import full_disk
 from tests.tables.passing import NEW, scored
 
@@ -54,34 +50,6 @@ def test_the_input_is_never_the_output(lines, tmp_path, link):
     assert source.read_text() == '{"a": 1}'
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError, SystemExit])
-def test_a_failure_leaves_the_old_output(lines, tmp_path, suffix, stop):
-    table = open_table(lines('{"a": 1}\n{"a": 2}\n'))
-    out = tmp_path / f"out.{suffix}"
-    out.write_text("old")
-
-    def half() -> None:
-        with write_table(out, like=table, new=NEW) as writer:
-            for batch in table.batches(size=1):
-                writer.write(batch, {"total": [1.0], "reason": ["OK"]})
-                assert sum(1 for _ in tmp_path.iterdir()) == 3
-                raise stop
-
-    with pytest.raises(stop):
-        half()
-    assert out.read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", f"out.{suffix}"]
-
-
-def test_success_replaces_the_old_output_behind_a_link(lines, tmp_path):
-    (tmp_path / "real.jsonl").write_text("old")
-    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
-    scored(lines('{"a": 1}'), tmp_path / "link.jsonl")
-    assert (tmp_path / "link.jsonl").is_symlink()
-    assert (tmp_path / "real.jsonl").read_text() == '{"a": 1, "total": 0.5, "reason": "OK"}\n'
-
-
 @pytest.mark.parametrize("out", ["out.jsonl", "out.parquet"])
 def test_a_name_that_is_taken(lines, tmp_path, out):
     source = lines('{"total": 1, "reason": 2}')
@@ -107,22 +75,3 @@ def test_a_full_disk_is_said_with_the_file(lines, tmp_path, out, rows):
         scored(source, tmp_path / out)
     assert caught.value.filename == str(tmp_path / out)
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
-
-
-def test_a_disk_that_does_not_take_what_was_written_is_said_with_the_file(lines, tmp_path, monkeypatch):
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    source = lines('{"a": 1}')
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device") as caught:
-        scored(source, tmp_path / "out.jsonl")
-    assert caught.value.filename == str(tmp_path / "out.jsonl")
-    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
-
-
-def test_what_cannot_be_written_is_named_by_its_own_path(tmp_path):
-    path = tmp_path / "none" / "out.jsonl"
-    with pytest.raises(FileNotFoundError) as error, atomic_file(path):
-        pass
-    assert error.value.filename == str(path)

@@ -41,12 +41,6 @@ def test_lone_surrogates_get_through(lines, tmp_path):
     assert json.loads(text)["response"] == "\ud800 (1, 2) é"
 
 
-def test_nan_and_infinity_become_null(lines, tmp_path):
-    scored(lines('{"a": [NaN, {"b": -Infinity}], "c": 1e999}\n'), tmp_path / "out.jsonl")
-    expected = '{"a": [null, {"b": null}], "c": null, "total": 0.5, "reason": "OK"}\n'
-    assert (tmp_path / "out.jsonl").read_text() == expected
-
-
 def test_byte_order_mark_and_windows_line_ends(lines, tmp_path):
     table = open_table(lines(b'\xef\xbb\xbf{"a": 1}\r\n{"a": 2}\r\n'))
     assert [batch.column("a") for batch in table.batches()] == [[1, 2]]
@@ -144,11 +138,6 @@ def test_batches_and_the_share_that_is_done(lines, monkeypatch):
     assert [(batch.start, batch.column("a"), batch.done) for batch in table.batches()] == [
         (0, [0, 1], 0.4), (2, [2, 3], 0.8), (4, [4], 1.0),
     ]  # fmt: skip
-
-
-def test_rows_pass_through(lines, tmp_path):
-    scored(lines('[{"b": 1.5, "a": {"z": [1, NaN]}}]', "in.json"), tmp_path / "out.jsonl")
-    assert (tmp_path / "out.jsonl").read_text() == ('{"b": 1.5, "a": {"z": [1, null]}, "total": 0.5, "reason": "OK"}\n')
 
 
 TWICE = '[{"a": 1}, 3, {"a": {"b": [{"c": 1, "c": 2}]}}, {"a": 2}]'
@@ -256,12 +245,6 @@ def test_texts_stay_texts_in_outputs(lines, tmp_path):
     assert (last["sample_id"], last["response"], last["size"]) == (None, "", "0.10")
     scored(source, tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").select(list(CELLS_READ[0])).to_pylist() == CELLS_READ
-
-
-def test_long_cells(lines):
-    text = "x" * 300_000
-    (batch,) = open_table(lines(f"response\n{text}\n", "in.csv")).batches()
-    assert batch.column("response") == [text]
 
 
 CELLS = "; expected 2, as in the header; quote a cell with"
@@ -416,12 +399,12 @@ def test_lines_are_written_as_they_stand(tmp_path, line):
 
 def test_numbers_that_json_lacks_become_null_also_where_lines_stand(tmp_path):
     path, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    path.write_text('{"a": NaN}\n{"a":1}\n{"a": 1e999}\n')
+    path.write_text('{"a": [NaN, {"b": -Infinity}]}\n{"a":1}\n{"a": 1e999}\n')
     table = open_table(path)
     with write_table(out, like=table, new={"t": float}) as writer:
         for batch in table.batches():
             writer.write(batch, {"t": np.array([math.inf, -0.0, math.nan])})
-    assert out.read_text() == '{"a": null, "t": null}\n{"a":1, "t": -0.0}\n{"a": null, "t": null}\n'
+    assert out.read_text() == '{"a": [null, {"b": null}], "t": null}\n{"a":1, "t": -0.0}\n{"a": null, "t": null}\n'
 
 
 @pytest.mark.parametrize("two", ['{"b": 1} {"c": 2}', '{"b": 1}{"c": 2}'])
