@@ -27,8 +27,10 @@ class JsonLinesWriter:
         if not self.new:
             self.file.writelines(line + b"\n" for line in lines)
             return
-        fields = zip(*(_fields(name, new[name]) for name in self.new), strict=True)
-        ends = [f"{', '.join(each)}}}\n".encode("utf-8", "backslashreplace") for each in fields]
+        keys = (json.dumps(name, ensure_ascii=False).replace("%", "%%") for name in self.new)
+        form = ", ".join(f"{key}: %s" for key in keys) + "}\n"
+        added = zip(*(_texts(new[name]) for name in self.new), strict=True)
+        ends = [(form % each).encode("utf-8", "backslashreplace") for each in added]
         self.file.writelines(
             line[:-1] + (b", " if row else b"") + end for line, row, end in zip(lines, rows, ends, strict=True)
         )
@@ -51,16 +53,18 @@ class Lines(list[dict[str, Any]]):
         self.texts = texts
 
 
-def _fields(name: str, values: Sequence[Any]) -> list[str]:
-    """Return a column as the text of each field, ``"name": value``."""
-    values = values.tolist() if hasattr(values, "tolist") else values  # an array of numbers
-    key, known = f"{json.dumps(name, ensure_ascii=False)}: ", dict[str, str]()
-    if {*map(type, values)} <= {float, type(None)}:  # null for NaN and infinities, which alone are not equal here
-        return [f"{key}{value!r}" if value is not None and value - value == 0 else f"{key}null" for value in values]
-    for value in values:
-        if type(value) is str and value not in known:
-            known[value] = key + _ENCODER.encode(value)
-    return [known[value] if type(value) is str else key + _encoded(value) for value in values]
+def _texts(values: Any) -> list[str]:
+    """Return the JSON of each value of a new column: a list, or an array of numbers."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if {*map(type, values)} <= {float, type(None)}:
+        # NaN and infinities alone do not leave 0; -0.0, which is one key with 0.0, becomes it
+        known = {each: repr(each + 0.0) if each is not None and each - each == 0 else "null" for each in {*values}}
+    elif {*map(type, values)} <= {str, type(None)}:
+        known = {each: _encoded(each) for each in {*values}}
+    else:
+        return [_encoded(each) for each in values]
+    return [known[each] for each in values]
 
 
 def dumps(value: Any) -> bytes:
