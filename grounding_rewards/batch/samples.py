@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -59,16 +59,19 @@ class Problems:
     def left_out(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield batches without these rows."""
         for batch in batches:
-            kept = [row for row in range(len(batch)) if not self._has(batch, row)]
+            kept = (
+                [row for row in range(len(batch)) if not self._has(batch.rows[row])]
+                if self.column
+                else range(len(batch))
+            )
             self.rows, self.count = self.rows + len(batch), self.count + len(batch) - len(kept)
             if kept or not len(batch):
                 yield batch if len(kept) == len(batch) else batch.take(kept)
         if self.rows and self.rows == self.count:
             raise TableError(f"{self.table.path}: no row has a response, the first for this: {self.first}")
 
-    def _has(self, batch: Batch, row: int) -> bool:
-        values: Any = batch.rows[row]
-        problem = values.get(self.column) if self.column and values.get(self.response) is None else None
+    def _has(self, row: Mapping[str, Any]) -> bool:
+        problem = row.get(self.column) if row.get(self.response) is None else None
         self.first = self.first or str(problem or "")
         return bool(problem)
 
