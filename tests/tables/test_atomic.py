@@ -17,6 +17,7 @@ import pytest
 
 from grounding_rewards.tables import atomic
 from grounding_rewards.tables.atomic import atomic_file, atomic_files, leftovers
+from grounding_rewards.tables.data_paths import made_directory
 from tests.cli.command import names
 from tests.disks import full_disk
 
@@ -396,3 +397,45 @@ def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path):
             assert len(names(tmp_path / "there")) == (1 if text == b"old" else 2)
     assert (tmp_path / "link").is_symlink()
     assert contents(tmp_path / "there") == {"out": b"new"}
+
+
+def test_directories_that_were_made_are_removed_unless_they_hold_files(tmp_path):
+    def fail(out, *files):
+        with made_directory(out):
+            for each in files:
+                (out / each).touch()
+            raise RuntimeError
+
+    (tmp_path / "a").mkdir()
+    for out, made in (("a/b/c", ["mine"]), ("a/d/e", []), ("a", [])):
+        with pytest.raises(RuntimeError):
+            fail(tmp_path / out, *made)
+    assert names(tmp_path / "a") == ["b"]
+    assert names(tmp_path / "a" / "b" / "c") == ["mine"]
+    with made_directory(tmp_path / "a" / "d" / "e"):
+        pass
+    assert names(tmp_path / "a") == ["b", "d"]
+
+
+def test_every_directory_is_brought_to_the_disk(tmp_path, monkeypatch):
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.readlink(f"/proc/self/fd/{file}")), fsync(file)))
+    (tmp_path / "pictures").mkdir()
+    with atomic_files() as files:
+        files.open(tmp_path / "page")
+        files.open(tmp_path / "pictures" / "one")
+    assert set(synced[2:]) == {str(tmp_path), str(tmp_path / "pictures")}
+
+
+def test_a_directory_that_cannot_be_brought_to_the_disk_is_no_error(tmp_path, monkeypatch):
+    fsync = os.fsync
+
+    def refusing(handle):
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", refusing)
+    with atomic_file(tmp_path / "one") as file:
+        file.write(b"new")
+    assert (tmp_path / "one").read_bytes() == b"new"
