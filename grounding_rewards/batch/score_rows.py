@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -44,7 +44,8 @@ class Inputs:
     targets: Sequence[Any]
     # further columns; what is no column, such as a trainer's state, is every row's
     extras: Mapping[str, Any] | None = None
-    image_sizes: Sizes | None = None  # n sizes of the original images from outside of targets; None for none
+    # n sizes of the original images from outside of targets, None for none; or a function of targets that returns them
+    image_sizes: Sizes | Callable[[Targets], Sizes | None] | None = None
     model_image_sizes: Sizes | None = None  # the same of the images that the model saw
     # (n,) which sample each row belongs to; or a function that says so of a recipe that compares rows
     groups: Groups | Any = None
@@ -106,6 +107,8 @@ def score_rows(
 ) -> RecipeSlice:
     """Score rows with one recipe; sizes from outside go before those in targets, or only stand in for them."""
     targets = recipe.read_targets(list(inputs.targets), bad_target=bad_target, warn=False, box_format=inputs.box_format)
+    if callable(inputs.image_sizes):
+        inputs = replace(inputs, image_sizes=inputs.image_sizes(targets))
     sizes = (
         _outside("image_sizes", inputs.image_sizes, None if outside_first else targets.known_image_sizes),
         _outside(
@@ -128,7 +131,7 @@ def score_rows(
     return RecipeSlice(recipe, inputs, rollouts, recipe.evaluate(rollouts), rows, sizes)
 
 
-def _outside(name: str, sizes: Sizes | None, first: Floats | None) -> Floats | None:
+def _outside(name: str, sizes: Any, first: Floats | None) -> Floats | None:
     """Sizes from outside, where the targets' own do not go first; None where there are none."""
     if sizes is None or not any(size is not None for size in sizes):
         return None

@@ -213,7 +213,7 @@ class TableScorer:
             extras={name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
             if reads_extras
             else None,
-            image_sizes=self.image_sizes(table, batch, targets),
+            image_sizes=lambda read: self.image_sizes(table, batch, read),
             model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
             token_lengths=self.lengths(table, batch) if reads_extras else None,
@@ -247,8 +247,9 @@ class TableScorer:
 
     def _sized(self, images: RowImages, batch: Batch, inputs: Inputs, scored: RecipeSlice) -> RecipeSlice:
         """Return the scores with sizes of images where rows lack them; errors say why there are none."""
-        sizes, why = images.filled(batch, inputs.image_sizes, scored.scores.errors, self.recipe)
-        if sizes != inputs.image_sizes:
+        known: Any = scored.inputs.image_sizes
+        sizes, why = images.filled(batch, known, scored.scores.errors, self.recipe)
+        if sizes != known:
             again = replace(inputs, image_sizes=sizes, groups=scored.rollouts.groups)
             scored = score_rows(self.recipe, again, "abstain")
         errors = {
@@ -345,23 +346,23 @@ class TableScorer:
             sizes.append(size)
         return sizes if any(sizes) else None
 
-    def image_sizes(self, table: Table, batch: Batch, targets: Sequence[Any]) -> Sizes | None:
+    def image_sizes(self, table: Table, batch: Batch, read: Targets) -> Sizes | None:
         """Return the column of image sizes, or None where no row has one; of a guess only what targets do not say."""
         sizes = self.sizes(table, batch, self.columns.image_size)
         if sizes is None or not self.guessed("image_size"):
             return sizes
-        own = self.read_targets(targets).rows
-        return [None if target and target.image_size else size for target, size in zip(own, sizes, strict=True)]
+        pairs = zip(read.rows, sizes, strict=True)
+        return [None if target and target.image_size else size for target, size in pairs]
 
     def needed_sizes(self, table: Table, batch: Batch) -> Sizes | None:
         """Return the image sizes of a batch as ``score`` knows them: of the column, where they are needed of images."""
-        targets = self.targets(batch)
-        sizes = self.image_sizes(table, batch, targets)
+        read = self.read_targets(self.targets(batch))
+        sizes = self.image_sizes(table, batch, read)
         if self.images is None:
             return sizes
         model_sizes, rows = self.sizes(table, batch, self.columns.model_image_size), len(batch)
         ready = self.recipe.prepare(
-            [None] * rows, self.read_targets(targets), image_sizes=sizes, model_image_sizes=model_sizes,
+            [None] * rows, read, image_sizes=sizes, model_image_sizes=model_sizes,
             groups=range(rows), bad_target="abstain",
         )  # fmt: skip
         return self.images.filled(batch, sizes, ready.targets.errors, self.recipe)[0]

@@ -239,12 +239,11 @@ class _Survey:
     def _check_targets(self, batch: Batch) -> None:
         """Count the targets that can be used, but for sizes of images, which are read later."""
         table, scorer = self.data.table, self.data.reader.scorer
-        targets = scorer.targets(batch)
-        read = scorer.read_targets(targets)
+        read = scorer.read_targets(scorer.targets(batch))
         errors = dict(read.errors)
         if self.data.judged:
             ready = scorer.recipe.prepare(
-                [None] * len(batch), read, image_sizes=scorer.image_sizes(table, batch, targets),
+                [None] * len(batch), read, image_sizes=scorer.image_sizes(table, batch, read),
                 model_image_sizes=scorer.sizes(table, batch, scorer.columns.model_image_size), groups=range(len(batch)),
                 bad_target="abstain",
             )  # fmt: skip
