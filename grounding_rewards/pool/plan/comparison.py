@@ -1,4 +1,4 @@
-"""Candidates of a comparison: selectors, allocations and choices of rollouts, by name."""
+"""Methods on the same rollouts, side by side: candidates by name, the measures of their weights, and the comparison."""
 
 from __future__ import annotations
 
