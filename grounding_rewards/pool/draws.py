@@ -19,6 +19,8 @@ _AT_ONCE = 1 << 16  # names hashed at once: the digests of millions, an object e
 def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
     """Split a total in proportion to shares: floors, and one more for the largest remainders.
 
+    Of equal remainders the larger share is served first, then the earlier. Shares need not sum to 1.
+
     Source: Hamilton's method.
 
     >>> largest_remainder([100, 50, 10], 20)
@@ -90,7 +92,8 @@ def draw(
 
     Every sample draws a number u from 0 to 1 that depends on the seed, the purpose and its name alone, and those with
     the largest u^(1 / weight) are taken. So the draw depends neither on the order of rows nor on other samples, and
-    draws for different purposes are independent.
+    draws for different purposes are independent. ``log_weights`` are (m,) logarithms of the weights; minus infinity,
+    that of 0, is never drawn, and None draws all alike.
 
     Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
 

@@ -109,7 +109,11 @@ def check_weights(weights: ArrayLike, names: Sequence[object] | None = None) -> 
 
 
 def read_weights(path: str | os.PathLike[str], of: str | None = None) -> dict[str, float]:
-    """Read weights by the name of their sample from a table of ``sample_id`` and ``weight``."""
+    """Read weights by the name of their sample from a table of ``sample_id`` and ``weight``.
+
+    ``of`` is the method, or the stage, whose weights count, where a table has a column of such: those that ``pool plan
+    --weights`` and ``pool curriculum --weights`` write do.
+    """
     table = open_table(path)
     for name in ("sample_id", "weight"):
         require_column(table, name, "of weights")

@@ -30,7 +30,8 @@ def target_boxes(
     """Return the bounds of each target's first place: (m, 4) x1 y1 x2 y2 in shares of the image.
 
     NaN where a target has no place, cannot be read, or has a space that neither it, ``target_space`` nor its recipe
-    names.
+    names. ``names`` of recipes are data: only built-in and installed ones are looked up. The caller's ``recipe`` holds
+    for the others. ``errors`` takes those of unreadable targets, by row.
 
     >>> sizes = np.array([[200.0, 100.0], [200.0, 100.0]])
     >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
