@@ -110,7 +110,7 @@ function filtering(block, form, change) {  // controls by name: of each filter t
   };
   const option = (value, text = value) => make("option", {value}, text), several = block.filters.filter((each) => each.labels.length > 1);
   const choice = (each) => chosen(each.name, option("", "all"), each.labels.map((label, place) => option(label, `${label} (${many(each.counts[place])})`)));
-  const further = several.filter((each) => /^(right in|by) /.test(each.name)), beside = several.filter((each) => BESIDE.includes(each.name));
+  const further = several.filter((each) => /^(right in|from|by) /.test(each.name)), beside = several.filter((each) => BESIDE.includes(each.name));
   controls.set("text", make("input", {type: "search", placeholder: "response, instruction, name", change: (event) => change({text: event.target.value})}));
   form.append(...[several.filter((each) => !further.includes(each)).map(choice), make("label", {}, "text ", controls.get("text")),
     beside.length && chosen("beside", option("", "nothing"), beside.map((each) => option(each.name))),

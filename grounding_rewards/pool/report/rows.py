@@ -66,7 +66,9 @@ class Rows:
         self._folder = tempfile.TemporaryDirectory(prefix="grounding-rewards-")
         self._connection = duckdb.connect(f"{self._folder.name}/rows.duckdb", config={"memory_limit": MEMORY})
         held = [part for part in parts if part.table is not None]
-        columns = {name: name for name in (*_OF_ROWS, *_fill(self._connection, held, labels or {}))}
+        steps = pairwise([part for part in held if not part.swept])
+        further = {shown(moved(old.name, new.name)): _moves(old, new) for old, new in steps} | {**(labels or {})}
+        columns = {name: name for name in (*_OF_ROWS, *_fill(self._connection, held, further))}
         if len(held) > 1:  # the same sample in several rounds, as cells of transitions are
             columns |= {shown(right_in(part.name)): f"right{place}" for place, part in enumerate(held)}
         self.filters = [Filter(name, column, self._counts(column)) for name, column in columns.items()]
@@ -143,6 +145,18 @@ def _read(connection: Any, sql: str, values: list[Any]) -> list[dict[str, Any]]:
 def right_in(name: str) -> str:
     """Return the name of the filter by right rollouts in one of several rounds."""
     return f"right in {name}"
+
+
+def moved(before: str, after: str) -> str:
+    """Return the name of the filter by how pass rates moved from one round to the next."""
+    return f"from {before} to {after}"
+
+
+def _moves(before: Round, after: Round) -> dict[str, str]:
+    """Return how the pass rate of each sample moved that is scored in both rounds."""
+    old, new = (dict(zip(each.stats.sample_id, each.stats.pass_rate.tolist(), strict=True)) for each in (before, after))
+    both = [name for name in old if old[name] == old[name] and new.get(name, np.nan) == new.get(name, np.nan)]
+    return {name: "up" if new[name] > old[name] else "down" if new[name] < old[name] else "same" for name in both}
 
 
 def _fill(connection: Any, parts: Sequence[Round], more: Mapping[str, Mapping[str, str]]) -> list[str]:

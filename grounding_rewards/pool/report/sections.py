@@ -10,6 +10,7 @@ import numpy as np
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
+from grounding_rewards.pool.report.rows import moved as moved_filter
 from grounding_rewards.pool.report.rows import right_in
 from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, drawn_target, shortened, views
 from grounding_rewards.pool.transitions import BETA_BINOMIAL, describe_prior
@@ -182,7 +183,11 @@ def _moved(moved: Numbers) -> Iterator[Block]:
         f"{count(moved['down'])} went down"
     )
     yield heat(f"{moved['from']} to {moved['to']}", alt, list(_matrices(moved)))
-    yield text([*_said(moved, known), *moved["warnings"]])
+    leads = [
+        link(f"the {count(moved[way])} that went {way}", [[moved_filter(moved["from"], moved["to"]), way]])
+        for way in ("up", "down") if moved[way]
+    ]  # fmt: skip
+    yield text([*_said(moved, known), *leads, *moved["warnings"]])
     if any(line["source"] is not None for line in moved["by_source"]):
         heads = [
             "source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points",
