@@ -38,11 +38,6 @@ def register_methods(register: Register) -> None:
 
 
 @hookspec
-def register_selectors(register: Register) -> None:
-    """Offer methods under the hook's older name."""
-
-
-@hookspec
 def register_families(register: Register) -> None:
     """Offer model families: ``register("name", table)``, a dict as ``coords/families.toml`` has tables."""
 

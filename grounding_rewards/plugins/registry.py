@@ -250,7 +250,7 @@ def collect(plugins: Iterable[Offer]) -> Registry:
 def _check_hooks(manager: pluggy.PluginManager, plugin: Any, name: str, distribution: str) -> None:
     """Complain of hooks that would never run: those without the mark, and a plugin that has none."""
     marked = [caller.name for caller in manager.get_hookcallers(plugin) or ()]
-    hooks = [*(f"register_{kind}" for kind in KINDS), "register_selectors"]
+    hooks = [f"register_{kind}" for kind in KINDS]
     start = f"plugin {name!r} of {distribution}"
     if isinstance(plugin, type):
         raise PluginError(f"{start} is {short_repr(plugin)}; let its entry point name an instance of it, or a module")
@@ -304,8 +304,7 @@ class _Register:
 
 def _gather(manager: pluggy.PluginManager, owners: Mapping[str, str], kind: str) -> Names:
     things: dict[str, Any] = {}
-    hooks = [f"register_{kind}", *(["register_selectors"] if kind == "methods" else [])]  # the latter's older name
-    for implementation in [each for hook in hooks for each in getattr(manager.hook, hook).get_hookimpls()]:
+    for implementation in getattr(manager.hook, f"register_{kind}").get_hookimpls():
         plugin, distribution = implementation.plugin_name, owners[implementation.plugin_name]
         register = _Register(kind, plugin, distribution, things)
         try:

@@ -257,7 +257,7 @@ class Acme:
         register("wrong", lambda: 5)
 
     @hookimpl
-    def register_selectors(self, register):
+    def register_methods(self, register):
         register("above", Above)
 
 
