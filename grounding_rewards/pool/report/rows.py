@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, cast
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -18,7 +16,7 @@ from grounding_rewards.pool.report.rounds import AREAS, Round, size_bins
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.tables.interrupting import interruptible
-from grounding_rewards.tables.rollout_sql import MEMORY, quoted
+from grounding_rewards.tables.rollout_sql import connected, quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 from grounding_rewards.viewer.page import shown
 from grounding_rewards.wording import area
@@ -54,7 +52,7 @@ class Filter(NamedTuple):
 
 
 class Rows:
-    """Rollouts of the rounds of a page, a row each; a context that removes its database.
+    """Rollouts of the rounds of a page, a row each; a context that closes its database.
 
     Samples are numbered in the order of their names. A ``state`` maps names of filters to labels, and ``text`` to what
     a response, an instruction or a sample's name holds, in letters of any case; both as a page shows them. ``labels``
@@ -63,8 +61,7 @@ class Rows:
 
     def __init__(self, parts: Sequence[Round], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._lock = threading.Lock()  # one connection answers one query at a time
-        self._folder = tempfile.TemporaryDirectory(prefix="grounding-rewards-")
-        self._connection = duckdb.connect(f"{self._folder.name}/rows.duckdb", config={"memory_limit": MEMORY})
+        self._connection = connected(ordered=True)
         held = [part for part in parts if part.table is not None]
         steps = pairwise([part for part in held if not part.swept])
         further = {shown(moved(old.name, new.name)): _moves(old, new) for old, new in steps} | {**(labels or {})}
@@ -79,7 +76,6 @@ class Rows:
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
-        self._folder.cleanup()
 
     def find(self, state: Mapping[str, str]) -> dict[str, int]:
         """Count the rollouts, samples, scored and right rollouts that a state leaves."""
