@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
 from grounding_rewards.parsing.bare_places import (
@@ -23,8 +24,9 @@ from grounding_rewards.parsing.bare_places import (
     is_cut,
     opened_between,
 )
-from grounding_rewards.parsing.calls import POINT, Call, acts_of_calls, calls_in
+from grounding_rewards.parsing.calls import CALL_CLICKS, POINT, Call, acts_of_calls, calls_in
 from grounding_rewards.parsing.objects import (
+    CLICKED,
     COMPACT_KEYS,
     KEYS,
     LINK,
@@ -39,15 +41,15 @@ from grounding_rewards.parsing.objects import (
 )  # fmt: skip
 from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES, either_case
 from grounding_rewards.parsing.places import (
+    BARE_LIST,
     BARE_TUPLE,
+    JSON_2D,
     REFUSAL,
-    UNSIGNED_CALL,
-    UNSIGNED_LIST,
-    UNSIGNED_POINT,
+    TOOL_CALL,
 )
 from grounding_rewards.parsing.readers import read_cropped, read_points
-from grounding_rewards.parsing.reading import NEVER, REFUSED, Answered, Answers, Form, Step
-from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use
+from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
+from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
 
 FORMS = (
     "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
@@ -100,9 +102,15 @@ class AnyForm(Form):
 
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
-        for index, form in _ALONE_FORMS:
-            if acts := form.one(text, answers)[2]:
-                return index, True, acts
+        for usual in self._usual:
+            if usual.sign in text and (act := usual.act(text)):
+                return FORMS.index(usual.form), True, (self._spelled(act),)
+        if not _MARKS.search(text) and not compiled(self._needs).search(text):
+            return NOTHING
+        return self.careful(text, answers)
+
+    def careful(self, text: str, answers: Answers) -> Answered:
+        """Read a text without its usual forms, which say the same in less time."""
         text = answer_of(text)
         if self.refusal.one(text, answers)[2]:
             return 0, True, (REFUSED,)
@@ -147,15 +155,23 @@ class AnyForm(Form):
 
     def steps(self) -> list[Step]:
         """The commonest forms, then all at once."""
-        forms = [
-            Step(form, FORMS.index(form.name), (), form.usual or (form.full_pattern,), NEVER, guards)
-            for form, guards in _USUAL
-        ]
-        return [*forms, Step(self)]
+        forms = [Step(self, FORMS.index(usual.form), (), usual.patterns, NEVER, usual.guards) for usual in self._usual]
+        return [*forms, Step(self, needs=(self._needs,))]
+
+    @cached_property
+    def _usual(self) -> tuple[Usual, ...]:
+        return _USUAL if self.placed else (*_USUAL, *_USUAL_ACTIONS)
+
+    @cached_property
+    def _needs(self) -> str:
+        return f"{_MARKED}|{self.refusal.pattern}"
 
     def _candidates(self, text: str) -> list[Candidate]:
         """All answers of a text, in order."""
-        spans = sorted(self._spans(text), key=lambda each: (each.begin, -each.end))
+        spans = sorted(self._spans(text), key=_by_place)
+        if not text.isascii():  # what an action types stays as it is written
+            wide, text = text, text.translate(_WIDE)
+            spans = spans if text == wide else spans or sorted(self._spans(text), key=_by_place)
         found: list[Candidate] = []
         end, fenced = 0, _last_fence(text)
         for span in [*spans, Candidate(len(text), len(text), "", None)]:
@@ -173,7 +189,10 @@ class AnyForm(Form):
     def _spans(self, text: str) -> Iterator[Candidate]:
         """Answers that are more than a place: objects, calls, lines, tags; and what is to be skipped, as "tool"."""
         if "{" in text:
-            yield from self._objects(text)
+            spans = object_spans(text)
+            yield from self._objects(text, spans)
+            if len(spans) == 1 and "".join((text[: spans[0][0]] + text[spans[0][1] :]).split()) in _AROUND:
+                return  # nothing else can be there
         if "(" in text:
             for begin, end, library, name, acts in calls_in(text):
                 if acts is None:
@@ -198,10 +217,10 @@ class AnyForm(Form):
         words = name.lower()
         return any([tool in words for tool in (*TOOLS, *self.tools)])  # noqa: C419 (faster so)
 
-    def _objects(self, text: str) -> Iterator[Candidate]:
+    def _objects(self, text: str, spans: list[tuple[int, int, dict[Any, Any] | None]]) -> Iterator[Candidate]:
         opened = False  # in a list that has not closed yet
         listed: list[Candidate] = []
-        for begin, end, value in object_spans(text):
+        for begin, end, value in spans:
             before, after = text[:begin].rstrip()[-1:], text[end:].lstrip()[:1]
             if value is None:
                 item: Any = loosely(text[begin:end])
@@ -277,11 +296,19 @@ class AnyForm(Form):
                 position = text.find(opening, close)
 
 
+_AROUND = frozenset({"", "<tool_call></tool_call>", "<answer></answer>", "```json```", "[]", "```json[]```"})
+"""What may stand around the only object of a text and holds no answer."""
+
 _CALLS_IN_TAGS = (
     ("<function=", "</function>", "<parameter="),
     ('<invoke name="', "</invoke>", '<parameter name="'),
 )
 _QUOTES = "\"' \t\n"
+
+
+def _by_place(candidate: Candidate) -> tuple[int, int]:
+    """Order by the begin, the longer one first."""
+    return candidate.begin, -candidate.end
 
 
 def _parts(begin: int, end: int, count: int) -> list[tuple[int, int]]:
@@ -311,13 +338,11 @@ _WIDE = str.maketrans("（），：［］【】｛｝", "(),:[][]{}")
 
 
 def answer_of(text: str) -> str:
-    r"""Return the part of a text that can hold the answer, in ASCII brackets: without earlier turns and thoughts.
+    r"""Return the part of a text that can hold the answer: without earlier turns and thoughts.
 
-    >>> answer_of("Thought: not (1, 2).\nAction: (3, 4)"), answer_of("<thinking>(1, 2)</thinking>（3，4）")
-    (' (3, 4)', '(3,4)')
+    >>> answer_of("Thought: not (1, 2).\nAction: (3, 4)"), answer_of("<thinking>(1, 2)</thinking>(3, 4)")
+    (' (3, 4)', '(3, 4)')
     """
-    if not text.isascii():
-        text = text.translate(_WIDE)
     if "tool_response>" in text or "assistant" in text or "<start_of_turn>" in text or "user" in text:
         text = _last(text, _TURNS)
         text = "" if _ASKED.search(text) else text
@@ -688,15 +713,10 @@ def _has_failed(act: Act) -> bool:
 
 # What is usual, for many texts at once.
 
-UNSIGNED_TUPLE = replace(
-    BARE_TUPLE, pattern=BARE_TUPLE.pattern.replace(NUMBER, NUMBER.removeprefix("-?")), whole=True, usual=()
-)
-"""An unsigned tuple and nothing else: no refusal, no corners, no call."""
-
 _PROSE = r"[^()\[\]{}<>0-9:=`|]*"
 _VERBS = either_case(
     "drag|scroll|swipe|slide|hover|press|type|typing|move|mouse|write|input|fill|action|function"
-    "|(?:double|right|middle|triple)[ -]"
+    "|(?:double|right|middle|triple)[ -]|(?:double|right|middle|triple|long)[ -]?(?:click|tap)"
 )
 _GUARDS = (
     rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
@@ -706,23 +726,96 @@ _GUARDS = (
 )
 """Prose in which one of these occurs holds more than its sole place."""
 
-_X_Y = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"
-_USUAL: tuple[tuple[Form, tuple[str, ...]], ...] = (
-    (UNSIGNED_TUPLE, ()),
-    (UNSIGNED_CALL, ()),
-    (UNSIGNED_POINT, ()),
-    (UNSIGNED_LIST, ()),
-    (
-        Form(
-            "ui_tars", rf"^(?:(?:Thought:[^(<\n]*\n)?Action: ?)?(?P<action>click)\((?:start_box|point)={POINT}\)[ \n]*$"
-        ),
-        (),
-    ),
-    (Form("bare_tuple", rf"^{_PROSE}\({_X_Y}\){_PROSE}$"), _GUARDS),
-    (Form("bare_list", rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$"), _GUARDS),
-)
 
-_ALONE_FORMS = tuple([(FORMS.index(form.name), form) for form, guards in _USUAL if not guards])
+class Usual(NamedTuple):
+    """A usual form of whole texts: a substring of all of them, its form, its patterns, and what must not occur."""
+
+    sign: str
+    form: str
+    patterns: tuple[str, ...]
+    guards: tuple[str, ...] = ()
+
+    def act(self, text: str) -> Act | None:
+        """Return the act of a text in this form; None of any other."""
+        for pattern in self.patterns:
+            match = compiled(pattern).search(text)
+            if match and not any([compiled(guard).search(text) for guard in self.guards]):  # noqa: C419 (faster so)
+                groups = match.groupdict()
+                place = [number(groups.pop(key)) for key in _COORDINATES if key in groups]
+                return Act(groups.pop("action", ""), tuple(place), groups)
+        return None
+
+
+_COORDINATES = ("x", "y", "x1", "y1", "x2", "y2")
+_X_Y = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"
+_X1_Y1, _X2_Y2 = (rf"(?P<x{end}>{NUMERAL}), ?(?P<y{end}>{NUMERAL})" for end in "12")
+_END = "[ \n]*$"
+_STEP = "^(?:(?:Thought:[^(<\n`◁]*\n)?Action: ?)?"
+_TEXT = r"[^'\"\\()\n\r<`◁]+"
+
+
+def _object(quote: str, *fields: str) -> tuple[str, ...]:
+    """Return patterns of texts that are one object in one kind of quotes, in a list, in tags, or both."""
+    body = r"\{" + ", ?".join(fields).replace("'", quote) + r"\}"
+    listed = rf"\[{body}\]"
+    return tuple(
+        [f"^{each}{_END}" for each in (body, listed, f"<answer>{body}</answer>", f"<answer>{listed}</answer>")]
+    )
+
+
+def _call(*arguments: str) -> str:
+    """Return the pattern of a text that is one call of a tool."""
+    name, fields = '"name": ?"(?:mobile|computer)_use"', ", ?".join(arguments).replace("'", '"')
+    return rf'^<tool_call>[ \n]*\{{{name}, ?"arguments": ?\{{{fields}\}}\}}[ \n]*</tool_call>{_END}'
+
+
+_WAY = "(?P<direction>up|down|left|right)"
+_CLICK = (rf"'action': ?'(?P<action>{CLICKED})'", rf"'(?:coordinate|point)': ?\[{_X_Y}\]")
+_TYPE = ("'action': ?'(?P<action>type)'", f"'text': ?'(?P<text>{_TEXT})'")
+_PYAUTOGUI = r"pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)\("
+_USUAL = (
+    Usual("(", "bare_tuple", (BARE_TUPLE.usual[0].replace(NUMBER, NUMBER.removeprefix("-?")),)),
+    Usual("tool_call", "tool_call", (TOOL_CALL.usual[0].replace("-?", "").replace("[A-Za-z_]*)", "(?:left_)?click)"),)),
+    Usual("point_2d", "json_2d", (JSON_2D.usual[0].replace("-?", "").replace("[^", "[^()"),)),
+    Usual("[", "bare_list", (BARE_LIST.usual[0].replace("-?", ""), rf"^\[{_X1_Y1}, ?{_X2_Y2}\]{_END}")),
+    Usual("='", "ui_tars", (
+        rf"{_STEP}(?P<action>{CALL_CLICKS})\((?:start_box|point)={POINT}\){_END}",
+        rf"{_STEP}(?P<action>scroll)\((?:start_box|point)={POINT}, ?direction='{_WAY}'\){_END}",
+    )),
+    Usual("<point>", "point_tag", (rf"^<point>(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})</point>{_END}",)),
+    Usual("_start|>", "box_tokens", (
+        rf"^<\|box_start\|>\({_X1_Y1}\), ?\({_X2_Y2}\)<\|box_end\|>(?:<\|im_end\|>)?{_END}",
+    )),
+    Usual("pyautogui.", "pyautogui", tuple([
+        f"^{before}{_PYAUTOGUI}{place}\\){after}{_END}"
+        for before, after in (("", ""), ("```(?:python)?\n", "\n```"))
+        for place in (_X_Y, f"x={_X_Y.replace(', ?', ', ?y=')}")
+    ])),
+    Usual('"action"', "json_coordinate", _object('"', *_CLICK)),
+    Usual("'action'", "json_coordinate", (
+        *_object("'", *_CLICK), *_object("'", *_CLICK, "'input_text': ?'no input text'"),
+    )),
+    Usual("(", "bare_tuple", (rf"^{_PROSE}\({_X_Y}\){_PROSE}$",), _GUARDS),
+    Usual("[", "bare_list", (rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$",), _GUARDS),
+)  # fmt: skip
+_USUAL_ACTIONS = (
+    Usual("type", "action_json", (*_object('"', *_TYPE), *_object("'", *_TYPE), _call(*_TYPE))),
+    Usual("(", "action_calls", (
+        rf"{_STEP}(?P<action>type|finished)\(content='(?P<text>{_TEXT})'\){_END}",
+        rf"{_STEP}(?P<action>wait|finished|press_home|press_back)\(\){_END}",
+    )),
+)  # fmt: skip
+
+_MARKS = re.compile("[(\\[{<0-9\uff08\uff3b\u3010\uff5b]")
+_MARKED = "|".join(
+    [
+        "[(\\[{<0-9\uff08\uff3b\u3010\uff5b]",
+        *[re.escape(sign) for sign in _SIGNS if not _MARKS.search(sign)],
+        "(?:^|[\t\n])action:",
+        rf"(?:^|\n){BLANKS}(?:{_HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(_WORDS)})|[A-Za-z_]+{BLANKS},)",
+    ]
+)
+"""A pattern that occurs in every text with an answer that is no refusal."""
 
 AUTO = AnyForm("auto", vocabulary=True)
 """Places in any form; what has none is no answer."""

@@ -403,13 +403,13 @@ def _argument(written: str, quoted: str) -> Argument:
 _OPENING = r"^(?:Thought:[^(\n]*\n)?(?:Action: ?)?"
 POINT = rf"'(?:<\|box_start\|>|<point>)?\(?(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})\)?(?:<\|box_end\|>|</point>)?'"
 _PYAUTOGUI = r"^[^(]*pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)"
-_CALL_CLICKS = "click|left_double|right_single|left_single|double_click|right_click|long_press|hover"
+CALL_CLICKS = "click|left_double|right_single|left_single|double_click|right_click|long_press|hover"
 
 ACTION_CALLS = Form(
     name="action_calls",
     read=read_calls,
     usual=(
-        rf"{_OPENING}(?P<action>{_CALL_CLICKS})\((?:start_box|point)={POINT}\)[ \n]*$",
+        rf"{_OPENING}(?P<action>{CALL_CLICKS})\((?:start_box|point)={POINT}\)[ \n]*$",
         rf"{_OPENING}(?P<action>scroll)\((?:start_box|point)={POINT}, ?"
         r"direction='(?P<direction>up|down|left|right)'\)[ \n]*$",
         rf"{_OPENING}(?P<action>type)\(content='(?P<text>[^'\"\\()\n]+)'\)[ \n]*$",

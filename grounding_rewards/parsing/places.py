@@ -182,8 +182,3 @@ UI_TARS = form(  # the place between tokens, tags or quotes, a point or a box; o
     usual=r"^(?:Thought:[^(\n]*\n)?(?:Action: ?)?(?P<action>[a-z_]+)\((?:start_box|point)="
     rf"'(?:<\|box_start\|>|<point>)?\(?(?P<x>{N})(?:, ?| )(?P<y>{N})\)?(?:<\|box_end\|>|</point>)?'\)[ \n]*$",
 )  # fmt: skip
-
-# What the commonest forms are with unsigned numbers, which are no refusal, and with labels that hold no call.
-UNSIGNED_CALL = form("tool_call", TOOL_CALL.usual[0].replace("-?", "").replace("[A-Za-z_]*)", "(?:left_)?click)"))
-UNSIGNED_POINT = form("json_2d", JSON_2D.usual[0].replace("-?", "").replace("[^", "[^()"))
-UNSIGNED_LIST = form("bare_list", BARE_LIST.usual[0].replace("-?", ""))

@@ -5,7 +5,6 @@ Patterns of what is usual run over all texts; the others are read one by one.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from itertools import takewhile
@@ -59,6 +58,7 @@ _OK, _EMPTY, _NO_ANSWER, _MALFORMED, _UNFINISHED, _REFUSED, _SEVERAL, _TOO_MANY 
     Reason.OK, Reason.EMPTY, Reason.NO_ANSWER, Reason.MALFORMED, Reason.UNFINISHED, Reason.REFUSED,
     Reason.SEVERAL_ANSWERS, Reason.TOO_MANY,
 ))  # fmt: skip
+_NUMERIC = ("to", "duration")
 _PLACE = {"x", "y", "x1", "y1", "x2", "y2", "action"}
 
 
@@ -114,9 +114,12 @@ def parse_texts(
         names = _in_vocabulary(names, reason, action_names)
     usual = table.usual if texts is whole else None  # of an answer alone it says nothing of the thinking
     arguments = Arguments(**table.arguments) if table.arguments else NO_ARGUMENTS
-    return Predictions(
-        xy, box, reason, table.dialect, dialect.names, space, names, points, offsets, usual, arguments
-    ), capped
+    made = object.__new__(Predictions)  # a tenth of the time of a frozen dataclass's __init__
+    vars(made).update(
+        xy=xy, box=box, reason=reason, dialect=table.dialect, dialects=dialect.names, space=space, actions=names,
+        points=points, offsets=offsets, usual=usual, arguments=arguments,
+    )  # fmt: skip
+    return made, capped
 
 
 def in_one_step(predictions: Predictions, targets: Targets) -> Predictions:
@@ -138,10 +141,7 @@ def in_one_step(predictions: Predictions, targets: Targets) -> Predictions:
 
 
 class _Table:
-    """Columns of the answers in n texts.
-
-    Answers that Python reads are kept as flat lists until the end: no object of the garbage collector stays for a row.
-    """
+    """Columns of the answers in n texts: no object of the garbage collector stays for a row."""
 
     def __init__(self, dialect: Any, texts: Texts, answers: Answers) -> None:
         rows = len(texts)
@@ -151,9 +151,6 @@ class _Table:
         self.arguments: dict[str, NDArray[Any]] = {}
         self.several: dict[int, Floats] = {}
         self.usual: NDArray[np.bool_] | None = None
-        self._points = _Cells()
-        self._boxes, self._indices, self._named = _Cells(), _Cells(), _Cells()
-        self._fields: dict[str, _Cells] = {}
 
     def read(self, unfinished: NDArray[np.bool_] | None) -> None:
         """Read all texts."""
@@ -177,15 +174,10 @@ class _Table:
                 self.reason[row] = _UNFINISHED
             else:
                 self.reason[row] = _NO_ANSWER if values[row].strip() else _EMPTY
-        for cells, column in ((self._points, self.xy), (self._boxes, self.box), (self._named, self.names)):
-            cells.into(column)
-        self._indices.into(self.dialect)
-        for name, cells in self._fields.items():
-            cells.into(self._column(name))
 
     def _put(self, row: int, index: int, acts: Sequence[Act]) -> None:
         """Keep the answers of one text."""
-        self._indices.add(row, index)
+        self.dialect[row] = index
         act = acts[0]
         if act is REFUSED:
             self.reason[row] = _REFUSED
@@ -203,16 +195,14 @@ class _Table:
                 )
         if act.place:
             point, box = _point_and_box(act.place)
-            self._points.add(row, *point)
+            self.xy[row, 0], self.xy[row, 1] = point
             if box:
-                self._boxes.add(row, *box)
+                self.box[row] = box
         if act.name:
-            self._named.add(row, _clean(act.name))
+            self.names[row] = _clean(act.name)
         for name, value in act.arguments.items():
             if value is not None:
-                if name not in self._fields:
-                    self._fields[name] = _Cells()
-                self._fields[name].add(row, *value) if name == "to" else self._fields[name].add(row, _clean(value))
+                self._column(name)[row] = np.add(value, 0.0) if name in _NUMERIC else _clean(value)
 
     def _column(self, name: str) -> NDArray[Any]:
         if name not in self.arguments:
@@ -337,32 +327,6 @@ class _Table:
         return points + 0.0, offsets
 
 
-class _Cells:
-    """Cells of some rows of a column, flat: no object a row for the garbage collector, and no copy to grow."""
-
-    def __init__(self) -> None:
-        self.rows, self.values = deque[int](), deque[Any]()
-
-    def add(self, row: int, *values: Any) -> None:
-        self.rows.append(row)
-        self.values.extend(values)
-
-    def into(self, column: NDArray[Any]) -> None:
-        """Write the cells into the column."""
-        if not self.rows:
-            return
-        if len(self.rows) == 1:
-            value = list(self.values) if column.ndim > 1 else self.values[0]
-            column[self.rows[0]] = np.add(value, 0) if column.dtype == np.float64 else value
-            return
-        rows = np.fromiter(self.rows, np.int64, len(self.rows))
-        if column.dtype == np.object_:
-            column[rows] = _objects(list(self.values))
-        else:
-            values = np.fromiter(self.values, column.dtype, len(self.values)).reshape(len(rows), *column.shape[1:])
-            column[rows] = values + 0 if column.dtype == np.float64 else values  # no -0.0
-
-
 def _kept(rows: Any, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Any, Texts]:
     some = np.flatnonzero(kept)
     return rows[some], texts.take(some)
@@ -371,7 +335,7 @@ def _kept(rows: Any, texts: Texts, kept: NDArray[np.bool_]) -> tuple[Any, Texts]
 def _point_and_box(place: Place) -> tuple[tuple[float, float], tuple[float, ...]]:
     """A place's point and box, limited to ±COORDINATE_LIMIT; () where there is no box."""
     # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
-    numbers = [float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, each))) for each in place]
+    numbers = [float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, each))) + 0.0 for each in place]  # -0.0 becomes 0.0
     if len(numbers) == 2:
         return (numbers[0], numbers[1]), ()
     x1, y1, x2, y2 = numbers
@@ -405,7 +369,10 @@ def _clean(value: Any) -> Any:
 
 def _in_vocabulary(names: Objects, reason: NDArray[np.int8], more: Collection[str]) -> Objects:
     """Return names in the vocabulary's words; mark rows in ``reason`` whose name neither it nor ``more`` has."""
-    known = {name: canonical(name) for name in set(names.tolist())}
+    written = set(names.tolist())
+    if written <= {"", "click"}:  # mostly so
+        return names
+    known = {name: canonical(name) for name in written}
     unknown = {name for name in known if not is_known(name)} - set(more)
     if unknown:  # np.isin would compare every row with every one of them
         reason[[name in unknown for name in names.tolist()]] = Reason.UNKNOWN_ACTION
@@ -431,8 +398,12 @@ def read_responses(responses: Sequence[str | None]) -> Texts:
 def answer_texts(texts: Texts, thinking: Thinking) -> tuple[Texts, NDArray[np.bool_] | None]:
     """Return the texts without thinking, and a mask of those that never finish it, which become ""; None if all do."""
     # "think>" ends both tags: one search for the two.
-    if thinking == "read" or (thinking == "closed" and not contains(texts, "think>").any()):
+    if thinking == "read":
         return texts, None
+    if thinking == "closed":
+        few = None if texts.vectorised else ["think>" in text for text in texts.values]
+        if not (contains(texts, "think>").any() if few is None else any(few)):
+            return texts, None
     answers = [text.rpartition(_CLOSE)[2] for text in texts.values]
     still_open = [_OPEN in answer for answer in answers]
     if thinking == "open":

@@ -1,7 +1,5 @@
 """``auto_action``: actions however they are written, then places, which are clicks."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
+from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from tests.cases import cases
 from tests.parsing.acts import act, agree, which
@@ -82,6 +81,9 @@ def test_every_form_of_every_dialect(text, expected):
         ),
         ("type(content='a')\nclick(1, 2)", "SEVERAL_ANSWERS", "action_calls"),
         ("right_click(1, 2)\ntype(content='a')", "SEVERAL_ANSWERS", "click_call"),
+        ('{"action": "type", "text": "（1，2）"}', ("type", None, {"text": "（1，2）"}), "action_json"),
+        ('看（图）{"action": "type", "text": "【a】"}', ("type", None, {"text": "【a】"}), "action_json"),
+        ("点击（5，6）", ("", [5, 6], {}), "bare_tuple"),
         # What breaks the object: the place can still be read.
         ("{'action': 'click', 'coordinate': [5, 6], 'reason': it is}", ("click", [5, 6], {}), "json_coordinate"),
         # Behind a line of "Action:" and a call, or in OS-Atlas's text, an object is no answer.
@@ -198,12 +200,60 @@ def test_alone_and_in_a_batch_whatever_the_text(texts, answers, thinking):
     agree(texts, AUTO_ACTION, answers, thinking)
 
 
-@settings(deadline=None)
-@given(st.tuples(*[st.sampled_from(SPACES)] * 6), *[st.sampled_from(NUMERALS)] * 2)
-def test_no_dialect_before_it_reads_anything_in_a_tuple_alone(spaces, x, y):
-    text = "{}({}{}{},{}{}{}){}".format(*spaces[:2], x, *spaces[2:4], y, *spaces[4:])
-    plain = replace(AUTO_ACTION, usual=())
-    assert (act(text, plain), which(text, plain)) == (act(text, AUTO_ACTION), which(text, AUTO_ACTION))
+def usual(text, dialect):
+    """The act of a text that is in a usual form; None of any other."""
+    acts = [form.act(text) for form in dialect._usual if form.sign in text]
+    return next((each for each in acts if each), None)
+
+
+USUAL = [
+    "({x}, {y})", "[{x}, {y}]", "[{x}, {y}, 700, 800]", "<point>{x} {y}</point>", "<point>{x}, {y}</point>",
+    "<|box_start|>({x},{y}),(700,800)<|box_end|><|im_end|>", "pyautogui.click(x={x}, y={y})",
+    "```python\npyautogui.doubleClick({x}, {y})\n```", '```json\n[{{"point_2d": [{x}, {y}], "label": "save"}}]\n```',
+    '<tool_call>\n{{"name": "computer_use", "arguments": {{"action": "click", "coordinate": [{x}, {y}]}}}}</tool_call>',
+    "Thought: I press it.\nAction: click(start_box='({x},{y})')", "click(point='<point>{x} {y}</point>')",
+    "Action: scroll(start_box='({x},{y})', direction='down')", '{{"action": "click", "coordinate": [{x}, {y}]}}',
+    "<answer>[{{'action': 'click', 'point': [{x}, {y}], 'input_text': 'no input text'}}]</answer>",
+    "[{{'action': 'long_press', 'coordinate': [{x}, {y}]}}]", "The button is at ({x}, {y}).",
+    "It is at [{x}, {y}] there.",
+]  # fmt: skip
+USUAL_ACTIONS = [
+    '<tool_call>{{"name": "mobile_use", "arguments": {{"action": "type", "text": "{text}"}}}}</tool_call>',
+    '{{"action": "type", "text": "{text}"}}', "<answer>[{{'action': 'type', 'text': '{text}'}}]</answer>",
+    "Thought: Type it.\nAction: type(content='{text}')", "Action: finished(content='{text}')", "Action: wait()",
+    "press_back()",
+]  # fmt: skip
+TYPED = st.one_of(
+    st.sampled_from(
+        [*ANSWERS, *NUMERALS, "red hat", "（1，2）", "a, b", "user", "point: 5, 6", "SCROLL", "{", "click"]
+    ),
+    st.text(max_size=8),
+)
+
+
+@cases("form", [*USUAL, *USUAL_ACTIONS])
+def test_the_usual_forms_are_taken(form):
+    assert usual(form.format(x=512, y=38.5, text="red hat"), AUTO_ACTION)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from([*USUAL, *USUAL_ACTIONS]), st.sampled_from(NUMERALS), st.sampled_from(NUMERALS), TYPED,
+    st.sampled_from(SPACES), st.sampled_from(["only", "first", "last", "all"]),
+)  # fmt: skip
+def test_a_usual_form_says_what_the_careful_reading_says(form, x, y, text, blank, answers):
+    text = form.format(x=x, y=y, text=text) + blank
+    for dialect in (AUTO, AUTO_ACTION):
+        if usual(text, dialect) or dialect.one(text, answers)[0] < 0:
+            assert dialect.one(text, answers) == dialect.careful(text, answers)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(MIXED, st.sampled_from(ANSWERS)))
+def test_a_text_without_a_mark_holds_no_answer(text):
+    for dialect in (AUTO, AUTO_ACTION):
+        index, begun, _ = dialect.careful(text, "only")
+        assert compiled(dialect._needs).search(text) or (index, begun) == (-1, False)
 
 
 def test_an_unknown_action_has_its_place_among_all_answers():
