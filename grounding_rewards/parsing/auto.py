@@ -103,10 +103,10 @@ class AnyForm(Form):
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
         for usual in self._usual:
-            if usual.sign in text and (act := usual.act(text)):
+            if usual.sign in text and not (usual.guards and len(text) > _SENTENCES) and (act := usual.act(text)):
                 return FORMS.index(usual.form), True, (self._spelled(act),)
-        if not _MARKS.search(text) and not compiled(self._needs).search(text):
-            return NOTHING
+        if not _MARKS.search(text) and not compiled(_MARKED).search(text):
+            return (0, True, (REFUSED,)) if self.refusal.one(answer_of(text), answers)[2] else NOTHING
         return self.careful(text, answers)
 
     def careful(self, text: str, answers: Answers) -> Answered:
@@ -155,7 +155,10 @@ class AnyForm(Form):
 
     def steps(self) -> list[Step]:
         """The commonest forms, then all at once."""
-        forms = [Step(self, FORMS.index(usual.form), (), usual.patterns, NEVER, usual.guards) for usual in self._usual]
+        forms = [
+            Step(self, FORMS.index(usual.form), (usual.sign,), usual.patterns, NEVER, usual.guards)
+            for usual in self._usual
+        ]
         return [*forms, Step(self, needs=(self._needs,))]
 
     @cached_property
@@ -745,6 +748,9 @@ class Usual(NamedTuple):
                 return Act(groups.pop("action", ""), tuple(place), groups)
         return None
 
+
+_SENTENCES = 500
+"""Characters of prose from which on guards take longer than the careful reading."""
 
 _COORDINATES = ("x", "y", "x1", "y1", "x2", "y2")
 _X_Y = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"

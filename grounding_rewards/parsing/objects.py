@@ -74,7 +74,8 @@ def loosely(text: str) -> dict[str, Any] | None:
     item: dict[str, Any] = {}
     for key, several, double, single, numeral, _ in _FIELD.findall(text):
         if several:
-            item.setdefault(key, decoded(several))
+            value = decoded(several)  # no JSON: zeros in front, or words, which are no empty list
+            item.setdefault(key, several if value is None else value)
         elif double or single:
             item.setdefault(key, double or single)
         elif numeral:

@@ -72,6 +72,8 @@ POINT = '{"point_2d": [3, 4]}'
         ("[-1, -1, -1, -1]", (None, "REFUSED"), "bare_list"),
         ('{"point_2d": [-1, -1]}', (None, "REFUSED"), "json_2d"),
         ('{"foo": [1, 2]}', (None, "MALFORMED"), None),
+        ('[{"point_2d": [0, 007]}]', ([0, 7], "OK"), "json_2d"),
+        ('[{"point_2d": [0, a]}]', (None, "MALFORMED"), None),
         ("{x: 1, y: 2}", ([1, 2], "OK"), "json_xy"),
         ('{"bbox": {"x1": 1, "y1": 2, "x2": 3, "y2": 4}}', ([2, 3], "OK"), "json_coordinate"),
         ('{"bbox": {"x": 1, "y": 2, "width": 2, "height": 4}}', ([2, 4], "OK"), "json_coordinate"),
