@@ -50,7 +50,7 @@ def _outcome(words: Sequence[str]) -> tuple[int, str]:
         code = run(words)
         sys.stdout.flush()  # a full disk is an error now, and not after the exit code is decided
     except GroundingRewardsError as error:
-        return _error(str(error))
+        return _error(f"{error}{''.join(getattr(error, '__notes__', ()))}")
     except OSError as error:
         return _error(refused(error))
     except Exception as error:

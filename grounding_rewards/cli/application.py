@@ -6,6 +6,7 @@ import ast
 import gc
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
@@ -135,19 +136,51 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(*, context: typer.Context, strict: bool, **options: Any) -> None:
         from grounding_rewards.cli.terminal import warned
+        from grounding_rewards.errors import GroundingRewardsError
 
         if filed and options.pop("settings"):
             options["option"] = with_options(context.meta["settings"], options)
         with warned(context) as warnings:
             for name, maker in makers.items():
                 options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
-            command(**options)
+            try:
+                command(**options)
+            except GroundingRewardsError as error:
+                error.add_note(lacking(str(error), context))
+                raise
         if strict and warnings:
             raise typer.Exit(1)
 
     run.__annotations__ = {each.name: each.annotation for each in parameters}  # typer reads these, and the signature
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def lacking(text: str, context: typer.Context) -> str:
+    """Return which flags that an error names the command has not, and the commands that have them; "" for none.
+
+    Rooms below do not know which command runs. A whole command between backticks may be another one.
+    """
+    own = {flag for each in context.command.params for flag in each.opts}
+    named = dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", re.sub("`[^`]*`", "", text)))
+    said = []
+    for flag in named.keys() - own:
+        if others := [name for name, flags in flags_of_all().items() if flag in flags]:
+            said.append(
+                f"{context.command_path.removeprefix(NAME).strip()} has no {flag}, which {', '.join(others)} take"
+            )
+    return f" ({'; '.join(said)})" if said else ""
+
+
+def flags_of_all() -> dict[str, set[str]]:
+    """Return the flags of every command, by its name; all of them are imported."""
+    top: Any = typer.main.get_command(build())
+    inside = {name: getattr(each, "commands", {"": each}) for name, each in top.commands.items()}
+    return {
+        f"{name} {last}".strip(): {flag for each in command.params for flag in each.opts if flag.startswith("--")}
+        for name, group in inside.items()
+        for last, command in group.items()
+    }
 
 
 def settings_option(names: Iterable[str]) -> list[inspect.Parameter]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 import typer
 
+from grounding_rewards.cli import application
 from grounding_rewards.cli.application import build
 from grounding_rewards.settings.declared import flags_of
 from grounding_rewards.settings.groups import (
@@ -118,3 +122,39 @@ def test_convert_takes_the_file_to_write_behind_the_other_too(run, tmp_path):
     assert run("convert", source, "--out", tmp_path / "b.jsonl", "--for", "trl", "--target-space", "pixel").code == 0
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     assert run.error("convert", source, "--for", "trl").startswith("--out: got nothing; expected the file to write")
+
+
+def _named_flags(path):
+    """Yield the flags that texts of a file name, docstrings aside."""
+    tree = ast.parse(path.read_text("utf-8"))
+    holders = (ast.Module, ast.FunctionDef, ast.ClassDef)
+    firsts = [node.body[0] for node in ast.walk(tree) if isinstance(node, holders) and node.body]
+    docs = {id(first.value) for first in firsts if isinstance(first, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield from re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", node.value)
+
+
+def test_every_flag_that_a_text_names_is_one_of_a_command_and_a_verbs_texts_name_its_own():
+    flags = application.flags_of_all()
+    known = {"--help", "--version"}.union(*flags.values())
+    package = Path(application.__file__).parents[1]
+    strange = {
+        (path.relative_to(package).as_posix(), flag)
+        for path in package.rglob("*.py") for flag in _named_flags(path) if flag not in known
+    }  # fmt: skip
+    # A flag of vLLM, and words of the last release.
+    older = {("cli/application.py", "--image-dir"), ("cli/application.py", "--plot")}
+    assert strange == {("engines/images.py", "--mm-processor-kwargs"), *older}
+    verbs = {"cli/" + module.partition(":")[0] + ".py": name for name, module in application._VERBS.items()}
+    foreign = {(path, flag) for path, name in verbs.items() if name in flags for flag in _named_flags(package / path)
+               if flag not in flags[name] | {"--help"}}  # fmt: skip
+    assert foreign == set()
+
+
+def test_an_error_that_names_a_flag_of_other_commands_says_so(run, tmp_path):
+    (tmp_path / "rollouts.csv").write_bytes("sample_id,acc,response\na,1,\u4f60\u597d\n".encode("gbk"))
+    found = run("pool", "stats", tmp_path / "rollouts.csv")
+    assert (found.code, "--encoding" in found.err) == (2, True)
+    assert re.search(r"\(pool stats has no --encoding, which .*\bscore\b.* take\)$", found.err.strip())
+    assert "has no" not in run("eval", tmp_path / "rollouts.csv").err
