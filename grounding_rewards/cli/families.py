@@ -41,7 +41,7 @@ def _facts(family: Family) -> dict[str, Any]:
     example = {"response": family.response, "image_size": [*family.image_size], "point": [*family.point]}
     return {
         "name": family.name, "options": dict(family.options), "example": example, "source": family.source,
-        "seen": family.seen,
+        "seen": family.seen, "prompts": [*family.prompts],
     }  # fmt: skip
 
 
@@ -53,6 +53,7 @@ def _lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("name", facts["name"]),
         *[(name, str(value)) for name, value in facts["options"].items()],
         ("example", f"{example['response']}\nmeans ({x:g}, {y:g}) in an image of {width} x {height}"),
+        *([("prompts", ", ".join(facts["prompts"]))] if facts["prompts"] else []),
         ("source", facts["source"]),
         ("seen in", _SEEN[facts["seen"]]),
     ]

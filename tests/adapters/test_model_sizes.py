@@ -14,6 +14,7 @@ import grounding_rewards as gr
 from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards_adapters import easyr1
 from grounding_rewards_adapters import verl as verl_adapter
+from grounding_rewards_adapters._scorer import REPORTED
 from grounding_rewards_adapters.trl import reward_funcs
 
 SCREEN = [3840, 2160]
@@ -179,3 +180,84 @@ def test_trl_and_easyr1_say_how_they_are_set() -> None:
         easyr1.compute_score([row], recipe="click", response_space="model_pixel")
     with pytest.raises(gr.RecipeError, match=r"no recipe is named; set worker\.reward\.reward_function_kwargs\.recipe"):
         easyr1.compute_score([row])
+
+
+# Sizes that are refused or missing.
+
+PLAIN = {"recipe": "click", "model": "qwen2_5_vl"}
+SMALL = {"bbox": [1, 1, 5, 5]}
+GOOD = ("(3, 3)", {**SMALL, "image_size": [280, 280]})
+
+
+def sized(*pairs: tuple[str, Any], **options: Any) -> list[float]:
+    rows = [{"response": text, "response_length": 5, "ground_truth": truth} for text, truth in pairs]
+    return [row["valid"] for row in easyr1.compute_score(rows, **(options or PLAIN))]
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.levelno == logging.ERROR]
+
+
+def thin(width: int, **named: Any) -> tuple[str, Any]:
+    return "(3, 3)", {**SMALL, "image_size": [width, 10], **named}
+
+
+def test_a_flood_of_refused_sizes_stops_being_logged(caplog: pytest.LogCaptureFixture) -> None:
+    found = sized(GOOD, *[thin(width) for width in range(30000, 33000)])
+    assert found == [1.0, *[0.0] * 3000]
+    assert sized(GOOD, *[thin(width) for width in range(33000, 33100)]) == [1.0, *[0.0] * 100]
+    lines = errors(caplog)
+    assert len(lines) == REPORTED + 1
+    assert lines[-1] == f"{REPORTED} targets cannot be used; further ones are not logged"
+    assert all("refuses an image of" in line for line in lines[:-1])
+    assert lines[0].startswith("target of row 1, field 'image_size': got [30000.0, 10.0]; expected what can be resized")
+
+
+def test_why_a_size_is_refused_is_said_in_the_targets_own_line(caplog: pytest.LogCaptureFixture) -> None:
+    assert sized(GOOD, thin(30000, id="a7"), GOOD, thin(31000, id="b2"), thin(30000, id="a7")) == [1, 0, 1, 0, 0]
+    first, second = errors(caplog)
+    assert first.startswith("target of sample 'a7', field 'image_size': got [30000.0, 10.0]; expected what can be resi")
+    assert "refuses an image of 30000 x 10" in first
+    assert first.endswith("; the sample gets 0.0, and 0.0 for valid")
+    assert second.startswith("target of sample 'b2', field 'image_size': got [31000.0, 10.0]")
+
+
+@pytest.mark.parametrize("bad_target", ["abstain", "raise"])
+def test_a_refused_size_does_no_harm_where_none_is_needed(bad_target: str) -> None:
+    options = {**PLAIN, "response_space": "pixel", "bad_target": bad_target}
+    assert sized(GOOD, thin(30000), **options) == [1.0, 1.0]
+
+
+def test_another_fault_of_a_refused_row_is_said_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    bad = thin(30000, id="a7", bbox=[1, 1, 5, 9000])
+    assert sized(GOOD, bad, **PLAIN, response_space="pixel") == [1.0, 0.0]
+    (line,) = errors(caplog)
+    assert line.startswith("target of sample 'a7', field 'bbox': got [1.0, 1.0, 5.0, 9000.0]; expected coordinates in")
+    with pytest.raises(gr.TargetError, match="target of sample 'a7', field 'bbox': got"):
+        sized(GOOD, bad, **PLAIN, response_space="pixel", bad_target="raise")
+
+
+def test_a_refused_size_names_its_row_in_the_whole_batch() -> None:
+    routes = {"task": {"a": "gelato", "b": {"name": "click"}}}
+    unit = ("(3, 3)", {"bbox": [0.0, 0.0, 0.5, 0.5], "task": "a", "image_size": [280, 280]})
+    with pytest.raises(gr.TargetError, match=r"target of row 2, field 'image_size': got \[30000\.0, 10\.0\]"):
+        sized(unit, unit, thin(30000, task="b"), routes=routes, model="qwen2_5_vl", bad_target="raise")
+    with pytest.raises(gr.TargetError, match=r"target of sample 'a7', field 'image_size': got \[31000\.0, 10\.0\]"):
+        sized(GOOD, thin(31000, id="a7"), thin(30000, id="b2"), **PLAIN, bad_target="raise")
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({**PLAIN, "target_space": "pixel"}, "image_size"),
+        ({"recipe": "gelato", "model": "qwen2_5_vl"}, "model_image_size"),
+        ({"routes": {"task": {"t": "gelato"}}, "model": "qwen2_5_vl"}, "model_image_size"),
+    ],
+)
+def test_with_a_model_a_missing_size_is_the_images(options: dict[str, Any], field: str) -> None:
+    """``model`` is set already: it is not to be set again."""
+    box = [1, 1, 5, 5] if "target_space" in options else [0.0, 0.0, 0.5, 0.5]
+    with pytest.raises(gr.RecipeError, match=f"target of row 0, field '{field}': got nothing") as caught:
+        sized(("(3, 3)", {"bbox": box, "task": "t"}), **options)
+    assert str(caught.value).endswith("; give image_size: in the target")
+    assert "reward_function_kwargs.model" not in str(caught.value)
