@@ -202,8 +202,9 @@ LOADERS = {"load", "recipe", "verifier_named", "selector", "dialect_named", "imp
 LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "OwnVerifier", "OwnMethod", "built"}
 LOADERS |= {"method_named", "build", "thing_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
-OF_THE_CALLER = (  # --selector, --method, configs, Python
-    "batch/evaluate.py", "pool/__init__.py", "pool/methods/", "pool/plan/candidates.py", "pool/selection/filters.py",
+OF_THE_CALLER = (  # --selector, --method, configs, Python; click alone, and the modules of three trainers
+    "batch/evaluate.py", "batch/first_settings.py", "pool/__init__.py", "pool/methods/", "pool/plan/comparison.py",
+    "pool/selection.py", "tables/trainer_logs/__init__.py",
 )  # fmt: skip
 
 
