@@ -61,7 +61,7 @@ class Rows:
 
     def __init__(self, parts: Sequence[Round], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self._lock = threading.Lock()  # one connection answers one query at a time
-        self._connection = connected(ordered=True)
+        self._connection = connected(ordered=True)  # in memory, and what is too large for it in temporary files
         held = [part for part in parts if part.table is not None]
         steps = pairwise([part for part in held if not part.swept])
         further = {shown(moved(old.name, new.name)): _moves(old, new) for old, new in steps} | {**(labels or {})}
