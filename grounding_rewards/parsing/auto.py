@@ -300,7 +300,7 @@ class AnyForm(Form):
 
 
 _AROUND = frozenset({"", "<tool_call></tool_call>", "<answer></answer>", "```json```", "[]", "```json[]```"})
-"""What may stand around the only object of a text and holds no answer."""
+"""Text around the only object of an answer, without white space, in which nothing else is answered."""
 
 _CALLS_IN_TAGS = (
     ("<function=", "</function>", "<parameter="),

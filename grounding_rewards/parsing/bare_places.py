@@ -227,9 +227,6 @@ _ALIASES = (
     rf"(?P<before>{_PHRASE})(?:[ \t]+(?:{'|'.join(_BEFORE_PLACES)}))?(?:{SPACE}[:=])?{SPACE}{_PLACE}",
 )
 
-MAY_NAME = rf"(?:^|[^A-Za-z_])(?:{'|'.join(_ALIASES)})"
-"""A pattern that occurs in every text for which ``names_another`` is True."""
-
 _SENTENCE_ACTION = either_case(
     "(?:double|triple|right|middle|long)[ -]?(?:click|tap|press)|scroll|swipe|drag|hover|type"
 )

@@ -272,7 +272,6 @@ MOST = MAX_ANSWERS + 1
 """Calls that are read; more are too many."""
 
 _ANSWER = re.compile(r"(?:^|\n)[ \t]*Action:")
-_FIRST_CALL = on_use(rf"{_ANSWER.pattern}{SPACE}(?:[A-Za-z]+\.)?([A-Za-z_]+)\(")
 _WORD = string.ascii_letters + string.digits + "_."
 _TOKEN = re.compile(r"""[^()\[\]{,'"]+|[()\[\]{,'"]""")
 _OBJECT = re.compile(r"""\{[ \t\r\n]*["'A-Za-z_]""")
@@ -331,15 +330,6 @@ def calls_in(text: str, start: int = 0) -> Iterator[tuple[int, int, str, str, li
 
 
 _ENDINGS = ("s", "es", "ed")  # as in "tap(s)"
-
-
-def calls_go_first(text: str, _name: str = "") -> bool:
-    r"""Return True if a line begins with ``Action:`` and a call of a known name: objects elsewhere are then no answer.
-
-    >>> calls_go_first("It says {}.\nAction: type(content='{}')"), calls_go_first("Action: wait for (5, 6)")
-    (True, False)
-    """
-    return any(is_known(match[1]) for match in _FIRST_CALL.finditer(text))
 
 
 def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:

@@ -55,7 +55,6 @@ JSON_REFUSAL = form(
     rf"""^(?:[^\[]*\[)?[^\[\]]*["'](?:point_2d|coordinate|point|POINT){KEY}\[{SPACE}(?:{_GONE}){SPACE}\][^\[]*$|{_NULL}""",
     "-1", *_NOTHING,
 )  # fmt: skip
-NULL_REFUSAL = form("json_refusal", _NULL, *_NOTHING)  # beside an action, -1, -1 may mean that it has no place
 
 # Parentheses: (512, 384) of GTA1, Gelato, UGround; (500,370),(524,398) of Qwen2-VL; [500,370],[524,398] of UI-Venus 1.0
 _PAIR = rf"\({SPACE}{X_Y}{SPACE}\)"

@@ -191,14 +191,6 @@ def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
     return np.asarray(held.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def contains_any(texts: Texts, signs: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return True for each text in which any of the signs occurs: (n,)."""
-    held = np.zeros(len(texts), dtype=np.bool_)
-    for sign in signs:
-        held |= contains(texts, sign)
-    return held
-
-
 def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
     """Count the matches of the pattern in each text, without overlaps: (n,)."""
     if not texts.vectorised or _ANCHOR.search(pattern):  # arrow's counting takes ^ to be where the last match ended

@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing import AUTO, AUTO_ACTION, parse
+from grounding_rewards.parsing import (
+    ACTION_BLINK,
+    ACTION_CALLS,
+    ACTION_COMPACT,
+    ACTION_JSON,
+    ACTION_OS_ATLAS,
+    AUTO,
+    AUTO_ACTION,
+    BTL_UI,
+    JSON_COMPACT,
+    parse,
+)  # fmt: skip
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.testing.formats import ANSWER_FORMATS
 from tests.cases import cases
@@ -198,6 +209,28 @@ MIXED = st.one_of(responses, test_json_actions.objects(), test_calls.TEXTS, test
        st.sampled_from(["closed", "open", "read"]))  # fmt: skip
 def test_alone_and_in_a_batch_whatever_the_text(texts, answers, thinking):
     agree(texts, AUTO_ACTION, answers, thinking)
+
+
+LINKS = st.one_of(test_btl_ui.links, st.builds("{}<link>{}</link>{}".format, responses, responses, responses))
+DIALECTS = [
+    (ACTION_CALLS, test_calls.TEXTS, test_calls), (ACTION_JSON, test_json_actions.objects(), test_json_actions),
+    (ACTION_COMPACT, test_compact.TEXTS, test_compact), (JSON_COMPACT, test_compact.TEXTS, test_compact),
+    (ACTION_OS_ATLAS, test_os_atlas.TEXTS, test_os_atlas), (ACTION_BLINK, LINKS, test_btl_ui),
+    (BTL_UI, LINKS, test_btl_ui),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", "texts", "module"), DIALECTS, ids=lambda each: getattr(each, "name", ""))
+def test_each_dialect_reads_alike_alone_and_in_a_batch(dialect, texts, module):
+    for answers in ("only", "first", "last", "all"):
+        agree([text for text, _ in module.READ], dialect, answers)
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.lists(texts | responses, min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
+    def whatever_the_text(some, answers):
+        agree(some, dialect, answers)
+
+    whatever_the_text()
 
 
 def usual(text, dialect):

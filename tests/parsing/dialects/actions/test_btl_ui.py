@@ -12,7 +12,7 @@ from grounding_rewards.parsing.published import fenced, read_fenced_link
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from tests.cases import cases
 from tests.parsing.acts import act, agree
-from tests.parsing.fragments import NUMERALS, SPACES, responses
+from tests.parsing.fragments import NUMERALS, SPACES
 
 LOOK = '<blink>```json\n[{"bbox_2d": [500, 370, 524, 398]}]\n```</blink>\n<think>It saves the file.</think>\n'
 TAP = '[{"Plan": "Save it", "Action": {"function": "Tap", "point_2d": [512, 384]}}]'
@@ -130,12 +130,6 @@ def test_the_usual_forms_are_taken_by_a_pattern():
             assert sum(compiled(pattern).search(written) is not None for pattern in BTL_UI.usual) == 1, written
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.one_of(links, responses), min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
-def test_alone_and_in_a_batch_are_the_same(texts, answers):
-    agree(texts, BTL_UI, answers)
-
-
 @cases("part", [
     "<link>", "<link> ```json ", "```</link>", "``` ", "<blink>", "</think>", "<link>```json [[",
     '{"point_2d": [1, 2]},', LOOK, "<link>```json\n", " ", "`", "<think>", '<link>```json [{"Action": {"function": "',
@@ -211,10 +205,3 @@ def test_several_items_of_the_last_link():
     text = last_link('[{"Action": {"function": "Back"}}, {"Action": {"function": "Home"}}]')
     assert act(text, ACTION_BLINK) == "SEVERAL_ANSWERS"
     assert act(text, ACTION_BLINK, "last") == ("home", None, {})
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.builds("{}<link>{}</link>{}".format, responses, responses, responses), min_size=1, max_size=4),
-       st.sampled_from(["only", "first", "last", "all"]))  # fmt: skip
-def test_the_last_link_alone_and_in_a_batch(texts, answers):
-    agree([*texts, *(text for text, _ in READ)], ACTION_BLINK, answers)

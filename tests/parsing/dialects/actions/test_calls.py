@@ -12,8 +12,8 @@ from grounding_rewards.parsing.calls import arguments_of, read_calls
 from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
-from tests.parsing.acts import act, agree
-from tests.parsing.fragments import NUMERALS, SPACES, responses
+from tests.parsing.acts import act
+from tests.parsing.fragments import NUMERALS, SPACES
 from tests.parsing.reading import read
 
 READ = [
@@ -236,13 +236,6 @@ TEXTS = st.builds(
 )  # fmt: skip
 
 
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(st.lists(TEXTS, min_size=1, max_size=5), st.sampled_from(["only", "first", "last", "all"]))
-def test_alone_and_in_a_batch_near_the_usual_forms(texts, answers):
-    agree(texts, ACTION_CALLS, answers)
-
-
 @settings(max_examples=600, deadline=None)
 @given(TEXTS)
 def test_a_usual_form_is_what_the_function_reads(text):
@@ -259,17 +252,6 @@ def test_a_usual_form_is_what_the_function_reads(text):
 def test_the_usual_forms_are_taken():
     for index in (0, 2, 3, 13, 19, 20, 32, 34):
         assert any(compiled(pattern).search(READ[index][0]) for pattern in ACTION_CALLS.usual), READ[index][0]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(responses, min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
-def test_alone_and_in_a_batch_whatever_the_text(texts, answers):
-    agree(texts, ACTION_CALLS, answers)
-
-
-def test_all_shapes_alone_and_in_a_batch():
-    for answers in ("only", "first", "last", "all"):
-        agree([text for text, _ in READ], ACTION_CALLS, answers)
 
 
 UNITS = [

@@ -9,7 +9,7 @@ from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.recipes.click import click
 from tests.cases import cases
 from tests.parsing.acts import act, agree
-from tests.parsing.fragments import NUMERALS, SPACES, responses
+from tests.parsing.fragments import NUMERALS, SPACES
 from tests.parsing.reading import read, read_action
 
 READ = [
@@ -109,13 +109,6 @@ OBJECTS = st.lists(
 TEXTS = st.lists(OBJECTS | st.sampled_from(["", " ", "\n", "```", "{", "'", '"']), min_size=1, max_size=3).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(TEXTS, min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
-def test_alone_and_in_a_batch_near_the_usual_form(texts, answers):
-    agree(texts, ACTION_COMPACT, answers)
-    agree(texts, JSON_COMPACT, answers)
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.builds('{}{{{}"POINT": [{}, {}]}}{}'.format, st.sampled_from(["", "a ", "'", "{"]),
                  st.just("") | st.builds('"thought": "{}", '.format, st.text("ab' \"\\[{:", max_size=5)),
@@ -134,9 +127,3 @@ def test_the_usual_form_is_taken():
         '```json\n{"POINT": [1, 2]}\n```',
     ):
         assert any(compiled(pattern).search(text) for pattern in ACTION_COMPACT.usual), text
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(responses, min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
-def test_alone_and_in_a_batch_whatever_the_text(texts, answers):
-    agree(texts, ACTION_COMPACT, answers)

@@ -10,8 +10,8 @@ from grounding_rewards.parsing import ACTION_JSON
 from grounding_rewards.parsing.objects import read_objects
 from grounding_rewards.parsing.texts import compiled
 from tests.cases import cases
-from tests.parsing.acts import act, agree
-from tests.parsing.fragments import NUMERALS, SPACES, responses
+from tests.parsing.acts import act
+from tests.parsing.fragments import NUMERALS, SPACES
 from tests.parsing.reading import read
 
 
@@ -216,13 +216,6 @@ def objects(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(st.lists(objects(), min_size=1, max_size=5), st.sampled_from(["only", "first", "last", "all"]))
-def test_alone_and_in_a_batch_near_the_usual_forms(texts, answers):
-    agree(texts, ACTION_JSON, answers)
-
-
-@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(objects())
 def test_a_usual_form_is_what_the_function_reads(text):
@@ -246,17 +239,6 @@ def test_the_usual_forms_are_taken():
     ]  # fmt: skip
     for text in usual:
         assert any(compiled(pattern).search(text) for pattern in ACTION_JSON.usual), text
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(responses, min_size=1, max_size=4), st.sampled_from(["only", "first", "last", "all"]))
-def test_alone_and_in_a_batch_whatever_the_text(texts, answers):
-    agree(texts, ACTION_JSON, answers)
-
-
-def test_all_shapes_alone_and_in_a_batch():
-    for answers in ("only", "first", "last", "all"):
-        agree([text for text, _ in READ], ACTION_JSON, answers)
 
 
 def test_a_numeral_after_rare_white_space_is_read():
