@@ -175,6 +175,18 @@ def test_another_box_format_fits() -> None:
     ]
 
 
+@pytest.mark.parametrize(("written", "fixes"), [("xywh", ["use --box-format xywh"]), ("xyxy", [])])
+def test_boxes_near_the_corner_are_suspected_by_their_responses(written, fixes) -> None:
+    # Each is a box in either format, and crops are full of such boxes: targets alone cannot tell.
+    draw = np.random.default_rng(3)
+    side = draw.uniform(60, 160, (60, 2))
+    corner = side * draw.uniform(0, 1, (60, 2))
+    boxes = np.hstack([corner, side if written == "xywh" else corner + side]).round(1).tolist()
+    answers = [f"({x:.0f}, {y:.0f})" for x, y in corner + side * draw.uniform(0.1, 0.9, (60, 2))]
+    found = diagnosed(CLICK, answers, [{"bbox": box, "image_size": [1920, 1080]} for box in boxes])
+    assert [each.fix for each in found] == fixes
+
+
 def test_targets_that_look_wrong() -> None:
     far = {"bbox": [-900, 100, 300, 200], "image_size": [1000, 800]}
     flat = {"bbox": [40, 40, 40, 90]}
