@@ -73,8 +73,8 @@ def one_seed(seed: int, arms: Sequence[str], limit: int | None, quick: bool) -> 
             pq.write_table(data.filter(pc.is_in(data["sample_id"], pa.array(names))), file)
             steps.train(arm, 1, file, temperature, quiet=True)
             read[arm] = steps.evaluate(arm, "control" if "control" in arms and arm != "control" else None)
-        accuracies = json.loads((steps.folder(2) / "temperature.json").read_text("utf-8"))["rows"]
-    last = {name: (each["files"] if "paired" in each else each)[-1] for name, each in read.items()}
+        accuracies = json.loads((steps.folder(2) / "temperature.json").read_text("utf-8"))["result"]["rows"]
+    last = {name: each["files"][-1] for name, each in read.items()}
     last = {name: last[name] for name in ("warm start", "round 1", *arms)}
     return {
         "seed": seed,

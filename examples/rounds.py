@@ -164,7 +164,7 @@ def show(result: dict[str, Any], out: Path) -> None:
 
 def held_out(evaluation: Any) -> str:
     """One line of an evaluation: accuracy with its interval, by kind, and the difference to the round before."""
-    one = (evaluation["files"] if "paired" in evaluation else evaluation)[-1]
+    one = evaluation["files"][-1]
     low, high = one["interval"]
     kinds = "  ".join(f"{kind} {each['accuracy']:.3f}" for kind, each in one["by"]["source"].items())
     line = f"{one['accuracy']:.3f} [{low:.3f}, {high:.3f}]  {kinds}"

@@ -228,7 +228,7 @@ class Steps:
             if into is not None:
                 with atomic_file(into) as file:
                     file.write(printed.getvalue().encode())
-        return None if into is None else json.loads(into.read_text("utf-8"))
+        return None if into is None else json.loads(into.read_text("utf-8"))["result"]
 
     @staticmethod
     def _save(model: Any, processor: Any, folder: Path) -> None:

@@ -135,12 +135,12 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*, context: typer.Context, strict: bool, **options: Any) -> None:
-        from grounding_rewards.cli.terminal import warned
+        from grounding_rewards.cli import terminal
         from grounding_rewards.errors import GroundingRewardsError
 
         if filed and options.pop("settings"):
             options["option"] = with_options(context.meta["settings"], options)
-        with warned(context) as warnings:
+        with terminal.command(context) as said:
             for name, maker in makers.items():
                 options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
             try:
@@ -148,7 +148,7 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
             except GroundingRewardsError as error:
                 error.add_note(lacking(str(error), context))
                 raise
-        if strict and warnings:
+        if strict and said.warnings:
             raise typer.Exit(1)
 
     run.__annotations__ = {each.name: each.annotation for each in parameters}  # typer reads these, and the signature

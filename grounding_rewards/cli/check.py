@@ -30,7 +30,7 @@ def check_recipe(
     chosen: options.RecipeOptions,
     every: Annotated[bool, typer.Option("--all", help="All recipes, with the options that `recipes` shows.")] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the targets and the random policies.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: `recipes` and `findings`.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Let policies without any skill play against a reward, and show what each earns, worst first.
 

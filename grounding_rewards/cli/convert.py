@@ -100,10 +100,10 @@ def convert(
     options: boxes become xyxy, polygons and refusals stay what they are. A note says which layout it is;
     `--target-column` and `--box-format` go before it.
 
-    `--json` holds: rows, written, problems (row, place and why of every bad row), guesses, space, spaces, split, files,
-    left_out, without_size, turned, repeated_ids, notes and warnings. Exit codes: 0 written; 1 under --strict
-    after a warning; 2 an error, or rows that cannot be converted, and nothing written; 129, 130 and 143 ended by a
-    signal, and nothing written.
+    The result of `--json` has rows, written, problems (row, place and why of every bad row, also where nothing is
+    written), guesses, space, spaces, split, files, left_out, without_size, turned and repeated_ids. Exit codes: 0
+    written; 1 under --strict after a warning; 2 an error, or rows that cannot be converted, and nothing written; 129,
+    130 and 143 ended by a signal, and nothing written.
 
     Example: `grounding-rewards convert clicks.jsonl --for verl --target-space pixel --out train.parquet`
     """

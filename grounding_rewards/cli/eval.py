@@ -98,4 +98,4 @@ def evaluate_files(
         entries.append({**each.to_dict(), "warnings": [*earlier, *terminal.warnings()[known:]]})
     about = comparing.report(compared, [name for name, _ in shown])
     if as_json:
-        terminal.print_json({"files": entries, "paired": about} if paired else entries)
+        terminal.print_json({"files": entries, **({"paired": about} if paired else {})})

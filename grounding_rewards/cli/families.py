@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.cli import terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables
 from grounding_rewards.coords.register import Family
 
@@ -19,7 +19,7 @@ def list_families(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="One family, or the folder of a checkpoint; else all.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: a list, or one family's object.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the model families, or show one: the space of its answers, its resizing, an example and the source.
 
@@ -31,7 +31,7 @@ def list_families(
         return
     listed = [_facts(each) for _, each in sorted(catalogue.known_families().items())]
     if as_json:
-        terminal.print_json(listed)
+        terminal.print_json({"families": listed})
         return
     rows = [(each["name"], str(each["options"]["response_space"]), _settings(each["options"])) for each in listed]
     tables.console().print(tables.table(["name", "answers in", "further options"], ["name", "answers in"], rows))

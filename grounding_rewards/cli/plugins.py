@@ -11,7 +11,7 @@ import typer
 
 from grounding_rewards import parsing
 from grounding_rewards._version import __version__
-from grounding_rewards.cli import terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.errors import PluginError
@@ -32,7 +32,7 @@ _LEFT_OUT = f"left out by {LOAD}"
 
 def list_plugins(
     everything: Annotated[bool, typer.Option("--all", help="Also list the built-ins.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one entry a plugin.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the plugins, and the dialects, verifiers, recipes, methods and engines that each adds.
 
@@ -43,7 +43,7 @@ def list_plugins(
     """
     built_in = {"plugin": None, "distribution": BUILT_IN, "version": __version__, "loaded": True}
     listed = [*([{**built_in, **_things(collect([]))}] if everything else []), *installed()]
-    terminal.print_json(listed) if as_json else _print(listed)
+    terminal.print_json({"plugins": listed}) if as_json else _print(listed)
     for each in listed:
         if not each["loaded"]:
             say = terminal.note if each["error"] == _LEFT_OUT else terminal.warn

@@ -34,7 +34,7 @@ def list_recipes(
     if chosen:
         raise RecipeError(f"recipes: got {', '.join(chosen)} without a NAME; expected the recipe that takes them")
     listed = [describe.entry(each) for each in catalogue.list_recipes()]
-    terminal.print_json(listed) if as_json else show_recipes.table(listed)
+    terminal.print_json({"recipes": listed}) if as_json else show_recipes.table(listed)
     for each in listed:
         if "error" in each:
             terminal.warn(f"{each['name']} is not shown: {each['error']}")

@@ -120,10 +120,9 @@ def _summary(table: Table, out: Path, recipe: Recipe, evaluation: Evaluation, to
         "rows": evaluation.n + evaluation.not_valid,
         "valid": evaluation.n,
         "mean_total": total / evaluation.n if evaluation.n else None,
-        "hit_rate": evaluation.accuracy,
+        "accuracy": evaluation.accuracy,
         "parse_rate": evaluation.parse_rate,
         "reasons": dict(evaluation.reasons),
-        "warnings": terminal.warnings(),
     }
 
 
@@ -134,6 +133,6 @@ def _line(summary: dict[str, Any]) -> str:
     return (
         f"{summary['rows']} rows scored with {summary['recipe']['name']}"
         f"{f' ({left_out} of them not valid)' if left_out else ''}: mean total {mean}, "
-        f"{share} {percent(summary['hit_rate'])}, parse rate {percent(summary['parse_rate'])}; "
+        f"{share} {percent(summary['accuracy'])}, parse rate {percent(summary['parse_rate'])}; "
         f"written to {summary['out']}"
     )

@@ -5,15 +5,29 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from grounding_rewards._version import __version__
 from grounding_rewards.checks.finding import Finding, Severity
 from grounding_rewards.errors import printable as printable
 from grounding_rewards.tables.reporting import Reporting
+
+_PLAIN: Mapping[str, Any] = {"code": None, "severity": "warning"}
+"""A warning that is no finding of a kind."""
+
+_CALLED = {"hit_rate": "accuracy"}
+"""Figures of manifests by their names in results."""
+
+_SAID_BESIDE = ("findings", "warnings")
+"""Parts of results that stand beside them."""
+
+_HOW = ("as_json", "strict", "settings")
+"""Options that change nothing of a result."""
 
 
 @contextmanager
@@ -46,6 +60,7 @@ def say(*lines: str) -> None:
 def note(text: str) -> None:
     """Print a remark on stderr."""
     say(f"note: {text}")
+    _SAID.get().notes.append(text)
 
 
 def note_once() -> Callable[[str], None]:
@@ -53,40 +68,97 @@ def note_once() -> Callable[[str], None]:
     return cache(note)
 
 
-def warn(text: str) -> None:
+def warn(text: str, finding: Mapping[str, Any] = _PLAIN) -> None:
     """Print a sign of trouble on stderr; under ``--strict`` the command ends with exit status 1."""
     say(f"warning: {text}")
-    if (texts := _WARNED.get()) is not None:
-        texts.append(text)
+    said = _SAID.get()
+    said.warnings.append(text)
+    said.findings.append({"message": text, **finding})
 
 
-def report(findings: Iterable[Finding], file: str = "") -> list[dict[str, Any]]:
-    """Print findings, notes as notes and others as warnings, and return their plain values for JSON.
+def report(findings: Sequence[Finding], file: str = "") -> list[dict[str, Any]]:
+    """Print findings, notes as notes and others as warnings, and return their plain values.
 
     ``file`` names the file, of several, in texts that do not.
     """
-    plain = []
-    for finding in findings:
-        text = str(finding)
-        output = note if finding.severity is Severity.NOTE else warn
-        output(text if file in text else f"{file}: {text}")
-        plain.append(finding.to_dict())
+    plain = [each.to_dict() for each in findings]
+    for finding, values in zip(findings, plain, strict=True):
+        text = str(finding) if file in str(finding) else f"{file}: {finding}"
+        own = {**values, "file": file} if file else values
+        if finding.severity is Severity.NOTE:
+            note(text)
+            _SAID.get().findings.append(own)
+        else:
+            warn(text, own)
     return plain
 
 
 @contextmanager
-def warned(context: Any = None) -> Iterator[list[str]]:
-    """Collect the warnings of one command, as they come; those that rooms log are warnings as others."""
-    texts: list[str] = []
-    token, handler = _WARNED.set(texts), _Warner(logging.WARNING)
-    running = _CONTEXT.set(context)
+def command(context: Any) -> Iterator[Said]:
+    """Collect what a command says, and print its result at the end where it gave one for scripts.
+
+    What rooms log are warnings as others.
+    """
+    said = Said(context)
+    token, handler = _SAID.set(said), _Warner(logging.WARNING)
     _LOG.addHandler(handler)
     try:
-        yield texts
+        yield said
     finally:
         _LOG.removeHandler(handler)
-        _WARNED.reset(token)
-        _CONTEXT.reset(running)
+        said.print()
+        _SAID.reset(token)
+
+
+@dataclass
+class Said:
+    """Notes, warnings and findings of a command, and its result."""
+
+    context: Any = None
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    result: Mapping[str, Any] | None = None
+
+    def print(self) -> None:
+        """Print the result, if there is one, in ASCII so that every terminal takes it."""
+        if self.result is not None:
+            sys.stdout.write(json.dumps(self.whole(), indent=2, allow_nan=False) + "\n")
+            self.result = None
+
+    def whole(self) -> dict[str, Any]:
+        """Return the one object of ``--json``; see result.schema.json."""
+        from grounding_rewards.settings.reading import by_table
+
+        context, result = self.context, dict(self.result or {})
+        given = {
+            name: value
+            for name, value in context.params.items()
+            if value is not None and context.get_parameter_source(name).name in ("COMMANDLINE", "DEFAULT_MAP")
+        }
+        arguments = [each.name for each in context.command.params if each.param_type_name == "argument"]
+        inputs = [given.pop(name) for name in arguments if name in given]
+        more = [each for each in result.get("findings", ()) if each not in self.findings]  # of a manifest
+        texts = {"; ".join(filter(None, (each["message"], each["fix"]))) for each in more}  # which were said, too
+        said = [each for each in self.findings if each["code"] or each["message"] not in texts]
+        return {
+            "command": context.command_path.partition(" ")[2],
+            "version": __version__,
+            "settings": by_table({name: plain(value) for name, value in given.items() if name not in _HOW}),
+            "inputs": [plain(path) for each in inputs for path in (each if isinstance(each, list | tuple) else [each])],
+            "result": {
+                _CALLED.get(name, name): result[name] for name in result if name not in ("findings", "warnings")
+            },
+            "notes": self.notes,
+            "findings": [*said, *more],
+        }
+
+
+def plain(value: Any) -> Any:
+    """Return the value of an option for JSON."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value if isinstance(value, bool | int | float) else str(value)
 
 
 _LOG = logging.getLogger("grounding_rewards")
@@ -101,11 +173,8 @@ class _Warner(logging.Handler):
 
 
 def warnings() -> list[str]:
-    """Return the warnings of the command so far, for its JSON."""
-    return list(_WARNED.get() or ())
-
-
-_WARNED: ContextVar[list[str] | None] = ContextVar("warned", default=None)
+    """Return the warnings of the command so far."""
+    return list(_SAID.get().warnings)
 
 
 REPORTING = Reporting(note, warn, progress)
@@ -113,12 +182,15 @@ REPORTING = Reporting(note, warn, progress)
 
 def context() -> Any:
     """Return the context of the command that runs."""
-    return _CONTEXT.get()
+    return _SAID.get().context
 
 
-_CONTEXT: ContextVar[Any] = ContextVar("context", default=None)
+def print_json(result: Mapping[str, Any], *, now: bool = False) -> None:
+    """Print the result of the command as JSON on stdout, once all is said, or ``now``."""
+    said = _SAID.get()
+    said.result = result
+    if now:
+        said.print()
 
 
-def print_json(value: Any) -> None:
-    """Print JSON on stdout, in ASCII so that every terminal takes it."""
-    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+_SAID: ContextVar[Said] = ContextVar("said", default=Said())  # noqa: B039 (outside of commands, for tests)

@@ -30,7 +30,7 @@ def view(
     ] = 200,
     *,
     screens: options.SampleScreens,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of the page as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show rollouts as one page to go through: a file that opens without a network, or served with --serve.
 
@@ -56,7 +56,7 @@ def view(
             said = f"{plural(rollouts, 'rollout')}, {plural(samples, 'sample')}"
             terminal.say(f"{said} at {address}, for this machine alone; Ctrl-C ends it")
             if as_json:
-                terminal.print_json({"page": address, "samples": samples, "rollouts": rollouts})
+                terminal.print_json({"page": address, "samples": samples, "rollouts": rollouts}, now=True)
                 sys.stdout.flush()
 
         serve_view(

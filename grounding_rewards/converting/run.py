@@ -37,7 +37,7 @@ _NUMBERS = re.compile(r"-?[0-9][-+0-9.,e ]*")
 
 @dataclass
 class Converted:
-    """Counts, problems and notes of one conversion."""
+    """Counts and problems of one conversion."""
 
     guesses: Mapping[str, str] = field(default_factory=dict)  # guessed columns, by role
     space: str | None = None  # the space of targets that do not name one
@@ -48,9 +48,7 @@ class Converted:
     written: int = 0
     # number, place and problem of each row that cannot be converted
     problems: list[tuple[int, str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     suspects: list[SuspectTargets] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
     spaces: Counter[str] = field(default_factory=Counter)  # number of targets by space
     without_size: int = 0  # number of rows whose image has no known size
     turned: int = 0  # number of images that their EXIF data ask to turn
@@ -58,16 +56,6 @@ class Converted:
     # number of rows with an earlier one's name, and the first of them, each after its namesake
     repeated: tuple[int, Sequence[tuple[int, int]]] = (0, ())
     reporting: Reporting = SILENT
-
-    def note(self, text: str) -> None:
-        """Keep and report a note."""
-        self.notes.append(text)
-        self.reporting.note(text)
-
-    def warn(self, text: str) -> None:
-        """Keep and report a warning."""
-        self.warnings.append(text)
-        self.reporting.warn(text)
 
     def count(self, samples: Sequence[Sample]) -> None:
         """Count samples that are written."""
@@ -131,23 +119,25 @@ def note_input(result: Converted, table: Table) -> None:
     skipped = list(getattr(table, "skipped", ()))
     if len(result.files) > 1:
         more = f" and {len(result.files) - 3} more" if len(result.files) > 3 else ""
-        result.note(f"reads {len(result.files)} files one after the other: {', '.join(result.files[:3])}{more}")
+        result.reporting.note(
+            f"reads {len(result.files)} files one after the other: {', '.join(result.files[:3])}{more}"
+        )
     if skipped:
-        result.note(f"skips files without rows: {', '.join(skipped)}")
+        result.reporting.note(f"skips files without rows: {', '.join(skipped)}")
 
 
 def note_columns(result: Converted, layout: Layout, reading: Reading, remarks: Sequence[str]) -> None:
     """Note the guessed columns, and those left out."""
     for each, column in result.guesses.items():
         if column == reading.unnamed and each == "source" and reading.columns.source is None:
-            result.note(f"source: {column}, by the name of the input; --source names another")
+            result.reporting.note(f"source: {column}, by the name of the input; --source names another")
             continue
         space = f", in {result.space}" if each == "target" and result.space else ""
-        result.note(guess_note(each, column, space))
+        result.reporting.note(guess_note(each, column, space))
     for text in remarks:
-        result.note(text)
+        result.reporting.note(text)
     if result.left_out:
-        result.note(f"left out, for {layout.name} has columns of these names: {', '.join(result.left_out)}")
+        result.reporting.note(f"left out, for {layout.name} has columns of these names: {', '.join(result.left_out)}")
 
 
 def note_samples(
@@ -155,25 +145,25 @@ def note_samples(
 ) -> None:
     """Note and warn about the rows that were written."""
     if result.problems:
-        result.warn(f"{len(result.problems)} of {result.rows} rows cannot be converted, and are left out")
+        result.reporting.warn(f"{len(result.problems)} of {result.rows} rows cannot be converted, and are left out")
     for text in described(result.suspects):
-        result.warn(text)
+        result.reporting.warn(text)
     result.repeated = names.repeated()
     count, pairs = result.repeated
     if count:
         first, second = pairs[0]
-        result.warn(
+        result.reporting.warn(
             f"{count} rows have the id of an earlier one, the first are rows {first} and {second}: they count as one "
             "sample"
         )
     if result.without_size and not layout.decoded:
-        result.note(
+        result.reporting.note(
             f"{result.without_size} rows say no image size, which recipes need to convert pixels; name it by "
             "--image-size-column"
         )
     if result.relative:
         here = f"which were looked up in {looked_up}" if looked_up else "which were not looked up"
-        result.warn(
+        result.reporting.warn(
             f"{result.relative} images have relative paths, {here}; {layout.name} looks them up where it is started; "
             "--image-root makes them whole"
         )
@@ -183,9 +173,11 @@ def note_samples(
             if fields or layout.decoded
             else f"{layout.name} opens paths as they are stored, and sizes are those"
         )
-        result.note(f"{result.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}")
+        result.reporting.note(
+            f"{result.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}"
+        )
     if layout.decoded and not fields and reading.columns.image:
-        result.note(
+        result.reporting.note(
             f"{IMAGES} holds paths, and {layout.name} wants images, which JSON cannot say: write Parquet, or cast the "
             "column: cast_column('images', List(Image()))"
         )
@@ -239,14 +231,14 @@ class Converter:
         merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
         result.left_out = self._in_the_way(survey, reading, merged)
         note_columns(result, self.layout, reading, remarks)
-        new = merged_columns(self.layout, table, reading, merged, fields, _is_parquet(out), result.note)
+        new = merged_columns(self.layout, table, reading, merged, fields, _is_parquet(out), result.reporting.note)
         image = [reading.columns.image] if reading.columns.image else []
         gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image}
         kept, names = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {}), SampleNames()
         read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.cells.reads), *merged))]
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
-            write_table(out, like=kept, new=new.types, note=result.note, metadata=kept.metadata) as writer,
+            write_table(out, like=kept, new=new.types, note=result.reporting.note, metadata=kept.metadata) as writer,
         ):
             for batch in table.batches(read):
                 samples, rows = self._convert(batch, reading, new, fields, result)
@@ -320,7 +312,7 @@ class Converter:
                 raise ConvertError(f"no column {name!r} (--drop-column){hint} There are: {', '.join(survey.names)}")
         named = dict(self.columns) if self.source is None else {**self.columns, "source": ""}
         if benchmark is not None:
-            result.note(benchmark.note(self.box_format, self._named_space))
+            result.reporting.note(benchmark.note(self.box_format, self._named_space))
             for field, name in {**benchmark.columns, "target": benchmark.target}.items():
                 if named.get(role(field)) is None and name in survey.names and getattr(OWN, field) not in survey.names:
                     named[role(field)] = name

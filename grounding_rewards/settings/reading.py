@@ -180,6 +180,27 @@ def _sorted(recipe: Mapping[str, Any]) -> Settings:
     return Settings(own, answers, data)
 
 
+def by_table(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the options of a command as the tables of a settings file; those that no file holds are ``options``.
+
+    >>> by_table({"recipe": "gelato", "option": ["format_weight=0.5"], "model": "qwen3_vl", "seed": 7})
+    {'recipe': {'name': 'gelato', 'format_weight': 0.5}, 'answers': {'model': 'qwen3_vl'}, 'options': {'seed': 7}}
+    """
+    rest = dict(values)
+    tables: dict[str, dict[str, Any]] = {RECIPE: {}}
+    if RECIPE in rest:
+        tables[RECIPE]["name"] = rest.pop(RECIPE)
+    for pair in rest.pop("option", ()):
+        key, _, text = pair.partition("=")
+        try:
+            tables[RECIPE][key] = json.loads(text)
+        except ValueError:
+            tables[RECIPE][key] = text
+    for table in (name for name in TABLES if name != RECIPE):
+        tables[table] = {name: rest.pop(name) for name in [*rest] if name in known(table)}
+    return {name: table for name, table in {**tables, "options": rest}.items() if table}
+
+
 class _Source:
     """One settings file: its content, and the lines in which settings stand."""
 
@@ -208,6 +229,8 @@ class _Source:
             why = " ".join(str(error).split())
             raise RecipeError(f"{path}: cannot be read as {kind[1:].upper()} ({why})") from None
         self.content = {} if content is None else content
+        if kind == ".json" and isinstance(content, Mapping) and {"command", "settings", "result"} <= {*content}:
+            self.content = {name: table for name, table in content["settings"].items() if name in TABLES}
         tables = ", ".join(f"[{name}]" for name in TABLES)
         if not isinstance(content, Mapping | NoneType):
             raise RecipeError(f"{path}: got {type(content).__name__}; expected the tables {tables}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.errors import RecipeError, TableError
 from tests.cli.benchmark_files import as_json, screenspot
-from tests.cli.command import Runner, write_rows
+from tests.cli.command import Runner, result_of, write_rows
 
 BOX = {"bbox": [0, 0, 9, 9]}
 ROWS = [
@@ -45,7 +44,7 @@ def test_figures_are_those_of_the_command(command: Runner, tmp_path: Path) -> No
         space = {} if "recipe" in options else {"response_space": "pixel"}
         flags = ["--response-space", "pixel"] if space else []
         figures = gr.evaluate(path, **options, **space)
-        (entry,) = json.loads(command("eval", path, *words, *flags, "--json").out)
+        (entry,) = result_of(command("eval", path, *words, *flags, "--json").out)
         warnings = [*figures.warnings, *map(str, figures.findings)]
         texts = [re.sub("; (use|build) .*", "", text) for text in entry.pop("warnings")]  # the fix is in other words
         assert texts == [re.sub("; (use|build) .*", "", text) for text in warnings]
@@ -119,11 +118,11 @@ def test_a_data_frame_has_a_row_for_each_value_and_each_total(tmp_path: Path) ->
 def test_explain_is_called_as_the_command_is(command: Runner) -> None:
     why = gr.explain("click", "(900, 900)", [90, 90, 120, 120], response_space="thousandths", image_size=(1000, 800))
     asked = ["--response", "(900, 900)", "--target", "[90, 90, 120, 120]", "--image-size", "1000,800"]
-    shown = json.loads(command("explain", "--recipe", "click", "--response-space", "thousandths", *asked, "--json").out)
+    shown = result_of(command("explain", "--recipe", "click", "--response-space", "thousandths", *asked, "--json").out)
     own = why.to_dict()
     assert [each.pop("origin") for each in shown["extents"]][1:] == ["--image-size"]
     assert [each.pop("origin") for each in own["extents"]][1:] == ["image_size beside the target"]
-    assert own == {name: value for name, value in shown.items() if name != "warnings"}
+    assert own == {name: value for name, value in shown.items() if name not in ("findings", "warnings")}
     assert str(why).splitlines() == [
         "recipe('click', response_space='thousandths'): total 0.1 · acc 0 · OK",
         "  an answer was read, and it does not lie outside the image",

@@ -15,7 +15,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.coords.resizing import model_image_size
-from tests.cli.command import Runner, write_rows
+from tests.cli.command import Runner, result_of, write_rows
 from tests.cli.conftest import run as run
 from tests.cli.conftest import source as source
 
@@ -149,7 +149,7 @@ def judged(run: Runner, file: Path, settings: Path) -> tuple[float, int]:
     """Return the accuracy and the number of warnings of ``eval``."""
     result = run("eval", file, "--settings", settings, "--json")
     assert result.code == 0, result
-    (entry,) = json.loads(result.out)
+    (entry,) = result_of(result.out)
     return entry["accuracy"], len(entry["warnings"])
 
 

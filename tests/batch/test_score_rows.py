@@ -18,7 +18,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.sample_ids import as_json
-from tests.cli.command import Runner, write_rows
+from tests.cli.command import Runner, result_of, write_rows
 
 GELATO, CLICK = gr.recipe("gelato"), gr.recipe("click", response_space="pixel")
 UNIT, BOX = [0.0, 0.0, 0.5, 0.5], {"bbox": [10, 10, 30, 20], "image_size": [100, 50]}
@@ -180,7 +180,7 @@ def test_every_command_reads_a_scored_table_without_options(capsys, tmp_path, na
     scored = run("pool", "score", source, "--recipe", name, *own, "--option", f"target_space={space}", "--out", out)
     assert scored.code == 0, scored.err
     acc = [row["acc"] for row in open_rollouts([out]).read(["acc"]).to_pylist()]
-    (evaluated,) = json.loads(run("eval", out, "--recipe", name, *own, "--json").out)
+    (evaluated,) = result_of(run("eval", out, "--recipe", name, *own, "--json").out)
     assert evaluated["correct"] == sum(acc)
     assert run("explain", "--recipe", name, *own, out, "--row", 0, "--json").code == 0
     stats = tmp_path / "stats.jsonl"

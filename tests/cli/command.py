@@ -65,3 +65,14 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 def names(folder: Path) -> list[str]:
     """Names of the files in a folder, in order."""
     return sorted(path.name for path in folder.iterdir())
+
+
+def result_of(text: str) -> Any:
+    """Return the result that ``--json`` printed, with its findings and warnings; of a list alone the list."""
+    whole = json.loads(text)
+    result = whole["result"]
+    if len(result) == 1 and isinstance(only := next(iter(result.values())), list):
+        return only
+    texts = [f"{each['message']}; {each['fix']}" if each.get("fix") else each["message"]
+             for each in whole["findings"] if each["severity"] == "warning"]  # fmt: skip
+    return {**result, "findings": [each for each in whole["findings"] if each["code"]], "warnings": texts}

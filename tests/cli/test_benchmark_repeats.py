@@ -8,7 +8,7 @@ import pytest
 
 from grounding_rewards.stats.intervals import wilson, wilson_of_samples
 from tests.cli.benchmark_files import HIT, MISS, as_json, mmbench, osworld, pro, screenspot, ui_vision
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 from tests.cli.test_benchmarks import GROUPS, PIXEL, V2, evaluated
 
 
@@ -173,7 +173,7 @@ def test_a_group_of_the_benchmark_goes_before_a_column_of_its_name(run, tmp_path
     result = run(*words)
     assert result.code == 0
     assert "note: --by category: a group of OSWorld-G itself, which is always shown\n" in result.err
-    (entry,) = json.loads(run(*words, "--json").out)
+    (entry,) = result_of(run(*words, "--json").out)
     assert [*entry["by"]] == ["category", "box_type"]
     assert {name: part["n"] for name, part in entry["by"]["category"].items()} == {"(none)": 563, "text_matching": 1}
 

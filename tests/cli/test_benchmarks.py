@@ -11,7 +11,7 @@ import pytest
 
 from grounding_rewards.batch.benchmarks import BENCHMARKS
 from tests.cli.benchmark_files import BOX, HIT, MISS, as_json, mmbench, osworld, pro, screenspot, ui_vision
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 
 PIXEL = ("--response-space", "pixel")
 V1 = {
@@ -29,7 +29,7 @@ def evaluated(run, name, *words):
     """The one entry of an evaluation by the name of a benchmark, and its totals by name."""
     result = run("eval", *words, "--benchmark", name, *PIXEL, "--json")
     assert result.code == 0, result.err
-    (entry,) = json.loads(result.out)
+    (entry,) = result_of(result.out)
     return entry, {each["name"]: each for each in entry["benchmark"]["totals"]}
 
 
@@ -257,7 +257,7 @@ def test_mmbench_judges_borders_in_shares_of_the_image(run, tmp_path, recipe):
         for (box, answer), size in zip(shares, sizes, strict=True)
     ]
     words = ("--benchmark", "mmbench-gui-l2", "--recipe", recipe, "--response-space", "thousandths", "--json")
-    totals = json.loads(run("eval", write_rows(tmp_path / "rows.jsonl", *rows), *words).out)[0]["benchmark"]["totals"]
+    totals = result_of(run("eval", write_rows(tmp_path / "rows.jsonl", *rows), *words).out)[0]["benchmark"]["totals"]
     assert [(each["correct"], each["n"]) for each in totals] == [(2, 3), (2, 3)]
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.cli.benchmark_files import HIT, MISS, as_json, osworld, screenspot
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 
 PIXEL = ("--response-space", "pixel")
 CELLS = {"mobile / text": 4, "desktop / icon": 3, "web / text": 2}
@@ -17,7 +17,7 @@ def compared(run, name, *words):
     """Entries of two models, and their comparison."""
     result = run("eval", *words, "--benchmark", name, "--paired", *PIXEL, "--json")
     assert result.code == 0, result.err
-    value = json.loads(result.out)
+    value = result_of(result.out)
     return value["files"], value["paired"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.tables.rollout_table import open_rollouts
-from tests.cli.command import CLICK, read_rows, write_rows
+from tests.cli.command import CLICK, read_rows, result_of, write_rows
 
 SIZE = [1920, 1080]
 BOXES = [[40, 40, 300, 200], [860, 540, 30, 20], [100, 600, 200, 50], [10, 5, 20, 30]]
@@ -50,7 +50,7 @@ def test_rows_left_out_are_no_way_around_it(run, xywh, tmp_path):
 
 def test_with_it_the_scores_are_those_of_x1_y1_x2_y2(run, xywh, xyxy, tmp_path):
     declared = run("eval", xywh, *CLICK, "--box-format", "xywh", "--json")
-    [entry], [right] = json.loads(declared.out), json.loads(run("eval", xyxy, *CLICK, "--json").out)
+    [entry], [right] = result_of(declared.out), result_of(run("eval", xyxy, *CLICK, "--json").out)
     assert {**entry, "file": ""} == {**right, "file": ""}
     assert (entry["correct"], entry["n"], entry["warnings"]) == (4, 4, [])
     outs = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
@@ -65,14 +65,14 @@ def test_pool_score_writes_x1_y1_x2_y2_and_its_diagnosis_reads_that(run, tmp_pat
     boxes = [[x, y, 40, 30] for x in (200, 300, 400, 500) for y in (90, 190, 290, 390)]
     source = write_rows(tmp_path / "in.jsonl", *(row(box, (box[0] + 20, box[1] + 15)) for box in boxes))
     words = ("pool", "score", source, *CLICK, "--recipe", "click", "--out", tmp_path / "out", "--json")
-    done = json.loads(run(*words, "--box-format", "xywh").out)
-    assert (done["hit_rate"], done["findings"], done["warnings"]) == (1.0, [], [])
+    done = result_of(run(*words, "--box-format", "xywh").out)
+    assert (done["accuracy"], done["findings"], done["warnings"]) == (1.0, [], [])
 
 
 def test_a_third_format(run, tmp_path):
     boxes = [[x + w / 2, y + h / 2, w, h] for x, y, w, h in BOXES]
     source = write_rows(tmp_path / "in.jsonl", *map(row, boxes, CENTRES))
-    [entry] = json.loads(run("eval", source, *CLICK, "--box-format", "cxcywh", "--json").out)
+    [entry] = result_of(run("eval", source, *CLICK, "--box-format", "cxcywh", "--json").out)
     assert (entry["correct"], entry["warnings"]) == (4, [])
 
 
@@ -102,8 +102,8 @@ def test_an_unknown_format_is_refused(run, xywh):
 
 def test_explain(run, xywh):
     words = ("explain", "--recipe", "click", "--response-space", "pixel", "--box-format", "xywh", "--json")
-    of_file = json.loads(run(*words, xywh, "--row", 1).out)
-    of_words = json.loads(
+    of_file = result_of(run(*words, xywh, "--row", 1).out)
+    of_words = result_of(
         run(
             *words, "--response", "(875, 550)", "--target", '{"bbox": [860, 540, 30, 20]}', "--image-size", "1920,1080"
         ).out
@@ -121,7 +121,7 @@ def test_explain_compares_and_draws_what_is_declared(run, tmp_path):
     result = run("explain", "--recipe", "click", *words, "--response-space", "pixel", "--compare", "groundnext",
                  "--json", "--out", tmp_path / "a.html")  # fmt: skip
     assert (result.code, (tmp_path / "a.html").exists()) == (0, True)
-    found = json.loads(result.out)
+    found = result_of(result.out)
     assert [place["alone"] for place in found["target"]["places"]] == [1.0, 0.1]
     assert found["compared"][0]["acc"] == 1.0
 
@@ -169,8 +169,8 @@ def test_pool_score_writes_x1_y1_x2_y2(run, xywh, tmp_path):
     assert "2 targets (first: sample " in result.err
     assert SAY in result.err
     result = run("pool", "score", xywh, *click, "--out", out, "--box-format", "xywh", "--overwrite", "--json")
-    assert (json.loads(result.out)["hit_rate"], json.loads(result.out)["warnings"]) == (1.0, [])
-    assert json.loads(result.out)["box_format"] == "xywh"
+    assert (result_of(result.out)["accuracy"], result_of(result.out)["warnings"]) == (1.0, [])
+    assert result_of(result.out)["box_format"] == "xywh"
     rows = open_rollouts([out]).read(["target", "acc", "response"]).to_pylist()
     targets = [json.loads(each["target"]) for each in rows]
     assert sorted(target["bbox"] for target in targets) == sorted([x, y, x + w, y + h] for x, y, w, h in BOXES)

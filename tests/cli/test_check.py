@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tests.cli.command import Runner
+from tests.cli.command import Runner, result_of
 
 
 def test_the_command_finds_what_earns_without_skill(run: Runner) -> None:
     found = run("check", "recipe", "se-gui", "--json", "--strict")
     assert found.code == 1
-    result = json.loads(found.out)
+    result = result_of(found.out)
     assert [row["policy"] for row in result["recipes"]["se-gui"]][::10] == ["centre", "honest"]
     assert [(each["code"], each["severity"], each["count"]) for each in result["findings"]] == [
         ("farmed", "warning", 8)

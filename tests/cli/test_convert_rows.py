@@ -10,7 +10,7 @@ import pytest
 
 from grounding_rewards.converting import run as converter
 from grounding_rewards.coords.image_header import ENOUGH
-from tests.cli.command import read_rows, write_rows
+from tests.cli.command import read_rows, result_of, write_rows
 from tests.cli.test_convert import PIXEL, PNG, ROW, png
 from tests.coords.test_image_header import exif, turned_jpeg
 
@@ -55,7 +55,7 @@ def test_lines_that_are_no_json_are_bad_rows(convert, tmp_path):
         assert [row["extra_info"]["index"] for row in rows] == [0, 2]
     (tmp_path / "in.jsonl").write_text("{oops\n{\n")
     result, _ = convert(tmp_path / "in.jsonl", "--skip-bad", "--json")
-    assert [problem["row"] for problem in json.loads(result.out)["problems"]] == [0, 1]
+    assert [problem["row"] for problem in result_of(result.out)["problems"]] == [0, 1]
     assert "not one of the first 2 rows can be converted: row 0 (line 1): not JSON" in result.err
 
 
@@ -78,7 +78,7 @@ def test_rows_of_later_batches_have_their_own_numbers(convert, tmp_path, monkeyp
     monkeypatch.setattr("grounding_rewards.tables.text_rows.BATCH_ROWS", 4)
     rows = [BARE if row not in (6, 9) else {**BARE, "bbox": None} for row in range(11)]
     result, _ = convert([*rows[:2], *rows[2:]], "--json")
-    problems = json.loads(result.out)["problems"]
+    problems = result_of(result.out)["problems"]
     assert [(each["row"], each["place"]) for each in problems] == [(6, "row 6 (line 7)"), (9, "row 9 (line 10)")]
     result, written = convert(rows, "--skip-bad")
     assert [row["extra_info"]["index"] for row in written] == [0, 1, 2, 3, 4, 5, 7, 8, 10]
@@ -87,7 +87,7 @@ def test_rows_of_later_batches_have_their_own_numbers(convert, tmp_path, monkeyp
 def test_all_problems_are_in_json_though_nothing_is_written(convert):
     bad = [{**BARE, "bbox": ["x" * count]} for count in range(1, 26)]
     result, _ = convert([BARE, *bad, *bad], "--json")
-    found = json.loads(result.out)
+    found = result_of(result.out)
     assert (result.code, found["rows"], found["written"], len(found["problems"])) == (2, 51, 0, 50)
     assert found["problems"][24]["place"] == "row 25 (line 26)"
     assert (len(said(result)), "note: and 10 more rows\n" in result.err) == (20, True)
@@ -257,7 +257,7 @@ def test_images_that_are_to_be_turned(convert, tmp_path, trainer, name, size, wo
     row = {**BARE, "image": str(tmp_path / "photo.jpg")}
     result, (written,) = convert([row], "--json", trainer=trainer, name=name)
     assert f"note: 1 images say in their EXIF data that they are to be turned or mirrored; {words}" in result.err
-    assert json.loads(result.out)["turned"] == 1
+    assert result_of(result.out)["turned"] == 1
     packed = {"verl": "reward_model", "trl": "target", "easyr1": "answer"}[trainer]
     wire = written[packed]["ground_truth"] if trainer == "verl" else written[packed]
     assert json.loads(wire)["image_size"] == size
@@ -294,9 +294,9 @@ def test_which_files_and_split_were_read(convert, tmp_path):
     (tmp_path / "set/train-1.jsonl").write_text("")
     write_rows(tmp_path / "set/train-2.jsonl", {**ROW, "id": "b"})
     result, written = convert(tmp_path / "set", "--json")
-    found = json.loads(result.out)
+    found = result_of(result.out)
     assert (found["split"], found["files"], len(written)) == ("train", ["train-0.jsonl", "train-2.jsonl"], 2)
-    assert found["notes"][:2] == [
+    assert json.loads(result.out)["notes"][:2] == [
         "reads 2 files one after the other: train-0.jsonl, train-2.jsonl", "skips files without rows: train-1.jsonl",
     ]  # fmt: skip
     assert found["guesses"]["source"] == "set"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import CLICK, read_rows, write_rows
+from tests.cli.command import CLICK, read_rows, result_of, write_rows
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CALL = '<tool_call>{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [20, 15]}}</tool_call>'
@@ -28,20 +27,20 @@ def unread(tmp_path):
 def test_eval(run, unread, tmp_path):
     result = run("eval", unread, *WHOLE, "--json")
     assert (result.code, result.err) == (0, f"warning: {MESSAGE}; {FIX}\n")
-    (entry,) = json.loads(result.out)
+    (entry,) = result_of(result.out)
     assert (entry["warnings"], entry["findings"]) == ([f"{MESSAGE}; {FIX}"], [FINDING])
     assert run("eval", unread, *WHOLE, "--strict").code == 1
     assert run("eval", unread, *CLICK, "--strict").code == 0
     both = run("eval", unread, write_rows(tmp_path / "good.jsonl", {**ROW, "response": "(20, 15)"}), *WHOLE, "--json")
     assert both.err == f"warning: {unread}: {MESSAGE}; {FIX}\n"
-    assert [each["findings"] for each in json.loads(both.out)] == [[FINDING], []]
+    assert [each["findings"] for each in result_of(both.out)] == [[FINDING], []]
 
 
 def test_score_is_strict_once_all_is_written(run, unread, tmp_path):
     out = tmp_path / "out.jsonl"
     result = run("score", unread, *WHOLE, "--out", out, "--strict", "--json")
     assert (result.code, len(read_rows(out))) == (1, 6)
-    summary = json.loads(result.out)
+    summary = result_of(result.out)
     assert (summary["warnings"], summary["findings"]) == ([f"{MESSAGE}; {FIX}"], [FINDING])
 
 
@@ -49,7 +48,7 @@ def test_pool_score_says_the_same_however_often_it_is_started(run, unread, tmp_p
     words = ("pool", "score", unread, *WHOLE, "--out", tmp_path / "out", "--strict", "--json")
     for made in (1, 0):
         result = run(*words)
-        summary = json.loads(result.out)
+        summary = result_of(result.out)
         assert (result.code, summary["pieces"]["made"]) == (1, made)
         assert (summary["warnings"], summary["findings"]) == ([f"{MESSAGE}; {FIX}"], [FINDING])
         assert result.err == f"warning: {MESSAGE}; {FIX}\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 
 BOX = {"bbox": [0, 0, 9, 9]}
 
@@ -29,7 +28,7 @@ def files(tmp_path):
 def test_json_is_a_list_with_an_entry_a_file(run, files):
     result = run("eval", *files, "--response-space", "pixel", "--json")
     assert (result.code, result.err) == (0, "")
-    first, second = json.loads(result.out)
+    first, second = result_of(result.out)
     assert first == {
         "file": str(files[0]),
         "recipe": {"name": "click", "response_space": "pixel"},
@@ -51,7 +50,7 @@ def test_json_is_a_list_with_an_entry_a_file(run, files):
 
 
 def test_one_file_is_a_list_too(run, files):
-    found = json.loads(run("eval", files[0], "--response-space", "pixel", "--json", "--by", "kind").out)
+    found = result_of(run("eval", files[0], "--response-space", "pixel", "--json", "--by", "kind").out)
     assert len(found) == 1
     counts = {value: (part["n"], part["correct"]) for value, part in found[0]["by"]["kind"].items()}
     assert counts == {"icon": (2, 2), "text": (2, 1), "(none)": (1, 0)}
@@ -135,14 +134,14 @@ def test_parquet_reads_only_what_it_needs(run, tmp_path):
     rows = [{"response": "(500, 500)", "target": BOX, "image_size": [10, 10], "image": b"\x89PNG", "kind": ["a", "b"]}]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
     words = ("eval", tmp_path / "a.parquet", "--response-space", "thousandths", "--by", "kind", "--json")
-    found = json.loads(run(*words).out)[0]
+    found = result_of(run(*words).out)[0]
     assert (found["n"], found["correct"], list(found["by"]["kind"])) == (1, 1, ["a", "b"])
 
 
 def test_batches_add_up(run, tmp_path):
     rows = [row("(5, 5)" if number % 4 else "hm", kind=str(number % 3)) for number in range(20_000)]
     source = write_rows(tmp_path / "a.jsonl", *rows)
-    found = json.loads(run("eval", source, "--response-space", "pixel", "--by", "kind", "--json").out)[0]
+    found = result_of(run("eval", source, "--response-space", "pixel", "--by", "kind", "--json").out)[0]
     assert (found["n"], found["correct"], found["parse_rate"]) == (20_000, 15_000, 0.75)
     assert {value: part["n"] for value, part in found["by"]["kind"].items()} == {"0": 6667, "1": 6667, "2": 6666}
 
@@ -151,7 +150,7 @@ def test_another_recipe_and_other_columns(run, tmp_path):
     rows = [{"answer": "(200, 150)", "truth": [0.1, 0.1, 0.3, 0.2]}]
     source = write_rows(tmp_path / "a.jsonl", *rows)
     words = ("--recipe", "gelato", "--response-column", "answer", "--target-column", "truth", "--json")
-    found = json.loads(run("eval", source, "--response-space", "thousandths", *words).out)[0]
+    found = result_of(run("eval", source, "--response-space", "thousandths", *words).out)[0]
     assert found["accuracy"] == 1.0
     assert found["recipe"]["name"] == "gelato"
 
@@ -162,7 +161,7 @@ def test_bad_targets(run, tmp_path):
     assert run.error(*words, "--json").startswith(
         f"{source}, row 1 (line 2): target of sample 's', field 'bbox': got [9, 9, 0, 0]; expected x1 <= x2"
     )
-    found = json.loads(run(*words, "--json", "--bad-target", "abstain").out)[0]
+    found = result_of(run(*words, "--json", "--bad-target", "abstain").out)[0]
     assert (found["n"], found["not_valid"], found["accuracy"]) == (1, 1, 1.0)
     assert found["reasons"] == {"OK": 1, "BAD_TARGET": 1}
 
@@ -170,7 +169,7 @@ def test_bad_targets(run, tmp_path):
 def test_the_response_space_may_be_the_recipes_own(run, tmp_path):
     source = write_rows(tmp_path / "a.jsonl", row("(500, 250)", [0.4, 0.2, 0.6, 0.3]))
     words = ("eval", source, "--recipe", "gelato", "--json")
-    (own,), (unit,) = json.loads(run(*words).out), json.loads(run(*words, "--response-space", "unit").out)
+    (own,), (unit,) = result_of(run(*words).out), result_of(run(*words, "--response-space", "unit").out)
     assert (own["correct"], own["reasons"], own["recipe"]) == (1, {"OK": 1}, {"name": "gelato"})
     assert (unit["correct"], unit["reasons"]) == (0, {"OUT_OF_IMAGE": 1})
 

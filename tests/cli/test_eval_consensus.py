@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.cli.command import CLICK, write_rows
+from tests.cli.command import CLICK, result_of, write_rows
 
 BOX = {"bbox": [10, 10, 60, 40]}
 NEAR, FAR, OFF = "(20, 20)", "(300, 200)", "?"
@@ -46,7 +44,7 @@ def test_tables(run, tmp_path):
 
 
 def test_json(run, tmp_path):
-    (entry,) = json.loads(run("eval", write_rows(tmp_path / "in.jsonl", *SAMPLES), *CLICK, "--consensus", "--json").out)
+    (entry,) = result_of(run("eval", write_rows(tmp_path / "in.jsonl", *SAMPLES), *CLICK, "--consensus", "--json").out)
     assert (entry["n"], entry["correct"], entry["reasons"]) == (4, 2, {"OK": 3, "NO_ANSWER": 1})
     single = entry["singles"]
     assert (single["samples"], single["rollouts"], single["k"]) == (4, 13, 2)
@@ -59,7 +57,7 @@ def test_rollouts_of_a_directory_are_joined_across_its_files(run, tmp_path):
         pq.write_table(pa.Table.from_pylist(SAMPLES[shard::2]), tmp_path / "run" / f"{shard}.parquet")
     whole = write_rows(tmp_path / "run.jsonl", *SAMPLES)
     parted, one = (
-        json.loads(run("eval", file, *CLICK, "--consensus", "--json").out)[0] for file in (tmp_path / "run", whole)
+        result_of(run("eval", file, *CLICK, "--consensus", "--json").out)[0] for file in (tmp_path / "run", whole)
     )
     assert {**parted, "file": ""} == {**one, "file": ""}
 

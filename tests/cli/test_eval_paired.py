@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 from types import SimpleNamespace
 
 import pytest
 
-from tests.cli.command import CLICK, write_rows
+from tests.cli.command import CLICK, result_of, write_rows
 
 BOX = {"bbox": [10, 10, 60, 40]}
 HIT, MISS = "(20, 20)", "(300, 200)"
@@ -65,8 +64,8 @@ def test_tables_fit_the_terminal_and_keep_every_digit(run, tmp_path, monkeypatch
 
 
 def test_json_has_the_files_and_the_comparison(run, files):
-    whole = json.loads(run("eval", *files, *CLICK, "--paired", "--json").out)
-    alone = json.loads(run("eval", *files, *CLICK, "--json").out)
+    whole = result_of(run("eval", *files, *CLICK, "--paired", "--json").out)
+    alone = result_of(run("eval", *files, *CLICK, "--json").out)
     assert whole["files"] == alone
     assert whole["paired"] == {
         "files": [str(file) for file in files], "n": 8, "images": 4, "first": 0.5, "second": 0.875,
@@ -83,8 +82,7 @@ def test_seed(run, tmp_path):
             row["image"] = f"{int(sample**0.5)}.png"  # of 1, 3, 5 ... samples
         files.append(write_rows(tmp_path / f"{number}.jsonl", *some))
     first, again, other = (
-        json.loads(run("eval", *files, *CLICK, "--paired", "--json", "--seed", seed).out)["paired"]
-        for seed in (0, 0, 1)
+        result_of(run("eval", *files, *CLICK, "--paired", "--json", "--seed", seed).out)["paired"] for seed in (0, 0, 1)
     )
     assert first == again
     assert first["interval"] != other["interval"]
@@ -99,7 +97,7 @@ def test_annotations_with_the_answers_of_two_models(run, tmp_path):
         for name, some in (("one", rows("1000")), ("two", rows("111")))
     ]  # fmt: skip
     words = "eval", annotations, "--predictions", answers[0], "--predictions", answers[1], *CLICK
-    whole = json.loads(run(*words, "--paired", "--json").out)
+    whole = result_of(run(*words, "--paired", "--json").out)
     assert [entry["file"] for entry in whole["files"]] == [str(each) for each in answers]
     paired = whole["paired"]
     # The fourth sample has no answer of the second model, which is wrong; images are those of the annotations.
@@ -109,7 +107,7 @@ def test_annotations_with_the_answers_of_two_models(run, tmp_path):
         f"warning: {answers[1]}: 1 of 4 samples have no prediction, such as 's3': they count as wrong"
     ]
     # Without --paired the last one counts, as ever.
-    assert [entry["correct"] for entry in json.loads(run(*words, "--json").out)] == [3]
+    assert [entry["correct"] for entry in result_of(run(*words, "--json").out)] == [3]
 
 
 def test_a_space_for_each_file(run, tmp_path):
@@ -118,8 +116,8 @@ def test_a_space_for_each_file(run, tmp_path):
         {**row, "response": "(20, 40)", "image_size": [1000, 500]} for row in rows("11")
     ))  # fmt: skip
     words = "eval", first, second, "--response-space", "pixel,thousandths", "--json"
-    assert [entry["correct"] for entry in json.loads(run(*words).out)] == [1, 2]
-    whole = json.loads(run(*words, "--paired").out)
+    assert [entry["correct"] for entry in result_of(run(*words).out)] == [1, 2]
+    whole = result_of(run(*words, "--paired").out)
     assert [entry["recipe"]["response_space"] for entry in whole["files"]] == ["pixel", "thousandths"]
     assert (whole["paired"]["difference"], whole["paired"]["differing_targets"]) == (0.5, 0)
     assert run.error(*words[:2], *words[3:]) == (
@@ -156,7 +154,7 @@ def test_numbered_rollouts_have_no_exact_test(run, tmp_path):
         "is for one answer a sample, so that there is none\n"
     )
     # One answer of the two, by consensus, has the test again.
-    whole = json.loads(run("eval", first, second, *CLICK, "--paired", "--consensus", "--json").out)
+    whole = result_of(run("eval", first, second, *CLICK, "--paired", "--consensus", "--json").out)
     assert [entry["singles"]["rollouts"] for entry in whole["files"]] == [8, 4]
     assert whole["paired"]["mcnemar"] is not None
 
@@ -194,7 +192,7 @@ def test_duplicates_and_strangers_are_errors(run, files, tmp_path):
 
 def test_a_stream_is_read_once(run, files, monkeypatch):
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(files[0].read_bytes())))
-    assert json.loads(run("eval", "-", files[1], *CLICK, "--paired", "--json").out)["paired"]["n"] == 8
+    assert result_of(run("eval", "-", files[1], *CLICK, "--paired", "--json").out)["paired"]["n"] == 8
     text = "--paired: - is a stream, which is read once; write it to a file"
     assert run.error("eval", "-", "/dev/stdin", *CLICK, "--paired") == text
     twice = "--predictions", files[0], "--predictions", files[1]

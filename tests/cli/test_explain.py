@@ -12,7 +12,7 @@ import pytest
 
 from grounding_rewards.explain.plot import page
 from grounding_rewards.plugins.registry import collect
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 
 TARGET = "[0.1, 0.1, 0.3, 0.2]"
 GELATO = """\
@@ -162,7 +162,7 @@ def test_a_bad_target_is_explained_too(run):
     warning = "gelato: the target cannot be used, so that the response is not scored"
     assert (result.code, result.err, lines(result.out)) == (0, f"warning: {warning}\n", BAD.splitlines())
     strict = run(*words, "--strict", "--json")
-    assert (strict.code, json.loads(strict.out)["warnings"]) == (1, [warning])
+    assert (strict.code, result_of(strict.out)["warnings"]) == (1, [warning])
 
 
 def test_a_size_that_is_missing_is_named_with_its_option(run, tmp_path):

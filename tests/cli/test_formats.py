@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards import catalogue
-from tests.cli.command import CLICK, read_rows, write_rows
+from tests.cli.command import CLICK, read_rows, result_of, write_rows
 from tests.tables.written import FORMATS, parquet, write
 
 OTHERS = [name for name in FORMATS if name != "parquet"]
@@ -46,7 +46,7 @@ def outcome(run, source, name):
     out = source.parent / "out.parquet"
     evaluated = run("eval", source, *RECIPES[name], "--by", "kind", "--json")
     assert run("score", source, *RECIPES[name], "--out", out).code == 0
-    (result,) = json.loads(evaluated.out)
+    (result,) = result_of(evaluated.out)
     assert result.pop("file") == str(source)
     table = pq.read_table(out)
     return result, table.drop_columns([each for each in ("target", "image_size", "model_image_size")
@@ -129,7 +129,7 @@ def piped(*words, content=b"", cwd=None):
 def test_standard_input(run, tmp_path, made):
     rows = rows_of("click")
     source = write_rows(tmp_path / "in.jsonl", *rows)
-    (expected,) = json.loads(run("eval", source, *CLICK, "--json").out)
+    (expected,) = result_of(run("eval", source, *CLICK, "--json").out)
     for name in ("-", "/dev/stdin"):
         code, out, _ = piped("eval", name, *CLICK, "--json", content=made(rows))
         assert (code, json.loads(out)) == (0, [{**expected, "file": name}])
@@ -153,7 +153,7 @@ def test_what_a_shell_passes(tmp_path):
     write_rows(tmp_path / "in.jsonl", *rows_of("click"))
     line = f'"$0" -m grounding_rewards eval <(cat in.jsonl) {" ".join(CLICK)} --json'
     done = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, cwd=tmp_path, timeout=60)
-    assert (done.returncode, json.loads(done.stdout)[0]["n"]) == (0, 12)
+    assert (done.returncode, result_of(done.stdout)[0]["n"]) == (0, 12)
 
 
 def test_streams_that_pools_cannot_name(run, source):
@@ -215,7 +215,7 @@ def test_groups_across_the_files_of_a_directory(run, tmp_path, folder):
     evaluated, scored = outcome(run, folder, "gui-rcpo")
     assert (evaluated, scored.equals(scores)) == (expected, True)
     words = ("explain", "--recipe", "gui-rcpo", *CLICK[2:], "--row", 7, "--json")
-    assert run(*words, folder).out == run(*words, tmp_path / "in.parquet").out
+    assert result_of(run(*words, folder).out) == result_of(run(*words, tmp_path / "in.parquet").out)
 
 
 def test_a_place_in_a_directory(run, tmp_path):
@@ -232,7 +232,7 @@ def test_splits_of_a_directory(run, tmp_path):
     rows = rows_of("click")
     for name in ("train", "test"):
         (tmp_path / f"{name}.json").write_text(json.dumps(rows if name == "test" else rows[:3]))
-    (result,) = json.loads(run("eval", tmp_path, *CLICK, "--split", "test", "--json").out)
+    (result,) = result_of(run("eval", tmp_path, *CLICK, "--split", "test", "--json").out)
     assert result["n"] == len(rows)
     assert run.error("eval", tmp_path, *CLICK).endswith("holds several splits; name one: --split test or train")
     file = tmp_path / "test.json"
@@ -241,7 +241,7 @@ def test_splits_of_a_directory(run, tmp_path):
         f"lies in the input {tmp_path}, which would be another one then; write elsewhere"
     )
     explained = run("explain", "--recipe", "click", *CLICK[2:], tmp_path, "--split", "train", "--row", 2, "--json")
-    assert json.loads(explained.out)["response"] == rows[2]["response"]
+    assert result_of(explained.out)["response"] == rows[2]["response"]
     assert run.error("explain", "--recipe", "click", *CLICK[2:], "--split", "train").startswith(
         "--split: got it without FILE"
     )
@@ -258,5 +258,5 @@ def test_a_data_set_that_was_saved(run, tmp_path):
     )
     expected, _ = outcome(run, write(tmp_path, "parquet", rows), "gui-rcpo")
     for words in ((tmp_path / "saved", "--split", "test"), (tmp_path / "saved" / "test",)):
-        (result,) = json.loads(run("eval", *words, *RECIPES["gui-rcpo"], "--by", "kind", "--json").out)
+        (result,) = result_of(run("eval", *words, *RECIPES["gui-rcpo"], "--by", "kind", "--json").out)
         assert {**result, "file": 0} == {**expected, "file": 0}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.command import read_rows, write_rows
+from tests.cli.command import read_rows, result_of, write_rows
 
 RCPO = ("--recipe", "gui-rcpo", "--response-space", "pixel")
 OWN = """
@@ -49,7 +47,7 @@ def test_ones_own_term_finds_every_column(run, own, tmp_path, suffix):
     assert [row["total"] for row in read_rows(out)] == [0.75, 0.25]
     assert run("eval", source, "--recipe", *own("easy")).code == 0
     found = run("explain", "--recipe", *own("easy"), source, "--row", "1", "--json")
-    assert json.loads(found.out)["total"] == 0.25
+    assert result_of(found.out)["total"] == 0.25
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
@@ -61,7 +59,7 @@ def test_lengths_in_tokens(run, own, tmp_path, suffix):
     assert run("score", source, "--out", out, "--recipe", *own("tokens"), "--token-length-column", "n").code == 0
     assert [row["total"] for row in read_rows(out)] == [5.0, 7.0]
     found = run("explain", "--recipe", *own("tokens"), source, "--row", "1", "--token-length-column", "n", "--json")
-    assert json.loads(found.out)["total"] == 7.0
+    assert result_of(found.out)["total"] == 7.0
     message = run.error("eval", source, "--recipe", *own("tokens"), "--token-length-column", "tokens")
     assert message.startswith(f"{source}: no column 'tokens' (--token-length-column)")
 
@@ -77,7 +75,7 @@ def test_odd_lengths_are_errors_where_they_are_used(run, own, tmp_path, length):
 
 
 def agreed(run, source):
-    (found,) = json.loads(run("eval", source, *RCPO, "--json").out)
+    (found,) = result_of(run("eval", source, *RCPO, "--json").out)
     return found["correct"]
 
 
@@ -89,7 +87,7 @@ def test_one_name_is_one_sample_as_text_or_number(run, tmp_path, names):
     source = write_rows(tmp_path / "own.jsonl", *targets, {"sample_id": str(names[0]), "response": "(1, 1)"})
     assert agreed(run, source) == len(targets) + 1
     found = run("explain", "--recipe", "gui-rcpo", "--response-space", "pixel", source, "--row", "0", "--json")
-    assert json.loads(found.out)["acc"] == 1.0
+    assert result_of(found.out)["acc"] == 1.0
 
 
 @pytest.mark.parametrize("name", [None, 1.5, True, ["a"], {"a": 1}])
@@ -105,6 +103,6 @@ def test_a_sample_without_a_name_is_an_error(run, tmp_path, name):
 def test_a_target_that_cannot_be_read_joins_no_sample(run, tmp_path):
     rows = [{"response": "(1, 1)", "target": each} for each in ({"id": "a"}, {"id": "a"}, {"idd": "a"}, {"ie": "a"})]
     source = write_rows(tmp_path / "in.jsonl", *rows)
-    (found,) = json.loads(run("eval", source, *RCPO, "--bad-target", "abstain", "--json").out)
+    (found,) = result_of(run("eval", source, *RCPO, "--bad-target", "abstain", "--json").out)
     assert (found["n"], found["correct"], found["not_valid"]) == (2, 2, 2)
     assert "row 2 (line 3): target of row 2, field 'idd'" in run.error("eval", source, *RCPO)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import json
 
 import pytest
 
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 from tests.coords.test_image_header import PNG
 from tests.image_sources import OUT, WHY, command, hostile
 
@@ -23,7 +22,7 @@ def convert(folder, rows, *words, out="out.jsonl", trainer="verl"):
     words = ("convert", data, "--out", folder / out, "--for", trainer, "--target-space", "pixel", "--json", *words)
     done = command(*words, cwd=folder)
     assert "Traceback" not in done.stderr
-    return json.loads(done.stdout)
+    return result_of(done.stdout)
 
 
 @pytest.mark.parametrize("name", [*WHY, *OUT])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 
 RCPO = ("--recipe", "gui-rcpo", "--response-space", "pixel")
 ROWS = [
@@ -34,8 +32,8 @@ def test_a_file_without_targets(run, tmp_path, suffix):
     result = run("score", source, *RCPO, "--out", tmp_path / "out.parquet", "--json")
     assert result.code == 0, result.err
     assert scored(tmp_path / "out.parquet") == (TOTAL, ACC)
-    summary = json.loads(result.out)
-    assert (summary["rows"], summary["valid"], summary["hit_rate"], summary["parse_rate"]) == (5, 5, 0.2, 0.8)
+    summary = result_of(result.out)
+    assert (summary["rows"], summary["valid"], summary["accuracy"], summary["parse_rate"]) == (5, 5, 0.2, 0.8)
 
 
 def test_targets_that_are_there_change_nothing_but_sizes(run, tmp_path):
@@ -49,7 +47,7 @@ def test_targets_that_are_there_change_nothing_but_sizes(run, tmp_path):
 
 def test_eval_counts_agreement(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", *[{**row, "kind": row["sample_id"]} for row in ROWS])
-    (found,) = json.loads(run("eval", source, *RCPO, "--by", "kind", "--json").out)
+    (found,) = result_of(run("eval", source, *RCPO, "--by", "kind", "--json").out)
     assert (found["n"], found["correct"], found["not_valid"]) == (5, 1, 0)
     assert {value: (part["n"], part["correct"]) for value, part in found["by"]["kind"].items()} == {
         "a": (3, 1), "b": (2, 0),
@@ -66,7 +64,7 @@ def test_acc_is_not_called_right(run, tmp_path):
     scored = run("score", source, *RCPO, "--out", tmp_path / "out.jsonl")
     assert "mean acc 20.0 %, parse rate 80.0 %" in scored.err
     assert scored.err.endswith(note)
-    assert json.loads(run("eval", source, *RCPO, "--json").out)[0]["label_free"] is True
+    assert result_of(run("eval", source, *RCPO, "--json").out)[0]["label_free"] is True
 
 
 def test_what_is_still_needed(run, tmp_path):

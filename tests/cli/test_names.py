@@ -22,7 +22,7 @@ from PIL import Image as image
 from grounding_rewards.cli import main
 from grounding_rewards.cli.application import build
 from grounding_rewards.cli.terminal import printable
-from tests.cli.command import HIT, MISS, Result, Runner, read_rows, write_rows
+from tests.cli.command import HIT, MISS, Result, Runner, read_rows, result_of, write_rows
 from tests.cli.named_places import CASES, CONVERT, KINDS, NO_PLACES, NOWHERE, POOL_SCORE, REPORT, SAMPLES, STAGES, Case
 from tests.cli.pool.test_curriculum import EXAMPLE
 from tests.cli.pool.test_curriculum import rollouts as write_rollouts
@@ -163,7 +163,7 @@ def check(run: Runner, case: Case, words: list[str]) -> Result:
             set(),
         ), result
     elif "--json" in case.words:
-        json.loads(result.out)
+        result_of(result.out)
     return result
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from grounding_rewards.tables import image_files
 from tests.batch.test_layouts import HUB, POLYGON, PRO, REFUSAL, SPOT, WORLD
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 from tests.image_sources import BOMB, OUT, WHY, hostile
 
 THOUSANDTHS = ("--response-space", "thousandths")
@@ -40,7 +40,7 @@ def evaluated(run, *words):
     """Evaluate a file, return its entry and stderr."""
     result = run("eval", *words, "--json")
     assert result.code == 0, result
-    return json.loads(result.out)[0], result.err
+    return result_of(result.out)[0], result.err
 
 
 def test_screenspot_with_sizes_of_its_images(run, spots):
@@ -191,12 +191,12 @@ def test_csv_with_a_column_for_each_corner(run, tmp_path):
         'b,1.webp,open,60,200,180,240,1440,900,"(83, 280)"\n'
     )
     result = run("eval", path, "--response-space", "thousandths", "--json")
-    (entry,) = json.loads(result.out)
+    (entry,) = result_of(result.out)
     assert (entry["correct"], entry["n"]) == (1, 2)
     assert entry["columns"]["target"] == "x1,y1,x2,y2"
     assert "note: target: column x1,y1,x2,y2, by its name; --target-column names another" in result.err
     words = ("--response-space", "thousandths", "--target-column")
-    assert json.loads(run("eval", path, *words, "x1,y1,x2,y2", "--json").out)[0]["correct"] == 1
+    assert result_of(run("eval", path, *words, "x1,y1,x2,y2", "--json").out)[0]["correct"] == 1
     assert "no column 'x1,y1,x2'" in run.error("eval", path, *words, "x1,y1,x2")
 
 
@@ -219,7 +219,7 @@ def test_score_writes_the_rows_as_they_were(run, spots, tmp_path):
     out = tmp_path / "out.parquet"
     result = run("score", spots, "--recipe", "gelato", "--out", out, "--json")
     assert result.code == 0
-    assert json.loads(result.out)["columns"] == {"response": "prediction", "target": "bbox", "image": "img_filename"}
+    assert result_of(result.out)["columns"] == {"response": "prediction", "target": "bbox", "image": "img_filename"}
     rows = pq.read_table(out).to_pylist()
     assert [row["acc"] for row in rows] == [1.0, 1.0, 0.0, 0.0]
     assert rows[0]["bbox"] == [700, 60, 40, 30]
@@ -228,7 +228,7 @@ def test_score_writes_the_rows_as_they_were(run, spots, tmp_path):
 
 def test_explain_reads_a_row_alike(run, spots):
     result = run("explain", "--recipe", "click", *THOUSANDTHS, spots, "--row", 1, "--json")
-    found = json.loads(result.out)
+    found = result_of(result.out)
     assert (result.err.startswith(SPOTTED + GUESS), found["acc"]) == (True, 1.0)
     assert (
         "1000 x 500, the image in column img_filename"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +11,7 @@ from grounding_rewards.parsing import PatternDialect
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.verifiers import Hit
+from tests.cli.command import result_of
 
 
 class Ours:
@@ -96,7 +96,7 @@ def test_a_plugin_with_what_it_adds(run, installed):
         "             acme/silent",
     ]
     assert (result.code, result.err) == (0, "")
-    assert json.loads(run("plugins", "--json").out) == [ACME_FACTS]
+    assert result_of(run("plugins", "--json").out) == [ACME_FACTS]
 
 
 def test_a_narrow_terminal_folds_names_and_drops_no_letter(run, installed, monkeypatch):
@@ -126,7 +126,7 @@ def test_what_does_not_load_is_noted_and_the_rest_is_listed(run, installed):
         "'grounding_rewards.verifiers.hit.Hit'>; expected a dialect with name, names and one, such as a "
         "PatternDialect",
     ]
-    listed = json.loads(run("plugins", "--json").out)
+    listed = result_of(run("plugins", "--json").out)
     assert [(each["plugin"], each["loaded"], "error" in each) for each in listed] == [
         ("acme", True, False), ("acme", False, True), ("broken", False, True), ("wrong", False, True)
     ]  # fmt: skip
@@ -151,7 +151,7 @@ def test_no_plugins_are_a_note(run, installed):
 
 def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
     installed(ACME)
-    built_in, acme = json.loads(run("plugins", "--all", "--json").out)
+    built_in, acme = result_of(run("plugins", "--all", "--json").out)
     assert acme == ACME_FACTS
     assert (built_in["plugin"], built_in["distribution"]) == (None, "grounding-rewards")
     known = collect([])

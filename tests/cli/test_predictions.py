@@ -18,7 +18,7 @@ from grounding_rewards.batch.table_scorer import Columns, TableScorer
 from grounding_rewards.tables import open_table
 from grounding_rewards.tables.matched import MatchedTable
 from tests.cli import test_published_verdicts as published
-from tests.cli.command import read_rows, write_rows
+from tests.cli.command import read_rows, result_of, write_rows
 from tests.cli.test_explain import as_json
 from tests.tables.written import FORMATS
 
@@ -42,7 +42,7 @@ def files(tmp_path):
 def evaluated(run, samples, answers, *words):
     result = run("eval", samples, "--predictions", answers, *CLICK, "--json", *words)
     assert result.code == 0, result.err
-    return json.loads(result.out)[0]
+    return result_of(result.out)[0]
 
 
 @pytest.mark.parametrize("first", ["jsonl", "json", "csv", "parquet", "jsonl.gz"])
@@ -123,7 +123,7 @@ def test_score_writes_the_joined_rows(run, files, tmp_path):
     write_rows(files[1], *ANSWERS[:1])
     for name in ("out.jsonl", "out.parquet"):
         words = ("--recipe", "click", *CLICK, "--out", tmp_path / name, "--json")
-        summary = json.loads(run("score", files[0], "--predictions", files[1], *words).out)
+        summary = result_of(run("score", files[0], "--predictions", files[1], *words).out)
         assert (summary["file"], summary["rows"]) == (str(files[0]), 2)
         assert summary["joined"] == {**COUNTS, "predictions": 1, "without_prediction": 1}
     hit, empty = read_rows(tmp_path / "out.jsonl")
@@ -242,7 +242,7 @@ class TestPool:
     def score(self, run, files, out, *words):
         result = run("pool", "score", files[0], "--predictions", files[1], *self.WORDS, "--out", out, *words)
         assert result.code == 0, result.err
-        return json.loads(result.out)
+        return result_of(result.out)
 
     def test_rollouts(self, run, files, tmp_path):
         write_rows(files[0], *SAMPLES, {**SAMPLES[0], "sample_id": "c"})
@@ -325,7 +325,7 @@ def test_published_files_in_two(run, tmp_path, name):
     (tmp_path / "samples.json").write_text(json.dumps(samples))
     words = ("--predictions", write_rows(tmp_path / "answers.jsonl", *answers), "--id", "sample_id=question")
     words = (*words, "--response-space", published.space(published.FOLDER / name), "--recipe", "click")
-    (figures,) = json.loads(run("eval", tmp_path / "samples.json", *words, "--json").out)
+    (figures,) = result_of(run("eval", tmp_path / "samples.json", *words, "--json").out)
     assert (figures["correct"], figures["n"], figures["warnings"]) == (*published.CORRECT[name], [])
     assert figures["joined"]["annotations"] == figures["joined"]["predictions"] == len(rows)
     assert run("score", tmp_path / "samples.json", *words, "--out", tmp_path / "out.jsonl").code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import read_rows, write_rows
+from tests.cli.command import read_rows, result_of, write_rows
 
 FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"
 MORE = FOLDER.with_name("model_responses_more")
@@ -46,7 +46,7 @@ def test_every_published_file_is_tested():
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: path.stem)
 def test_eval_counts_what_was_published(run, path):
-    found = json.loads(run("eval", path, "--response-space", space(path), "--json").out)[0]
+    found = result_of(run("eval", path, "--response-space", space(path), "--json").out)[0]
     correct, rows = {**CORRECT, **CORRECT_MORE}[path.name]
     assert (found["correct"], found["n"], found["accuracy"]) == (correct, rows, correct / rows)
     assert found["parse_rate"] == 1.0
@@ -71,9 +71,9 @@ def test_score_gives_each_published_verdict(run, path, tmp_path):
 )
 def test_models_in_different_spaces_are_compared_as_published(run, first, second, alone):
     words = "--paired", "--response-space", f"{space(FOLDER / first)},{space(FOLDER / second)}", "--json"
-    pairs = json.loads(run("eval", FOLDER / first, FOLDER / second, *words).out)["paired"]
+    pairs = result_of(run("eval", FOLDER / first, FOLDER / second, *words).out)["paired"]
     benchmark = first.partition("-g")[0] + "-g" if first.startswith("osworld") else "screenspot-pro"
-    by_name = json.loads(run("eval", FOLDER / first, FOLDER / second, *words, "--benchmark", benchmark).out)
+    by_name = result_of(run("eval", FOLDER / first, FOLDER / second, *words, "--benchmark", benchmark).out)
     assert by_name["paired"] == pairs
     assert [each["correct"] for each in by_name["files"]] == [CORRECT[first][0], CORRECT[second][0]]
     verdicts = [
@@ -117,7 +117,7 @@ def test_rows_in_the_benchmarks_own_layout_have_the_same_verdicts(run, name, lay
     for row in rows:
         del row["target"]
     result = run("eval", write_rows(tmp_path / name, *rows), "--response-space", space(FOLDER / name), "--json")
-    found = json.loads(result.out)[0]
+    found = result_of(result.out)[0]
     assert (found["correct"], found["n"]) == CORRECT[name]
     assert result.err.startswith(f"note: rows as in {'ScreenSpot-Pro' if layout is as_pro else 'OSWorld-G'}: ")
 
@@ -128,7 +128,7 @@ def test_benchmarks_by_name_have_the_published_figures(run, name):
     kind = next(kind for kind in ("osworld-g-refined", "osworld-g", "screenspot-pro") if name.startswith(kind))
     kind = "osworld-g-refusal" if rows == 564 else kind
     result = run("eval", FOLDER / name, "--benchmark", kind, "--response-space", space(FOLDER / name), "--json")
-    headline, *others = json.loads(result.out)[0]["benchmark"]["totals"]
+    headline, *others = result_of(result.out)[0]["benchmark"]["totals"]
     assert (headline["correct"], headline["rows"], headline["missing"]) == (correct, rows, "")
     assert headline["accuracy"] == correct / rows
     assert [(each["n"], each["accuracy"]) for each in others] == {
@@ -138,7 +138,7 @@ def test_benchmarks_by_name_have_the_published_figures(run, name):
 
 def test_mmbench_by_name_has_the_published_count(run):
     (path,) = MORE.glob("mmbench*.jsonl")
-    entry = json.loads(
+    entry = result_of(
         run("eval", path, "--benchmark", "mmbench-gui-l2", "--response-space", space(path), "--json").out
     )[0]
     assert [(each["name"], each["correct"], each["n"]) for each in entry["benchmark"]["totals"]] == [
@@ -162,7 +162,7 @@ def test_files_of_pro_and_answers_to_them_have_the_published_figure(run, tmp_pat
         for row in read_rows(FOLDER / name)
     ]
     words = ("--predictions", write_rows(tmp_path / "answers.jsonl", *answers), "--response-space", "model_pixel")
-    entry = json.loads(run("eval", folder, "--benchmark", "screenspot-pro", *words, "--json").out)[0]
+    entry = result_of(run("eval", folder, "--benchmark", "screenspot-pro", *words, "--json").out)[0]
     assert len(applications) == 26
     assert entry["benchmark"]["totals"][0]["accuracy"] == 786 / 1581
     assert {kind: (part["correct"], part["n"]) for kind, part in entry["by"]["ui_type"].items()} == {
@@ -172,14 +172,14 @@ def test_files_of_pro_and_answers_to_them_have_the_published_figure(run, tmp_pat
 
 def test_false_clicks_where_the_model_should_refuse(run):
     name = "osworld-g-gelato-30b-refusal.jsonl"
-    found = json.loads(run("eval", FOLDER / name, "--response-space", "thousandths", "--json").out)[0]
+    found = result_of(run("eval", FOLDER / name, "--response-space", "thousandths", "--json").out)[0]
     assert found["refusals"] == {"targets": 54, "correct": 11, "false_clicks": 43, "false_refusals": 4}
     assert found["reasons"] == {"OK": 549, "REFUSED": 15}
 
 
 def test_by_a_field_of_lists(run):
     words = ("--response-space", "thousandths", "--by", "gui_types", "--json")
-    found = json.loads(run("eval", FOLDER / "osworld-g-gelato-30b-refusal.jsonl", *words).out)[0]["by"]["gui_types"]
+    found = result_of(run("eval", FOLDER / "osworld-g-gelato-30b-refusal.jsonl", *words).out)[0]["by"]["gui_types"]
     assert {value: (found[value]["n"], found[value]["correct"]) for value in ("Label", "Icon", "Slider")} == {
         "Label": (261, 210),
         "Icon": (245, 170),

@@ -18,6 +18,7 @@ from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.scoring import Exploit, Recipe, Source
 from grounding_rewards.targets import read as wire
 from grounding_rewards.verifiers import Hit
+from tests.cli.command import result_of
 
 GELATO = """\
 gelato
@@ -157,7 +158,7 @@ def test_whatever_is_shown_fits(run, monkeypatch, width, words):
 def test_the_list_as_json(run):
     result = run("recipes", "--json")
     assert (result.code, result.err) == (0, "")
-    found = json.loads(result.out)
+    found = result_of(result.out)
     assert [each["name"] for each in found] == list(gr.list_recipes())
     assert next(each for each in found if each["name"] == "gta1") == SUMMARY
     assert next(each for each in found if each["name"] == "click")["with"] == {"response_space": "pixel"}
@@ -165,7 +166,7 @@ def test_the_list_as_json(run):
 
 
 def test_one_recipe_as_json(run):
-    found = json.loads(run("recipes", "gta1", "--json").out)
+    found = json.loads(run("recipes", "gta1", "--json").out)["result"]
     deviations = found.pop("deviations")
     assert [each["name"] for each in deviations] == [each.name for each in gr.recipe("gta1").deviations]
     assert all(each["why"] for each in deviations)
@@ -273,7 +274,7 @@ def test_the_example_of_ui_agile_earns_all_there_is():
 
 def test_options_change_what_is_shown(run):
     words = ("recipes", "click", "--response-space", "thousandths", "--option", "format_weight=0.5", "--json")
-    found = json.loads(run(*words).out)
+    found = result_of(run(*words).out)
     assert found["with"] == {"response_space": "thousandths", "format_weight": 0.5}
     assert found["options"]["format_weight"] == 0.1
     assert found["options"]["response_space"] is None
@@ -293,7 +294,7 @@ def test_an_example_that_does_not_fit_the_options_says_so(run):
 
 def test_a_reward_of_ones_own(run):
     parts = {"outcome": {"verifier": "hit", "weight": 0.5}, "form": {"verifier": "format", "weight": -0.5}}
-    found = json.loads(run("recipes", "composite", "--option", f"parts={json.dumps(parts)}", "--json").out)
+    found = result_of(run("recipes", "composite", "--option", f"parts={json.dumps(parts)}", "--json").out)
     assert (found["low"], found["high"]) == (-0.5, 0.5)
     assert found["formula"] == "total = 0.5 · outcome - 0.5 · form\noutcome = hit, form = format"
     assert [(each["name"], each["made_by"]) for each in found["parts"]] == [("outcome", "Hit()"), ("form", "Format()")]
@@ -358,14 +359,14 @@ def test_a_plugins_recipe_that_cannot_be_built_is_a_warning(run, plugin):
     )
     assert "radius" in warnings[0]
     assert warnings[1] == "warning: acme/wrong is not shown: acme/wrong: its plugin returned int; expected a Recipe"
-    found = json.loads(run("recipes", "--json").out)
+    found = result_of(run("recipes", "--json").out)
     assert [each["name"] for each in found if "error" in each] == ["acme/bare", "acme/wrong"]
 
 
 def test_a_recipe_of_a_file(run, tmp_path):
     path = tmp_path / "own.py"
     path.write_text("from grounding_rewards.recipes.published.gelato import gelato as mine\n")
-    found = json.loads(run("recipes", f"{path}:mine", "--json").out)
+    found = result_of(run("recipes", f"{path}:mine", "--json").out)
     assert found["name"] == f"{path}:mine"
     assert found["example"]["total"] == pytest.approx(1.0)
 
@@ -385,7 +386,7 @@ def test_a_recipe_without_labels_and_the_group_of_its_example(run):
     text = shown(run, "gui-rcpo")
     assert "judges no target: none need say what is right" in text
     assert "response (200, 150) of its group (210, 155) of its group (190, 140) of its group (700, 400) target" in text
-    example = json.loads(run("recipes", "gui-rcpo", "--json").out)["example"]
+    example = result_of(run("recipes", "gui-rcpo", "--json").out)["example"]
     assert example["group"] == ["(210, 155)", "(190, 140)", "(700, 400)"]
     assert (round(example["total"], 6), example["acc"]) == (0.786667, 1.0)
 

@@ -8,7 +8,7 @@ import pytest
 
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.batch.test_layouts import PRO
-from tests.cli.command import CLICK, read_rows, write_rows
+from tests.cli.command import CLICK, read_rows, result_of, write_rows
 from tests.cli.test_rollout import ENGINE
 
 PLACE = {"bbox": [10, 10, 30, 30], "response": "(20, 20)", "query": "Save"}
@@ -30,7 +30,7 @@ NOTE = "note: refusal: column {}, by its name; --refusal-column names another\n"
 def test_a_column_of_a_usual_name_says_refusals_and_one_note_says_so(run, tmp_path, name, refused, placed):
     file = write_rows(tmp_path / "in.jsonl", {**PLACE, **placed}, {**REFUSED, **refused})
     result = run("eval", file, "--response-space", "pixel", "--json")
-    (entry,) = json.loads(result.out)
+    (entry,) = result_of(result.out)
     assert (entry["correct"], entry["n"], entry["refusals"]["targets"]) == (2, 2, 1)
     assert result.err.count(NOTE.format(name)) == 1
     assert entry["columns"]["refusal"] == name
@@ -39,7 +39,7 @@ def test_a_column_of_a_usual_name_says_refusals_and_one_note_says_so(run, tmp_pa
 def test_csv_has_them_as_texts(run, tmp_path):
     file = tmp_path / "in.csv"
     file.write_text('bbox,is_refusal,response\n"[10, 10, 30, 30]",False,"(20, 20)"\n,True,refusal\n')
-    assert json.loads(run("eval", file, "--response-space", "pixel", "--json").out)[0]["correct"] == 2
+    assert result_of(run("eval", file, "--response-space", "pixel", "--json").out)[0]["correct"] == 2
 
 
 ROWS = [PLACE, {**REFUSED, "bbox": [0, 0, 0, 0], "no": True}]
@@ -48,7 +48,7 @@ ROWS = [PLACE, {**REFUSED, "bbox": [0, 0, 0, 0], "no": True}]
 def test_an_option_names_the_column_and_none_prevents_it(run, tmp_path):
     file = write_rows(tmp_path / "in.jsonl", *ROWS)
     words = ("eval", file, "--response-space", "pixel")
-    assert json.loads(run(*words, "--refusal-column", "no", "--json").out)[0]["correct"] == 2
+    assert result_of(run(*words, "--refusal-column", "no", "--json").out)[0]["correct"] == 2
     assert run(*words).err.splitlines()[-1] == (
         f"error: {file}, row 1 (line 2): target of row 1, field 'bbox': got [0, 0, 0, 0]; expected a box with an area; "
         'of a row that is to be refused write {"refusal": true}, or name the column that says so by --refusal-column'
@@ -56,13 +56,13 @@ def test_an_option_names_the_column_and_none_prevents_it(run, tmp_path):
     write_rows(file, *({**row, "refusal": False} for row in ROWS))
     assert "by --refusal-column" in run(*words).err.splitlines()[-1]
     write_rows(file, PLACE, {**PLACE, "refusal": True})
-    assert json.loads(run(*words, "--refusal-column", "none", "--json").out)[0]["correct"] == 2
+    assert result_of(run(*words, "--refusal-column", "none", "--json").out)[0]["correct"] == 2
 
 
 def test_a_column_that_says_something_else_is_none_of_refusals(run, tmp_path):
     file = write_rows(tmp_path / "in.jsonl", {**PLACE, "refusal": "I cannot help"}, {**PLACE, "refusal": None})
     result = run("eval", file, "--response-space", "pixel", "--json")
-    assert json.loads(result.out)[0]["correct"] == 2
+    assert result_of(result.out)[0]["correct"] == 2
     assert "refusal: not column refusal, which holds 'I cannot help'; --refusal-column names one" in result.err
 
 
@@ -81,7 +81,7 @@ def test_score_and_explain(run, tmp_path):
     assert run("score", file, *CLICK, "--refusal-column", "no", "--out", out).code == 0
     assert [row["acc"] for row in read_rows(out)] == [1, 1]
     words = (file, "--row", 1, "--response-space", "pixel", "--refusal-column", "no", "--json")
-    assert json.loads(run("explain", "--recipe", "click", *words).out)["total"] == 1
+    assert result_of(run("explain", "--recipe", "click", *words).out)["total"] == 1
 
 
 def test_a_scored_pool_needs_no_column_any_more(run, tmp_path):
@@ -91,7 +91,7 @@ def test_a_scored_pool_needs_no_column_any_more(run, tmp_path):
     assert [(json.loads(row["target"]), row["acc"]) for row in rows] == [
         ({"bbox": [10, 10, 30, 30], "space": "pixel"}, 1.0), ({"refusal": True}, 1.0),
     ]  # fmt: skip
-    assert json.loads(run("eval", out, "--response-space", "pixel", "--json").out)[0]["correct"] == 2
+    assert result_of(run("eval", out, "--response-space", "pixel", "--json").out)[0]["correct"] == 2
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,15 @@ def test_benchmarks_layouts_and_their_own_kind_of_place(run, tmp_path):
     rows = [{**PRO, "response": "(1, 1)"}, {**PRO, "id": "b", "is_refusal": True, "response": "refusal"}]
     file = write_rows(tmp_path / "in.jsonl", *rows)
     result = run("eval", file, "--response-space", "pixel", "--json")
-    assert json.loads(result.out)[0]["refusals"]["targets"] == 1
+    assert result_of(result.out)[0]["refusals"]["targets"] == 1
     assert "rows as in ScreenSpot-Pro" in result.err
     result = run("eval", file, "--response-space", "pixel", "--benchmark", "screenspot-pro", "--json")
-    assert json.loads(result.out)[0]["correct"] == 1
+    assert result_of(result.out)[0]["correct"] == 1
 
 
 def test_a_placeholder_in_the_wire_form_is_no_place_beside_a_refusal(run, tmp_path):
     targets = [{"bbox": box, "refusal": True} for box in ([0, 0, 0, 0], [-1, -1, -1, -1], None)]
     file = write_rows(tmp_path / "in.jsonl", *({"target": each, "response": "refusal"} for each in targets))
-    assert json.loads(run("eval", file, "--response-space", "pixel", "--json").out)[0]["correct"] == 3
+    assert result_of(run("eval", file, "--response-space", "pixel", "--json").out)[0]["correct"] == 3
     write_rows(file, {"target": {"bbox": [1, 2, 3, 4], "refusal": True}, "response": "refusal"})
     assert "no place beside a refusal" in run.error("eval", file, "--response-space", "pixel")

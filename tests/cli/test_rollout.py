@@ -17,7 +17,7 @@ from grounding_rewards.engines.rollout import MANIFEST
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.children import ENDING
-from tests.cli.command import Runner, names, read_rows
+from tests.cli.command import Runner, names, read_rows, result_of
 from tests.engines import seeded
 from tests.engines.test_rollout import contents, data, rows
 
@@ -41,7 +41,7 @@ def test_a_run_and_its_summary(run: Runner, tmp_path: Path):
         f"written to {out}",
     ]
     again = run(*words(source, out, *CLICK, "--engine-option", "right=100", "--engine-option", "pace=9", "--json"))
-    summary = json.loads(again.out)
+    summary = result_of(again.out)
     assert summary["pieces"] == {"made": 0, "found": 3, "missing": 0}
     assert (summary["rows"], summary["samples"], summary["engine"]["right"], summary["n"]) == (16, 8, 100, 2)
     assert summary["problems"] == [
@@ -75,14 +75,14 @@ def test_a_sweep_for_pool_temperature(run: Runner, tmp_path: Path):
         "temperature 1.4: 16 rollouts, hit rate 85.7 %",
     ])  # fmt: skip
     assert {row["temperature"] for row in rows(out)} == {0, 0.7, 1.4}
-    compared = json.loads(run("pool", "temperature", out, "--json").out)
+    compared = result_of(run("pool", "temperature", out, "--json").out)
     assert [(row["temperature"], row["rollouts"]) for row in compared["rows"]] == [(0.0, 14), (0.7, 14), (1.4, 14)]
 
 
 def test_eval_takes_the_table(run: Runner, tmp_path: Path):
     out = tmp_path / "out"
     run(*words(data(tmp_path, "easy", "hard"), out))
-    result = json.loads(run("eval", out, "--response-space", "pixel", "--by", "kind", "--json").out)
+    result = result_of(run("eval", out, "--response-space", "pixel", "--by", "kind", "--json").out)
     assert (result[0]["n"], result[0]["correct"]) == (4, 2)
 
 
@@ -92,7 +92,7 @@ def test_parts_say_what_is_missing(run: Runner, tmp_path: Path):
     assert first.err.splitlines()[-1] == (
         f"2 of 3 shards of {out} are there, 2 of them new; other processes make the rest, and the last one finishes it"
     )
-    assert json.loads(run(*words(source, out, "--shard", "0/2", "--json")).out)["pieces"] == {
+    assert result_of(run(*words(source, out, "--shard", "0/2", "--json")).out)["pieces"] == {
         "made": 0, "found": 2, "missing": 1,
     }  # fmt: skip
     assert "shards were there" in run(*words(source, out, "--shard", "1/2")).err

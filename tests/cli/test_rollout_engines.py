@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.command import result_of
 from tests.engines import tiny
 from tests.engines.serve import served
 
@@ -44,7 +45,7 @@ def rolled(run, folder, *words):
     done = run("rollout", *words, "--recipe", "gelato", "--max-tokens", "8", "--out", out, "--json")
     assert done.code == 0, done.err
     table = pq.read_table(out).sort_by([("sample_id", "ascending"), ("rollout", "ascending")])
-    return table, json.loads(done.out)
+    return table, result_of(done.out)
 
 
 def test_both_engines_make_the_same_table_of_greedy_answers(run, folder):

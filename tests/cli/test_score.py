@@ -14,7 +14,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards import catalogue
-from tests.cli.command import BOX, CLICK, HIT, names, read_rows, write_rows
+from tests.cli.command import BOX, CLICK, HIT, names, read_rows, result_of, write_rows
 
 
 def test_rows_with_their_scores(run, source, tmp_path):
@@ -72,9 +72,9 @@ def test_summary_as_json(run, source, tmp_path):
     out = tmp_path / "out.jsonl"
     result = run("score", source, "--recipe", "gelato", "--out", out, "--option", "format_weight=0.5", "--json")
     assert (result.code, result.err) == (0, "")
-    assert json.loads(result.out) == {
+    assert result_of(result.out) == {
         "file": str(source), "out": str(out), "recipe": {"name": "gelato", "format_weight": 0.5},
-        "rows": 2, "valid": 2, "mean_total": 0.5, "hit_rate": 0.5, "parse_rate": 0.5,
+        "rows": 2, "valid": 2, "mean_total": 0.5, "accuracy": 0.5, "parse_rate": 0.5,
         "reasons": {"OK": 1, "NO_ANSWER": 1}, "warnings": [], "findings": [],
         "columns": {"response": "response", "target": "target", "id": "sample_id"},
     }  # fmt: skip
@@ -86,7 +86,7 @@ def test_options_are_json_or_text(run, tmp_path):
     out = tmp_path / "out.jsonl"
     options = ("--option", "answers=last", "--option", "format_weight=0")
     result = run("score", source, *CLICK, *options, "--out", out, "--json")
-    assert json.loads(result.out)["recipe"] == {
+    assert result_of(result.out)["recipe"] == {
         "name": "click", "answers": "last", "format_weight": 0, "response_space": "pixel",
     }  # fmt: skip
     assert read_rows(out)[0]["total"] == 1.0
@@ -127,7 +127,7 @@ def test_sizes_from_a_column_from_the_target_or_both(run, tmp_path):
     ]
     source = write_rows(tmp_path / "in.jsonl", *rows)
     words = ("--recipe", "click", "--response-space", "thousandths", "--out", tmp_path / "out.jsonl", "--json")
-    assert json.loads(run("score", source, *words).out)["hit_rate"] == 1.0
+    assert result_of(run("score", source, *words).out)["accuracy"] == 1.0
 
 
 def test_a_size_that_no_conversion_needs_may_be_missing(run, tmp_path):
@@ -153,7 +153,7 @@ def test_no_valid_row_at_all(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", {**HIT, "target": 3})
     words = ("score", source, "--recipe", "gelato", "--bad-target", "abstain", "--out", tmp_path / "out.jsonl")
     assert "(1 of them not valid): mean total -, hit rate -, parse rate -;" in run(*words).err
-    assert json.loads(run(*words, "--json").out)["mean_total"] is None
+    assert result_of(run(*words, "--json").out)["mean_total"] is None
 
 
 def test_notes_about_types(run, tmp_path):
@@ -163,7 +163,7 @@ def test_notes_about_types(run, tmp_path):
     assert err[0] == "note: written as JSON strings, for want of one Parquet type: target"
     assert pq.read_table(out).column("target").to_pylist() == [json.dumps(BOX), "[0.1, 0.1, 0.3, 0.2]"]
     again = run("score", out, "--recipe", "gelato", "--prefix", "b_", "--out", tmp_path / "again.jsonl", "--json")
-    assert json.loads(again.out)["hit_rate"] == 1.0
+    assert result_of(again.out)["accuracy"] == 1.0
 
 
 def test_a_recipe_that_compares_rollouts_sees_whole_groups(run, tmp_path, monkeypatch):

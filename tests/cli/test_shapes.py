@@ -10,7 +10,7 @@ import pytest
 
 from grounding_rewards.tables.prompts import response_text
 from grounding_rewards.tables.rollout_table import open_rollouts
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 from tests.cli.test_rollout import ENGINE
 
 PIXEL = ("--response-space", "pixel")
@@ -57,7 +57,7 @@ def test_a_hit_in_json_lines_and_parquet(run, tmp_path, name):
     for file in (write_rows(tmp_path / "in.jsonl", row, miss), tmp_path / "in.parquet"):
         result = run("eval", file, *PIXEL, "--json")
         assert result.code == 0, result.err
-        (entry,) = json.loads(result.out)
+        (entry,) = result_of(result.out)
         assert (entry["correct"], entry["n"]) == (1, 2), result.err
 
 
@@ -76,16 +76,16 @@ def test_sizes(run, tmp_path, size):
     row = {"response": "(78, 55)", "bbox": BOX, "image_size": size}
     file = write_rows(tmp_path / "in.jsonl", row)
     result = run("eval", file, "--response-space", "thousandths", "--json")
-    assert json.loads(result.out)[0]["correct"] == 1, result.err
+    assert result_of(result.out)[0]["correct"] == 1, result.err
     write_rows(file, {"response": "(78, 55)", "target": {"bbox": BOX, "image_size": size}})
-    assert json.loads(run("eval", file, "--response-space", "thousandths", "--json").out)[0]["correct"] == 1
+    assert result_of(run("eval", file, "--response-space", "thousandths", "--json").out)[0]["correct"] == 1
 
 
 def test_tabs_and_what_python_prints_in_cells(run, tmp_path):
     file = tmp_path / "in.tsv"
     cells = ("['(150, 60)']", str(BOX), "{'width': 1920, 'height': 1080}")
     file.write_text("filtered_resps\tbbox\timage_size\n" + "\t".join(cells) + "\n")
-    (entry,) = json.loads(run("eval", file, *PIXEL, "--json").out)
+    (entry,) = result_of(run("eval", file, *PIXEL, "--json").out)
     assert (entry["correct"], entry["columns"]["image_size"]) == (1, "image_size")
 
 
@@ -148,7 +148,7 @@ def test_rows_of_clawgui_eval_have_boxes_in_any_order_polygons_and_refusals(run,
         {**common, "answer": [0, 0, 0, 0], "box_type": "refusal", "uivenus15_infer": "[-1, -1]"},
     )
     result = run("eval", file, "--response-space", "thousandths", "--json")
-    (entry,) = json.loads(result.out)
+    (entry,) = result_of(result.out)
     assert (entry["correct"], entry["n"]) == (3, 4)
     assert "rows as in ClawGUI-Eval: answer is x1 y1 x2 y2 in pixels, its corners in any order" in result.err
 
@@ -165,7 +165,7 @@ def test_shares_of_the_image_without_sizes(run, tmp_path, nested):
     )
     assert (first.code, expected in first.err) == (2, True)
     result = run("eval", file, "--response-space", "thousandths", "--target-space", "unit", "--json")
-    assert (json.loads(result.out)[0]["correct"], json.loads(result.out)[0]["n"]) == (1, 2)
+    assert (result_of(result.out)[0]["correct"], result_of(result.out)[0]["n"]) == (1, 2)
 
 
 def test_another_encoding(run, tmp_path):
@@ -174,11 +174,11 @@ def test_another_encoding(run, tmp_path):
     error = run("eval", file, *PIXEL)
     assert (error.code, "as gbk it can be read: --encoding gbk" in error.err) == (2, True)
     result = run("eval", file, *PIXEL, "--encoding", "gbk", "--json")
-    assert json.loads(result.out)[0]["correct"] == 1, result.err
+    assert result_of(result.out)[0]["correct"] == 1, result.err
     answers = tmp_path / "answers.csv"
     answers.write_bytes('instruction,bbox,response\n点击,"[100, 40, 180, 90]","(1, 2)"\n'.encode("gbk"))
     joined = run("eval", file, "--predictions", answers, "--id", "instruction", *PIXEL, "--encoding", "GBK", "--json")
-    assert json.loads(joined.out)[0]["correct"] == 0, joined.err
+    assert result_of(joined.out)[0]["correct"] == 0, joined.err
     converted = run("convert", file, "--out", tmp_path / "out.jsonl", "--for", "verl", "--target-space", "pixel",
                     "--encoding", "gbk", "--no-image-check")  # fmt: skip
     assert converted.code == 0, converted.err

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.command import read_rows, write_rows
+from tests.cli.command import read_rows, result_of, write_rows
 
 CLIK = {"response": "click(120, 150)", "target": {"bbox": [100, 100, 300, 200], "action": "clik"}}
 FAR = {"response": "click(120, 150)", "target": {"bbox": [-900, 100, 300, 200], "image_size": [1000, 800]}}
@@ -44,7 +44,7 @@ def test_score_warns_and_ends_with_1_once_all_is_written(run, odd, tmp_path):
     out.unlink()
     strict = run("score", odd, *RECIPE, "--out", out, "--strict", "--json")
     assert (strict.code, out.read_bytes(), len(read_rows(out))) == (1, first, 3)
-    assert json.loads(strict.out)["warnings"] == lines(odd)
+    assert result_of(strict.out)["warnings"] == lines(odd)
 
 
 def test_names_that_are_declared_are_no_warning(run, tmp_path):
@@ -56,7 +56,7 @@ def test_names_that_are_declared_are_no_warning(run, tmp_path):
 def test_eval_says_which_file(run, odd, tmp_path):
     good = write_rows(tmp_path / "good.jsonl", {**CLIK, "target": {**CLIK["target"], "action": "click"}})
     found = run("eval", good, odd, *RECIPE, "--json", "--strict")
-    assert (found.code, [each["warnings"] for each in json.loads(found.out)]) == (1, [[], lines(odd)])
+    assert (found.code, [each["warnings"] for each in result_of(found.out)]) == (1, [[], lines(odd)])
     assert run("eval", good, *RECIPE, "--strict").code == 0
 
 
@@ -67,7 +67,7 @@ def test_convert_looks_at_targets_before_they_are_trained_on(run, tmp_path):
     ]
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out.jsonl"
     found = run("convert", source, "--out", out, "--for", "verl", "--skip-bad", "--strict", "--json")
-    assert (found.code, len(read_rows(out)), json.loads(found.out)["warnings"]) == (
+    assert (found.code, len(read_rows(out)), result_of(found.out)["warnings"]) == (
         1, 3,
         [
             "1 of 4 rows cannot be converted, and are left out",
@@ -98,10 +98,10 @@ def test_explain(run):
         "--json",
     )
     found = run(*words, "--target", '{"action": "clik"}')
-    assert (found.code, len(json.loads(found.out)["warnings"])) == (1, 1)
+    assert (found.code, len(result_of(found.out)["warnings"])) == (1, 1)
     assert run(*words, "--target", '{"action": "wait"}').code == 0
     assert "the key 'action' comes twice in one object" in json.dumps(
-        json.loads(run(*words, "--target", '{"action": "clik", "action": "wait"}').out)["error"]
+        result_of(run(*words, "--target", '{"action": "clik", "action": "wait"}').out)["error"]
     )
 
 
@@ -110,13 +110,13 @@ def test_pool_score_warns_of_targets_and_of_recipes_that_are_not_installed(run, 
     source, out = write_rows(tmp_path / "rollouts.jsonl", *rows), tmp_path / "out"
     found = run("pool", "score", source, *RECIPE, "--out", out, "--strict", "--json")
     assert (found.code, out.is_dir()) == (1, True)
-    unknown, *rest = json.loads(found.out)["warnings"]
+    unknown, *rest = result_of(found.out)["warnings"]
     assert unknown.startswith("rollouts name recipes that are not installed, or that need options: 'lab:reward'")
     places = (f"{source}, row 0 (line 1)", f"{source}, row 1 (line 2)")
     first, second = lines(source)
     assert rest == [first.replace(places[0], "sample '0'"), second.replace(places[1], "sample '1'")]
     again = run("pool", "score", source, *RECIPE, "--out", out, "--strict", "--json")  # nothing is scored any more
-    assert (again.code, json.loads(again.out)["warnings"]) == (1, [unknown, *rest])
+    assert (again.code, result_of(again.out)["warnings"]) == (1, [unknown, *rest])
 
 
 def test_pool_stats_counts_targets_that_cannot_be_read(run, tmp_path):
@@ -127,7 +127,7 @@ def test_pool_stats_counts_targets_that_cannot_be_read(run, tmp_path):
     source = write_rows(tmp_path / "rollouts.jsonl", *rows)
     found = run("pool", "stats", source, "--out", tmp_path / "stats.parquet", "--strict", "--json")
     assert found.code == 1
-    (line,) = json.loads(found.out)["warnings"]
+    (line,) = result_of(found.out)["warnings"]
     assert line.startswith("2 samples have a target that cannot be read, the first: target of sample 'a', field ")
     assert "the key 'bbox' comes twice in one object" in line
 
@@ -155,7 +155,7 @@ def test_pool_stats(run, tmp_path):
     source = write_rows(tmp_path / "rollouts.jsonl", *rows)
     found = run("pool", "stats", source, "--out", tmp_path / "stats.parquet", "--strict", "--json")
     assert (found.code, (tmp_path / "stats.parquet").exists()) == (1, True)
-    assert "2 samples have a target that is not read" in json.loads(found.out)["warnings"][0]
+    assert "2 samples have a target that is not read" in result_of(found.out)["warnings"][0]
     assert found.err.startswith("warning: 2 samples have a target that is not read")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from tests.cli.command import Runner, write_rows
+from tests.cli.command import Runner, result_of, write_rows
 
 ROW = {
     "sample_id": "a",
@@ -40,7 +39,7 @@ def test_targets_in_another_space_are_an_error_whose_flag_the_command_has(run: R
 
 def test_the_space_counts(run: Runner, tmp_path):
     file = write_rows(tmp_path / "rows.jsonl", ROW)
-    (found,) = json.loads(run("eval", file, *GELATO, "--target-space", "pixel", "--json").out)
+    (found,) = result_of(run("eval", file, *GELATO, "--target-space", "pixel", "--json").out)
     assert (found["n"], found["correct"], found["recipe"]["target_space"]) == (1, 1, "pixel")
 
 

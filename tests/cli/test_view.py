@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 
 
 def test_the_command_writes_the_same_page_again(run, tmp_path):
@@ -19,7 +18,7 @@ def test_the_command_writes_the_same_page_again(run, tmp_path):
     result = run("view", file, "--out", out)
     assert (result.code, result.err) == (0, f"4 rollouts, 3 samples, 0 screenshots written to {out}\n")
     first = out.read_bytes()
-    assert json.loads(run("view", file, "--out", out, "--json").out)["samples"] == 3
+    assert result_of(run("view", file, "--out", out, "--json").out)["samples"] == 3
     assert out.read_bytes() == first
     assert "a page ends in .html" in run.error("view", file, "--out", tmp_path / "out.png")
     assert "no such file" in run.error("view", tmp_path / "none.jsonl", "--out", out)

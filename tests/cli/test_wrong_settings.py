@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import Runner, read_rows, write_rows
+from tests.cli.command import Runner, read_rows, result_of, write_rows
 from tests.cli.test_published_verdicts import CORRECT, FOLDER, space
 
 pytestmark = pytest.mark.skipif(
@@ -47,7 +46,7 @@ def complaints(run: Runner, *words: Any) -> str:
     result = run("eval", *words, "--strict", "--json")
     if result.code == 2:
         return result.err
-    (entry,) = json.loads(result.out)
+    (entry,) = result_of(result.out)
     warnings = [each["message"] for each in entry["findings"] if each["severity"] == "warning"]
     assert (result.code, len(entry["warnings"])) == (int(bool(warnings)), len(warnings))
     return "\n".join(entry["warnings"])

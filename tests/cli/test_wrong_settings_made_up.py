@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.cli.command import Runner
+from tests.cli.command import Runner, result_of
 
 WIDTH, HEIGHT = 1600, 1000
 ROWS = 120
@@ -80,7 +80,7 @@ def evaluated(run: Runner, *words: Any) -> tuple[int, str]:
 
 def test_right_settings(run, file):
     assert evaluated(run, file, "--response-space", "thousandths") == (0, "")
-    (entry,) = json.loads(run("eval", file, "--response-space", "thousandths", "--json").out)
+    (entry,) = result_of(run("eval", file, "--response-space", "thousandths", "--json").out)
     assert (entry["n"], entry["findings"]) == (ROWS, [])
     assert 0.7 < entry["accuracy"] < 0.8
 

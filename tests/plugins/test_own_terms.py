@@ -9,7 +9,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.plugins.loading import load
-from tests.cli.command import Runner, read_rows, write_rows
+from tests.cli.command import Runner, read_rows, result_of, write_rows
 
 OWN = """
 from dataclasses import dataclass, replace
@@ -186,7 +186,7 @@ def test_parts_of_ones_own_on_the_command_line(run, own, tmp_path):
     words = ("--recipe", "composite", "--response-space", "pixel", "--option", parts)
     assert run("score", source, *words, "--out", out).code == 0
     assert [(row["total"], row["brief"]) for row in read_rows(out)] == [(1.0, 1.0), (0.5, 0.0), (0.5, 1.0)]
-    (found,) = json.loads(run("eval", source, *words, "--json").out)
+    (found,) = result_of(run("eval", source, *words, "--json").out)
     assert (found["n"], found["correct"]) == (3, 2)
     shown = run("recipes", "composite", "--response-space", "pixel", "--option", parts)
     assert shown.code == 0
@@ -198,7 +198,7 @@ def test_a_recipe_of_ones_own_on_the_command_line(run, own, tmp_path):
     for name in (f"{own}:build", f"{own.name}:build", "own_terms_of_a_test:build"):
         assert run("score", source, "--recipe", name, "--option", "words=5", "--out", out).code == 0
         assert read_rows(out)[0]["total"] == 1.0
-        assert json.loads(run("recipes", name, "--json").out)["options"]["words"] == 2
-        assert json.loads(run("eval", source, "--recipe", name, "--json").out)[0]["correct"] == 1
+        assert result_of(run("recipes", name, "--json").out)["options"]["words"] == 2
+        assert result_of(run("eval", source, "--recipe", name, "--json").out)[0]["correct"] == 1
     assert "is a verifier and no recipe" in run.error("score", source, "--recipe", f"{own}:brief", "--out", out)
     assert "has no 'biuld'; did you mean 'build'" in run.error("recipes", f"{own}:biuld")

@@ -105,7 +105,7 @@ def test_it_is_used_from_the_command_line(run: Run, fresh: Path, tmp_path: Path)
     done(command, "score", "in.jsonl", "--recipe", "touch/tap", "--out", "out.jsonl", folder=tmp_path)
     scored = json.loads((tmp_path / "out.jsonl").read_text())
     assert (scored["total"], scored["hit"], scored["margin"], scored["dialect"]) == (0.9, 1.0, 0.5, "tap_tag")
-    (listed,) = json.loads(done(command, "plugins", "--json", folder=tmp_path))
+    (listed,) = json.loads(done(command, "plugins", "--json", folder=tmp_path))["result"]["plugins"]
     assert (listed["plugin"], listed["distribution"]) == ("touch", "grounding-rewards-touch")
     kinds = ("dialects", "verifiers", "recipes", "methods")
     assert sorted(each["name"] for kind in kinds for each in listed[kind]) == NAMES

@@ -11,7 +11,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.errors import RecipeError
 from grounding_rewards_adapters import easyr1, trl, verl
-from tests.cli.command import read_rows, write_rows
+from tests.cli.command import read_rows, result_of, write_rows
 
 WRONG = {
     "[recipe]\nname = 'gelatto'": "line 2: [recipe] name: unknown recipe 'gelatto'; did you mean 'gelato'?",
@@ -212,7 +212,7 @@ def test_options_go_before_files_and_files_before_defaults(run, tmp_path):
     words = ("score", rows, "--out", tmp_path / "o.jsonl", "--json", "--settings", file)
 
     def recipe(*more: Any) -> dict[str, Any]:
-        return json.loads(run(*words, *more).out)["recipe"]
+        return result_of(run(*words, *more).out)["recipe"]
 
     assert recipe() == {"name": "gelato", "format_weight": 0.5}
     assert recipe("--settings", other) == {"name": "gelato", "format_weight": 0.25}

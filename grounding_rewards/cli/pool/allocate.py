@@ -31,7 +31,7 @@ def allocate(
     ] = None,
     *,
     reading: Counting,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Allocate further rollouts to samples, by what the last round measured.
 

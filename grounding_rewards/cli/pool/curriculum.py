@@ -39,7 +39,7 @@ def curriculum(
     ] = None,
     rounds: options.Rounds = None,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest, or the check, as JSON.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Sort samples into bands by their pass rate, and write a data set for each stage of training.
 

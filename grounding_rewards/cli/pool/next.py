@@ -87,7 +87,7 @@ def next_round(
     data: options.TrainingRows = None,
     id_column: options.SampleColumn = None,
     split: options.Split = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Draw the next round's pool from the last round's rollouts.
 

@@ -33,7 +33,7 @@ def plan(
     ] = None,
     *,
     reading: Reading,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show side by side what each method of selection would keep of these rollouts, or weigh.
 

@@ -28,7 +28,7 @@ def make_report(
     ] = 6,
     *,
     screens: options.SampleScreens,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers of the page as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write a report on rounds of rollouts: one HTML page that opens without a network.
 

@@ -27,7 +27,7 @@ def choose(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .parquet or .jsonl.")],
     rounds: options.Rounds = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Choose among the rollouts of a table: those whose rewards differ most, or those of another method.
 

@@ -32,7 +32,7 @@ def stats(
     ] = None,
     *,
     reading: Reading,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compute statistics of rollouts by sample: counts, pass rates, totals and agreement of clicks.
 

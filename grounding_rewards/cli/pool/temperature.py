@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grounding_rewards.cli import terminal
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def temperature(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the bootstrap.")] = 0,
     draws: Annotated[int, typer.Option(metavar="N", help="Number of bootstrap draws.")] = 2000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Choose the highest temperature whose accuracy has not collapsed.
 

@@ -28,7 +28,7 @@ def transitions(
     ] = None,
     by: options.By = "source",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the JSON here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare two rounds: samples by right rollouts before and after, beside the moves expected by chance.
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.command import Runner, read_rows, write_rows
+from tests.cli.command import Runner, read_rows, result_of, write_rows
 from tests.cli.pool.made import INPUTS
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "curriculum.json"
@@ -60,7 +60,7 @@ def test_training_rows_are_joined_and_stay_as_they_are(run: Runner, tmp_path: Pa
     table = pa.Table.from_pylist(rows).replace_schema_metadata({"huggingface": features})
     pq.write_table(table, tmp_path / "train.parquet")
     words = ["pool", "curriculum", stats, "--stages", EXAMPLE, "--out", tmp_path / "out", "--json"]
-    manifest = json.loads(run(*words, "--data", tmp_path / "train.parquet").out)
+    manifest = result_of(run(*words, "--data", tmp_path / "train.parquet").out)
     assert manifest["join"] == {"both": 24, "data_only": 6, "rollouts_only": 0, "rows_without_name": 0}
     easy = pq.read_table(tmp_path / "out" / "stage-1-easy.parquet")
     assert easy.schema.equals(table.schema, check_metadata=True)

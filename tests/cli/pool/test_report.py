@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tests.cli.command import names, write_rows
+from tests.cli.command import names, result_of, write_rows
 from tests.cli.test_published_verdicts import FOLDER, space
 from tests.pool.report.made import HOSTILE, manifest
 
@@ -41,7 +41,7 @@ def two(tmp_path):
 def reported(run, *words):
     result = run("pool", "report", *words, "--json")
     assert result.code == 0, result.err
-    return json.loads(result.out)
+    return result_of(result.out)
 
 
 def test_one_page_the_same_whatever_the_order_of_rows(run, two, tmp_path):
@@ -197,10 +197,10 @@ def test_a_pool_of_an_own_recipe_records_whose_form_targets_have(run, tmp_path):
     file = write_rows(tmp_path / "own.jsonl", *rows)
     words = ("pool", "next", file, "--out", tmp_path / "pool.jsonl", "--seed", 1, "--zero-share", 0, "--json")
     result = run(*words)
-    assert (result.code, json.loads(result.out)["settings"]["recipe"]) == (0, None)
+    assert (result.code, result_of(result.out)["settings"]["recipe"]) == (0, None)
     assert "1 samples have a target that is not read" in result.err
     result = run(*words, "--recipe", "gelato")
-    assert json.loads(result.out)["settings"]["recipe"] == {"name": "gelato"}
+    assert result_of(result.out)["settings"]["recipe"] == {"name": "gelato"}
     assert "not read" not in result.err
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.tables.recorder import RolloutRecorder
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 
 SAMPLES = {"sample_id": ["a", "a", "b", "b"], "acc": [1, 0, 0, 0], "response": ["(1, 2)"] * 4}
 
@@ -55,9 +55,9 @@ def test_runs_count_together_with_one_warning(run, twice, tmp_path, words):
 
 
 def test_one_run_is_read_by_its_files(run, twice):
-    read = json.loads(run("pool", "stats", *twice.glob("rollouts-run-2-*.parquet"), "--json").out)
+    read = result_of(run("pool", "stats", *twice.glob("rollouts-run-2-*.parquet"), "--json").out)
     assert (read["rollouts"], read["warnings"]) == (4, [])
-    assert json.loads(run("pool", "stats", twice, "--json").out)["rollouts"] == 8
+    assert result_of(run("pool", "stats", twice, "--json").out)["rollouts"] == 8
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ def workers(tmp_path: Path) -> Path:
 
 def test_every_command_reads_what_two_workers_recorded(run, workers, tmp_path):
     click = ("--recipe", "click", "--response-space", "pixel")
-    (evaluated,) = json.loads(run("eval", workers, *click, "--json").out)
+    (evaluated,) = result_of(run("eval", workers, *click, "--json").out)
     assert (evaluated["n"], evaluated["correct"], evaluated["warnings"]) == (4, 3, [])
-    assert json.loads(run("pool", "stats", workers, "--json").out)["rollouts"] == 4
+    assert result_of(run("pool", "stats", workers, "--json").out)["rollouts"] == 4
     out = tmp_path / "scored.parquet"
     assert run("score", workers, *click, "--prefix", "gr_", "--out", out).code == 0
     rows = pq.read_table(out).sort_by([("sample_id", "ascending"), ("gr_acc", "ascending")]).to_pylist()
@@ -88,7 +88,7 @@ def test_every_command_reads_what_two_workers_recorded(run, workers, tmp_path):
         ("a", 0.0, None), ("a", 1.0, None), ("b", 1.0, 0.5), ("b", 1.0, 0.5),
     ]  # fmt: skip
     explained = [
-        json.loads(run("explain", "--recipe", "click", *click[2:], workers, "--row", row, "--json").out)["total"]
+        result_of(run("explain", "--recipe", "click", *click[2:], workers, "--row", row, "--json").out)["total"]
         for row in range(4)
     ]
     assert sorted(explained) == [0.1, 1.0, 1.0, 1.0]
@@ -98,7 +98,7 @@ def test_workers_may_record_into_folders_of_their_own(run, workers):
     for number, file in enumerate(sorted(workers.glob("*.parquet"))):
         (workers / str(number)).mkdir()
         file.rename(workers / str(number) / file.name)
-    (evaluated,) = json.loads(run("eval", workers, "--response-space", "pixel", "--json").out)
+    (evaluated,) = result_of(run("eval", workers, "--response-space", "pixel", "--json").out)
     assert (evaluated["n"], evaluated["correct"]) == (4, 3)
 
 
@@ -107,7 +107,7 @@ def test_files_of_rollouts_are_one_table_unless_one_is_named(run, tmp_path):
     for name, count in (("gpu0", 2), ("gpu1", 3)):
         write_rows(tmp_path / f"{name}.jsonl", *({**row, "rollout": number} for number in range(count)))
     words = ("eval", tmp_path, "--response-space", "pixel", "--json")
-    assert [json.loads(run(*words, *more).out)[0]["n"] for more in ((), ("--split", "gpu1"))] == [5, 3]
+    assert [result_of(run(*words, *more).out)[0]["n"] for more in ((), ("--split", "gpu1"))] == [5, 3]
 
 
 @pytest.mark.parametrize("command", ["eval", "pool"])
@@ -116,5 +116,5 @@ def test_trainers_logs_are_read_by_eval_as_by_pool(run, tmp_path, command):
     for step in (1, 2):
         write_rows(tmp_path / f"{step}.jsonl", *({**line, "output": f"({x}, 10)", "step": step} for x in (10, 90)))
     words = ("eval", tmp_path, "--response-space", "pixel") if command == "eval" else ("pool", "stats", tmp_path)
-    read = json.loads(run(*words, "--json").out)
+    read = result_of(run(*words, "--json").out)
     assert (read[0]["n"], read[0]["correct"]) == (4, 2) if command == "eval" else read["rollouts"] == 4

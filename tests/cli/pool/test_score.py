@@ -10,7 +10,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from tests.batch.made import BOX, HIT, rollouts, small_shards, table
-from tests.cli.command import names, write_rows
+from tests.cli.command import names, result_of, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
 
 
@@ -49,7 +49,7 @@ def test_rows_keep_their_columns_and_get_scores(run, tmp_path):
 def test_summary_as_json(run, tmp_path, small):
     rows = [*rollouts(6), {"sample_id": "z", "rollout": 9, "response": None, "target": BOX}]
     source, out = write_rows(tmp_path / "in.jsonl", *rows), tmp_path / "out"
-    found = json.loads(run(*SCORE, source, *GELATO, "--out", out, "--json").out)
+    found = result_of(run(*SCORE, source, *GELATO, "--out", out, "--json").out)
     assert found.pop("inputs")[0]["path"] == str(source)
     message = (
         "2 of 6 responses were read as bare_tuple_whole (answers such as '(200, 150)'), and none of the others holds "
@@ -68,7 +68,7 @@ def test_summary_as_json(run, tmp_path, small):
         },
         "bad_target": "raise", "box_format": None, "image_root": None, "image_column": None,
         "rows": 7, "scored": 6, "unscored": 1, "no_response": 1,
-        "mean_total": 1 / 3, "hit_rate": 1 / 3, "parse_rate": 1 / 3, "reasons": {"OK": 2, "NO_ANSWER": 4},
+        "mean_total": 1 / 3, "accuracy": 1 / 3, "parse_rate": 1 / 3, "reasons": {"OK": 2, "NO_ANSWER": 4},
         "pieces": {"made": 2, "found": 0},
     }  # fmt: skip
     manifest = json.loads((out / "_score.manifest.json").read_text())
@@ -106,7 +106,7 @@ def test_bad_targets_stop_or_abstain(run, tmp_path):
     assert run.error(*SCORE, source, *GELATO, "--out", out).startswith(
         f"{source}, row 1 (line 2): target of sample 'b', field 'bbox': got [1]; expected "
     )
-    found = json.loads(run(*SCORE, source, *GELATO, "--bad-target", "abstain", "--out", out, "--json").out)
+    found = result_of(run(*SCORE, source, *GELATO, "--bad-target", "abstain", "--out", out, "--json").out)
     assert (found["scored"], found["unscored"], found["no_response"]) == (1, 1, 0)
     assert found["reasons"] == {"OK": 1, "BAD_TARGET": 1}
     bad = table(out)[1]
@@ -154,5 +154,5 @@ def test_help(run):
 def test_what_was_scored_is_read_by_the_other_commands(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", *rollouts(9, round=1))
     assert run(*SCORE, source, *GELATO, "--out", tmp_path / "out").code == 0
-    found = json.loads(run("pool", "stats", tmp_path / "out", "--json").out)
+    found = result_of(run("pool", "stats", tmp_path / "out", "--json").out)
     assert (found["samples"], found["rollouts"], found["mixed"]) == (3, 9, 3)

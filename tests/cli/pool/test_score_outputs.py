@@ -13,7 +13,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.batch import rollout_scorer, table_scorer
 from tests.batch.made import contents, rollouts, small_shards, table
-from tests.cli.command import names, write_rows
+from tests.cli.command import names, result_of, write_rows
 from tests.cli.pool.scoring import GELATO, SCORE
 from tests.disks import full_disk
 
@@ -33,7 +33,7 @@ def test_the_same_words_again_do_nothing(run, tmp_path):
     assert result.code == 0
     assert result.err.endswith(f"; nothing to do, all is in {out}\n")
     assert {path: path.stat().st_mtime_ns for path in out.iterdir()} == before
-    assert json.loads(run(*words, "--overwrite", "--json").out)["pieces"] == {"made": 0, "found": 1}
+    assert result_of(run(*words, "--overwrite", "--json").out)["pieces"] == {"made": 0, "found": 1}
 
 
 def test_another_output_gives_way_only_to_overwrite(run, tmp_path):
@@ -138,7 +138,7 @@ def test_an_unfinished_run_gives_way_only_to_overwrite(run, tmp_path, small):
         f'{out}: an unfinished run was made with bad_target "raise", and not "abstain"; have it give way by '
         "--overwrite, or write to another directory"
     )
-    assert json.loads(run(*words, "--overwrite").out)["pieces"] == {"made": 3, "found": 0}
+    assert result_of(run(*words, "--overwrite").out)["pieces"] == {"made": 3, "found": 0}
     assert names(tmp_path) == ["in.jsonl", "out"]
 
 
@@ -149,7 +149,7 @@ def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatc
     if kind == "parquet":
         pq.write_table(pa.Table.from_pylist(rows), source, row_group_size=7)
     words = (*SCORE, source, "--recipe", recipe, "--response-space", "thousandths", "--json", "--out")
-    whole = json.loads(run(*words, tmp_path / "whole").out)
+    whole = result_of(run(*words, tmp_path / "whole").out)
     score_rows, calls = table_scorer.score_rows, []
 
     def failing(recipe, inputs, *args, **options):
@@ -161,7 +161,7 @@ def test_a_run_that_failed_goes_on_where_it_was(run, tmp_path, small, monkeypatc
     for module in (table_scorer, rollout_scorer):
         monkeypatch.setattr(module, "score_rows", failing)
     assert run.error(*words, tmp_path / "out") == "full"
-    resumed = json.loads(run(*words, tmp_path / "out").out)
+    resumed = result_of(run(*words, tmp_path / "out").out)
     done = resumed["pieces"]["found"]
     assert done > 0
     assert resumed["pieces"]["made"] == whole["pieces"]["made"] - done

@@ -26,7 +26,7 @@ import pytest
 
 from grounding_rewards.cli import main
 from grounding_rewards.tables.manifests import digest
-from tests.cli.command import read_rows, write_rows
+from tests.cli.command import read_rows, result_of, write_rows
 from tests.cli.pool.made import INPUTS
 
 SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.txt"))
@@ -65,7 +65,7 @@ def called(words: Sequence[str], keys: Sequence[str] | None) -> Iterator[str]:
     said = re.sub(r"There are: .*; your own", "There are: ...; your own", err.getvalue()).splitlines()
     code = 2 if said and said[-1].startswith("error: ") else 1 if "--strict" in words else 0
     assert ended.value.code == code, said
-    shown = picked(json.loads(out.getvalue()), keys, Path()) if keys else map(str.rstrip, out.getvalue().splitlines())
+    shown = picked(result_of(out.getvalue()), keys, Path()) if keys else map(str.rstrip, out.getvalue().splitlines())
     yield from (line.replace(f"{Path.cwd()}/", "") for line in (*shown, *(f"! {line}" for line in said)))
 
 

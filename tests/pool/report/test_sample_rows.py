@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 
 import pytest
 from PIL import Image
 
 from grounding_rewards.pool.report.samples import Screenshots
-from tests.cli.command import write_rows
+from tests.cli.command import result_of, write_rows
 from tests.image_sources import OUT, WHY, command, hostile
 from tests.pool.report.made import shown
 
@@ -59,7 +58,7 @@ def test_a_report_waits_for_nothing_and_reads_nothing_without_end(tmp_path):
     )
     words = ("pool", "report", "rollouts.jsonl", "--data", "data.jsonl", "--out", "report", "--json")
     done = command(*words, cwd=folder)
-    found = json.loads(done.stdout)
+    found = result_of(done.stdout)
     assert {each["sample_id"]: each["screenshot"] for each in found["hardest"]} == {
         "device": False, "fifo": False, "good": True,
     }  # fmt: skip
@@ -69,9 +68,9 @@ def test_a_report_waits_for_nothing_and_reads_nothing_without_end(tmp_path):
     )
     assert "is a FIFO; expected an image file" in (folder / "report" / "report.html").read_text("utf-8")
     done = command(*words, "--max-image-pixels", 199, cwd=folder)
-    assert not any(each["screenshot"] for each in json.loads(done.stdout)["hardest"])
+    assert not any(each["screenshot"] for each in result_of(done.stdout)["hardest"])
     done = command(*words, "--image-root", tmp_path / "outside", "--max-image-bytes", 3, cwd=folder)
-    assert not any(each["screenshot"] for each in json.loads(done.stdout)["hardest"])
+    assert not any(each["screenshot"] for each in result_of(done.stdout)["hardest"])
 
 
 def stored():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.trainer_logs import trainer_log
 from grounding_rewards.tables.trainer_logs.samples import _rounds
-from tests.cli.command import Runner, write_rows
+from tests.cli.command import Runner, result_of, write_rows
 
 LINE = {"input": "Close", "output": "(1, 2)", "gts": "[0, 0, 9, 9]", "score": 1.0, "acc": 1.0, "step": 1}
 MENU = {**LINE, "input": "Open the menu"}
@@ -153,12 +152,12 @@ def test_a_log_without_an_order_that_tells_rounds_says_so(tmp_path, caplog):
 @pytest.mark.skipif(not FIELD.is_dir(), reason="the files that were met in the field are not here")
 def test_files_from_the_field(capsys, tmp_path):
     run = Runner(capsys)
-    stats = json.loads(run("pool", "stats", FIELD / "verl-dump-one-prompt-three-screens", "--json").out)
+    stats = result_of(run("pool", "stats", FIELD / "verl-dump-one-prompt-three-screens", "--json").out)
     (warning,) = stats["warnings"]
     assert "such as 12 rollouts where others have 4" in warning
     scored = tmp_path / "scored"
     log = FIELD / "easyr1-generations-two-validations.log"
     assert run("pool", "score", log, "--recipe", "click", "--response-space", "pixel", "--out", scored).code == 0
     for number in (1, 2):
-        counts = json.loads(run("pool", "stats", scored, "--round", number, "--json").out)
+        counts = result_of(run("pool", "stats", scored, "--round", number, "--json").out)
         assert (counts["samples"], counts["rollouts"]) == (4, 4)
