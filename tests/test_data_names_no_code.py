@@ -198,13 +198,13 @@ def test_a_name_from_data_is_looked_up_alone(folder, monkeypatch):
         gr.recipe(RecordedName("gelato"))  # type: ignore[arg-type]
 
 
-LOADERS = {"load", "recipe", "verifier_named", "selector", "dialect_named", "import_module", "__import__"}
+LOADERS = {"load", "recipe", "selector", "dialect_named", "import_module", "__import__"}
 LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "OwnVerifier", "OwnMethod", "built"}
 LOADERS |= {"method_named", "build", "thing_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
-OF_THE_CALLER = (  # --selector, --method, configs, Python; click alone, and the modules of three trainers
+OF_THE_CALLER = (  # --selector, --method, configs, Python; the recipe click
     "batch/evaluate.py", "batch/first_settings.py", "pool/__init__.py", "pool/methods/", "pool/plan/comparison.py",
-    "pool/selection.py", "tables/trainer_logs/__init__.py",
+    "pool/selection.py",
 )  # fmt: skip
 
 

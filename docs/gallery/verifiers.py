@@ -19,7 +19,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.cli.render.tables import as_written
 from grounding_rewards.explain.explanation import plain
 from grounding_rewards.explain.formulas import arguments_of, formula_of
-from grounding_rewards.plugins.named import verifier_named
+from grounding_rewards.plugins.named import build
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.verifiers.terms import walk
 
@@ -77,7 +77,7 @@ def page() -> Facts:
 def facts(name: str) -> Facts:
     """Describe a verifier by its docstring and its fields."""
     kind, given = collect([]).verifiers[name], EXAMPLES.get(name, {})
-    term, meanings = verifier_named(name, given), arguments_of(kind)
+    term, meanings = build("verifiers", name, given), arguments_of(kind)
     defaults = {
         each.name: "must be given" if (value := _default(each)) is MISSING else code(as_written(plain(value)))
         for each in fields(kind)

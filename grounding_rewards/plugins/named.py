@@ -15,7 +15,7 @@ from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import is_dialect, origin, registry, thing_named, unknown
 from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
 from grounding_rewards.verifiers.contract import VERIFIER, is_bound, why_invalid
-from grounding_rewards.verifiers.terms import Term, Verifier, verifier
+from grounding_rewards.verifiers.terms import Term, verifier
 
 if TYPE_CHECKING:
     from grounding_rewards.pool import SampleStats, Selector
@@ -52,12 +52,6 @@ def build(kind: str, name: Any, arguments: Mapping[str, Any] | None = None) -> A
         except RecipeError as error:
             raise RecipeError(f"{label}: {error}") from error
     return built
-
-
-def verifier_named(name: str, arguments: Mapping[str, Any] | None = None) -> Verifier:
-    """Build a verifier, as ``build`` does."""
-    term: Verifier = build("verifiers", name, arguments)
-    return term
 
 
 def selector(name: str | Mapping[str, Any], /, **arguments: Any) -> Selector:
@@ -300,7 +294,7 @@ def _verifier(value: Any) -> Any:
     """Build a verifier from its name, or ``{"verifier": NAME, ...}``; return anything else as it is."""
     config = {"verifier": value} if isinstance(value, str) else dict(value) if isinstance(value, Mapping) else {}
     name = config.pop("verifier", None)
-    return verifier_named(name, config) if isinstance(name, str) else value
+    return build("verifiers", name, config) if isinstance(name, str) else value
 
 
 def _check_arguments(name: str, fn: Callable[..., Any], arguments: Mapping[str, Any], skip: int) -> None:

@@ -9,7 +9,7 @@ from grounding_rewards import combine
 from grounding_rewards.combine import RESERVED, Combination
 from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.plugins.config import FrozenDict, frozen
-from grounding_rewards.plugins.named import verifier_named
+from grounding_rewards.plugins.named import build
 from grounding_rewards.verifiers import Verifier, any_of, if_placed, same_action
 from grounding_rewards.verifiers.alternatives import AnyOf
 from grounding_rewards.verifiers.options import is_number
@@ -80,7 +80,7 @@ def expression(value: Any) -> Any:
     -1.0
     """
     if isinstance(value, str):
-        return verifier_named(value)
+        return build("verifiers", value)
     operators = combinations(value) if isinstance(value, Mapping) else []
     if len(operators) == 1 and len(value) == 1:
         try:
@@ -96,7 +96,7 @@ def expression(value: Any) -> Any:
     name = value["verifier"]
     if not isinstance(name, str):
         raise RecipeError(f"verifier: got {name!r:.80}; expected its name, such as 'hit'")
-    return verifier_named(name, {key: each for key, each in value.items() if key != "verifier"})
+    return build("verifiers", name, {key: each for key, each in value.items() if key != "verifier"})
 
 
 def combinations(fields: Mapping[str, Any]) -> list[str]:

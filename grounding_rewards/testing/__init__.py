@@ -11,7 +11,7 @@ from grounding_rewards.testing.audit import Earned, Screens, audit
 from grounding_rewards.testing.dialects import check_dialect
 from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
 from grounding_rewards.testing.hostile import hostile_responses, hostile_shapes
-from grounding_rewards.testing.methods import check_method, check_selector
+from grounding_rewards.testing.methods import check_method
 from grounding_rewards.testing.recipes import check_recipe
 from grounding_rewards.testing.verifiers import check_verifier
 
@@ -24,7 +24,6 @@ __all__ = [
     "check_dialect",
     "check_method",
     "check_recipe",
-    "check_selector",
     "check_verifier",
     "hostile_responses",
     "hostile_shapes",

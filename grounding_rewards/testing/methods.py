@@ -52,9 +52,6 @@ def check_method(method: Any, *, seed: int = 0) -> None:
     check_unchanged(name, BOUNDS, method, before)
 
 
-check_selector = check_method
-
-
 def _check_numbers(name: str, method: Any, seed: int) -> None:
     stats = generated_stats(seed)
     numbers = _numbers(name, method, stats)

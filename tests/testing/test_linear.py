@@ -10,7 +10,7 @@ import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.parsing import BARE_TUPLE, parse
 from grounding_rewards.parsing.reading import Step
-from grounding_rewards.plugins.named import verifier_named
+from grounding_rewards.plugins.named import build
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.scoring import Example
 from tests.testing.linear import check_linear, work
@@ -28,7 +28,7 @@ def test_every_recipe_scores_four_times_the_rows_with_four_times_the_work(name):
 
 @pytest.mark.parametrize(("name", "arguments", "more"), CASES, ids=[f"{n} {a}" for n, a, _ in CASES])
 def test_every_verifier_does(name, arguments, more):
-    check_linear(verifier_named(name, arguments), target_extras=more.get("target_extras", ()))
+    check_linear(build("verifiers", name, arguments), target_extras=more.get("target_extras", ()))
 
 
 @pytest.mark.parametrize("name", DIALECTS)

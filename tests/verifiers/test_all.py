@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from grounding_rewards.plugins.named import verifier_named
+from grounding_rewards.plugins.named import build
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.testing import check_verifier
 
@@ -70,7 +70,7 @@ def test_it_keeps_its_promises(name, arguments, invariant):
         inspect.signature(VERIFIERS[name]).bind(**arguments)
     except TypeError as error:
         pytest.fail(f"{name}: {error}; say in BUILT_WITH what to build it with")
-    check_verifier(verifier_named(name, arguments), **invariant)
+    check_verifier(build("verifiers", name, arguments), **invariant)
 
 
 @pytest.mark.parametrize("name", VERIFIERS)

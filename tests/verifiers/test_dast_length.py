@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.plugins.named import verifier_named
+from grounding_rewards.plugins.named import build
 from grounding_rewards.verifiers import DastLength, Hit, InsideDistance, ScreenDistance
 from grounding_rewards.verifiers.length import length_rewards
 from tests.verifiers.judging import rollouts
@@ -74,9 +74,9 @@ def test_what_is_right_is_said_by_any_verifier():
 
 def test_a_config_names_the_verifier_that_says_what_is_right():
     for correct in ("inside_distance", {"verifier": "inside_distance"}):
-        assert verifier_named("dast_length", {"correct": correct}) == DastLength(InsideDistance())
+        assert build("verifiers", "dast_length", {"correct": correct}) == DastLength(InsideDistance())
     inner = {"verifier": "dast_length", "correct": {"verifier": "hit", "point_radius": 3}}
-    assert verifier_named("dast_length", {"correct": inner}) == DastLength(DastLength(Hit(point_radius=3)))
+    assert build("verifiers", "dast_length", {"correct": inner}) == DastLength(DastLength(Hit(point_radius=3)))
 
 
 def test_it_is_compared_hashed_and_pickled():
@@ -107,7 +107,7 @@ def test_it_is_compared_hashed_and_pickled():
 )
 def test_bad_verifiers(correct, message):
     with pytest.raises(gr.RecipeError, match=message):
-        verifier_named("dast_length", {"correct": correct})
+        build("verifiers", "dast_length", {"correct": correct})
 
 
 def test_as_a_part_of_ones_own():

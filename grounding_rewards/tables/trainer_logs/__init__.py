@@ -6,9 +6,7 @@ Which of them a path is, its content says; how the files are called only chooses
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
@@ -31,14 +29,16 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
         return _in_folder(path)
     if not path.is_file() or not path.stat().st_size:
         return None
+    from grounding_rewards.tables.trainer_logs import easyr1, trl, verl  # few files are logs
+
     suffix = path.suffix.lower()
-    trainer = _trainer("verl" if suffix in JSON_LINES else "trl" if suffix in PARQUET else "easyr1")
-    log: TrainerLog | None = trainer.open_log(path, [path])
-    return log
+    open_log = verl.open_log if suffix in JSON_LINES else trl.open_log if suffix in PARQUET else easyr1.open_log
+    return open_log(path, [path])
 
 
 def _in_folder(path: Path) -> TrainerLog | None:
-    verl, trl, easyr1 = map(_trainer, ("verl", "trl", "easyr1"))
+    from grounding_rewards.tables.trainer_logs import easyr1, trl, verl
+
     logs = [
         (verl.open_log, verl.step_files(path)), (trl.open_log, trl.step_files(path)),
         (easyr1.open_log, easyr1.log_files(path)),
@@ -51,8 +51,3 @@ def _in_folder(path: Path) -> TrainerLog | None:
             f"({logged.files[0].relative_to(path)}), which are the same rollouts; give the files of one of them"
         )
     return logged
-
-
-def _trainer(name: str) -> Any:
-    """Import the module of a trainer's logs, which few files are."""
-    return import_module(f"{__name__}.{name}")
