@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.errors import TableError
+from grounding_rewards.errors import TableError, printable
 
 
 def init(
@@ -37,9 +37,13 @@ def init(
     join.check([file])
     with terminal.progress("trying settings"):
         found = first_settings(file, join, out, split=split, images=images)
-    text = found.toml(f"Settings of {file}, {found.rows} rows, by grounding-rewards init; read by --settings.")
-    with out.open("x", encoding="utf-8") as opened:
-        opened.write(text)
+    head = f"Settings of {printable(str(file))}, {found.rows} rows, by grounding-rewards init; read by --settings."
+    try:
+        content = found.toml(head).encode()
+    except UnicodeEncodeError:
+        raise TableError(f"{out}: a name of a file is no UTF-8, as settings are; rename the file") from None
+    with out.open("xb") as opened:
+        opened.write(content)
     for each in found.unknown:
         terminal.warn(each)
     terminal.say(

@@ -60,6 +60,7 @@ ALLOCATE = ("pool", "allocate", "rollouts.jsonl", "--method", "dars", "--out", "
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
 POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
 STAGES = ("pool", "curriculum", "rollouts.jsonl", "--stages", "stages.json", "--out", "stages")
+COMPARED = ("compare", "gelato", "gelato", "rows.jsonl")
 VIEW = ("view", "rollouts.jsonl", "--out", "out.html")
 REPORT = ("pool", "report", "rollouts.jsonl", "--out", "report")
 SHOTS = (*REPORT, "--data", "pictured.jsonl", "--id-column", "id")
@@ -114,6 +115,21 @@ CASES = {
     ("pool score", "image_root"): [
         Case(("pool", "score", *UNSIZED, "--recipe", "click", "--out", "scored", "--json"), "shots")
     ],
+    ("eval", "settings"): [
+        Case(("eval", "rows.jsonl", "--settings", "PLACE"), "settings.toml", ".toml"),
+        Case(("eval", "rows.jsonl", "--settings", "PLACE", "--json"), "settings.json", ".json"),
+    ],
+    ("init", "file"): [Case(("init", "PLACE", "--out", "out.toml"), "rows.jsonl", ".jsonl")],
+    ("init", "out"): [Case(("init", "rows.jsonl", "--out", "PLACE"), None, ".toml")],
+    ("init", "predictions"): [
+        Case(("init", "rows.jsonl", "--predictions", "PLACE", "--out", "out.toml"), "rows.jsonl", ".jsonl")
+    ],
+    ("init", "image_root"): [Case(("init", "rows.jsonl", "--image-root", "PLACE", "--out", "out.toml"), "shots")],
+    ("compare", "file"): [Case(("compare", "gelato", "gelato", "PLACE"), "rows.jsonl", ".jsonl")],
+    ("compare", "old"): [Case(("compare", "PLACE:RECIPE", "gelato", "rows.jsonl"), "own.py", ".py")],
+    ("compare", "new"): [Case(("compare", "gelato", "PLACE:RECIPE", "rows.jsonl"), "own.py", ".py")],
+    ("compare", "predictions"): [Case((*COMPARED, "--predictions", "PLACE"), "rows.jsonl", ".jsonl")],
+    ("compare", "image_root"): [Case((*COMPARED, "--image-root", "PLACE"), "shots")],
     ("eval", "categories"): [
         Case(("eval", "rows.jsonl", *OSWORLD, "--categories", "PLACE"), "kinds.json", ".json"),
     ],
@@ -285,6 +301,6 @@ NO_PLACES = {
     "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source",
     "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
-    "temperature", "encoding", "family", "name",
+    "temperatures", "weights", "temperature", "encoding", "family", "name", "old_out", "old_file",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""
