@@ -137,6 +137,7 @@ def unknown(noun: str, name: Any, known: Iterable[str], hint: str = "") -> Recip
     """Return the error about a name that stands for nothing; ``hint`` says why, in place of the nearest name."""
     hint = hint or _left_out(name) or near(name, known) or "."
     there = f"There are: {', '.join(known)}; your own by module:attr or /path/file.py:attr"
+    there += "; docs/reference/verifiers.md describes them" if noun == "verifier" else ""
     return RecipeError(f"unknown {noun} {name!r:.80}{hint} {there}")
 
 
