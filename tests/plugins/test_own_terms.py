@@ -112,7 +112,6 @@ def test_any_other_code_in_a_recipes_place_is_an_error(own):
     own.write_text(
         "def part(r, words=2): pass\n"
         "def many(**options): pass\ndef none(): return 5\ndef raises(*, size): return {}[size]\n"
-        "def reward(completions, **more): return 1.0\nreward.low = 0\n"
     )
     hint = '"part": {"verifier": "own_terms_of_a_test.py:part", "weight": 1.0, "low": 0, "high": 1}'
     with pytest.raises(gr.RecipeError, match=rf"argument: 'r'\); a function of Rollouts is no recipe: .*{hint}"):
@@ -126,7 +125,6 @@ def test_any_other_code_in_a_recipes_place_is_an_error(own):
             {},
             r"raises cannot be built \(TypeError: raises\(\) missing 1 required keyword-only argument: 'size'",
         ),
-        ("reward", {}, "reward: its function must name each option"),
     ]:
         with pytest.raises(gr.RecipeError, match=message):
             gr.recipe(f"{own}:{attribute}", **options)
