@@ -146,7 +146,7 @@ def test_what_the_environment_leaves_out_or_asks_for_in_vain_is_noted(run, insta
 def test_no_plugins_are_a_note(run, installed):
     installed()
     assert run("plugins") == (0, "", "note: no plugins are installed; --all lists what is built in\n")
-    assert run("plugins", "--json").out == "[]\n"
+    assert result_of(run("plugins", "--json").out) == []
 
 
 def test_all_that_is_built_in_is_listed_with_what_it_says(run, installed):
