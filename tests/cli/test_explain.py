@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 
@@ -131,7 +130,7 @@ def shown(run, *words):
 
 
 def as_json(run, *words):
-    return json.loads(shown(run, *words, "--json"))
+    return result_of(shown(run, *words, "--json"))
 
 
 @pytest.fixture
