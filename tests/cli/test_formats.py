@@ -69,7 +69,7 @@ def test_a_row_of_every_format_is_explained_alike(run, tmp_path, suffix):
     rows = rows_of("gui-rcpo")
     words = ("explain", "--recipe", "gui-rcpo", *CLICK[2:], "--row", 9, "--json")
     expected, explained = (run(*words, write(tmp_path, each, rows)) for each in ("parquet", suffix))
-    assert (explained.code, explained.out) == (0, expected.out)
+    assert (explained.code, result_of(explained.out)) == (0, result_of(expected.out))
 
 
 @pytest.mark.parametrize("suffix", OTHERS)
