@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards.cli.convert import Trainer, convert
+from grounding_rewards.cli import main
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -52,8 +52,10 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         importlib.import_module("PIL.Image").new("RGB", size, (200, 40, 40)).save(tmp_path / f"{row}.png")
         lines.append({"image": f"{tmp_path}/{row}.png", "instruction": "click", "bbox": BOX, "id": f"a{row}"})
     (tmp_path / "clicks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    convert(tmp_path / "clicks.jsonl", tmp_path / "train.parquet", Trainer.TRL, recipe="gelato")
-    return str(tmp_path / "train.parquet")
+    out = str(tmp_path / "train.parquet")
+    with pytest.raises(SystemExit, match="0"):
+        main(["convert", str(tmp_path / "clicks.jsonl"), "--out", out, "--for", "trl", "--recipe", "gelato"])
+    return out
 
 
 def test_options(script: Any, tmp_path: Path) -> None:
