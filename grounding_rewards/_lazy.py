@@ -11,7 +11,7 @@ def lazily(package: str, modules: Mapping[str, str]) -> tuple[list[str], Callabl
 
     >>> names, imported = lazily("grounding_rewards.coords", {"spaces": "PIXEL UNIT", "axes": "XY"})
     >>> names, imported("UNIT")
-    (['PIXEL', 'UNIT', 'XY'], 'unit')
+    (['PIXEL', 'UNIT', 'XY'], <CoordSpace.UNIT: 'unit'>)
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -72,7 +72,7 @@ def axes_named(text: Any) -> Axes:
     """Read axes as text writes them.
 
     >>> axes_named("y/2,x/2")
-    Axes(y_first=True, scale=(2.0, 2.0))
+    Axes(y_first=True, scale=(2.0, 2.0), offset=(0.0, 0.0))
     """
     found = _WRITTEN.fullmatch(text.replace(" ", "")) if isinstance(text, str) else None
     groups = found.groups() if found else ()

@@ -189,8 +189,8 @@ def audit(recipe: Recipe, screens: Screens | None = None, *, seed: int = 0) -> l
     >>> from grounding_rewards import recipe
     >>> for each in audit(recipe("se-gui"))[:2]:
     ...     print(each.policy, round(each.share, 1), each.farms)
-    centre 0.7 True
-    example 0.5 True
+    centre 0.6 True
+    shotgun 0.5 True
     """
     screens = Screens.drawn(seed=seed) if screens is None else screens
     player = Player(recipe, screens, _form(recipe, screens), seed)

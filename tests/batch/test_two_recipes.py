@@ -9,6 +9,7 @@ import pytest
 
 from grounding_rewards.batch.two_recipes import CAUSES
 from grounding_rewards.cli import main
+from tests.cli.command import result_of
 
 BOX = {"bbox": [100, 100, 300, 200], "image_size": [1000, 1000]}
 PIXELS = ["--response-space", "pixel"]
@@ -65,7 +66,7 @@ def test_each_difference_has_a_cause(capsys, files):
     assert (out, "takes: contract" in err) == ("", True)  # an option of one recipe alone
     recipe = '{"name": "click", "format_weight": 0.0}'
     out, _ = compared(capsys, files, rows, "--json", names=("mine.py:reward", recipe))
-    found = json.loads(out)
+    found = result_of(out)
     expected = [cause for cause in ROWS.values() if cause]
     assert found["causes"] == {cause: expected.count(cause) for cause in CAUSES if cause in expected}
     assert (found["n"], found["alike"], found["success"]) == (8, 5, [[4, 2], [1, 1]])
@@ -105,7 +106,7 @@ def test_a_cause_is_what_makes_both_agree(capsys, files, response, new, spaces, 
     rows = [{"response": response, "target": {**BOX, "image_size": [2000, 2000]}}]
     names = ("mine.py:reward", json.dumps(new))
     out, _ = compared(capsys, files, rows, "--json", "--response-space", spaces, names=names)
-    assert json.loads(out)["causes"] == {cause: 1}
+    assert result_of(out)["causes"] == {cause: 1}
 
 
 def test_groups_that_change_their_order_or_lose_their_signal_are_counted(capsys, files):
@@ -114,7 +115,7 @@ def test_groups_that_change_their_order_or_lose_their_signal_are_counted(capsys,
     pairs = {"a": ["0 0", "1 1"], "b": ["1 0", "0 1"], "c": ["0 0", "0 1"], "d": ["1 0", "0 0"], "e": ["1 1"]}
     rows = [{"sample_id": name, "response": text} for name, texts in pairs.items() for text in texts]
     out, _ = compared(capsys, files, rows, "--json", names=("mine.py:reward", "other.py:reward"))
-    found = json.loads(out)
+    found = result_of(out)
     assert [found[name] for name in ("groups", "reordered", "lost", "gained")] == [4, 1, 1, 1]
     assert found["causes"] == {"other": 4}
 

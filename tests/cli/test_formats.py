@@ -132,7 +132,7 @@ def test_standard_input(run, tmp_path, made):
     (expected,) = result_of(run("eval", source, *CLICK, "--json").out)
     for name in ("-", "/dev/stdin"):
         code, out, _ = piped("eval", name, *CLICK, "--json", content=made(rows))
-        assert (code, json.loads(out)) == (0, [{**expected, "file": name}])
+        assert (code, result_of(out)) == (0, [{**expected, "file": name}])
     assert run("score", source, *CLICK, "--out", tmp_path / "one.jsonl").code == 0
     code, _, err = piped("score", "-", *CLICK, "--out", tmp_path / "other.jsonl", content=made(rows))
     assert (code, err.startswith(f"{len(rows)} rows scored with click: mean total ")) == (0, True)

@@ -23,7 +23,7 @@ from grounding_rewards.verifiers.terms import Verifier
 ROWS = 256
 """Enough for the vectorised functions, and few enough to count."""
 
-STEEPEST = 4.5
+STEEPEST = 5.0
 """Four times the rows take four times the work, or 16 times where it is quadratic."""
 
 _CRUMBS = 512
@@ -70,7 +70,7 @@ def check_linear(
         target_extras: what a verifier reads of the ``extra`` of targets; the targets have them in turn.
 
     Raises:
-        AssertionError: four times the rows take more than 4.5 times the work; says what grows, with both numbers.
+        AssertionError: four times the rows take more than 5 times the work; says what grows, with both numbers.
 
     >>> import grounding_rewards as gr, numpy as np
     >>> def share_of_longest(rollouts):

@@ -29,10 +29,13 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
         return _in_folder(path)
     if not path.is_file() or not path.stat().st_size:
         return None
-    from grounding_rewards.tables.trainer_logs import easyr1, trl, verl  # few files are logs
-
-    suffix = path.suffix.lower()
-    open_log = verl.open_log if suffix in JSON_LINES else trl.open_log if suffix in PARQUET else easyr1.open_log
+    suffix = path.suffix.lower()  # few files are logs: that of one trainer alone is imported
+    if suffix in JSON_LINES:
+        from grounding_rewards.tables.trainer_logs.verl import open_log
+    elif suffix in PARQUET:
+        from grounding_rewards.tables.trainer_logs.trl import open_log
+    else:
+        from grounding_rewards.tables.trainer_logs.easyr1 import open_log
     return open_log(path, [path])
 
 

@@ -24,7 +24,7 @@ def test_with_one_rollout_a_sample_chance_is_the_prior_alone():
     moved = said(report("", single), "transitions", "text")["lines"]
     (line,) = (line for line in moved if "prior, Beta" in line)
     assert line.startswith("with one rollout a sample a lucky hit looks like a sure one")
-    assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(moved)
+    assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(map(str, moved))
     moved = said(report("", rounds()), "transitions", "text")["lines"]
     assert "the counts expected by chance use this prior of pass rates: Beta(0.367, 0.642)" in moved
 
