@@ -46,8 +46,8 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 def tidy(text: str) -> list[str]:
-    """Lines with words, without the blanks at their ends."""
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
+    """Lines with words, without the blanks at their ends; rules are as long as what stands below, such as a time."""
+    return [re.sub("─+", "─", line.rstrip()) for line in text.splitlines() if line.strip()]
 
 
 class Reader:

@@ -27,6 +27,7 @@ def test_the_command_writes_the_same_page_again(run, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("signals_as_at_a_terminal")
 def test_the_served_page_ends_by_ctrl_c(tmp_path):
     file = write_rows(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 1})
     words = [sys.executable, "-m", "grounding_rewards", "view", str(file), "--serve"]
