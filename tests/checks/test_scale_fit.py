@@ -89,8 +89,8 @@ def test_bounds_that_nobody_declared_are_named(declared):
     targets = np.hstack([corners, corners + 80]).tolist()
     fit = fit_spaces(click(declared), answers, targets, image_sizes=screens)
     assert str(fit) == (
-        "answers fit images resized as by qwen2_5_vl with max_pixels 1003520, as those of holo1, better (100 % hit against 0 % as "
-        "declared; answers are scaled by 0.343 and 0.337)"
+        "answers fit images resized as by qwen2_5_vl with max_pixels 1003520, as those of holo1, better (100 % hit "
+        "against 0 % as declared; answers are scaled by 0.343 and 0.337)"
     )
     assert dict(fit.better.settings) == {
         "model": "qwen2_5_vl", "response_space": "model_pixel", "max_pixels": 1003520,
