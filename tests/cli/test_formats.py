@@ -141,7 +141,7 @@ def test_standard_input(run, tmp_path, made):
         (row["total"], row["x"], row["reason"]) for row in other
     ]
     code, out, _ = piped("explain", "--recipe", "click", *CLICK[2:], "-", "--row", 3, "--json", content=made(rows))
-    assert (code, json.loads(out)["response"]) == (0, rows[3]["response"])
+    assert (code, result_of(out)["response"]) == (0, rows[3]["response"])
     sized = [{**row, "image_size": [640, 480], "query": "Save"} for row in rows]
     words = ("--for", "trl", "--target-space", "pixel")
     assert piped("convert", "-", "--out", "out.parquet", *words, content=made(sized), cwd=tmp_path)[0] == 0
