@@ -271,9 +271,11 @@ class ShardMaker:
         return self._scored(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     def _scored(self, rows: Any, bad_target: str = "abstain") -> Any:
-        """Score rows as ``pool score`` does, which reads nothing but them."""
-        of = f"rollouts of {self.data.table.path}"
-        return rows if self.recipe is None else rescored(self.recipe, rows, of, bad_target=bad_target)
+        """Score rows as ``pool score`` does; of a row without an image ``resizing`` says the size that is recorded."""
+        if self.recipe is None:
+            return rows
+        recipe = self.recipe if self.resizing is None else replace(self.recipe, resizing=self.resizing)
+        return rescored(recipe, rows, f"rollouts of {self.data.table.path}", bad_target=bad_target)
 
     def _why_unscored(self, rows: Any) -> str:
         """Return why no response could be scored; "" where one could, or there is none."""

@@ -113,6 +113,16 @@ def test_rows_of_an_image(tmp_path):
     assert rows(tmp_path / "own", "model_image_size")[0] == {"model_image_size": [420, 224]}
 
 
+def test_the_pipeline_says_the_size_of_rows_without_an_image(tmp_path):
+    source = data(tmp_path, "easy", bbox={"bbox": BOX, "space": "model_pixel"}, image_size=[1920, 1080])
+    recipe, resizing = gr.recipe("click", response_space="model_pixel"), Resizing("qwen2_5_vl")
+    roll_out(source, Scripted("m"), tmp_path / "out", settings=SMALL, recipe=recipe, resizing=resizing)
+    assert rows(tmp_path / "out", "acc", "recipe", "model_image_size") == 2 * [
+        {"acc": 1.0, "recipe": "click", "model_image_size": [1932, 1092]},
+    ]  # fmt: skip
+    rescore([tmp_path / "out"], recipe, tmp_path / "later", bad_target="raise")  # the rows say it to later readers
+
+
 def test_embedded_images_are_sent_and_not_written(tmp_path):
     file = BytesIO()
     Image.new("RGB", (64, 64)).save(file, "PNG")
