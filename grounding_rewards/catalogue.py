@@ -117,13 +117,7 @@ def recipe(name: str | Mapping[str, Any] | Recipe, /, **options: Any) -> Recipe:
         if options:
             raise RecipeError(f"{name.name}: got {', '.join(options)} beside a recipe; build the recipe with them")
         return name
-    name = _mapping(name) if isinstance(name, str) else name
-    if isinstance(name, Mapping):
-        fields = dict(name)
-        name = fields.pop("name", None)
-        options = {**fields, **options}
-    if not isinstance(name, str):
-        raise _unknown(name)
+    name, options = named(name, options)
     build, own = builder(name), own_options(name)
     options = in_full(frozen(options))
     for option, value in options.items():
@@ -146,6 +140,20 @@ def recipe(name: str | Mapping[str, Any] | Recipe, /, **options: Any) -> Recipe:
     defaults = {key: _default(key, own, built) for key in options} | answered
     kept = {key: value for key, value in options.items() if value != defaults[key]}  # equal recipes, equal options
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
+
+
+def named(name: str | Mapping[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return a recipe's name and options, those of a mapping, JSON or a file under the caller's.
+
+    >>> named('{"name": "gelato", "format_weight": 0.2}', {"answers": "first"})
+    ('gelato', {'format_weight': 0.2, 'answers': 'first'})
+    """
+    read = _mapping(name) if isinstance(name, str) else name
+    own = dict(read) if isinstance(read, Mapping) else {"name": read}
+    read = own.pop("name", None)
+    if not isinstance(read, str):
+        raise _unknown(read)
+    return read, {**own, **options}
 
 
 def known_families() -> Mapping[str, Family]:

@@ -43,19 +43,21 @@ def check_recipe(
         raise RecipeError("check recipe: expected a NAME, or --all")
     if every and chosen:
         raise RecipeError(f"check recipe: got {', '.join(chosen)} with --all; expected a NAME, which takes them")
-    names = catalogue.list_recipes() if every else [str(name)]
+    if name is not None:
+        name, chosen = catalogue.named(name, chosen)
+    names = catalogue.list_recipes() if name is None else [name]
     played: dict[str, list[Earned]] = {}
     with terminal.progress("checking") as done:
         for number, each in enumerate(names):
             done(number / len(names), each)
-            built = catalogue.recipe(each, **({**catalogue.shown_with(each), **chosen}))
+            built = catalogue.recipe(each, **catalogue.shown_with(each, chosen))
             played[each] = audit(built, seed=seed)
     findings = [found for each, rows in played.items() if (found := _finding(each, rows))]
     if as_json:
         plain = {each: [row.to_dict() for row in rows] for each, rows in played.items()}
         terminal.print_json({"recipes": plain, "findings": terminal.report(findings)})
         return
-    _print_all(played) if every else _print(played[str(name)])
+    _print_all(played) if name is None else _print(played[name])
     terminal.report(findings)
 
 

@@ -88,7 +88,7 @@ def explain_score(
     if file is not None and not options.given("recipe") and (row is None or old_file is not None):
         terminal.note(f"explain takes the recipe as --recipe {file} now, and the file first: explain FILE --row N")
         recipe, file = str(file), old_file
-    name = recipe
+    name, own = catalogue.named(recipe, {})
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     beside = {"target": target, **sizes, "group": group or None}
     if box_format is not None and response is None and file is None:
@@ -101,9 +101,10 @@ def explain_score(
         raise RecipeError("--image-root: got it without FILE and --row, the row whose image has a size")
     _check_picture(out, image)
     if response is None and file is None:
-        chosen = catalogue.shown_with(name, chosen)
-    built = catalogue.recipe(name, **chosen)
-    others, left_out = _others(name, compare_with, chosen)
+        shown = catalogue.shown_with(name, {**own, **chosen})  # options of a file are its recipe's alone
+        chosen = {key: shown[key] for key in shown if key in chosen or key not in own}
+    built = catalogue.recipe(name, **{**own, **chosen})
+    others, left_out = _others(recipe, compare_with, chosen)
     if file is not None:
         table, columns = join.open(file, split, columns)
         scorer = TableScorer(
@@ -234,11 +235,12 @@ def _others(first: str, names: str | None, chosen: Mapping[str, Any]) -> tuple[l
         raise RecipeError(
             f"--compare: got {names!r:.80}; expected recipes other than {first}, each named once, such as gelato,gta1"
         )
-    for name in listed:
+    for name, own in (catalogue.named(each, {}) for each in listed):
         takes = {*catalogue.own_options(name), *catalogue.SHARED}
         # Options that it cannot be built without are those it is listed with; no space is guessed, though.
-        own = {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
-        others.append(catalogue.recipe(name, **{**own, **{key: chosen[key] for key in chosen if key in takes}}))
+        needed = {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
+        given = {key: chosen[key] for key in chosen if key in takes}
+        others.append(catalogue.recipe(name, **{**needed, **given, **own}))
         if not takes >= chosen.keys():
             left_out[name] = sorted(chosen.keys() - takes)
     return others, left_out

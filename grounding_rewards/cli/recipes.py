@@ -15,7 +15,7 @@ from grounding_rewards.explain import describe
 
 def list_recipes(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One recipe; without it all of them in a table.")
+        str | None, typer.Argument(metavar="[NAME]", help=f"One recipe; else all in a table. {options.NAMED}")
     ] = None,
     *,
     chosen: options.RecipeOptions,

@@ -31,6 +31,7 @@ def entry(name: str) -> Facts:
 
 def recipe(name: str, options: Mapping[str, Any]) -> Facts:
     """Describe one recipe, with options; its example is scored here and now."""
+    name, options = catalogue.named(name, options)
     options = catalogue.shown_with(name, options)
     return facts(name, catalogue.recipe(name, **options), options)
 

@@ -371,6 +371,17 @@ def test_a_recipe_of_a_file(run, tmp_path):
     assert found["example"]["total"] == pytest.approx(1.0)
 
 
+def test_a_recipe_as_a_file_is_taken_by_every_command_of_recipes(run, tmp_path):
+    (tmp_path / "own.json").write_text('{"name": "gelato", "format_weight": 0.25}')
+    file, options = tmp_path / "own.json", ("gelato", "--option", "format_weight=0.25")
+    for words in (("recipes",), ("check", "recipe"), ("explain", "--recipe")):
+        assert result_of(run(*words, file, "--json").out) == result_of(run(*words, *options, "--json").out)
+    for first, other in ((file, "gelato"), ("gelato", file)):
+        found = result_of(run("explain", "--recipe", first, "--compare", other, "--json").out)
+        said = {file: "recipe('gelato', format_weight=0.25)", "gelato": "recipe('gelato')"}
+        assert [each["recipe"] for each in (found, *found["compared"][1:])] == [said[first], said[other]]
+
+
 @pytest.mark.parametrize("width", ["80", "120"])
 def test_help(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
