@@ -27,7 +27,7 @@ from grounding_rewards.parsing.bare_places import (
 from grounding_rewards.parsing.calls import CALL_CLICKS, POINT, Call, acts_of_calls, calls_in
 from grounding_rewards.parsing.objects import (
     CLICKED,
-    COMPACT_KEYS,
+    COMPACT_SIGNS,
     KEYS,
     LINK,
     MAY_BE_WORDS,
@@ -262,7 +262,7 @@ class AnyForm(Form):
         name = inner.get("name", item.get("function")) if isinstance(inner, Mapping) else None
         if called and self._is_tool(name):
             return Candidate(begin, end, "tool", None)
-        compact = "action" not in item and not (COMPACT_KEYS.isdisjoint(item) and item.keys() - _WAITING)
+        compact = "action" not in item and not (COMPACT_SIGNS.isdisjoint(item) and item.keys() - _WAITING)
         act = compact_act(item) if compact else act_of(item)
         if act is None:
             if _is_empty(item):

@@ -162,7 +162,7 @@ def end_of_object(text: str, start: int) -> int:
 
 # Places of an object's action: points, boxes and the ends of drags, by the keys in ``_keys.KEYS``.
 
-Place = tuple[float, ...]
+_Place = tuple[float, ...]
 
 _EDGES = (("x1", "y1", "x2", "y2"), ("x_min", "y_min", "x_max", "y_max"), ("xmin", "ymin", "xmax", "ymax"),
           ("left", "top", "right", "bottom"))  # fmt: skip
@@ -173,7 +173,7 @@ _END_ALONE = ("left_click_drag", "dragTo", "drag_to", "mouse_drag")
 _INFINITY = float("inf")
 
 
-def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[Place, Place] | None:
+def places_of(parts: Mapping[str, Any], item: Mapping[Any, Any]) -> tuple[_Place, _Place] | None:
     """Return the place and the other end, () for one that is absent; None if one of them cannot be read."""
     value, end = parts.get("place") or parts.get("box"), parts.get("to") or _held(item, _ENDS)
     if start := parts.get("start") or _held(item, _STARTS):
@@ -199,14 +199,14 @@ def _held(item: Mapping[Any, Any], keys: Sequence[tuple[str, ...]]) -> list[Any]
     return next(([item[key] for key in each] for each in keys if all([key in item for key in each])), None)  # noqa: C419
 
 
-def two_ends(name: str, place: Place, begins: bool) -> tuple[Place, Place]:
+def two_ends(name: str, place: _Place, begins: bool) -> tuple[_Place, _Place]:
     """Split the one place of a drag: four numbers are both ends; two are the start, or for some functions the end."""
     if len(place) == 4:
         return place[:2], place[2:]
     return (place, ()) if begins or name not in _END_ALONE else ((), place)
 
 
-def place_of(value: Any) -> Place | None:
+def place_of(value: Any) -> _Place | None:
     """Return two or four finite numbers, from one list, pairs, or an object with x and y; None for anything else.
 
     >>> place_of([5, 6]), place_of([[1, 2], [3, 4]]), place_of({"x": 5, "y": 6}), place_of([True, 1]), place_of("5, 6")
@@ -242,7 +242,7 @@ def _corners(sides: list[Any] | None) -> list[float] | None:
 _WRITTEN = on_use(rf"{SPACE}(?:<[|a-z_]+>{SPACE})?{PLACE}(?:<[/|a-z_]+>{SPACE})?")
 
 
-def written_place(text: str) -> Place | None:
+def written_place(text: str) -> _Place | None:
     """Return the two or four numbers of a text that is nothing but a place; None for any other.
 
     >>> written_place("<point>5 6</point>"), written_place("[1, 2, 3, 4]"), written_place("5"), written_place("at 5, 6")
@@ -597,7 +597,7 @@ Its name stands under ``action``, ``action_type``, ``function`` or ``type``, its
 # AgentCPM-GUI's compact JSON, whose keys name the action, loosely read.
 
 _KEYS = ("POINT", "TYPE", "PRESS", "CLEAR", "STATUS", "duration")
-COMPACT_KEYS = frozenset(_KEYS[:-1])
+COMPACT_SIGNS = frozenset(_KEYS[:-1])
 """Keys of which one shows that an object is compact."""
 
 _GOING_ON = ("continue", "start")
