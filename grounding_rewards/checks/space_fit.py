@@ -28,7 +28,7 @@ hypotheses, one is better where all of these hold:
 Rows whose target is unusable under a hypothesis, and rows without a point, are like misses.
 
 ``better`` is the likeliest of them, and of those that are not clearly less likely the simplest; ``rivals`` are further
-ones as simple.
+ones as simple. There is none where a hypothesis that is not better, for it may be chance, is clearly likelier.
 
 At most 512 rows are looked at, spread evenly, so that a million take no longer: a fraction of a second.
 """
@@ -522,7 +522,7 @@ def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | N
     for each in ranked:
         if len(clear) < _JUDGED and compare.prefers(each, level):
             clear.append(each)
-    if not clear:
+    if not clear or any(compare.clear(each, clear[0], LEVEL) for each in ranked[: ranked.index(clear[0])]):
         return None, []
     alike = [
         each

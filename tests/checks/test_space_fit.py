@@ -113,6 +113,16 @@ def test_a_space_in_which_all_narrowly_miss_is_none_that_fits():
     assert fit_spaces(click("pixel"), some + beside[1:], boxes, image_sizes=[1920, 1080]).better.value == THOUSANDTHS
 
 
+def test_what_may_be_chance_leaves_nothing_to_propose_to_a_setting_that_explains_less():
+    """Boxes x y w h so near the corner that any click fits them nearly as well; resizing by 1 % is no remedy."""
+    rng = np.random.default_rng(7)
+    extents = rng.uniform(20, 80, (128, 2)).round()
+    corners = (extents * rng.uniform(0, 0.5, (128, 2))).round()
+    answers = [f"({x:.0f}, {y:.0f})" for x, y in corners + extents * rng.uniform(0.2, 0.8, (128, 2))]
+    fit = fit_spaces(click("pixel"), answers, np.hstack([corners, extents]).tolist(), image_sizes=[1920, 1080])
+    assert str(fit) == "nothing fits clearly better than what is declared (92 of 128 hit)"
+
+
 def test_a_target_that_fits_in_both_roles_names_the_response_space_first_and_the_other_as_a_rival():
     # Responses and targets are both in thousandths: whichever of the two was declared wrongly, all other rows agree.
     boxes = [[x, y, x + 40, y + 30] for x in (200, 300, 400, 500) for y in (90, 290, 490, 690)]
