@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards import catalogue
+from grounding_rewards.batch.benchmarks.evaluation import CLICK
 from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.joining import Join
@@ -22,7 +23,6 @@ from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.targets.box_format import as_box_format
 
-CLICK = "click"
 _SPACES = ("pixel", "thousandths", "unit")
 _ROUNDS = 3
 """Times that what a diagnosis finds is taken up."""
@@ -35,9 +35,9 @@ _CLEAR = 1.645
 class FirstSettings:
     """Settings by table, each with its evidence, and what the rows do not say."""
 
-    lines: Mapping[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
-    unknown: tuple[str, ...] = ()
-    rows: int = 0
+    lines: Mapping[tuple[str, str], tuple[Any, str]]
+    unknown: tuple[str, ...]
+    rows: int
 
     def toml(self, head: str) -> str:
         """Return the settings as a file, with the evidence as comments."""
@@ -54,15 +54,7 @@ class FirstSettings:
 
 
 def first_settings(file: Path, join: Join, out: Path, *, split: str | None, images: ImageFiles) -> FirstSettings:
-    """Find the settings with which ``eval`` judges rows; what the rows do not say stays open.
-
-    Args:
-        file: rows with answers and targets, or with targets alone where ``join`` has the answers.
-        join: the answers of another file.
-        out: where the settings will stand: paths start there.
-        split: a split of a directory.
-        images: the folder of relative paths, and bounds.
-    """
+    """Find the settings, with paths as from ``out``, by which ``eval`` judges rows; what rows do not say is open."""
     tried = dict[str, Any]()
     waiting: list[Mapping[str, Any]] = [{"response_space": space} for space in _SPACES]
     for _ in range(1 + _ROUNDS):  # then boxes of another format, resized images, another order of axes
@@ -73,14 +65,14 @@ def first_settings(file: Path, join: Join, out: Path, *, split: str | None, imag
     runs = [run for run in tried.values() if isinstance(run, _Run)]
     if not runs:
         raise next(error for error in tried.values() if isinstance(error, GroundingRewardsError))
-    ranked = sorted(runs, key=lambda run: (-run.hits, len(run.settings)))
+    ranked = sorted(runs, key=lambda run: (-run.figures.correct, len(run.settings)))
     best = ranked[0]
     lines: dict[tuple[str, str], tuple[Any, str]] = {("recipe", "name"): (CLICK, "hits of a click's place count")}
-    counts = ", ".join(f"{run.words} {run.hits}" for run in ranked[:4])
-    rivals = [run for run in ranked[1:] if run.meaning != best.meaning]
-    next_best = rivals[0].hits if rivals else 0
+    counts = ", ".join(f"{' '.join(map(str, run.settings.values()))} {run.figures.correct}" for run in ranked[:4])
+    hits, rival = best.figures.correct, next((run for run in ranked[1:] if run.meaning != best.meaning), None)
+    next_best = rival.figures.correct if rival else 0
     unknown = []
-    if best.hits == 0 or best.hits - next_best <= _CLEAR * (best.hits + next_best) ** 0.5:
+    if hits == 0 or hits - next_best <= _CLEAR * (hits + next_best) ** 0.5:
         unknown.append(
             f"response_space: not known: of {best.figures.n} answers hit as {counts}; give more answers, or set what "
             "the model's page says: " + ", ".join(_SPACES)
@@ -89,13 +81,14 @@ def first_settings(file: Path, join: Join, out: Path, *, split: str | None, imag
         table = next((table for table in ("answers", "data") if name in known(table)), "recipe")
         if not (unknown and table == "answers"):
             lines[table, name] = value, f"of {best.figures.n} answers hit as {counts}"
-    for name, column in best.figures.columns.items():
-        notes = [text.partition("; --")[0] for text in best.notes if text.startswith(f"{role(name)}:")]
-        if notes and not any(text.startswith("rows as in ") for text in best.notes):
-            lines["data", f"{name}_column"] = column, notes[0]
-    for text in best.notes:
-        if text.startswith("rows as in "):
-            lines["recipe", "name"] = CLICK, text.partition("; --")[0]
+    said = {text.partition(":")[0]: text.partition("; --")[0] for text in reversed(best.notes)}
+    if layout := next((text for text in said.values() if text.startswith("rows as in ")), ""):
+        lines["recipe", "name"] = CLICK, layout
+    else:
+        columns = best.figures.columns.items()
+        lines |= {
+            ("data", f"{name}_column"): (column, said[role(name)]) for name, column in columns if role(name) in said
+        }
     lines |= _inputs(join, split, images, out)
     return FirstSettings(lines, tuple(unknown), best.figures.n + best.figures.not_valid)
 
@@ -122,19 +115,9 @@ class _Run:
     better: Mapping[str, Any]
 
     @property
-    def hits(self) -> int:
-        """Number of right answers."""
-        return self.figures.correct
-
-    @property
     def meaning(self) -> Any:
         """The meaning of answers, apart from the format of boxes."""
         return self.settings.get("model") or self.settings.get("response_space")
-
-    @property
-    def words(self) -> str:
-        """The settings in words."""
-        return " ".join(str(value) for value in self.settings.values())
 
 
 def _evaluated(
