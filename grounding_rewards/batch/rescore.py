@@ -67,17 +67,11 @@ _BY_DEFAULT = Columns()
 
 @dataclass(frozen=True)
 class Rescored:
-    """Result of ``rescore``.
+    """Result of ``rescore``."""
 
-    Attributes:
-        manifest: what the directory was made of, and figures of its rows.
-        made: number of shards that this call made.
-        found: number of shards that were there before it.
-    """
-
-    manifest: Mapping[str, Any]
-    made: int
-    found: int
+    manifest: Mapping[str, Any]  # what the directory was made of, and figures of its rows
+    made: int  # number of shards that this call made
+    found: int  # number of shards that were there before it
 
     @property
     def findings(self) -> list[Finding]:

@@ -38,18 +38,13 @@ class Problems:
     """Rows of one table with a ``problem`` and no response, which say nothing of the model and count in no rate.
 
     Only tables with all columns of ``FURTHER`` have such rows: elsewhere ``problem`` is often the instruction.
-
-    Attributes:
-        count: rows that were left out.
-        rows: all rows.
-        first: the first problem.
     """
 
     def __init__(self, scorer: TableScorer, table: Table) -> None:
         self.table, self.response = table, scorer.columns.response
         named = f"pred.{_PROBLEM}" if f"pred.{_PROBLEM}" in table.columns else _PROBLEM  # beside that of annotations
         self.column = named if FURTHER.keys() <= {*table.columns} else ""
-        self.count, self.rows, self.first = 0, 0, ""
+        self.count, self.rows, self.first = 0, 0, ""  # rows that were left out, all rows, and the first problem
 
     @property
     def reads(self) -> list[str]:

@@ -24,19 +24,15 @@ _WRITTEN = re.compile(f"{_AXIS},?{_AXIS}", re.ASCII)
 class Axes:
     """Order and unit of x and y.
 
-    Attributes:
-        y_first: whether y is written before x.
-        scale: the factors by which what is written is larger than in its space, of x and of y.
-        offset: what is added to the written x and y before that.
-
     >>> import numpy as np
     >>> str(Axes(True)), str(Axes(scale=(2.0, 1.5))), Axes(scale=(2.0, 1.5)).read(np.array([[400.0, 300.0]])).tolist()
     ('yx', 'x/2,y/1.5', [[200.0, 200.0]])
     """
 
-    y_first: bool = False
+    y_first: bool = False  # True where y is written before x
+    # the factors by which what is written is larger than in its space, of x and of y
     scale: tuple[float, float] = (1.0, 1.0)
-    offset: tuple[float, float] = (0.0, 0.0)
+    offset: tuple[float, float] = (0.0, 0.0)  # what is added to the written x and y before that
 
     def __str__(self) -> str:
         named = [*zip("xy", self.offset, self.scale, strict=True)][:: -1 if self.y_first else 1]

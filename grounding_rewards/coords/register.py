@@ -18,78 +18,48 @@ OPTIONS = ("response_space", "axes", "model", "min_pixels", "max_pixels", "answe
 
 @dataclass(frozen=True)
 class Processor:
-    """Image processor of a model.
+    """Image processor of a model."""
 
-    Attributes:
-        factor: the number that both sides are multiples of.
-        min_pixels: least number of pixels.
-        max_pixels: the most.
-        canvas: width and height of the canvas that an image is fitted into, at its upper left corner; None for none.
-    """
-
-    factor: int = 1
-    min_pixels: int = 1
-    max_pixels: int = 1
+    factor: int = 1  # the number that both sides are multiples of
+    min_pixels: int = 1  # least number of pixels
+    max_pixels: int = 1  # the most
+    # width and height of the canvas that an image is fitted into, at its upper left corner; None for none
     canvas: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class PublishedPrompt:
-    """Prompt after that of a published model.
+    """Prompt after that of a published model."""
 
-    Attributes:
-        model: the models that are asked so.
-        user: the template of the user's text.
-        system: that of the system message; "" for none.
-        space: the space of the answers.
-        answer: an answer in the form that it asks for.
-        recipe: a recipe that reads such answers.
-        taken: the part that is the source's, word by word.
-        ours: the part that is written again.
-        options: the recipe's options.
-    """
-
-    model: str
-    user: str
-    system: str
-    space: str
-    answer: str
-    recipe: str
-    taken: str
-    ours: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    model: str  # the models that are asked so
+    user: str  # the template of the user's text
+    system: str  # that of the system message; "" for none
+    space: str  # the space of the answers
+    answer: str  # an answer in the form that it asks for
+    recipe: str  # a recipe that reads such answers
+    taken: str  # the part that is the source's, word by word
+    ours: str  # the part that is written again
+    options: Mapping[str, Any] = field(default_factory=dict)  # the recipe's options
 
 
 @dataclass(frozen=True)
 class Family:
-    """A family of models that answer alike.
-
-    Attributes:
-        name: its name.
-        options: options of a recipe.
-        source: where these facts stand.
-        seen: ``"code"``, ``"page"``, or ``"memory"`` where nobody checked them.
-        response: an answer as these models write it.
-        image_size: width and height of the image that it is about.
-        point: the place that it means, in that image's pixels.
-        names: a pattern of the models' names.
-        model_types: values of ``model_type`` in config.json that mean this family where no name says more.
-        like: the family that it was trained from; "" where its options stand alone.
-        processor: its own image processor; None where that is another's (``options["model"]``) or unknown.
-        prompts: prompts after its published ones, by name, the usual one first.
-    """
+    """A family of models that answer alike."""
 
     name: str
-    options: Mapping[str, Any]
-    source: str
-    seen: str
-    response: str
-    image_size: tuple[int, int]
-    point: tuple[float, float]
-    names: str
+    options: Mapping[str, Any]  # options of a recipe
+    source: str  # where these facts stand
+    seen: str  # ``"code"``, ``"page"``, or ``"memory"`` where nobody checked them
+    response: str  # an answer as these models write it
+    image_size: tuple[int, int]  # width and height of the image that it is about
+    point: tuple[float, float]  # the place that it means, in that image's pixels
+    names: str  # a pattern of the models' names
+    # values of ``model_type`` in config.json that mean this family where no name says more
     model_types: tuple[str, ...] = ()
-    like: str = ""
+    like: str = ""  # the family that it was trained from; "" where its options stand alone
+    # its own image processor; None where that is another's (``options["model"]``) or unknown
     processor: Processor | None = None
+    # prompts after its published ones, by name, the usual one first
     prompts: Mapping[str, PublishedPrompt] = field(default_factory=dict)
 
 

@@ -62,22 +62,15 @@ def pipelines() -> tuple[str, ...]:
 class Resizing:
     """The way of images into a model: a pipeline and its bounds, as ``model_image_size`` takes them.
 
-    Attributes:
-        model: one of ``pipelines()``; a model's bare name is the pipeline that resizes once.
-        min_pixels: least number of pixels after the first step.
-        max_pixels: the most.
-        processor_min_pixels: least number of pixels after the processor.
-        processor_max_pixels: the most.
-
     Raises:
         SpaceError: the pipeline is unknown, or does not take such bounds.
     """
 
-    model: str
-    min_pixels: int | None = None
-    max_pixels: int | None = None
-    processor_min_pixels: int | None = None
-    processor_max_pixels: int | None = None
+    model: str  # one of ``pipelines()``; a model's bare name is the pipeline that resizes once
+    min_pixels: int | None = None  # least number of pixels after the first step
+    max_pixels: int | None = None  # the most
+    processor_min_pixels: int | None = None  # least number of pixels after the processor
+    processor_max_pixels: int | None = None  # the most
 
     def __post_init__(self) -> None:
         _steps(self)

@@ -63,13 +63,10 @@ def atomic_files() -> Iterator[Files]:
 
 
 class Files:
-    """Temporary files of outputs that belong together.
-
-    Attributes:
-        removed: files of an earlier run that this one does not write; taken up right before the manifest is renamed.
-    """
+    """Temporary files of outputs that belong together."""
 
     def __init__(self) -> None:
+        # files of an earlier run that this one does not write; taken up right before the manifest is renamed
         self.removed: Iterable[Path] = ()
         self._files: list[tuple[IO[bytes], Path]] = []
 

@@ -31,15 +31,10 @@ _PROCESS = secrets.token_hex(8)  # a forked process has it, too
 
 
 class Launch:
-    """This process's part in a launch; while it is there, other processes join the launch.
-
-    Attributes:
-        number: the launch's own, from 1.
-        prefix: beginning of the names of its files.
-    """
+    """This process's part in a launch; while it is there, other processes join the launch."""
 
     def __init__(self, folder: Path) -> None:
-        self.number = 0
+        self.number = 0  # the launch's own is from 1
         with renaming(folder, alone=True):  # processes that start at once decide one after the other
             earlier = _last(folder.iterdir())
             with suppress(OSError):  # a mark of another user's

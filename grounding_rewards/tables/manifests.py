@@ -1,4 +1,4 @@
-"""Manifests: the JSON beside what commands write, which says how that came about, and whether all is there."""
+"""Manifests: the JSON beside what commands write, which says how that came about, and that all is there."""
 
 from __future__ import annotations
 

@@ -20,24 +20,15 @@ _NOWHERE = (float("nan"), float("nan"))
 
 @dataclass(frozen=True, eq=False)
 class Alternatives(PerSample):
-    """Right answers, k rows in sample order; a refusal and a target that cannot be read have none.
+    """Right answers, k rows in sample order; a refusal and a target that cannot be read have none."""
 
-    Attributes:
-        row: (k,) the sample that each belongs to, ascending.
-        place: (k,) index into ``Targets.regions``; -1 where the action needs no place.
-        names: (k,) the action as the target has it; "" is a place alone, which asks for a click.
-        arguments: the action's arguments; ``to`` is (k, 4), and ``raw`` the target's ``extra``.
-        one_per_row: whether every sample has exactly one.
-        bare: whether each is a place alone, in the order of ``Targets.regions``: most targets are, and are quicker.
-        starts: (k, 2) where a drag or swipe with another end begins, in the target's own space; NaN elsewhere.
-    """
-
-    row: NDArray[np.int64]
-    place: NDArray[np.int64]
-    names: Objects
-    arguments: Arguments
-    one_per_row: bool
-    starts: Floats
+    row: NDArray[np.int64]  # (k,) the sample that each belongs to, ascending
+    place: NDArray[np.int64]  # (k,) index into ``Targets.regions``; -1 where the action needs no place
+    names: Objects  # (k,) the action as the target has it; "" is a place alone, which asks for a click
+    arguments: Arguments  # the action's arguments; ``to`` is (k, 4), and ``raw`` the target's ``extra``
+    one_per_row: bool  # True where every sample has exactly one
+    starts: Floats  # (k, 2) where a drag or swipe with another end begins, in the target's own space; NaN elsewhere
+    # True where each is a place alone, in the order of ``Targets.regions``: most targets are, and are quicker
     bare: bool = False
 
     def __post_init__(self) -> None:

@@ -47,12 +47,12 @@ class Targets:
         default: the space of places that name none.
         into: the space into which all places were brought; None before that.
         box_format: how boxes were declared to be written; None where nothing said so, and they were read as xyxy.
-        flat: whether any place is without width or height.
-        in_image: whether every place is known to lie in its image.
+        flat: True where any place is without width or height.
+        in_image: True where every place is known to lie in its image.
         own_form: rows that were in the recipe's own form, which has its own way to write boxes.
         span: the least number of all boxes, the largest x and y, and the least of each box's largest.
-        has_actions_or_refusals: whether any row is unreadable, a refusal, or has an action.
-        needs_row_checks: whether any row is unreadable, a refusal, or has an action with another end.
+        has_actions_or_refusals: True where any row is unreadable, a refusal, or has an action.
+        needs_row_checks: True where any row is unreadable, a refusal, or has an action with another end.
         with_ends: rows of which an action has another end, which is a place, too.
     """
 

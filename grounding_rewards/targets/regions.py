@@ -63,7 +63,7 @@ class Regions(PerSample):
         vertices: (k, 2) the corners of all polygons, one after the other.
         offsets: (m + 1,) where each place's corners start and end in ``vertices``.
         kinds: the kinds that occur.
-        one_per_row: whether every sample has exactly one place.
+        one_per_row: True where every sample has exactly one place.
     """
 
     row: NDArray[np.int64]

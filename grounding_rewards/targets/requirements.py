@@ -33,34 +33,22 @@ Check = Callable[[Target | None, str | int], TargetError | None]
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements of a recipe on its targets.
+    """Requirements of a recipe on its targets."""
 
-    Attributes:
-        into: the space in which its formula works.
-        response_space: the space of the responses, whose sizes are demanded too; None where it is unknown.
-        accepts: the kinds of target that it can judge.
-        default: the space of targets that do not name one.
-        screen: whether it measures in shares of the screen, so that it needs the size of ``into``.
-        trajectories: whether it needs each row's trajectory and step.
-        label_free: whether it needs no places, so that responses alone are brought into its space.
-        checks: what its verifiers ask of a target beside all this: target and sample to an error or None.
-        resizing: makes the sizes of the images that the model saw, where nothing says them.
-        name: the recipe's name.
-        action_names: names of actions that are known beside the vocabulary.
-        follows_targets: whether the recipe works in a space of shares where its option target_space names one.
-    """
-
-    into: CoordSpace
+    into: CoordSpace  # the space in which its formula works
+    # the space of the responses, whose sizes are demanded too; None where it is unknown
     response_space: CoordSpace | None
-    accepts: frozenset[str]
-    default: CoordSpace | None = None
-    screen: bool = False
-    trajectories: bool = False
-    label_free: bool = False
+    accepts: frozenset[str]  # the kinds of target that it can judge
+    default: CoordSpace | None = None  # the space of targets that do not name one
+    screen: bool = False  # True where it measures in shares of the screen, so that it needs the size of ``into``
+    trajectories: bool = False  # True where it needs each row's trajectory and step
+    label_free: bool = False  # True where it needs no places, so that responses alone are brought into its space
+    # what its verifiers ask of a target beside all this: target and sample to an error or None
     checks: tuple[Check, ...] = ()
-    resizing: Resizing | None = None
+    resizing: Resizing | None = None  # makes the sizes of the images that the model saw, where nothing says them
     name: str = ""
-    action_names: tuple[str, ...] = ()
+    action_names: tuple[str, ...] = ()  # names of actions that are known beside the vocabulary
+    # True where the recipe works in a space of shares where its option target_space names one
     follows_targets: bool = False
 
     @cached_property

@@ -44,39 +44,23 @@ _ROUNDING = 1e-9  # a place on the border may round beyond it when converted
 
 @dataclass(frozen=True)
 class SuspectTargets:
-    """Some targets of one recipe that look wrong in the same way.
+    """Some targets of one recipe that look wrong in the same way."""
 
-    Attributes:
-        recipe: the recipe's name; "" where it is not known.
-        action: the unknown name, of a suspicion of that kind, as the next ones.
-        place: the first place whose centre lies outside its image, as written.
-        image: the coordinates that this image covers, and their space.
-        box: the first box that has no area as x1 y1 x2 y2, or that is in the recipe's own form, as written.
-        own_form: whether that box is in the recipe's own form.
-        declared: the declared format of boxes; "" for none.
-        certain: whether a box cannot be read as x1 y1 x2 y2.
-        against: how many boxes cannot be x y w h.
-        count: how many targets; 0 where there is nothing but what is ``against`` that of other targets.
-        row: the first of them.
-        first: that target's name, for messages.
-        others: how many unknown names this stands for; 0 for its own.
-        known: names of actions that the recipe knows beside the vocabulary.
-    """
-
-    recipe: str
-    count: int
-    row: int
-    first: str
-    action: str = ""
-    place: str = ""
-    image: str = ""
+    recipe: str  # the recipe's name; "" where it is not known
+    count: int  # how many targets; 0 where there is nothing but what is ``against`` that of other targets
+    row: int  # the first of them
+    first: str  # that target's name, for messages
+    action: str = ""  # the unknown name, of a suspicion of that kind, as the next ones
+    place: str = ""  # the first place whose centre lies outside its image, as written
+    image: str = ""  # the coordinates that this image covers, and their space
+    # names of actions that the recipe knows beside the vocabulary
     known: tuple[str, ...] = field(default=(), repr=False)
-    box: str = ""
-    own_form: bool = False
-    declared: str = ""
-    certain: bool = False
-    against: int = 0
-    others: int = 0
+    box: str = ""  # the first box that has no area as x1 y1 x2 y2, or that is in the recipe's own form, as written
+    own_form: bool = False  # True where that box is in the recipe's own form
+    declared: str = ""  # the declared format of boxes; "" for none
+    certain: bool = False  # True where a box cannot be read as x1 y1 x2 y2
+    against: int = 0  # how many boxes cannot be x y w h
+    others: int = 0  # how many unknown names this stands for; 0 for its own
 
     @property
     def kind(self) -> str:

@@ -23,17 +23,11 @@ _FLAT = ("bbox", "id", *_SIZES, "space", "task", "trajectory", "step", "num_step
 
 
 class Typed(NamedTuple):
-    """Targets read at once.
+    """Targets read at once."""
 
-    Attributes:
-        rows: n targets; None stands for one that needs care.
-        box: (n, 4) the boxes of n lone boxes; None where there is anything else.
-        fields: the fields that any of n lone boxes has.
-    """
-
-    rows: list[Target | None]
-    box: Floats | None = None
-    fields: frozenset[str] = frozenset()
+    rows: list[Target | None]  # n targets; None stands for one that needs care
+    box: Floats | None = None  # (n, 4) the boxes of n lone boxes; None where there is anything else
+    fields: frozenset[str] = frozenset()  # the fields that any of n lone boxes has
 
 
 def read_typed(items: Sequence[Any], native: NativeForm | None) -> Typed:

@@ -23,36 +23,23 @@ Read = Callable[[Counter[str]], Iterator[Logged]]
 
 
 class TrainerLog:
-    """A trainer's log, read as rollouts.
-
-    Args:
-        kind: whose it is: ``verl``, ``trl`` or ``easyr1``.
-        path: the file or the directory that was given.
-        files: the files that are read, in order.
-        read: gives the rows.
-        verdicts: True where any row may say that it was right; without, ``acc`` is no column of it.
-        more: which other columns of a rollout table it fills.
-        parts: names of the parts and other numbers it holds.
-
-    Attributes:
-        left_out: how many rows the last pass left out, by why; empty before. The first one also logs it.
-    """
+    """A trainer's log, read as rollouts."""
 
     def __init__(
         self,
-        kind: str,
-        path: Path,
-        files: Sequence[Path],
+        kind: str,  # verl, trl or easyr1
+        path: Path,  # the file or the directory that was given
+        files: Sequence[Path],  # those that are read, in order
         read: Read,
         *,
-        verdicts: bool,
-        more: Iterable[str] = (),
-        parts: Iterable[str] = (),
+        verdicts: bool,  # True where any row may say that it was right; without, ``acc`` is no column of it
+        more: Iterable[str] = (),  # other columns of a rollout table that it fills
+        parts: Iterable[str] = (),  # names of the parts and other numbers that it holds
     ) -> None:
         self.kind, self.path, self.files, self._read = kind, path, tuple(files), read
         self._known = {*FILLED, *more} - (set() if verdicts else {"acc"})
         self.parts = tuple(dict.fromkeys(parts))
-        self.left_out: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()  # rows that the last pass left out, by why; the first one also logs it
         self._reported = False
 
     @cached_property
