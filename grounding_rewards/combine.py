@@ -107,17 +107,11 @@ OPS: Mapping[str, Op] = {
 
 @dataclass(frozen=True)
 class Combination(Term):
-    """Terms by name, joined as a row of ``OPS`` says; a class derived from this may join them otherwise.
+    """Terms by name, joined as a row of ``OPS`` says; a class derived from this may join them otherwise."""
 
-    Attributes:
-        op: the name of the row.
-        parts: the terms by name, in order.
-        given: the row's numbers by name.
-    """
-
-    op: str
-    parts: tuple[tuple[str, Verifier], ...]
-    given: tuple[tuple[str, Any], ...] = ()
+    op: str  # the name of the row
+    parts: tuple[tuple[str, Verifier], ...]  # the terms by name, in order
+    given: tuple[tuple[str, Any], ...] = ()  # the row's numbers by name
 
     def __post_init__(self) -> None:
         if not self.parts:

@@ -48,50 +48,32 @@ class Source:
 
 @dataclass(frozen=True)
 class Deviation:
-    """A departure of a recipe from the published code, and why.
-
-    Attributes:
-        name: short name.
-        why: what is accidental in the source, and what the recipe does instead.
-    """
+    """A departure of a recipe from the published code, and why."""
 
     name: str
-    why: str
+    why: str  # what is accidental in the source, and what the recipe does instead
 
 
 @dataclass(frozen=True)
 class Example:
-    """One response and its target, with what scoring them needs.
-
-    Attributes:
-        response: the response.
-        target: the target, in any form that the recipe reads.
-        image_size: width and height of the original image, where the target does not say.
-        model_image_size: the same of the image that the model saw.
-        group: the other responses of its group, to the same target.
-    """
+    """One response and its target, with what scoring them needs."""
 
     response: str
-    target: Any
+    target: Any  # the target, in any form that the recipe reads
+    # Width and height of the original image, where the target does not say.
     image_size: tuple[float, float] | None = None
-    model_image_size: tuple[float, float] | None = None
-    group: tuple[str, ...] = ()
+    model_image_size: tuple[float, float] | None = None  # the same of the image that the model saw
+    group: tuple[str, ...] = ()  # the other responses of its group, to the same target
 
 
 @dataclass(frozen=True)
 class Exploit:
-    """A way to score without being right that the published formula leaves open.
-
-    Attributes:
-        name: short name.
-        what: what a policy does, and why the formula rewards it.
-        payoff: the total that it earns, measured.
-        example: a response that earns exactly ``payoff``; None where the payoff is a mean over many.
-    """
+    """A way to score without being right that the published formula leaves open."""
 
     name: str
-    what: str
-    payoff: float
+    what: str  # what a policy does, and why the formula rewards it
+    payoff: float  # the total that it earns, measured
+    # A response that earns exactly ``payoff``; None where the payoff is a mean over many.
     example: Example | None = field(default=None, repr=False, compare=False)
 
 

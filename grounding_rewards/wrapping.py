@@ -212,12 +212,9 @@ class WrappedRecipe(Recipe):
 
 @dataclass(frozen=True, eq=False)
 class WrappedScores(Scores):
-    """Scores of a function.
+    """Scores of a function."""
 
-    Attributes:
-        faults: what the function did in place of returning a usable number, by row.
-    """
-
+    # What the function did in place of returning a usable number, by row.
     faults: Mapping[int, str] = field(default_factory=dict)
 
 

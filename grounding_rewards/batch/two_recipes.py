@@ -59,36 +59,22 @@ class DifferingRow:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two recipes on n rows.
+    """Agreement of two recipes on n rows."""
 
-    Attributes:
-        recipes: their names.
-        n: number of rows.
-        alike: rows with the same total.
-        success: rows by success of the first, then of the second: ``success[1][0]`` counts those that the first alone
-            calls right.
-        correlation: of the totals, over rows that both could score; NaN where one of them never varies.
-        groups: samples with several rollouts.
-        reordered: those of them in which two rollouts change places.
-        lost: those that have a signal by the first recipe alone.
-        gained: those that have one by the second alone.
-        causes: rows by cause.
-        rows: the first rows of each cause.
-        seconds: of each recipe, for all rows.
-    """
-
-    recipes: tuple[str, str]
-    n: int
-    alike: int
+    recipes: tuple[str, str]  # their names
+    n: int  # number of rows
+    alike: int  # rows with the same total
+    # Rows by success of the first, then of the second: ``success[1][0]`` counts those that the first alone calls
+    # right.
     success: tuple[tuple[int, int], tuple[int, int]]
-    correlation: float
-    groups: int
-    reordered: int
-    lost: int
-    gained: int
-    causes: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, list[DifferingRow]] = field(default_factory=dict)
-    seconds: tuple[float, float] = (0.0, 0.0)
+    correlation: float  # of the totals, over rows that both could score; NaN where one of them never varies
+    groups: int  # samples with several rollouts
+    reordered: int  # those of them in which two rollouts change places
+    lost: int  # those that have a signal by the first recipe alone
+    gained: int  # those that have one by the second alone
+    causes: dict[str, int] = field(default_factory=dict)  # rows by cause
+    rows: dict[str, list[DifferingRow]] = field(default_factory=dict)  # the first rows of each cause
+    seconds: tuple[float, float] = (0.0, 0.0)  # of each recipe, for all rows
 
     @property
     def differing(self) -> int:

@@ -79,17 +79,11 @@ _FAILED = frozenset({"failure", "failed", "fail", "impossible", "infeasible", "n
 
 @dataclass(frozen=True)
 class AnyForm(Form):
-    """All forms of answers at once.
+    """All forms of answers at once."""
 
-    Args:
-        refusal: reads a whole text that refuses.
-        tools: parts of further names of tools, whose calls are no answers.
-        placed: answers without a place do not count, and one that ends the task as impossible is a refusal.
-    """
-
-    refusal: Form = field(default=REFUSAL, repr=False)
-    tools: tuple[str, ...] = ()
-    placed: bool = True
+    refusal: Form = field(default=REFUSAL, repr=False)  # reads a whole text that refuses
+    tools: tuple[str, ...] = ()  # parts of further names of tools, whose calls are no answers
+    placed: bool = True  # answers without a place do not count, and one that ends the task as impossible is a refusal
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
             return candidate._replace(act=Act(word[1], act.place))
     if verb := _SENTENCE.search(front):  # "Double-click the icon at (5, 6)"
         return candidate._replace(act=Act(verb[1], act.place))
-    another = names_another(front + text[candidate.begin : candidate.begin + 16], "")
+    another = names_another(front + text[candidate.begin : candidate.begin + 16])
     return candidate._replace(act=None) if another else candidate
 
 
@@ -242,23 +242,18 @@ _OPEN_CALL = re.compile(rf"(?<![A-Za-z_])({_WORD})\((?!(?:s|es|ed)\))")
 _CAMEL = re.compile("[a-z][A-Z]")
 
 
-def names_another(front: str, name: str) -> bool:
-    """Return True if the name of another action stands in a text in front of a place.
+def names_another(front: str) -> bool:
+    """Return True if the name of an action that is no click stands in a text up to a place and its first brackets.
 
     It counts as a call; after ``Action:`` or a key such as ``action``; and right before a place if it is an action at a
     place, ``type``, or written like a name in code: "Home" or "Menu" before a place is a label.
 
-    Args:
-        front: the text up to the place, and its first brackets.
-        name: the action of that place; "" is a click.
-
-    >>> names_another("Action: type(content='go to (5, 6)", ""), names_another("long press (5, 6)", "")
+    >>> names_another("Action: type(content='go to (5, 6)"), names_another("long press (5, 6)")
     (True, True)
-    >>> names_another("click(5, 6)", "click"), names_another("Home (5, 6)", "")
+    >>> names_another("click(5, 6)"), names_another("Home (5, 6)")
     (False, False)
     """
-    meant = canonical(name or "click")
-    return any(_kind(match) not in ("", meant) for match in _ALIAS_NAMES.finditer(front))
+    return any(_kind(match) not in ("", "click") for match in _ALIAS_NAMES.finditer(front))
 
 
 def _kind(match: re.Match[str]) -> str:

@@ -152,11 +152,7 @@ def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False
     """Return the actions of a call; [] if an argument cannot be read, or does not fit the action.
 
     ``press`` with several keys presses one after the other: these are several actions, as it is with ``presses``.
-
-    Args:
-        name: the function's name.
-        arguments: in order.
-        library: True for pyautogui's functions, whose ``scroll`` begins with the distance.
+    With ``library`` it is pyautogui's, whose ``scroll`` begins with the distance.
 
     >>> acts_of_call("drag", [("start_box", "(1,2)", True), ("end_box", "(3,4)", True)])
     [Act(name='drag', place=(1.0, 2.0), arguments={'to': (3.0, 4.0)})]

@@ -83,9 +83,6 @@ class _Open:
 def read_json5(text: str) -> Any:
     """Read the value that a text writes down.
 
-    Raises:
-        Json5Error: it is no JSON5, or beyond what is read.
-
     >>> read_json5("{POINT: [.5, +0x1F,], 'thought': 't', /* still */ to: 'up'} // done")
     {'POINT': [0.5, 31], 'thought': 't', 'to': 'up'}
     >>> read_json5('{"a": 1, "a": 2}')

@@ -140,10 +140,7 @@ class _Open:
 
 
 def read_literal(text: str) -> Any:
-    """Read the value that a text writes down.
-
-    Raises:
-        LiteralError: it is no literal, or one that goes deeper than ``DEEPEST``.
+    """Read the value that a text writes down, not deeper than ``DEEPEST``.
 
     >>> read_literal("[{'bbox_2d': (1, 2.5, 3e2, +4), 'label': null},]  # that one")
     [{'bbox_2d': (1, 2.5, 300.0, 4), 'label': None}]

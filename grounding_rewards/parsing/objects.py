@@ -344,9 +344,8 @@ def acts_of(items: Sequence[Mapping[Any, Any]]) -> list[Act] | None:
 def act_of(item: Mapping[Any, Any]) -> Act | None:
     """Return the act of an object; None if it has none, or if its place cannot be read.
 
-    Args:
-        item: an object with an action and its arguments, a call of a tool with ``arguments``, or either in an object
-            under ``action`` or ``function``.
+    The object has an action and its arguments, or is a call of a tool with ``arguments``; or it holds either of them
+    under ``action`` or ``function``.
 
     >>> act_of({"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [5, 6]}})
     Act(name='left_click', place=(5.0, 6.0), arguments={})

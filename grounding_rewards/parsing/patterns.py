@@ -103,11 +103,7 @@ def _why_invalid(token: str) -> str | None:
 
 
 def groups_of(dialect: str, pattern: Any) -> set[str]:
-    """Return the names of a pattern's groups.
-
-    Raises:
-        RecipeError: RE2 and Python's re do not both read it, and alike, or a group has no name.
-    """
+    """Return the names of a pattern's groups; complain where RE2 and Python's re do not read it alike."""
     reason = why_invalid(pattern)
     if reason is None:
         regex = compiled(pattern)
@@ -118,11 +114,7 @@ def groups_of(dialect: str, pattern: Any) -> set[str]:
 
 
 def check_texts(dialect: Any, *fields: str) -> None:
-    """Check that fields are tuples of strings: a string alone would be read letter by letter.
-
-    Raises:
-        RecipeError: one is not.
-    """
+    """Check that fields are tuples of strings: a string alone would be read letter by letter."""
     for name in fields:
         value = getattr(dialect, name)
         if not isinstance(value, tuple | list) or not all(isinstance(item, str) for item in value):

@@ -34,11 +34,7 @@ def is_fenced(text: str) -> bool:
 
 
 def compact_json(text: str) -> Any:
-    """Read a text that is JSON5, in a fence of JSON or not.
-
-    Raises:
-        Json5Error: it is not.
-    """
+    """Read a text that is JSON5, in a fence of JSON or not."""
     text = text.strip()
     return read_json5(text[len(FENCE) : -len(_END)] if is_fenced(text) else text)
 

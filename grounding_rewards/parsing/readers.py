@@ -28,12 +28,7 @@ _POINT_FENCE, _END = "```json", "```"
 
 
 def usual_point(x: str = "", y: str = "") -> str:
-    """Return the pattern of an object as models nearly always write it: the point, then at most a label.
-
-    Args:
-        x: name of the group that captures x; "" for no group.
-        y: the same for y.
-    """
+    """Return the pattern of an object as models nearly always write it: the point, in groups x and y, and a label."""
     groups = [rf"(?P<{name}>{_NUMBER})" if name else _NUMBER for name in (x, y)]
     tokens = (r"\{", f'"{POINT_KEY}"', ":", r"\[", groups[0], ",", groups[1], r"\]")
     label = JSON_SPACE.join((",", '"label"', ":", r'"[^"\\\[\]\x00-\x1f]*"', ""))
@@ -116,12 +111,10 @@ class PointListForm(Form):
 
     The list is strict JSON, from its opening bracket to its own closing one; text around it does not matter. If one
     object has no pair of numbers under ``point_2d``, the whole list is malformed.
-
-    Args:
-        thought: the text must begin with one closed block of thinking that is not empty, and hold no other; the list
-            comes after it. Use it with the recipe option ``thinking="read"``, which keeps the thinking.
     """
 
+    # The text must begin with one closed block of thinking that is not empty, and hold no other; the list comes
+    # after it. Use it with the recipe option ``thinking="read"``, which keeps the thinking.
     thought: bool = False
 
     def one(self, text: str, answers: Answers) -> Answered:
@@ -248,10 +241,8 @@ def read_literal_boxes(text: str) -> list[list[float]] | None:
 
     It reads the text between the first line of ``` ```json ``` and the next three backticks, or else the whole text.
     Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
-
-    Returns:
-        The first four numbers of each box, in order; () if the first dict holds none, because the first is the
-        answer; None if the text is no literal.
+    Of each box the first four numbers count; () if the first dict holds none, because the first is the answer; None
+    if the text is no literal.
 
     >>> read_literal_boxes("[{'bbox_2d': [1, 2, 3, 4]}, {'label': 'x'}]")
     [[1, 2, 3, 4]]
@@ -353,11 +344,7 @@ _JSON_SPACE = "[ \t\n\r]*"
 
 
 def usual_call(name: str) -> str:
-    """Return a pattern of texts whose first call is complete and written as models nearly always write it.
-
-    Args:
-        name: a pattern for the called function's name.
-    """
+    """Return a pattern of texts whose first call, of a name, is complete and as models nearly always write it."""
     return (
         rf'^[^<]*<tool_call>{_JSON_SPACE}\{{"name": ?"{name}", ?"arguments": ?\{{"action": ?"[A-Za-z_]*", ?'
         rf'"coordinate": ?\[(?P<x>{_CALL_WHOLE}), ?(?P<y>{_CALL_WHOLE})\]\}}\}}{_JSON_SPACE}</tool_call>'

@@ -72,22 +72,14 @@ class Dialect(Protocol):
 
 
 class Step(NamedTuple):
-    """A dialect in the order in which many texts meet them.
+    """A dialect in the order in which many texts meet them."""
 
-    Attributes:
-        dialect: reads a text by itself.
-        first: the index of its first name.
-        gate: substrings of which a text with an answer holds one; none: no such rule.
-        usual: its usual forms.
-        needs: patterns that occur in every text with an answer.
-        guards: where an answer is found in a text with one of these patterns, the text is read by itself.
-    """
-
-    dialect: Dialect
-    first: int = 0
-    gate: tuple[str, ...] = ()
-    usual: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    dialect: Dialect  # reads a text by itself
+    first: int = 0  # the index of its first name
+    gate: tuple[str, ...] = ()  # substrings of which a text with an answer holds one; none: no such rule
+    usual: tuple[str, ...] = ()  # its usual forms
+    needs: tuple[str, ...] = ()  # patterns that occur in every text with an answer
+    # Where an answer is found in a text with one of these patterns, the text is read by itself.
     guards: tuple[str, ...] = ()
 
 

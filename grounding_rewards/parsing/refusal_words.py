@@ -59,12 +59,7 @@ _MOST, _LONGEST = 100, 200  # phrases and characters: RE2 refuses patterns that 
 def with_refusal_words(dialect: Dialect, words: Any) -> Dialect:
     """Return a dialect that reads further phrases as refusals, before all else; the same one where there are none.
 
-    Args:
-        dialect: the form of all other answers.
-        words: a phrase, or several; ``"common"`` stands for the common ones of models. None for none.
-
-    Raises:
-        RecipeError: a phrase cannot be one.
+    ``words`` is a phrase, or several; ``"common"`` stands for the common ones of models.
 
     >>> from grounding_rewards.coords.spaces import CoordSpace
     >>> from grounding_rewards.parsing import BARE_TUPLE, parse

@@ -217,9 +217,7 @@ def occurrences(texts: Texts, part: str) -> NDArray[np.int64]:
 def extract(column: Column, pattern: str) -> dict[str, Column]:
     """Return the named groups of the leftmost match in each text, by name; None where there is no match.
 
-    Args:
-        column: a list of str or None, or an arrow array of strings; the result's columns are of the same type.
-        pattern: with named groups. One that took no part in the match is "" (arrow) or None (list).
+    Columns are of the type given. A group that took no part in the match is "" (arrow) or None (list).
     """
     if isinstance(column, list):
         search = compiled(pattern).search

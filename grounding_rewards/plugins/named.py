@@ -24,16 +24,10 @@ if TYPE_CHECKING:
 def build(kind: str, name: Any, arguments: Mapping[str, Any] | None = None) -> Any:
     """Build a verifier, a method or an engine from its name and plain arguments, or return the dialect of a name.
 
-    Args:
-        kind: which of ``registry.KINDS``, but for recipes.
-        name: a registered one (``"hit"``, ``"plugin/name"``); or ``module:attr`` or ``/path/file.py:attr`` of one, of a
-            class of them, or of a plain function of n rows: ``Rollouts`` to n scores, ``SampleStats`` to n weights.
-        arguments: what the class or the function takes. A function must be given ``low`` and ``high``, the bounds of
-            what it returns, and as a verifier may be given ``needs``. Where a class takes a verifier, these say its
-            name, or ``{"verifier": NAME, ...}``.
-
-    Raises:
-        RecipeError: there is none of this name, or an argument is unknown, missing or invalid.
+    A name is a registered one (``"hit"``, ``"plugin/name"``); or ``module:attr`` or ``/path/file.py:attr`` of one, of a
+    class of them, or of a plain function of n rows: ``Rollouts`` to n scores, ``SampleStats`` to n weights. A function
+    must be given ``low`` and ``high``, the bounds of what it returns, and as a verifier may be given ``needs``. Where a
+    class takes a verifier, its argument is the name of one, or ``{"verifier": NAME, ...}``.
 
     >>> build("verifiers", "dast_length", {"correct": {"verifier": "hit", "point_radius": 14}}).correct.point_radius
     14

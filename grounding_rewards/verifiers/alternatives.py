@@ -78,14 +78,9 @@ class _OfOne(Term):
 
 @dataclass(frozen=True)
 class AnyOf(_OfOne):
-    """The score of the best alternative of each target, each scored by one term.
+    """The score of the best alternative of each target, each scored by one term."""
 
-    Attributes:
-        term: scores each alternative: a verifier with ``each``, or a combination of such.
-        formula: the score in words, for ``explain``; its first line is what makes a part.
-    """
-
-    formula: str = ""
+    formula: str = ""  # the score in words, for ``explain``; its first line is what makes a part
 
     rest = 0.0  # of a refusal target
 

@@ -229,18 +229,13 @@ class TextAs(OfAlternatives):
     """The rule's score of the texts of response and target as written, not in the vocabulary, 0.0 to 1.0.
 
     Where the target has no such text ``unasked``, whatever the response.
-
-    Args:
-        rule: compares two texts, the response's first; a function of a module, so that recipes can be pickled.
-        fields: arguments of the action, of which the first that is there is its text.
-        missing: the text of a response that has none; None scores it 0.0.
-        unasked: the score where the target has no text.
     """
 
+    # Compares two texts, the response's first; a function of a module, so that recipes can be pickled.
     rule: Callable[[str, str], float]
-    fields: tuple[str, ...] = ("text",)
-    missing: str | None = None
-    unasked: float = 1.0
+    fields: tuple[str, ...] = ("text",)  # arguments of the action, of which the first that is there is its text
+    missing: str | None = None  # the text of a response that has none; None scores it 0.0
+    unasked: float = 1.0  # the score where the target has no text
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives

@@ -98,5 +98,5 @@ def test_64_ki_take_linear_time(unit, before):
     for end in ("", "'}", "](5, 6)"):
         objects(text + end)
         read_line(text + end)
-        names_another(text + end, "")
+        names_another(text + end)
     assert time.thread_time() - start < 1.5
