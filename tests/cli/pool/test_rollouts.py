@@ -15,16 +15,10 @@ from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.tables.recorder import RolloutRecorder
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.cli.command import names, read_rows, write_rows
+from tests.cli.pool.made import INPUTS
 
 PODS = '{"name": "pods", "keep": 2}'
-ROWS = [
-    {"sample_id": "b", "round": 1, "rollout": 0, "acc": 1, "total": 0.5, "extra": {"k": [1]}, "note": None},
-    {"sample_id": "a", "round": 1, "rollout": 0, "acc": 1, "total": 1.0, "target": {"bbox": [1, 2, 3, 4]}},
-    {"sample_id": "a", "round": 1, "rollout": 1, "acc": 1, "total": 0.75, "response": "(1, 2)"},
-    {"sample_id": "a", "round": 1, "rollout": 2, "acc": None, "total": None},
-    {"sample_id": "a", "round": 1, "rollout": 3, "acc": 0, "total": 0.0},
-    {"sample_id": "a", "round": 2, "rollout": 0, "acc": 0, "total": 0.0},
-]
+ROWS = INPUTS["chosen.jsonl"]
 
 
 @pytest.fixture
