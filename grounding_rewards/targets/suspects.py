@@ -47,30 +47,18 @@ class SuspectTargets:
     """Some targets of one recipe that look wrong in the same way."""
 
     recipe: str  # the recipe's name; "" where it is not known
-    count: int  # how many targets; 0 where there is nothing but what is ``against`` that of other targets
+    code: str  # the kind: "unknown-action", "outside-image" or "box-format"
+    count: int  # number of targets; 0 where there is nothing but what is ``against`` that of other targets
     row: int  # the first of them
     first: str  # that target's name, for messages
-    action: str = ""  # the unknown name, of a suspicion of that kind, as the next ones
-    place: str = ""  # the first place whose centre lies outside its image, as written
-    image: str = ""  # the coordinates that this image covers, and their space
-    # names of actions that the recipe knows beside the vocabulary
-    known: tuple[str, ...] = field(default=(), repr=False)
-    box: str = ""  # the first box that has no area as x1 y1 x2 y2, or that is in the recipe's own form, as written
-    own_form: bool = False  # True where that box is in the recipe's own form
-    declared: str = ""  # the declared format of boxes; "" for none
+    evidence: str = ""  # what looks wrong with it
+    request: str = ""  # how to fix it; of an unknown action ``known`` says more
+    action: str = ""  # the unknown name: those of different names are apart
+    known: tuple[str, ...] = field(default=(), repr=False)  # names of actions beside the vocabulary
+    own_form: bool = False  # True for a first box in the recipe's own form
     certain: bool = False  # True where a box cannot be read as x1 y1 x2 y2
-    against: int = 0  # how many boxes cannot be x y w h
-    others: int = 0  # how many unknown names this stands for; 0 for its own
-
-    @property
-    def kind(self) -> str:
-        """The kind of suspicion, and of targets the action: those of equal kinds are one."""
-        return f"action {self.action}" if self.action else "place" if self.place else "box"
-
-    @property
-    def code(self) -> str:
-        """The kind of suspicion: "unknown-action", "outside-image" or "box-format"."""
-        return "unknown-action" if self.action else "outside-image" if self.place else "box-format"
+    against: int = 0  # number of boxes that cannot be x y w h
+    others: int = 0  # number of unknown names that this stands for; 0 for its own
 
     @property
     def message(self) -> str:
@@ -78,30 +66,15 @@ class SuspectTargets:
         if self.others:
             also = self.recipe and f", also to recipe {self.recipe}"
             return f"{self.others:,} further names of actions are unknown{also}, in {_targets(self.count)}"
-        where = f"{_targets(self.count)} (first: {self.first})"
-        if self.action:
-            nor_recipe = self.recipe and f", nor one of recipe {self.recipe!r}"
-            return f"{where}: action {self.action!r:.80} is no known name{nor_recipe}"
-        if self.place:
-            return f"{where}: the centre of {self.place} lies outside its image ({self.image})"
-        if self.declared:
-            return f"{where}: {self.box} is in the recipe's own form, which ignores the box format {self.declared}"
-        return f"{where}: {self.box} has no area as x1 y1 x2 y2"
+        return f"{_targets(self.count)} (first: {self.first}): {self.evidence}"
 
     @property
     def fix(self) -> str:
         """The request to fix it; "" where those of the other names say enough."""
-        if self.others:
-            return ""
-        if self.action:
-            hint = near(self.action, (*WRITTEN, *self.known)).removeprefix("; ")
-            return f"{hint + ' Declare' if hint else 'declare'} names of your own: option action_names"
-        if self.place:
-            read = self.declared and f"; boxes were read as {self.declared}"
-            return f"check the space and the size of the image, or leave the target out{read}"
-        if self.declared:
-            return 'write it as {"bbox": [...]}, or leave the box format out'
-        return f"if boxes are x y w h: {how_to_say(own_form=self.own_form)}"
+        if self.others or not self.action:
+            return self.request
+        hint = near(self.action, (*WRITTEN, *self.known)).removeprefix("; ")
+        return f"{hint + ' Declare' if hint else 'declare'} names of your own: option action_names"
 
     def __str__(self) -> str:
         return f"{self.message}; {self.fix}" if self.fix else self.message
@@ -135,15 +108,18 @@ def inverted_boxes(errors: Mapping[int, TargetError], recipe: Requirements | Non
         return []
     row, error = next(iter(boxes.items()))
     first = f"sample {error.sample!r}" if isinstance(error.sample, str) else f"row {row}"
-    box, name = f"{error.field} {short_repr(error.came)}", "" if recipe is None else recipe.name
-    return [SuspectTargets(name, len(boxes), row, first, box=box, own_form=error.own_form, certain=True)]
+    name, said = (
+        "" if recipe is None else recipe.name,
+        _no_area(f"{error.field} {short_repr(error.came)}", error.own_form),
+    )
+    return [SuspectTargets(name, "box-format", len(boxes), row, first, certain=True, **said)]
 
 
 def merged(several: Iterable[SuspectTargets]) -> list[SuspectTargets]:
     """Merge the suspect targets of several batches: counts add up, the first example stays."""
-    known: dict[tuple[str, str], SuspectTargets] = {}
+    known: dict[tuple[str, str, str], SuspectTargets] = {}
     for each in several:
-        key = each.recipe, each.kind
+        key = each.recipe, each.code, each.action
         known[key] = _merge(known[key], each) if key in known else each
     return list(known.values())
 
@@ -160,7 +136,7 @@ def _merge(one: SuspectTargets, other: SuspectTargets) -> SuspectTargets:
 def reported(several: Iterable[SuspectTargets]) -> list[SuspectTargets]:
     """Return what to report of several batches; unknown names beyond the ``NAMED`` commonest are one.
 
-    >>> several = [SuspectTargets("action", 10 - row, row, f"row {row}", action=f"act{row}") for row in range(7)]
+    >>> several = [SuspectTargets("action", "", 10 - row, row, "", action=f"act{row}") for row in range(7)]
     >>> str(reported(several)[-1])
     "2 further names of actions are unknown, also to recipe 'action', in 9 targets"
     """
@@ -194,7 +170,14 @@ def _actions(targets: Targets, recipe: Requirements | None, first_rows: int) -> 
     for row, name in zip(targets.alternatives.row.tolist(), names, strict=True):
         if name in unknown and row < first_rows and row not in targets.errors:
             rows.setdefault(name, {})[row] = None
-    return [_entry(targets, recipe, list(own), action=name, known=known) for name, own in rows.items()]
+    nor_recipe = f", nor one of recipe {recipe.name!r}" if recipe is not None else ""
+    return [
+        _entry(
+            targets, recipe, "unknown-action", list(own), action=name, known=known,
+            evidence=f"action {name!r:.80} is no known name{nor_recipe}",
+        )
+        for name, own in rows.items()
+    ]  # fmt: skip
 
 
 def _places(targets: Targets, recipe: Requirements | None, first_rows: int) -> list[SuspectTargets]:
@@ -212,8 +195,13 @@ def _places(targets: Targets, recipe: Requirements | None, first_rows: int) -> l
         return []
     rows = list(dict.fromkeys(regions.row[wrong].tolist()))  # each target once, in order
     place = wrong[0] - int(np.searchsorted(regions.row, rows[0]))
-    declared = str(targets.box_format or "")
-    return [_entry(targets, recipe, rows, declared=declared, **_written(targets, rows[0], place))]
+    read = f"; boxes were read as {targets.box_format}" if targets.box_format else ""
+    return [
+        _entry(
+            targets, recipe, "outside-image", rows, evidence=_beside_image(targets, rows[0], place),
+            request=f"check the space and the size of the image, or leave the target out{read}",
+        )
+    ]  # fmt: skip
 
 
 def _boxes(targets: Targets, recipe: Requirements | None, first_rows: int, partly: bool) -> list[SuspectTargets]:
@@ -231,7 +219,7 @@ def _boxes(targets: Targets, recipe: Requirements | None, first_rows: int, partl
     own = np.isin(regions.row, list(targets.own_form))
     if declared is not None:
         wrong = usable & own
-        return [_box(targets, recipe, wrong, declared=str(declared))] if wrong.any() else []
+        return [_box(targets, recipe, wrong)] if wrong.any() else []
     with np.errstate(invalid="ignore"):
         centre = regions.box[:, :2] + regions.box[:, 2:] / 2  # as x y w h
         beyond = usable & (centre > _reach(targets) * (1.0 + _ROUNDING)).any(axis=1)
@@ -245,25 +233,35 @@ def _boxes(targets: Targets, recipe: Requirements | None, first_rows: int, partl
     ]
 
 
-def _box(targets: Targets, recipe: Requirements | None, which: Any, **further: Any) -> SuspectTargets:
+def _box(targets: Targets, recipe: Requirements | None, which: Any, against: int = 0) -> SuspectTargets:
     """Return the entry of some boxes, the first of them as written."""
     rows = list(dict.fromkeys(targets.regions.row[which].tolist()))
     place = int(np.flatnonzero(which)[0]) - int(np.searchsorted(targets.regions.row, rows[0]))
     target = targets.rows[rows[0]]
     assert target is not None  # it has boxes
     box = f"bbox {list(target.regions[place].numbers)}"
-    return _entry(targets, recipe, rows, box=box, own_form=rows[0] in targets.own_form, **further)
+    said = _no_area(box, rows[0] in targets.own_form)
+    if targets.box_format is not None:
+        said["evidence"] = f"{box} is in the recipe's own form, which ignores the box format {targets.box_format}"
+        said["request"] = 'write it as {"bbox": [...]}, or leave the box format out'
+    return _entry(targets, recipe, "box-format", rows, against=against, **said)
 
 
-def _written(targets: Targets, row: int, place: int) -> dict[str, str]:
-    """Return ``place`` and ``image`` of an entry: one place of a row, and its image, in the target's own space."""
+def _no_area(box: str, own_form: bool) -> dict[str, Any]:
+    request = f"if boxes are x y w h: {how_to_say(own_form=own_form)}"
+    return {"evidence": f"{box} has no area as x1 y1 x2 y2", "request": request, "own_form": own_form}
+
+
+def _beside_image(targets: Targets, row: int, place: int) -> str:
+    """Return the evidence of a place of a row whose centre lies outside its image, in the target's own space."""
     target = targets.rows[row]
     assert target is not None  # it has places
     region, space = target.regions[place], SPACES[targets.space_codes[row]]
     width, height = extents(space, targets.image_sizes, targets.model_image_sizes)[row].tolist()
     # A width of NaN is an unknown size: then the place can only lie beyond the left or the upper border.
     reach = "left of it or above it" if width != width else f"0..{width:g} by 0..{height:g}"
-    return {"place": f"{region.kind.name.lower()} {list(region.numbers)}", "image": f"{reach}, in {space}"}
+    written = f"{region.kind.name.lower()} {list(region.numbers)}"
+    return f"the centre of {written} lies outside its image ({reach}, in {space})"
 
 
 def _reach(targets: Targets) -> Floats:
@@ -277,11 +275,11 @@ def _reach(targets: Targets) -> Floats:
     return reach
 
 
-def _entry(targets: Targets, recipe: Requirements | None, rows: list[int], **what: Any) -> SuspectTargets:
-    """Return the entry of these rows; ``what`` are its further attributes."""
+def _entry(targets: Targets, recipe: Requirements | None, code: str, rows: list[int], **what: Any) -> SuspectTargets:
+    """Return the entry of these rows; ``what`` are its further fields."""
     sample = targets.sample(rows[0])
     first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"
-    return SuspectTargets("" if recipe is None else recipe.name, len(rows), rows[0], first, **what)
+    return SuspectTargets("" if recipe is None else recipe.name, code, len(rows), rows[0], first, **what)
 
 
 def _targets(count: int) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.targets import columns
-from grounding_rewards.targets.suspects import SuspectTargets, described, merged, suspect_targets
+from grounding_rewards.targets.suspects import described, merged, suspect_targets
 
 ACTION = gr.recipe("action", response_space="pixel")
 SIZE = [1000, 800]
@@ -200,6 +200,6 @@ def test_suspects_of_batches_add_up_and_many_names_are_cut():
         for row in range(8)
     ]
     found = merged([*batches[0], *(each for batch in batches for each in batch)])
-    assert found[0] == SuspectTargets("action", 4, 0, "row 0", action="qq0")
+    assert (found[0].count, found[0].row, found[0].first, found[0].action) == (4, 0, "row 0", "qq0")
     assert len(found) == 8
     assert described(found)[5:] == ["3 further names of actions are unknown, also to recipe 'action', in 6 targets"]
