@@ -19,9 +19,11 @@ from grounding_rewards.wording import percent, plural
 
 
 def compare(
-    old: Annotated[str, typer.Argument(metavar="OLD", help=f"The first recipe. {options.NAMED}")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The second, likewise.")],
-    file: Annotated[Path, typer.Argument(metavar="ROWS", help=options.ROWS)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
+    recipe: options.RecipeName,
+    other: Annotated[
+        str, typer.Option("--with", metavar="NAME", help="The recipe to compare it with, named likewise.")
+    ],
     *,
     chosen: options.RecipeOptions,
     as_json: options.AsJson = False,
@@ -32,7 +34,7 @@ def compare(
     split: options.RowsSplit = None,
     join: options.Joining,
 ) -> None:
-    """Compare two recipes, or reward functions of your own, on the same rows.
+    """Compare two recipes, or reward functions of your own, on the same rows: OLD is --recipe, NEW --with.
 
     Prints how far totals and success agree, which groups of rollouts change their order or lose their signal, the
     causes of the differences with rows of each, and the time that each recipe takes. A cause is what makes both agree
@@ -41,16 +43,16 @@ def compare(
     Options of recipes are for both; `A,B` as a space is one for each. They differ where a warning says so, and --strict
     then ends with exit status 1.
 
-    Example: `grounding-rewards compare my_reward.py:compute_score click rollouts.jsonl --response-space pixel`
+    Example: `grounding-rewards compare rollouts.jsonl --recipe mine.py:reward --with click --response-space pixel`
     """
     join.check([file])
     table, columns = join.open(file, split, columns)
     scorers = [
         TableScorer(
-            catalogue.recipe(name, **own), columns, options.OnBadTarget.ABSTAIN, box_format, images,
+            catalogue.recipe(name, **own), columns, "abstain", box_format, images,
             on_note=terminal.note_once(), on_warning=terminal.warn,
         )
-        for name, own in zip((old, new), options.of_each(chosen, 2), strict=True)
+        for name, own in zip((recipe, other), options.of_each(chosen, 2), strict=True)
     ]  # fmt: skip
     # What a function of one's own prints is no part of the result.
     with terminal.progress(f"comparing on {table.path.name}") as advance, redirect_stdout(sys.stderr):

@@ -54,7 +54,18 @@ def compared(capsys, files, rows, *words, names=("mine.py:reward", "click"), cod
     path.write_text("".join(json.dumps({"target": BOX, **row}) + "\n" for row in rows))
     old, new = (f"{files}/{name}" if ".py:" in name else name for name in names)
     with pytest.raises(SystemExit) as ended:
-        main(["compare", old, new, str(path), *([] if "--response-space" in words else PIXELS), *words])
+        main(
+            [
+                "compare",
+                str(path),
+                "--recipe",
+                old,
+                "--with",
+                new,
+                *([] if "--response-space" in words else PIXELS),
+                *words,
+            ]
+        )
     captured = capsys.readouterr()
     assert ended.value.code == code, captured.err
     return captured.out, captured.err

@@ -14,7 +14,7 @@ from tests.engines import seeded
 COMMANDS = {
     "score": "rows.jsonl --recipe gelato --out out.jsonl",
     "eval": "rows.jsonl --recipe gelato",
-    "compare": "gelato gelato rows.jsonl",
+    "compare": "rows.jsonl --recipe gelato --with gelato",
     "init": "rows.jsonl --out out.toml",
     "explain": "rows.jsonl --row 0 --recipe gelato --out out.html",
     "convert": "data.jsonl --out out.jsonl --for verl --target-space pixel",

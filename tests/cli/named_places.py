@@ -60,7 +60,7 @@ ALLOCATE = ("pool", "allocate", "rollouts.jsonl", "--method", "dars", "--out", "
 STATS = ("pool", "stats", "rollouts.jsonl", "--out", "out.jsonl")
 POOL_SCORE = ("pool", "score", "rows.jsonl", *GELATO, "--out", "scored")
 STAGES = ("pool", "curriculum", "rollouts.jsonl", "--stages", "stages.json", "--out", "stages")
-COMPARED = ("compare", "gelato", "gelato", "rows.jsonl")
+COMPARED = ("compare", "rows.jsonl", "--recipe", "gelato", "--with", "gelato")
 VIEW = ("view", "rollouts.jsonl", "--out", "out.html")
 REPORT = ("pool", "report", "rollouts.jsonl", "--out", "report")
 SHOTS = (*REPORT, "--data", "pictured.jsonl", "--id-column", "id")
@@ -125,9 +125,9 @@ CASES = {
         Case(("init", "rows.jsonl", "--predictions", "PLACE", "--out", "out.toml"), "rows.jsonl", ".jsonl")
     ],
     ("init", "image_root"): [Case(("init", "rows.jsonl", "--image-root", "PLACE", "--out", "out.toml"), "shots")],
-    ("compare", "file"): [Case(("compare", "gelato", "gelato", "PLACE"), "rows.jsonl", ".jsonl")],
-    ("compare", "old"): [Case(("compare", "PLACE:RECIPE", "gelato", "rows.jsonl"), "own.py", ".py")],
-    ("compare", "new"): [Case(("compare", "gelato", "PLACE:RECIPE", "rows.jsonl"), "own.py", ".py")],
+    ("compare", "file"): [Case(("compare", "PLACE", *COMPARED[2:]), "rows.jsonl", ".jsonl")],
+    ("compare", "recipe"): [Case((*COMPARED, "--recipe", "PLACE:RECIPE"), "own.py", ".py")],
+    ("compare", "other"): [Case((*COMPARED, "--with", "PLACE:RECIPE"), "own.py", ".py")],
     ("compare", "predictions"): [Case((*COMPARED, "--predictions", "PLACE"), "rows.jsonl", ".jsonl")],
     ("compare", "image_root"): [Case((*COMPARED, "--image-root", "PLACE"), "shots")],
     ("eval", "categories"): [

@@ -25,7 +25,7 @@ from grounding_rewards.settings.groups import (
 from tests.cli.command import BOX, write_rows
 
 GROUPS = (AnswerFile, Answers, Images, InstructionColumns, ResponseColumns, TrainingColumns)
-READ_ROWS = {"score", "eval", "explain", "convert", "rollout", "pool score"}
+READ_ROWS = {"score", "eval", "compare", "explain", "convert", "rollout", "pool score"}
 
 
 def options() -> dict[str, dict[str, typer.core.TyperOption]]:
