@@ -15,6 +15,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import Severity, command_line
 from grounding_rewards.cli import benchmarks, comparing, options, terminal
 from grounding_rewards.cli.render import evaluation as show
+from grounding_rewards.settings.groups import OnBadTarget
 
 
 def evaluate_files(
@@ -27,7 +28,7 @@ def evaluate_files(
     ] = None,
     as_json: options.AsJson = False,
     recipe: options.RecipeName = "click",
-    bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    bad_target: options.BadTargets = OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
     images: options.SizedImages,

@@ -19,18 +19,8 @@ from grounding_rewards.cli import terminal
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import declared, flags_of
-from grounding_rewards.settings.groups import (
-    AnswerFile,
-    Answers,
-    Images,
-    ResponseColumns,
-    RowSource,
-    TargetForm,
-)
-from grounding_rewards.settings.groups import (
-    OnBadTarget as OnBadTarget,
-)
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.unique_keys import unique_keys
@@ -100,9 +90,9 @@ _RECIPE: Any = typer.Option("--recipe", metavar="NAME", help=f"The recipe. {NAME
 RecipeName = Annotated[str, _RECIPE]
 MaybeRecipe = Annotated[str | None, _RECIPE]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on stdout.")]
-BadTargets = Annotated[OnBadTarget, option_of(declared(TargetForm, "bad_target"))]
-BoxFormats = Annotated[BoxFormat | None, option_of(declared(TargetForm, "box_format"))]
-TargetSpace = Annotated[CoordSpace | None, option_of(declared(TargetForm, "target_space"))]
+BadTargets = Annotated[groups.OnBadTarget, option_of(declared(groups.TargetForm, "bad_target"))]
+BoxFormats = Annotated[BoxFormat | None, option_of(declared(groups.TargetForm, "box_format"))]
+TargetSpace = Annotated[CoordSpace | None, option_of(declared(groups.TargetForm, "target_space"))]
 Rollouts = Annotated[
     list[Path],
     typer.Argument(
@@ -141,8 +131,8 @@ def _encoding(name: str | None) -> str | None:
     return name
 
 
-RowsSplit = Annotated[str | None, option_of(declared(RowSource, "split"))]
-Encoding = Annotated[str | None, option_of(declared(RowSource, "encoding"), _encoding)]
+RowsSplit = Annotated[str | None, option_of(declared(groups.RowSource, "split"))]
+Encoding = Annotated[str | None, option_of(declared(groups.RowSource, "encoding"), _encoding)]
 HINT = "; name the folder of relative paths by --image-root"
 DATA = "Training data"
 TrainingRows = Annotated[
@@ -176,7 +166,7 @@ def columns_of(**named: str | None) -> Columns:
 
 
 def _image_files(**given: Any) -> ImageFiles:
-    return Images(**given).files(HINT)
+    return groups.Images(**given).files(HINT)
 
 
 def _join(predictions: list[Path] | None, id: str | None, encoding: str | None) -> Join:
@@ -212,7 +202,7 @@ def flag_of(name: str) -> str:
     >>> flag_of("model"), flag_of("option")
     ('--pipeline', '--option')
     """
-    known = {each.name: flags_of(each)[0] for each in fields(Answers)}
+    known = {each.name: flags_of(each)[0] for each in fields(groups.Answers)}
     return known.get(name, f"--{name.replace('_', '-')}")
 
 
@@ -243,16 +233,16 @@ _ROOTED = {"image_root": _folder}
 RecipeOptions = Annotated[
     dict[str, Any],
     group(
-        _recipe_options, Answers, beside=[parameter("option", Options), parameter("target_space", TargetSpace)]
+        _recipe_options, groups.Answers, beside=[parameter("option", Options), parameter("target_space", TargetSpace)]
     ),
 ]  # fmt: skip
-FileColumns = Annotated[Columns, group(columns_of, ResponseColumns)]
-SizedImages = Annotated[ImageFiles, group(_image_files, Images, checks=_ROOTED)]
-Joining = Annotated[Join, group(_join, AnswerFile, beside=[parameter("encoding", Encoding)])]
+FileColumns = Annotated[Columns, group(columns_of, groups.ResponseColumns)]
+SizedImages = Annotated[ImageFiles, group(_image_files, groups.Images, checks=_ROOTED)]
+Joining = Annotated[Join, group(_join, groups.AnswerFile, beside=[parameter("encoding", Encoding)])]
 SampleScreens = Annotated[
     Any,
     group(
-        _screenshots, Images, checks=_ROOTED,
+        _screenshots, groups.Images, checks=_ROOTED,
         beside=[
             parameter("data", Annotated[Path | None, typer.Option(
                 metavar="DATA", help="Training data with the samples' screenshots.", rich_help_panel=DATA)]),

@@ -19,6 +19,7 @@ from grounding_rewards.checks.finding import command_line
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
+from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.tables import Table, write_table
 from grounding_rewards.tables.interrupting import ahead, behind
 from grounding_rewards.tables.json_lines import dumps
@@ -31,7 +32,7 @@ def score(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write: .jsonl or .parquet.")],
     *,
     chosen: options.RecipeOptions,
-    bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    bad_target: options.BadTargets = OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
     as_json: options.AsJson = False,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from grounding_rewards.engines.protocol import Sampling
 from grounding_rewards.errors import EngineError
 from grounding_rewards.pool.draws import hashed
-from grounding_rewards.settings.declared import MOST, check, check_whole, is_number, setting
+from grounding_rewards.settings.declared import MOST, check, check_whole, is_number, option
 from grounding_rewards.tables.rollout_columns import PLACES
 
 SHARD_ROWS = 64
@@ -38,24 +38,24 @@ class RolloutSettings:
     grounding_rewards.errors.EngineError: temperature: got 1.0 twice; expected different ones
     """
 
-    n: int | None = setting(
+    n: int | None = option(
         "Responses to a sample at each temperature.", 8, least=1, metavar="N", flags=["--n"], panel=_SAMPLING
     )
-    temperatures: tuple[float, ...] = setting(
+    temperatures: tuple[float, ...] = option(
         "Temperatures; 0 is greedy.", (1.0,), metavar="T,...", flags=["--temperature"], panel=_SAMPLING,
         read=temperatures,
     )  # fmt: skip
-    top_p: float = setting("The share of probability to draw from.", 1.0, metavar="P", panel=_SAMPLING)
-    max_tokens: int = setting("Tokens after which a response is cut.", 512, least=1, metavar="N", panel=_SAMPLING)
-    seed: int = setting("The seed of all draws.", 0, least=0, metavar="N", panel=_SAMPLING)
-    most: int | None = setting("The most responses to a sample.", None, metavar="N", flags=["--max"], panel=_SAMPLING)
-    first_rollout: int = setting(
+    top_p: float = option("The share of probability to draw from.", 1.0, metavar="P", panel=_SAMPLING)
+    max_tokens: int = option("Tokens after which a response is cut.", 512, least=1, metavar="N", panel=_SAMPLING)
+    seed: int = option("The seed of all draws.", 0, least=0, metavar="N", panel=_SAMPLING)
+    most: int | None = option("The most responses to a sample.", None, metavar="N", flags=["--max"], panel=_SAMPLING)
+    first_rollout: int = option(
         "The number of a sample's first rollout: 8 where 8 are there already. Seeds follow it.", 0, least=0,
         metavar="N", panel=_SAMPLING,
     )  # fmt: skip
-    round: int | None = setting("The column round.", None, least=0, metavar="N", flags=["--round"])
-    policy: str | None = setting("The column policy. Default: the model.", None, metavar="NAME", panel=_MODEL)
-    shard_rows: int = setting(
+    round: int | None = option("The column round.", None, least=0, metavar="N", flags=["--round"])
+    policy: str | None = option("The column policy. Default: the model.", None, metavar="NAME", panel=_MODEL)
+    shard_rows: int = option(
         "Samples of a shard, which is asked in one go.", SHARD_ROWS, least=1, metavar="N", panel=_PARTS
     )
 

@@ -13,7 +13,7 @@ MOST = 2**63 - 1
 """Largest whole number of a setting."""
 
 
-def setting(
+def option(
     help: str,
     default: Any = MISSING,
     *,
@@ -24,7 +24,7 @@ def setting(
     flags: Iterable[str] = (),
     read: Callable[[str], Any] | None = None,
 ) -> Any:
-    """Declare a setting.
+    """Declare a setting by its option.
 
     Args:
         help: what it does, for the command line and the reference.
@@ -57,7 +57,7 @@ def check(settings: Any, error: type[Exception] = EngineError) -> None:
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Own:
-    ...     n: int = setting("Responses.", 8, least=1)
+    ...     n: int = option("Responses.", 8, least=1)
     >>> check(Own(0))
     Traceback (most recent call last):
     grounding_rewards.errors.EngineError: n: got 0; expected a whole number from 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.settings.declared import check, setting
+from grounding_rewards.settings.declared import check, option
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.targets.box_format import BoxFormat
@@ -30,23 +30,23 @@ class OnBadTarget(StrEnum):
 
 def _bound(least: str, text: str) -> Any:
     help = f"{least} pixels that an image is resized to, as the launch sets it for {text}."
-    return setting(help, None, least=1, metavar="PIXELS", panel=_RESIZED)
+    return option(help, None, least=1, metavar="PIXELS", panel=_RESIZED)
 
 
 @dataclass(frozen=True)
 class Answers:
     """The meaning of the numbers in answers."""
 
-    response_space: str | None = setting(
+    response_space: str | None = option(
         f"The space that the model answers in: {', '.join(CoordSpace)}. Default: the recipe's own.", None,
         metavar="SPACE", choices=CoordSpace,
     )  # fmt: skip
-    family: str | None = setting(
+    family: str | None = option(
         "The model's family, as `grounding-rewards families` lists them, or the folder of its checkpoint. It sets "
         "--response-space, --pipeline, its bounds and which of several answers counts, where they are not given.", None,
         metavar="NAME",
     )  # fmt: skip
-    model: str | None = setting(
+    model: str | None = option(
         "The resizing, where rows do not say this size: qwen2_5_vl, qwen3_vl, ..., or a trainer's, as verl+qwen3_vl or "
         "easyr1+qwen3_vl. Sets --response-space, too.", None, metavar="NAME", panel=_RESIZED, flags=["--pipeline"],
     )  # fmt: skip
@@ -60,15 +60,15 @@ class Answers:
 class TargetForm:
     """The form of targets."""
 
-    target_space: CoordSpace | None = setting(
+    target_space: CoordSpace | None = option(
         "The space of targets that name none. Default: their recipe's own.", None, choices=CoordSpace
     )
-    box_format: BoxFormat | None = setting(
+    box_format: BoxFormat | None = option(
         "How targets write boxes: corners (xxyy: left, right, top, bottom; yxyx: y first); corner, width and height; "
         "or centre, width and height. A recipe's own form has its own way. Default: xyxy, and a warning where numbers "
         "cannot be that.", None, choices=BoxFormat,
     )  # fmt: skip
-    bad_target: OnBadTarget = setting(
+    bad_target: OnBadTarget = option(
         "A target that cannot be used: stop, or leave the row out of all figures.", OnBadTarget.RAISE,
         choices=OnBadTarget,
     )  # fmt: skip
@@ -76,7 +76,7 @@ class TargetForm:
 
 def _column(role: str, text: str) -> Any:
     """Declare the name of a column; its help lists the names that are taken without it."""
-    return setting(f"{text} By name: {' '.join(GUESSED[role])}.", None, metavar="NAME", panel=_COLUMNS)
+    return option(f"{text} By name: {' '.join(GUESSED[role])}.", None, metavar="NAME", panel=_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ class TrainingColumns(InstructionColumns):
 class RowSource:
     """Rows of a file or a directory."""
 
-    split: str | None = setting("Which split of a directory.", None, metavar="NAME")
-    encoding: str | None = setting(
+    split: str | None = option("Which split of a directory.", None, metavar="NAME")
+    encoding: str | None = option(
         "The encoding of JSON lines, JSON and CSV, such as gbk or utf-16. Default: UTF-8.", None, metavar="NAME"
     )
 
@@ -133,12 +133,12 @@ class RowSource:
 class AnswerFile:
     """Answers in another file than the targets."""
 
-    predictions: list[Path] | None = setting(
+    predictions: list[Path] | None = option(
         "The model's answers, where FILE has annotations alone: a file or directory as FILE may be. A row for each "
         "answer, then one for each sample without any, which counts as wrong. Twice for `eval --paired`.", None,
         metavar="ANSWERS", panel=_JOIN,
     )  # fmt: skip
-    id: str | None = setting(
+    id: str | None = option(
         "The column of both that names the sample; A,B for several, A=B where the answers call A B, ROW where they "
         "name numbers of rows. Default: sample_id, else id, else an image and an instruction, else ROW where the "
         "answers' ids count all rows.", None, metavar="COLUMN", panel=_JOIN,
@@ -149,14 +149,14 @@ class AnswerFile:
 class Images:
     """Images of rows."""
 
-    image_root: Path | None = setting(
+    image_root: Path | None = option(
         "The folder in which relative paths of images start, and which they may not leave. Default: the folder of the "
         "data.", None, metavar="DIR", panel=_IMAGES,
     )  # fmt: skip
-    max_image_bytes: int = setting(
+    max_image_bytes: int = option(
         "An image of more bytes is not read.", MAX_IMAGE_BYTES, least=1, metavar="N", panel=_IMAGES
     )
-    max_image_pixels: int = setting(
+    max_image_pixels: int = option(
         "An image of more pixels, as its header says, is not read.", MAX_IMAGE_PIXELS, least=1, metavar="N",
         panel=_IMAGES,
     )  # fmt: skip

@@ -18,21 +18,17 @@ from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
 from grounding_rewards.plugins.loading import names_code
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import check_whole, flags_of
-from grounding_rewards.settings.groups import (
-    AnswerFile,
-    Answers,
-    Images,
-    ResponseColumns,
-    RowSource,
-    TargetForm,
-    TrainingColumns,
-)  # fmt: skip
 
 RECIPE = "recipe"
 TABLES: Mapping[str, Sequence[type]] = {
-    RECIPE: (), "answers": (Answers,), "data": (TargetForm, ResponseColumns, TrainingColumns, RowSource, AnswerFile),
-    "images": (Images,),
+    RECIPE: (),
+    "answers": (groups.Answers,),
+    "data": (
+        groups.TargetForm, groups.ResponseColumns, groups.TrainingColumns, groups.RowSource, groups.AnswerFile
+    ),
+    "images": (groups.Images,),
 }  # fmt: skip
 """Tables of a settings file, and the groups whose settings they hold; ``recipe`` has a name and options."""
 
@@ -43,8 +39,7 @@ MANIFESTS = ("_rollout.manifest.json", "_score.manifest.json")
 @cache
 def known(table: str) -> dict[str, tuple[Field[Any], Any]]:
     """Return the settings of a table by name, each with its type."""
-    groups = TABLES[table]
-    return {each.name: (each, get_type_hints(group)[each.name]) for group in groups for each in fields(group)}
+    return {each.name: (each, get_type_hints(own)[each.name]) for own in TABLES[table] for each in fields(own)}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.wording import percent
 
 
@@ -18,7 +19,7 @@ def score_rollouts(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write: a rollout table.")],
     *,
     chosen: options.RecipeOptions,
-    bad_target: options.BadTargets = options.OnBadTarget.RAISE,
+    bad_target: options.BadTargets = OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
