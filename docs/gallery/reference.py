@@ -195,11 +195,9 @@ def prompts() -> Facts:
 def audited() -> Facts:
     """Return what policies without skill earn of each recipe's reward, as `check recipe --all` finds it."""
     played = {name: audit(recipe(name, **catalogue.shown_with(name))) for name in catalogue.list_recipes()}
-    of = {name: {row.policy: row for row in rows} for name, rows in played.items()}
     what = {row.policy: row.what for rows in played.values() for row in rows if row.policy != HONEST}
-    worst = {name: rows[0] for name, rows in played.items()}
-    order = sorted(played, key=lambda name: -worst[name].share)
-    return {"recipes": {name: of[name] for name in order}, "what": what, "worst": worst}
+    order = sorted(played, key=lambda name: -played[name][0].share)
+    return {"recipes": {name: {row.policy: row for row in played[name]} for name in order}, "what": what}
 
 
 def table() -> Facts:

@@ -33,25 +33,15 @@ _LONG = "I look at the screen again and compare each of its widgets with the ins
 
 @dataclass(frozen=True)
 class Earned:
-    """The earnings of one policy.
+    """The earnings of one policy."""
 
-    Attributes:
-        policy: its name.
-        what: what it answers.
-        total: mean of ``Scores.total``.
-        acc: share of right answers.
-        share: ``total`` over that of the honest policy.
-        interval: 95 % of ``share``, by a bootstrap over samples.
-        farms: whether the lower end of ``interval`` is above ``acc`` over the honest one by more than ``MARGIN``.
-    """
-
-    policy: str
-    what: str
-    total: float
-    acc: float
-    share: float
-    interval: tuple[float, float]
-    farms: bool
+    policy: str  # its name
+    what: str  # the answers that it gives
+    total: float  # mean of `Scores.total`
+    acc: float  # share of right answers
+    share: float  # `total` over that of the honest policy
+    interval: tuple[float, float]  # 95 % of `share`, by a bootstrap over samples
+    farms: bool  # True where the lower end of `interval` is above `acc` over the honest one by more than `MARGIN`
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -60,15 +50,10 @@ class Earned:
 
 @dataclass(frozen=True)
 class Screens:
-    """Targets to play on.
+    """Targets to play on."""
 
-    Attributes:
-        sizes: (n, 2) width and height of the screens, in pixels.
-        boxes: (n, 4) x1, y1, x2, y2 of the targets, in pixels.
-    """
-
-    sizes: Floats
-    boxes: Floats
+    sizes: Floats  # (n, 2) width and height of the screens, in pixels
+    boxes: Floats  # (n, 4) x1, y1, x2, y2 of the targets, in pixels
 
     @classmethod
     def drawn(cls, samples: int = SAMPLES, seed: int = 0) -> Screens:
@@ -85,19 +70,12 @@ class Screens:
 
 @dataclass(frozen=True)
 class Player:
-    """Writes answers in the form of a recipe's example, for all rollouts of some screens, and scores them.
+    """Writes answers in the form of a recipe's example, for all rollouts of some screens, and scores them."""
 
-    Attributes:
-        recipe: the reward.
-        screens: what is played on.
-        form: the recipe's example with a gap for its place.
-        seed: of the random policies.
-    """
-
-    recipe: Recipe
-    screens: Screens
-    form: Template
-    seed: int = 0
+    recipe: Recipe  # the reward
+    screens: Screens  # the targets to play on
+    form: Template  # the recipe's example with a gap for its place
+    seed: int  # of the random policies
 
     @property
     def rows(self) -> int:

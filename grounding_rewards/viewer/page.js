@@ -1,6 +1,5 @@
 // Draws the page from its data. Texts reach it by text nodes and attributes alone, so none is read as HTML.
 const DRAWN = ["svg", "polygon", "polyline", "line"];
-const SCALE = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];  // viridis
 const OVER = [214, 0, 147], MOST = 0.35;  // colour and opacity of the highest total over a screenshot
 
 function make(tag, given, ...children) {
@@ -150,7 +149,7 @@ function screen(block, zoom = 1) {  // the first view can be drawn larger than t
 }
 
 const BLOCKS = {text, facts, table, bars, lines, heat, screen, rollouts};
-const data = JSON.parse(document.getElementById("data").textContent);
+const data = JSON.parse(document.getElementById("data").textContent), SCALE = data.scale.map(parsed);
 const present = data.sections.filter((each) => !each.missing), missing = data.sections.filter((each) => each.missing);
 const titled = present.filter((each) => each.title);
 const listing = data.sections.flatMap((each) => each.blocks).find((block) => block.kind === "rollouts");

@@ -19,6 +19,7 @@ from grounding_rewards._version import __version__
 from grounding_rewards.errors import PictureError, printable
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.files import check_place
+from grounding_rewards.viewer.blocks import VIRIDIS
 
 QUALITY = 82
 """Quality of screenshots, in WebP's scale from 0 to 100: small print stays readable."""
@@ -37,7 +38,7 @@ def page(data: Mapping[str, Any], *, asking: bool = False) -> str:
         data: ``title``, ``remarks`` (sentences), ``sections`` (``blocks.section``) and ``made_by``, a command.
         asking: True lets the script ask the server that the page comes from.
     """
-    values = shown({"remarks": [], **data, "version": __version__})
+    values = shown({"remarks": [], **data, "version": __version__, "scale": VIRIDIS})
     style, template, *scripts = (
         files(__package__).joinpath(name).read_text("utf-8")
         for name in ("page.css", "page.html", "rollouts.js", "page.js")

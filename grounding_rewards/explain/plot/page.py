@@ -15,10 +15,11 @@ from grounding_rewards.errors import GroundingRewardsError, PictureError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.explaining import explain
 from grounding_rewards.explain.explanation import Explanation, Term
-from grounding_rewards.explain.plot.picture import Picture, picture
-from grounding_rewards.explain.plot.reward_map import Advance, RewardMap
+from grounding_rewards.explain.plot.picture import Picture, part_of, picture
+from grounding_rewards.explain.plot.reward_map import RewardMap
 from grounding_rewards.explain.plot.scene import Scene
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.viewer import Block, write_page
 from grounding_rewards.viewer import picture as embedded
 from grounding_rewards.viewer.blocks import facts, mark, screen, section, shape, table, view
@@ -30,13 +31,13 @@ def draw(
     case: Case,
     out: Path,
     image: NDArray[Any] | None = None,
-    advance: Advance = lambda share: None,
+    advance: Advance = lambda done: None,
 ) -> list[str]:
     """Write a page of a case: its explanation by the first recipe, and each recipe's reward over the screen."""
     drawn, failed = list[Picture](), list[tuple[str, GroundingRewardsError]]()
     for place, recipe in enumerate(recipes):
         try:
-            shown = picture(recipe, case, advance=_part(advance, place, len(recipes)))
+            shown = picture(recipe, case, advance=part_of(advance, place, len(recipes)))
             if image is not None:
                 check_screen(shown)
             drawn.append(shown)
@@ -46,10 +47,6 @@ def draw(
         raise failed[0][1]
     write_page(out, page_of(explain(recipes[0], case), drawn, case, image))
     return [f"{name} is left out of the picture: {error}" for name, error in failed]
-
-
-def _part(advance: Advance, place: int, of: int) -> Advance:
-    return lambda share: advance((place + share) / of)
 
 
 def check_screen(shown: Picture) -> None:

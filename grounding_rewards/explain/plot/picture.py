@@ -9,10 +9,11 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.plot.reward_map import CELLS, Advance, RewardMap, reward_map
+from grounding_rewards.explain.plot.reward_map import CELLS, RewardMap, reward_map
 from grounding_rewards.explain.plot.scene import Scene, Window, centre, scene
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.reporting import Advance
 
 SMALL, AROUND, AROUND_ANSWERS, CLOSER = 1 / 5, 5.0, 3.0, 0.5
 """A closer view is as wide and high as so many times the longer side of the target, or of what a group answers (of a
@@ -36,7 +37,7 @@ class Picture:
         return f"total {self.total:.6g}, acc {self.acc:.0f}, {self.reason}"
 
 
-def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance | None = None) -> Picture:
+def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance = lambda done: None) -> Picture:
     """Score a case, and the same response with its place anywhere on the screen, in about ``cells`` cells a view.
 
     >>> from grounding_rewards import recipe
@@ -46,17 +47,20 @@ def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance 
     """
     shown, scores = scene(recipe, case), case.score(recipe)
     windows = [shown.window, *closer(shown)]
-
-    def done(before: int) -> Advance:
-        return lambda share: advance((before + share) / len(windows)) if advance else None
-
     views = tuple(
-        reward_map(recipe, case, window=window, cells=cells, shown=shown, advance=done(before))
+        reward_map(
+            recipe, case, window=window, cells=cells, shown=shown, advance=part_of(advance, before, len(windows))
+        )
         for before, window in enumerate(windows)
     )
     row = case.row
     reason = Reason(scores.reason[row]).name
     return Picture(recipe.name, shown, views, float(scores.total[row]), float(scores.acc[row]), reason)
+
+
+def part_of(advance: Advance, place: int, of: int) -> Advance:
+    """Return the progress of one of several equal parts."""
+    return lambda done: advance((place + done) / of)
 
 
 def closer(shown: Scene) -> tuple[Window, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +17,13 @@ from grounding_rewards.explain.plot.scene import Scene, Window, centre, scene, w
 from grounding_rewards.explain.plot.template import Template, template
 from grounding_rewards.rollouts import Scores
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.reporting import Advance
 
 CELLS = 160 * 90
 MOST_ROWS, MOST_PAIRS, MOST_CHARACTERS, MOST_TRAJECTORIES = 300_000, 50_000_000, 30_000_000, 1_000
 """Limits of scoring a map: rows, pairs of rows of one group, characters of all responses, calls one by one."""
 
 AT_ONCE = 40_000  # rows that are scored in one call
-
-Advance = Callable[[float], None]
-"""Takes the share that is done, 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ def reward_map(
     window: Window | None = None,
     cells: int = CELLS,
     shown: Scene | None = None,
-    advance: Advance | None = None,
+    advance: Advance = lambda done: None,
 ) -> RewardMap:
     """Score an answer at every place of the screen.
 
@@ -99,7 +96,7 @@ def reward_map(
     places = centres if box is None else _boxes(centres, box, shown)
     answers = shown.converted(places, shown.space, recipe.response_space)
     texts = written.write(axes_named(recipe.axes).write(answers))
-    total, acc = _scored(recipe, own, texts, advance or (lambda done: None))
+    total, acc = _scored(recipe, own, texts, advance)
     shape = rows, columns
     return RewardMap(
         window, shown.space, x, y, total.reshape(shape), acc.reshape(shape), recipe.low, recipe.high, box, answered,

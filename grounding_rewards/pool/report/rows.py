@@ -69,7 +69,8 @@ class Rows:
         if len(held) > 1:  # the same sample in several rounds, as cells of transitions are
             columns |= {shown(right_in(part.name)): f"right{place}" for place, part in enumerate(held)}
         self.filters = [Filter(name, column, self._counts(column)) for name, column in columns.items()]
-        self.rollouts, self.samples = self.find({})["rollouts"], self.find({})["samples"]
+        found = self.find({})
+        self.rollouts, self.samples = found["rollouts"], found["samples"]
 
     def __enter__(self) -> Rows:
         return self
@@ -80,7 +81,7 @@ class Rows:
     def find(self, state: Mapping[str, str]) -> dict[str, int]:
         """Count the rollouts, samples, scored and right rollouts that a state leaves."""
         counts = "count(*) AS rollouts, count(DISTINCT sample) AS samples, count(acc) AS scored, "
-        return self._rows(f"{counts} count(*) FILTER (acc = 1) AS right", state)[0]
+        return self._rows(f"{counts}count(*) FILTER (acc = 1) AS right", state)[0]
 
     def lines(self, state: Mapping[str, str], first: int, most: int) -> list[dict[str, Any]]:
         """Return samples that a state leaves, with their outcomes by the labels of the filter that is ``beside``."""

@@ -214,29 +214,29 @@ def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[i
     doubtful = suspects(stats)
     found = {"hardest": stats.none_correct & ~doubtful, "suspects": doubtful}  # none comes twice
     rows = {name: first_of(stats, chosen, most).tolist() for name, chosen in found.items()}
-    read = rollouts_of(part, _READ, [stats.sample_id[row] for chosen in rows.values() for row in chosen])
+    read = _rollouts_of(part, [stats.sample_id[row] for chosen in rows.values() for row in chosen])
     return {
-        name: (int(found[name].sum()), [shown_sample(part, row, read, options) for row in chosen])
+        name: (int(found[name].sum()), [_shown_sample(stats, row, read, options) for row in chosen])
         for name, chosen in rows.items()
     }
 
 
-def rollouts_of(
-    part: Round, columns: Sequence[str], samples: Sequence[Any] | None = None
-) -> dict[str, list[dict[str, Any]]]:
-    """Read the rollouts of some samples of a round, None for all, by their names."""
+def _rollouts_of(part: Round, samples: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
+    """Read the rollouts of some samples of a round, by their names."""
     by_sample: dict[str, list[dict[str, Any]]] = {}
-    if part.table is None or samples == []:
+    if part.table is None or not samples:
         return by_sample
-    wanted = [*columns, *(["instruction"] if "instruction" in part.table.columns else [])]  # not in every table
+    wanted = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]  # not in every table
     for row in part.table.read(wanted, samples=samples, rounds=part.rounds).to_pylist():
         by_sample.setdefault(str(row["sample_id"]), []).append(row)
     return by_sample
 
 
-def shown_sample(part: Round, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options) -> ShownSample:
-    """Return a sample of a round with its rollouts, by the names of samples, and without a screenshot."""
-    stats, name = part.stats, str(part.stats.sample_id[row])
+def _shown_sample(
+    stats: SampleStats, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options
+) -> ShownSample:
+    """Return a sample with its rollouts, ``read`` by the names of samples, and without a screenshot."""
+    name = str(stats.sample_id[row])
     source = None if stats.source[row] is None else str(stats.source[row])
     return replace(
         sample_of(name, read.get(name, []), source, options), n=int(stats.n[row]), unscored=int(stats.unscored[row])

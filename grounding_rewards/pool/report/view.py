@@ -133,7 +133,7 @@ def listing(
     if not held or rollouts > LISTED:
         return []
     known = {each.sample_id: each for each in pictured if each.image is not None}
-    with Rows(held, labels or {}) as rows:
+    with Rows(held, labels) as rows:
         block, _ = _whole(rows, options, lambda groups, shown: [known.get(each.sample_id, each) for each in shown])
     return [section("list", "Rollouts", "Numbers and bars above lead to the rollouts that they count.", [block])]
 
