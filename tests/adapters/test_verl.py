@@ -414,16 +414,32 @@ def test_other_options_are_another_batch() -> None:
     assert [(row["score"], row["valid"]) for row in asyncio.run(run())] == [(1.0, 1.0), (0.0, 0.0)]
 
 
-def test_a_row_that_is_given_up_leaves_the_others() -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_a_row_that_is_given_up_leaves_the_others(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go, score, counts = Event(), Event(), verl._scored, list[int]()
+
+    def slow(*rows: Any) -> Any:
+        counts.append(len(rows[1]))
+        begun.set()
+        assert go.wait(20)
+        return score(*rows)
+
     async def run() -> list[Any]:
         tasks = [asyncio.create_task(compute_score_async("clicks", "(20, 15)", BOX, **PAIR)) for _ in range(3)]
         await asyncio.sleep(0)
+        while late and not begun.is_set():
+            await asyncio.sleep(0.001)
         tasks[1].cancel()
+        await asyncio.sleep(0)
+        go.set()
         return await asyncio.gather(*tasks, return_exceptions=True)
+
+    monkeypatch.setattr(verl, "_scored", slow)
 
     found = asyncio.run(run())
     assert isinstance(found[1], asyncio.CancelledError)
     assert [found[row]["score"] for row in (0, 2)] == [1.0, 1.0]
+    assert counts == [3 if late else 2]
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # what trainers do, and Python 3.12 warns of
