@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -70,10 +70,10 @@ def families() -> Mapping[str, Family]:
     >>> dict(families()["gta1"].options)
     {'response_space': 'model_pixel', 'model': 'qwen2_5_vl', 'max_pixels': 8847360, 'answers': 'first'}
     """
-    register, made = read_toml(Path(__file__).with_name("families.toml")), dict[str, Family]()
-    for name in register:
-        _make(name, register, made)
-    return MappingProxyType({name: made[name] for name in register})
+    made = dict[str, Family]()
+    for name, row in read_toml(Path(__file__).with_name("families.toml")).items():
+        made[name] = _made(name, row, made)
+    return MappingProxyType(made)
 
 
 def read_toml(file: Path) -> Mapping[str, Any]:
@@ -105,38 +105,32 @@ def further_family(name: str, row: Any, known: Mapping[str, Family]) -> Family:
             raise RecipeError(f"family {name}: {key}: expected one of {', '.join(_TAKEN)}{near(key, _TAKEN)}")
     if missing := [key for key in _NEEDED if key not in row]:
         raise RecipeError(f"family {name}: has no {missing[0]}; a family needs {', '.join(_NEEDED)}")
-    if "like" in row and row["like"] not in known:
+    if "like" in row and row["like"] not in [*known]:
         raise RecipeError(f"family {name}: like: got {row['like']!r:.60}; expected a family{near(row['like'], known)}")
     if "like" not in row and "response_space" not in row:
         raise RecipeError(f"family {name}: has no response_space; name it, or another family under like")
     try:
-        made = _make(name, {name: row}, dict(known))
+        made = _made(name, row, known)
         re.compile(made.names)
     except (TypeError, ValueError, re.error) as error:
         raise RecipeError(f"family {name}: {error}; expected values as those in families.toml") from None
     return made
 
 
-def _make(name: str, register: Mapping[str, Any], made: dict[str, Family]) -> Family:
-    if name in made and name not in register:
-        return made[name]
-    row = register[name]
+def _made(name: str, row: Mapping[str, Any], known: Mapping[str, Family]) -> Family:
     response, size, point = row["example"]
-    like = _make(row["like"], register, made) if "like" in row else None
-    options = {**(like.options if like else {}), **{key: row[key] for key in OPTIONS if key in row}}
+    options = {**(known[row["like"]].options if "like" in row else {}), **row}
     space, prompts = str(options["response_space"]), row.get("prompts", {})
-    made[name] = Family(
+    processor: dict[str, Any] = {
+        key: tuple(each) if key == "canvas" else each for key, each in row.get("processor", {}).items()
+    }
+    return Family(
         name=name, options=MappingProxyType({key: options[key] for key in OPTIONS if key in options}),
         source=row["source"], seen=row["seen"], response=response, image_size=tuple(size), point=tuple(point),
         names=row["names"], model_types=tuple(row.get("model_types", ())), like=row.get("like", ""),
-        processor=_processor(**row["processor"]) if "processor" in row else None,
+        processor=Processor(**processor) if processor else None,
         prompts={key: PublishedPrompt(**{"system": "", "space": space, **each}) for key, each in prompts.items()},
     )  # fmt: skip
-    return made[name]
-
-
-def _processor(canvas: Sequence[int] | None = None, **bounds: int) -> Processor:
-    return Processor(**bounds, canvas=None if canvas is None else (canvas[0], canvas[1]))
 
 
 @cache

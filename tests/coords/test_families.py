@@ -205,12 +205,20 @@ def test_a_file_and_a_plugin_have_families_of_their_own(tmp_path, monkeypatch):
     assert dict(catalogue.family("verl+lab/mine").options)["model"] == "verl+qwen2_5_vl"
 
 
+def test_a_family_of_ones_own_may_have_the_name_of_the_one_that_it_is_like():
+    assert dict(further_family("gta1", MINE, families()).options) == {
+        **families()["gta1"].options,
+        "max_pixels": 2116800,
+    }
+
+
 @pytest.mark.parametrize(
     ("row", "why"),
     [
         ({**MINE, "max_pixel": 5}, r"family x: max_pixel: expected one of .*; did you mean 'max_pixels'"),
         ({key: MINE[key] for key in MINE if key != "example"}, r"family x: has no example; a family needs names, sour"),
         ({**MINE, "like": "gta2"}, r"family x: like: got 'gta2'; expected a family; did you mean 'gta1'"),
+        ({**MINE, "like": ["gta1"]}, r"family x: like: got \['gta1'\]; expected a family"),
         ({key: MINE[key] for key in MINE if key != "like"}, r"family x: has no response_space; name it, or another"),
         (
             {**MINE, "names": "("},
