@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,13 +112,12 @@ class Join:
         """Open a file of rows; a trainer's log as rollouts, unless columns of it are named."""
         named = split or columns.response or columns.target or self.encoding
         log = None if named or is_stream(file) else trainer_log(file)
-        responses = [columns.response.lower()] if columns.response else GUESSED["response"]
-        read = partial(open_rows, file, split, encoding=self.encoding, responses=responses, note=self.reporting.note)
         if log is not None:
             from grounding_rewards.tables.rollout_source import LoggedTable  # pyarrow, which JSON does without
 
             return LoggedTable(log, verdicts=True)
-        table = read()
+        responses = [columns.response.lower()] if columns.response else GUESSED["response"]
+        table = open_rows(file, split, encoding=self.encoding, responses=responses, note=self.reporting.note)
         if isinstance(table, ChainedTable) and (text := several_runs(each.path for each in table.tables)):
             self.reporting.warn(text)
         return table

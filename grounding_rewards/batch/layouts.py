@@ -9,6 +9,7 @@ from typing import Any
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, TableError, TargetError
 from grounding_rewards.literals import literal
+from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.base import value_at
 from grounding_rewards.targets.box_format import FOUR, BoxFormat
 
@@ -62,6 +63,11 @@ class Layout:
         where = _SPACES.get(space or self.space, f"the space {space or self.space}")
         flag = "" if box_format or self.own_boxes else "; --box-format names another"
         return f"rows as in {self.name}: {self.target} is {boxes} in {where}{self.more}{flag}"
+
+
+def space_named(recipe: Recipe | None) -> CoordSpace | None:
+    """Return the space of targets that an option of a recipe names, which goes before a layout's."""
+    return recipe.target_space if recipe is not None and "target_space" in dict(recipe.options) else None
 
 
 _SPACES = {CoordSpace.PIXEL: "pixels", CoordSpace.UNIT: "shares of the image, 0 to 1"}

@@ -13,11 +13,11 @@ import numpy as np
 from grounding_rewards.arrays import nowhere
 from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.columns import Columns, ResolvedColumns, has, resolve
-from grounding_rewards.batch.layouts import Layout
+from grounding_rewards.batch.layouts import Layout, space_named
 from grounding_rewards.batch.score_rows import Inputs, RecipeSlice, Sizes, score_rows
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.coords.image_sizes import read_size
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import MISSING, ConvertError, PictureError, RecipeError, TableError, TargetError
 from grounding_rewards.literals import literal
 from grounding_rewards.scoring import Recipe
@@ -135,7 +135,7 @@ class TableScorer:
             box_format=self.box_format, layouts=self.layouts,
         )  # fmt: skip
         layout, box_format, files = resolved.layout, self.box_format, self.image_files
-        for text in (*([layout.note(box_format, self._named_space)] if layout else ()), *resolved.notes):
+        for text in (*([layout.note(box_format, space_named(self.recipe))] if layout else ()), *resolved.notes):
             self.on_note(text)
         if layout is not None:
             box_format = box_format or layout.box_format
@@ -153,11 +153,6 @@ class TableScorer:
     def guessed(self, field: str) -> bool:
         """Return True where the column of an attribute of ``columns`` was guessed."""
         return self.resolved is not None and field in self.resolved.guessed
-
-    @property
-    def _named_space(self) -> CoordSpace | None:
-        """The space of targets that an option names."""
-        return self.recipe.target_space if "target_space" in dict(self.recipe.options) else None
 
     def used(self, table: Table) -> dict[str, str]:
         """Return the columns that are read of a table, by role, for JSON."""
@@ -190,7 +185,7 @@ class TableScorer:
 
     def _reads_images(self, table: Table) -> bool:
         """Return True where images may be needed; their bytes are not read for the few rows that lack a size."""
-        targets = self._named_space or (self.layout.space if self.layout else self.recipe.target_space)
+        targets = space_named(self.recipe) or (self.layout.space if self.layout else self.recipe.target_space)
         one = len({self.recipe.space, self.recipe.response_space, targets}) == 1 and "screen" not in self.recipe.needs
         if self.images is None or (one and self.diagnosis is None):
             return False
@@ -262,7 +257,7 @@ class TableScorer:
 
     def targets(self, batch: Batch) -> list[Any]:
         """Return the targets of a batch; see ``TargetCells.values``."""
-        space = self.layout.space if self.layout and not self._named_space else None
+        space = self.layout.space if self.layout and not space_named(self.recipe) else None
         return self.cells.values(batch.rows, space)
 
     @property

@@ -291,9 +291,7 @@ class Converter:
     @property
     def _named_space(self) -> CoordSpace | None:
         """The space of targets that an option names."""
-        if self.space is not None or self.recipe is None:
-            return self.space
-        return self.recipe.target_space if "target_space" in dict(self.recipe.options) else None
+        return self.space or benchmarks.space_named(self.recipe)
 
     def _target_reader(self, column: str | None, benchmark: benchmarks.Layout | None) -> TargetReader:
         """Return the reader of targets; options go before a benchmark's layout, and that before a recipe's own form."""

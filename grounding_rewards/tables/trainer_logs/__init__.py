@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
+from grounding_rewards.tables.trainer_logs import easyr1, verl
 from grounding_rewards.tables.trainer_logs.base import TrainerLog
 
 
@@ -29,18 +30,16 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
         return _in_folder(path)
     if not path.is_file() or not path.stat().st_size:
         return None
-    suffix = path.suffix.lower()  # few files are logs: that of one trainer alone is imported
-    if suffix in JSON_LINES:
-        from grounding_rewards.tables.trainer_logs.verl import open_log
-    elif suffix in PARQUET:
-        from grounding_rewards.tables.trainer_logs.trl import open_log
-    else:
-        from grounding_rewards.tables.trainer_logs.easyr1 import open_log
-    return open_log(path, [path])
+    suffix = path.suffix.lower()
+    if suffix in PARQUET:
+        from grounding_rewards.tables.trainer_logs import trl  # pyarrow, which JSON does without
+
+        return trl.open_log(path, [path])
+    return verl.open_log(path, [path]) if suffix in JSON_LINES else easyr1.open_log(path, [path])
 
 
 def _in_folder(path: Path) -> TrainerLog | None:
-    from grounding_rewards.tables.trainer_logs import easyr1, trl, verl
+    from grounding_rewards.tables.trainer_logs import trl
 
     logs = [
         (verl.open_log, verl.step_files(path)), (trl.open_log, trl.step_files(path)),
