@@ -217,11 +217,7 @@ class SingleAnswers:
 
     @classmethod
     def of(cls, correct: Ints, n: Ints) -> SingleAnswers:
-        """Count the right rollouts of m samples.
-
-        Args:
-            correct: (m,) right rollouts.
-            n: (m,) valid rollouts; samples without any do not count.
+        """Count the right ones of n valid rollouts of m samples, both (m,); samples without any do not count.
 
         >>> import numpy as np
         >>> single = SingleAnswers.of(np.array([1, 0, 2]), np.array([2, 2, 4]))

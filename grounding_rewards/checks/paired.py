@@ -133,13 +133,8 @@ def compare(first: SampleScores, second: SampleScores, *, seed: int = 0) -> Comp
     exact test (``mcnemar``) compares the samples that one model alone has right, as if these were independent; with
     several rollouts a sample there is no such test.
 
-    Args:
-        first: the scores of one model.
-        second: those of the other one; its fields are not looked at, and its images where the first has none.
-        seed: of the bootstrap and of drawn signs.
-
-    Raises:
-        TableError: no sample is in both, or none is valid in both; names the files.
+    Fields are the first's, and so are images where it has some; ``seed`` is of the bootstrap and of drawn signs. Where
+    no sample is in both, or none is valid in both, a TableError names the files.
 
     >>> images, targets = ["1.png", "1.png", "2.png"], np.zeros((3, 1))
     >>> one = SampleScores("a", ["x", "y", "z"], np.array([1, 0, 0]), np.ones(3, int), images, targets)

@@ -203,18 +203,10 @@ def consensus_region(
     The region is the largest contiguous one with v = v_max; parts that touch along an edge are contiguous, at a corner
     they are not. Of equally large ones it is the topmost, then the leftmost. Nothing is trained and no label is needed.
 
-    Args:
-        places: what was answered, in pixels: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, NaN where there is no answer
-            (and none beyond ±1e12); or what a recipe parsed, ``Scores.predictions``, of which answers outside the image
-            do not vote.
-        size: the side of the square about a point, and about the centre of a box without area; above 0.
-        image_size: (w, h) of the image, in the same pixels: regions end at its border.
-
-    Returns:
-        The region; None where no answer is a place.
-
-    Raises:
-        RecipeError: ``places``, ``size`` or ``image_size`` do not fit.
+    ``places`` are in pixels: (n, 2) points or (n, 4) boxes x1 y1 x2 y2, NaN where there is no answer (and none beyond
+    ±1e12); or what a recipe parsed, ``Scores.predictions``, of which answers outside the image do not vote. ``size`` is
+    the side of the square about a point, and about the centre of a box without area. Regions end at the border of the
+    image, whose ``image_size`` is in the same pixels. Where no answer is a place there is none.
 
     Four points of which two agree, and many texts:
 

@@ -1,7 +1,8 @@
 """Bonuses for answers that a sample's rollouts seldom gave, and penalties for those that a group repeats.
 
-Answers are whole numbers that tell the answers of one sample apart, such as the cell of a click; a negative one is no
-answer. It has a bonus of exactly 0, and equals no other.
+Answers, samples, groups and moments are whole numbers, (n,) one a rollout. Answers tell those of one sample apart, such
+as the cell of a click; a negative one is no answer: it has a bonus of exactly 0, and equals no other. Numbers of
+another kind, or columns of different lengths, raise a RecipeError.
 
 Source: outcome-based exploration, arXiv 2509.06941, its formulas from a reading note and reviews of the paper; that no
 answer has no bonus is our own choice.
@@ -21,16 +22,8 @@ from grounding_rewards.groups.spread import means, varied
 def answer_counts(answers: ArrayLike, samples: ArrayLike, moments: ArrayLike | None = None) -> Ints:
     """Return N(x, a): how many rollouts of its sample gave the same answer as each, up to and including its moment.
 
-    Args:
-        answers: (n,) the answer of each rollout.
-        samples: (n,) the number of its sample; or of its group, for repetitions within it.
-        moments: (n,) the number of its round or step; without it, all count.
-
-    Returns:
-        (n,) counts, itself included, so 1 or more; 0 without an answer.
-
-    Raises:
-        RecipeError: something is no whole number, or lengths differ.
+    A rollout counts itself; without an answer it has 0. ``samples`` may also be groups, for repetitions within each;
+    ``moments`` are rounds or steps, without which all rollouts count.
 
     >>> answer_counts([7, 7, 7, 7, 8, -1], [0] * 6, [1, 2, 2, 2, 2, 2])
     array([1, 4, 4, 4, 1, 0])
@@ -48,13 +41,7 @@ def answer_counts(answers: ArrayLike, samples: ArrayLike, moments: ArrayLike | N
 
 
 def ucb_bonus(counts: ArrayLike) -> Floats:
-    """Return b = min(1, sqrt(1 / N)), 0 where N is 0.
-
-    Args:
-        counts: (n,) N(x, a) as ``answer_counts`` returns it.
-
-    Raises:
-        RecipeError: a count is no whole number from 0.
+    """Return b = min(1, sqrt(1 / N)), 0 where N is 0; ``counts`` are N(x, a) as ``answer_counts`` returns them.
 
     >>> ucb_bonus([4, 4, 4, 1])
     array([0.5, 0.5, 0.5, 1. ])
@@ -66,14 +53,8 @@ def ucb_bonus(counts: ArrayLike) -> Floats:
 def mean_bonus(counts: ArrayLike, groups: ArrayLike, *, others: bool = False) -> Floats:
     """Return b - the mean of b over the rollouts of the group that have an answer; b is that of ``ucb_bonus``.
 
-    Args:
-        counts: (n,) N(x, a).
-        groups: (n,) the number of each rollout's group.
-        others: take the mean over the others of the group alone, which is G / (G - 1) times as much for G answers; 0
-            where there is no other.
-
-    Raises:
-        RecipeError: something is no whole number from 0, or lengths differ.
+    With ``others`` the mean is over the others of the group alone, which is G / (G - 1) times as much for G answers; 0
+    where there is no other.
 
     >>> mean_bonus([4, 4, 4, 1], [0, 0, 0, 0])
     array([-0.125, -0.125, -0.125,  0.375])
@@ -92,14 +73,7 @@ def mean_bonus(counts: ArrayLike, groups: ArrayLike, *, others: bool = False) ->
 
 
 def constant_bonus(counts: ArrayLike, b0: float) -> Floats:
-    """Return b - b0; b is that of ``ucb_bonus``.
-
-    Args:
-        counts: (n,) N(x, a).
-        b0: the baseline; a review names 1 for easy data and 0.5 for data of medium difficulty.
-
-    Raises:
-        RecipeError: a count is no whole number from 0, or ``b0`` no finite number.
+    """Return b - b0; b is that of ``ucb_bonus``. A review names a b0 of 1 for easy data, and 0.5 for medium difficulty.
 
     >>> constant_bonus([4, 4, 4, 1], 0.5)
     array([0. , 0. , 0. , 0.5])
@@ -114,13 +88,6 @@ def batch_penalty(answers: ArrayLike, groups: ArrayLike) -> Floats:
     """Return b_i = -(1 / K) · (number of other rollouts of the group with the same answer), of a group of K.
 
     Rollouts without an answer count in K.
-
-    Args:
-        answers: (n,) the answer of each rollout.
-        groups: (n,) the number of its group.
-
-    Raises:
-        RecipeError: something is no whole number, or lengths differ.
 
     >>> batch_penalty([7, 7, 7, 8], [0, 0, 0, 0])
     array([-0.5, -0.5, -0.5,  0. ])

@@ -30,14 +30,8 @@ def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.
     Of several j the smallest is taken, of equal values the first rows. A group with m scored rows or fewer keeps them
     all. Values are shifted and scaled to a width of 1 first, group by group, which changes no optimum.
 
-    Args:
-        values: (n,) numbers; NaN where a row was not scored, which is never kept.
-        groups: (n,) the group of each row, numbered from 0.
-        m: rows to keep of each group, 0 or more; or (g,) one number for each group.
-
-    Raises:
-        RecipeError: a value is infinite or no number, a group or a number of rows is not a whole one of 0 or more, or
-            lengths differ.
+    ``values`` are (n,) numbers, NaN where a row was not scored, which is never kept; ``groups`` are numbered from 0;
+    ``m`` is one number of 0 or more, or (g,) one for each group. Anything else raises a RecipeError.
 
     >>> max_variance([0, 0.1, 0.5, 0.9, 1], np.zeros(5, dtype=int), 3)  # as large as that of 0, 0.1 and 1
     array([ True, False, False,  True,  True])

@@ -116,22 +116,8 @@ def step_and_episode_advantages(
     which counts once. Either is (value - mean) / (std + epsilon) within its group, as GRPO has it, with the unbiased
     standard deviation (of m - 1); a group without variance, which a group of one is, has advantage 0.
 
-    Args:
-        returns: (n,) values of the rows, such as those of ``step_returns``.
-        trajectories: (n,) as in ``step_returns``.
-        steps: (n,) as there.
-        rollouts: (n,) as there.
-        episode_weight: w_e.
-        step_weight: w_s.
-        epsilon: added to standard deviations, above 0.
-
-    Weights and epsilon are at most 1e12.
-
-    Returns:
-        (n,) advantages, in the order of the rows.
-
-    Raises:
-        RecipeError: as in ``step_returns``; or a weight is not such a number, or epsilon not above 0.
+    ``returns`` are (n,) values such as those of ``step_returns``, which has ``trajectories``, ``steps`` and
+    ``rollouts``, and raises the same errors. ``epsilon`` is above 0; it and the weights are at most 1e12.
 
     >>> step_and_episode_advantages([1.5, 0.0, 1.0, 1.0], ["a"] * 4, [0, 0, 1, 1]).round(3)
     array([ 1.414, -1.414,  0.707, -0.707])

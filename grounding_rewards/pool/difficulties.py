@@ -56,21 +56,12 @@ def difficulties(
     rollouts more: of each sample by a policy of ability 0, and of each policy on a sample of difficulty 0. So 0 of n
     and n of n are finite. With equal abilities the accuracy is (right + prior) / (n + 2 prior).
 
-    Args:
-        sample: (r,) the sample of each count; all texts, or all numbers.
-        policy: (r,) the policy, checkpoint or round that answered.
-        right: (r,) its right rollouts; counts of the same two are added up.
-        n: (r,) its scored rollouts.
-        at: the policy at whose ability accuracies and so difficulties are; None: the mean ability of all.
-        prior: pseudo rollouts of each kind, above 0; 0.5 is our own choice, that of Jeffreys' prior for a share.
+    Columns are (r,): ``right`` of ``n`` scored rollouts of a sample by a policy, checkpoint or round; counts of the
+    same two are added up, and the order of rows changes nothing. Difficulties are those at the ability of the policy
+    ``at``, or at the mean ability of all. A prior of 0.5 is our own choice, that of Jeffreys' prior for a share.
 
-    Returns:
-        The order of rows changes nothing. Newton's method: each of some ten steps takes time linear in r, times the
-        number of policies at most.
-
-    Raises:
-        PoolError: columns differ in length, or hold something else; there are fewer than two policies with scored
-            rollouts, or two that share no sample, not even through others; ``at`` is none of them.
+    Newton's method: each of some ten steps takes time linear in r, times the number of policies at most. Fewer than two
+    policies with scored rollouts, or two that share no sample, not even through others, are a PoolError.
 
     Source: the 1PL model of item response theory (Rasch, 1960), the 3PL of SEELE, arXiv 2509.06923, without guessing
     and with one discrimination; its use for pools, the prior and the scale of 0 to 100 are our own form.

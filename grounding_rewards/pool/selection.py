@@ -72,11 +72,7 @@ def in_words(name: str, removed: int, params: Mapping[str, Any]) -> str:
 
 
 class Funnel:
-    """Samples that are left, and the steps that led there.
-
-    Attributes:
-        left: (m,) True for the samples that are left.
-        steps: the steps so far.
+    """Samples that are left, ``left`` (m,), and the ``steps`` that led there.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> funnel = Funnel(sample_stats(["a", "b", "c"], [1, 0, 1]))

@@ -22,16 +22,8 @@ from grounding_rewards.verifiers.options import is_number
 def stage_order(sizes: Sequence[int], epochs: Sequence[int], seed: int) -> Ints:
     """Return the rows of stages in the order of training: each stage for its epochs, each epoch in an order of its own.
 
-    Args:
-        sizes: rows of each stage, from 1; rows are numbered through, those of the first stage from 0.
-        epochs: passes over each stage, from 1.
-        seed: a whole number from 0.
-
-    Returns:
-        (Σ sizes · epochs,) row numbers, which depend on the arguments alone.
-
-    Raises:
-        PoolError: an argument does not fit; names it.
+    ``sizes`` are rows of each stage, ``epochs`` passes over it, both from 1. Rows are numbered through, those of the
+    first stage from 0; their order, (Σ sizes · epochs,), depends on the arguments alone.
 
     Source: our own form of the stages that Gelato's pipeline trains on one after the other.
 
@@ -57,18 +49,8 @@ def weighted_order(weights: ArrayLike, *, length: int, batch_size: int, weighted
     through the rows in an order drawn by the seed, and in a new one after each pass: every row comes before any comes
     again. Rows of weight 0 come by the walk alone; where all weights are 0, all rows weigh the same.
 
-    Args:
-        weights: (m,) finite numbers from 0.
-        length: number of rows to return, from 0; the order of a greater one begins with that of a smaller.
-        batch_size: B, from 1.
-        weighted_share: 0 to 1, as it is written: 0.29 of 100 is 29.
-        seed: a whole number from 0.
-
-    Returns:
-        (length,) row numbers, which depend on the arguments alone.
-
-    Raises:
-        PoolError: a weight is NaN, infinite or negative, or an argument does not fit; names it.
+    ``weights`` are (m,) finite numbers from 0, and ``weighted_share`` is taken as it is written: 0.29 of 100 is 29. The
+    order, (length,), depends on the arguments alone; that of a greater length begins with that of a smaller one.
 
     Source: MMR1, arXiv 2509.21268, section 3 (its text and code). New orders for later passes, and equal weights where
     all are 0, are our own form: its code walks through one order again and again, and fails where all weights are 0.

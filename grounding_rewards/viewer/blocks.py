@@ -64,15 +64,9 @@ def bars(
     mark: str = "",
     beside: bool = False,
 ) -> Block:
-    """Return bars, each split into parts.
+    """Return rows of ``bar``, each split into parts; ``key`` has the parts' names and colours, ``mark`` a mark's name.
 
-    Args:
-        alt: what they say, in words.
-        key: names and colours of the parts.
-        rows: ``bar`` of each.
-        title: their heading.
-        mark: name of the mark on each bar.
-        beside: True stands them beside the block before and the one after.
+    Here and below ``alt`` says in words what is shown, and ``beside`` puts it beside the block before and after it.
     """
     return {
         "kind": "bars", "title": title, "alt": alt, "key": [list(each) for each in key], "rows": list(rows),
@@ -107,14 +101,10 @@ def lines(
     ticks: Sequence[tuple[float, str]],
     title: str = "",
 ) -> Block:
-    """Return lines over labelled places.
+    """Return lines over places from left to right, each labelled with a text and a smaller one.
 
-    Args:
-        alt: what they say, in words.
-        labels: the places from left to right, each with a smaller text.
-        series: name, colour and a point at each place.
-        ticks: numbers at the axis with their texts; the first and the last are its ends.
-        title: their heading.
+    ``series`` are name, colour and a point at each place; ``ticks`` numbers at the axis with their texts, of which the
+    first and the last are its ends.
     """
     low, high = ticks[0][0], ticks[-1][0]
 
@@ -172,20 +162,10 @@ def screen(
     notes: Sequence[str] = (),
     beside: bool = False,
 ) -> Block:
-    """Return a screen.
+    """Return a screen: the whole one and closer views, which are numbered, with outlines and points on it.
 
-    Args:
-        title: its heading.
-        alt: what it shows, in words.
-        size: its width and height, in any unit.
-        views: the whole screen, and closer ones, which are numbered.
-        shapes: outlines on it.
-        marks: points on it.
-        names: the names of the looks of both.
-        image: URL of its screenshot, as ``page.picture`` returns it.
-        scale: lowest and highest total of the maps, and their meaning.
-        notes: sentences below it.
-        beside: as in ``bars``.
+    ``size`` is in any unit, ``names`` are those of the looks of shapes and marks, ``image`` is the URL of a screenshot,
+    as ``page.picture`` returns it, and ``scale`` the lowest and highest total of the maps with their meaning.
     """
     return {
         "kind": "screen", "title": title, "alt": alt, "size": list(size), "views": list(views), "shapes": list(shapes),
