@@ -13,7 +13,7 @@ from typing import Any
 import grounding_rewards as gr
 from grounding_rewards.catalogue import family, resizing
 from grounding_rewards.coords.register import processors
-from grounding_rewards.coords.resizing import RESIZING, pipelines
+from grounding_rewards.coords.resizing import RESIZING, TRAINERS, pipelines
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, near
 from grounding_rewards.plugins.config import frozen, in_full
@@ -178,10 +178,15 @@ def _filed(paths: Any, recipe: Any) -> dict[str, Any]:
         raise gr.RecipeError(f"settings: got {paths!r:.80}; expected the path of a settings file, or a list of them")
     settings = gr.read_settings(*named)
     name, options = settings.over(recipe.get("name") if isinstance(recipe, Mapping) else recipe, {})
-    if "model" in options:
-        options["model"] = options["model"].rpartition("+")[2]  # the adapter puts its own trainer's name in front
+    options |= {named: _bare(options[named]) for named in ("model", "family") if named in options}
     more = {"bad_target": settings.data["bad_target"]} if "bad_target" in settings.data else {}
     return {**({} if name is None else {"recipe": name}), **options, **more}
+
+
+def _bare(name: Any) -> Any:
+    """Return a model or family without a trainer before it: the adapter puts its own there."""
+    trainer, plus, own = str(name).partition("+")
+    return own if plus and f"{trainer}+" in TRAINERS else name
 
 
 SHARED = tuple(each.name for each in fields(Settings) if each.name != "options")
@@ -238,6 +243,8 @@ def _sized(options: Mapping[str, Any], trainer: Trainer) -> dict[str, Any]:
         return dict(options)
     if named == "model" and value not in known:
         raise gr.RecipeError(f"model: got {value!r:.60}{near(value, known) or '.'} There are: {', '.join(known)}")
+    if _bare(value) != value:
+        raise gr.RecipeError(f"family: got {value!r:.60}; expected {_bare(value)}: {trainer.name}'s own way is meant")
     model = value if named == "model" else family(value).options.get("model")
     if f"{trainer.pipeline}{model}" not in pipelines():  # a family that no trainer resizes images for
         return dict(options)

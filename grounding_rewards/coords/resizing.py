@@ -44,7 +44,7 @@ _LARGEST = 10**12  # no image is larger
 _LARGEST_RATIO = 200  # transformers and qwen_vl_utils refuse longer strips
 
 
-_TRAINERS = ("", "easyr1+", "verl+")
+TRAINERS = ("", "easyr1+", "verl+")
 
 
 @cache
@@ -55,7 +55,7 @@ def pipelines() -> tuple[str, ...]:
     ['verl+qwen2_vl', 'verl+qwen2_5_vl', 'verl+qwen3_vl']
     """
     named = processors().items()
-    return tuple(trainer + name for trainer in _TRAINERS for name, own in named if own.canvas is None or not trainer)
+    return tuple(trainer + name for trainer in TRAINERS for name, own in named if own.canvas is None or not trainer)
 
 
 @dataclass(frozen=True)

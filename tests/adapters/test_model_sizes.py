@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from grounding_rewards_adapters.trl import reward_funcs
 SCREEN = [3840, 2160]
 BOX = {"bbox": [3000, 2000, 3010, 2010]}
 BOUNDS = {"min_pixels": 3136, "max_pixels": 1003520}
+EASYR1 = {"min_pixels": 262144, "max_pixels": 4194304}
 QWEN = {"recipe": "click", "model": "qwen2_5_vl", **BOUNDS}
 
 
@@ -29,9 +31,9 @@ def verl(text: str, truth: Any, extra: Any = None, **options: Any) -> dict[str, 
     )
 
 
-def clicked(pipeline: str) -> str:
+def clicked(pipeline: str, bounds: dict[str, int] = BOUNDS) -> str:
     """A click on the target, as a model writes it that saw what the pipeline makes of the screen."""
-    width, height = model_image_size(*SCREEN, pipeline, **BOUNDS)
+    width, height = model_image_size(*SCREEN, pipeline, **bounds)
     return f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
 
 
@@ -64,10 +66,8 @@ def test_a_packed_size_goes_before_what_is_computed() -> None:
 
 
 def test_a_family_is_resized_as_the_trainer_does_and_a_checkpoint_says_its_processors_bounds(tmp_path: Path) -> None:
-    published = {"min_pixels": 3136, "max_pixels": 8847360}
-    width, height = model_image_size(*SCREEN, "qwen2_5_vl", **published)
+    right = clicked("qwen2_5_vl", {"min_pixels": 3136, "max_pixels": 8847360})
     (reward,) = reward_funcs("click", family="gta1")
-    right = f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
     assert reward(completions=[right], target=[BOX], image_size=[SCREEN]) == [1.0]
     # verl gives the processor its own sizes, and EasyR1 has bounds of its own.
     for name, own in (("", {}), ("processor", {"processor_min_pixels": 3136, "processor_max_pixels": 1003520})):
@@ -78,16 +78,30 @@ def test_a_family_is_resized_as_the_trainer_does_and_a_checkpoint_says_its_proce
             settings = {"image_processor_type": "Qwen2VLImageProcessor", "patch_size": 14, "merge_size": 2}
             settings |= {"min_pixels": 3136, "max_pixels": 1003520}
             (tmp_path / "gta1-step-9" / "preprocessor_config.json").write_text(json.dumps(settings))
-        width, height = model_image_size(*SCREEN, "verl+qwen2_5_vl", **own)
-        right = f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
-        assert verl(right, BOX, {"image_size": SCREEN}, recipe="click", family=family)["acc"] == 1.0
-        width, height = model_image_size(*SCREEN, "easyr1+qwen2_5_vl", min_pixels=262144, max_pixels=4194304, **own)
-        right = f"({3005 * width / SCREEN[0]:.3f}, {2005 * height / SCREEN[1]:.3f})"
+        assert (
+            verl(clicked("verl+qwen2_5_vl", own), BOX, {"image_size": SCREEN}, recipe="click", family=family)["acc"]
+            == 1.0
+        )
+        right = clicked("easyr1+qwen2_5_vl", {**EASYR1, **own})
         row = {"response": right, "response_length": 9, "ground_truth": {**BOX, "image_size": SCREEN}}
         assert easyr1.compute_score([row], recipe="click", family=family)[0]["accuracy"] == 1.0
     # Answers in shares of the image need no pipeline, and one that is named goes before the family's.
     assert verl("(0.78255, 0.92824)", BOX, {"image_size": SCREEN}, recipe="click", family="kimi_vl")["acc"] == 1.0
     assert verl(clicked("verl+qwen2_5_vl"), BOX, {"image_size": SCREEN}, family="gta1", **QWEN)["acc"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["verl+gta1", "easyr1+gta1"])
+def test_a_trainer_before_a_family_is_the_adapters_own_in_settings_and_an_error_elsewhere(
+    name: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"recipe": {"name": "click"}, "answers": {"family": name}}))
+    assert verl(clicked("verl+qwen2_5_vl", {}), BOX, {"image_size": SCREEN}, settings=str(file))["acc"] == 1.0
+    right = clicked("easyr1+qwen2_5_vl", EASYR1)
+    row = {"response": right, "response_length": 9, "ground_truth": {**BOX, "image_size": SCREEN}}
+    assert easyr1.compute_score([row], settings=str(file))[0]["accuracy"] == 1.0
+    with pytest.raises(gr.RecipeError, match=rf"family: got '{re.escape(name)}'; expected gta1: EasyR1's own way is"):
+        easyr1.compute_score([row], recipe="click", family=name)
 
 
 def test_qwen3_answers_in_thousandths() -> None:
