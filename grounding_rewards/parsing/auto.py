@@ -24,15 +24,17 @@ from grounding_rewards.parsing.bare_places import (
     is_cut,
     opened_between,
 )
-from grounding_rewards.parsing.calls import CALL_CLICKS, POINT, Call, acts_of_calls, calls_in
+from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP, Call, acts_of_calls, calls_in
 from grounding_rewards.parsing.objects import (
-    CLICKED,
+    CLICK,
     COMPACT_SIGNS,
     KEYS,
     LINK,
     MAY_BE_WORDS,
     NOWHERE,
     NUMERAL,
+    PLAIN_TEXT,
+    TYPE,
     act_of,
     compact_act,
     loosely,
@@ -749,60 +751,43 @@ _SENTENCES = 500
 _COORDINATES = ("x", "y", "x1", "y1", "x2", "y2")
 _X_Y = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"
 _X1_Y1, _X2_Y2 = (rf"(?P<x{end}>{NUMERAL}), ?(?P<y{end}>{NUMERAL})" for end in "12")
-_END = "[ \n]*$"
-_STEP = "^(?:(?:Thought:[^(<\n`◁]*\n)?Action: ?)?"
-_TEXT = r"[^'\"\\()\n\r<`◁]+"
 
 
-def _object(quote: str, *fields: str) -> tuple[str, ...]:
-    """Return patterns of texts that are one object in one kind of quotes, in a list, in tags, or both."""
-    body = r"\{" + ", ?".join(fields).replace("'", quote) + r"\}"
-    listed = rf"\[{body}\]"
-    return tuple(
-        [f"^{each}{_END}" for each in (body, listed, f"<answer>{body}</answer>", f"<answer>{listed}</answer>")]
-    )
+def _object(fields: str) -> tuple[str, ...]:
+    """Return patterns of texts that are one object, in a list, in tags, or both."""
+    body, listed = rf"\{{{fields}\}}", rf"\[\{{{fields}\}}\]"
+    return tuple([f"^{each}{END}" for each in (body, listed, f"<answer>{body}</answer>", f"<answer>{listed}</answer>")])
 
 
-def _call(*arguments: str) -> str:
-    """Return the pattern of a text that is one call of a tool."""
-    name, fields = '"name": ?"(?:mobile|computer)_use"', ", ?".join(arguments).replace("'", '"')
-    return rf'^<tool_call>[ \n]*\{{{name}, ?"arguments": ?\{{{fields}\}}\}}[ \n]*</tool_call>{_END}'
-
-
-_WAY = "(?P<direction>up|down|left|right)"
-_CLICK = (rf"'action': ?'(?P<action>{CLICKED})'", rf"'(?:coordinate|point)': ?\[{_X_Y}\]")
-_TYPE = ("'action': ?'(?P<action>type)'", f"'text': ?'(?P<text>{_TEXT})'")
-_PYAUTOGUI = r"pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)\("
+_TYPING_CALL = (
+    r'^<tool_call>[ \n]*\{"name": ?"(?:mobile|computer)_use", ?"arguments": ?'
+    rf"\{{{TYPE[0]}\}}\}}[ \n]*</tool_call>{END}"
+)
 _USUAL = (
     Usual("(", "bare_tuple", (BARE_TUPLE.usual[0].replace(NUMBER, NUMBER.removeprefix("-?")),)),
     Usual("tool_call", "tool_call", (TOOL_CALL.usual[0].replace("-?", "").replace("[A-Za-z_]*)", "(?:left_)?click)"),)),
     Usual("point_2d", "json_2d", (JSON_2D.usual[0].replace("-?", "").replace("[^", "[^()"),)),
-    Usual("[", "bare_list", (BARE_LIST.usual[0].replace("-?", ""), rf"^\[{_X1_Y1}, ?{_X2_Y2}\]{_END}")),
-    Usual("='", "ui_tars", (
-        rf"{_STEP}(?P<action>{CALL_CLICKS})\((?:start_box|point)={POINT}\){_END}",
-        rf"{_STEP}(?P<action>scroll)\((?:start_box|point)={POINT}, ?direction='{_WAY}'\){_END}",
-    )),
-    Usual("<point>", "point_tag", (rf"^<point>(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})</point>{_END}",)),
+    Usual("[", "bare_list", (BARE_LIST.usual[0].replace("-?", ""), rf"^\[{_X1_Y1}, ?{_X2_Y2}\]{END}")),
+    Usual("='", "ui_tars", AT_PLACES),
+    Usual("<point>", "point_tag", (rf"^<point>(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})</point>{END}",)),
     Usual("_start|>", "box_tokens", (
-        rf"^<\|box_start\|>\({_X1_Y1}\), ?\({_X2_Y2}\)<\|box_end\|>(?:<\|im_end\|>)?{_END}",
+        rf"^<\|box_start\|>\({_X1_Y1}\), ?\({_X2_Y2}\)<\|box_end\|>(?:<\|im_end\|>)?{END}",
     )),
     Usual("pyautogui.", "pyautogui", tuple([
-        f"^{before}{_PYAUTOGUI}{place}\\){after}{_END}"
+        f"^{before}{PYAUTOGUI_CLICK}{place}\\){after}{END}"
         for before, after in (("", ""), ("```(?:python)?\n", "\n```"))
         for place in (_X_Y, f"x={_X_Y.replace(', ?', ', ?y=')}")
     ])),
-    Usual('"action"', "json_coordinate", _object('"', *_CLICK)),
-    Usual("'action'", "json_coordinate", (
-        *_object("'", *_CLICK), *_object("'", *_CLICK, "'input_text': ?'no input text'"),
-    )),
+    Usual('"action"', "json_coordinate", _object(CLICK[0])),
+    Usual("'action'", "json_coordinate", _object(CLICK[1])),
     Usual("(", "bare_tuple", (rf"^{_PROSE}\({_X_Y}\){_PROSE}$",), _GUARDS),
     Usual("[", "bare_list", (rf"^{_PROSE}\[{_X_Y}\]{_PROSE}$",), _GUARDS),
 )  # fmt: skip
 _USUAL_ACTIONS = (
-    Usual("type", "action_json", (*_object('"', *_TYPE), *_object("'", *_TYPE), _call(*_TYPE))),
+    Usual("type", "action_json", (*_object(TYPE[0]), *_object(TYPE[1]), _TYPING_CALL)),
     Usual("(", "action_calls", (
-        rf"{_STEP}(?P<action>type|finished)\(content='(?P<text>{_TEXT})'\){_END}",
-        rf"{_STEP}(?P<action>wait|finished|press_home|press_back)\(\){_END}",
+        rf"{STEP}(?P<action>type|finished)\(content='(?P<text>{PLAIN_TEXT})'\){END}",
+        rf"{STEP}(?P<action>wait|finished|press_home|press_back)\(\){END}",
     )),
 )  # fmt: skip
 

@@ -8,7 +8,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.objects import AT_A_PLACE, KEYS, MAY_BE_WORDS, NUMERAL, act_of, decoded, end_of_object
+from grounding_rewards.parsing.objects import (
+    AT_A_PLACE,
+    KEYS,
+    MAY_BE_WORDS,
+    NUMERAL,
+    PLAIN_TEXT,
+    act_of,
+    decoded,
+    end_of_object,
+)
 from grounding_rewards.parsing.patterns import PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use
@@ -386,21 +395,24 @@ def _argument(written: str, quoted: str) -> Argument:
     return Argument(key[1] if key else "", value, False)
 
 
-_OPENING = r"^(?:Thought:[^(\n]*\n)?(?:Action: ?)?"
+STEP, END = "^(?:(?:Thought:[^(<\n`◁]*\n)?Action: ?)?", "[ \n]*$"
 POINT = rf"'(?:<\|box_start\|>|<point>)?\(?(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})\)?(?:<\|box_end\|>|</point>)?'"
-_PYAUTOGUI = r"^[^(]*pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)"
-CALL_CLICKS = "click|left_double|right_single|left_single|double_click|right_click|long_press|hover"
+PYAUTOGUI_CLICK = r"pyautogui\.(?P<action>click|doubleClick|rightClick|moveTo)\("
+_CLICKS = "click|left_double|right_single|left_single|double_click|right_click|long_press|hover"
+AT_PLACES = (
+    rf"{STEP}(?P<action>{_CLICKS})\((?:start_box|point)={POINT}\){END}",
+    rf"{STEP}(?P<action>scroll)\((?:start_box|point)={POINT}, ?direction='(?P<direction>up|down|left|right)'\){END}",
+)
+"""Usual calls at a place."""
 
 ACTION_CALLS = Form(
     name="action_calls",
     read=read_calls,
     usual=(
-        rf"{_OPENING}(?P<action>{CALL_CLICKS})\((?:start_box|point)={POINT}\)[ \n]*$",
-        rf"{_OPENING}(?P<action>scroll)\((?:start_box|point)={POINT}, ?"
-        r"direction='(?P<direction>up|down|left|right)'\)[ \n]*$",
-        rf"{_OPENING}(?P<action>type)\(content='(?P<text>[^'\"\\()\n]+)'\)[ \n]*$",
-        rf"{_PYAUTOGUI}\((?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\)[ \n`]*$",
-        rf"{_PYAUTOGUI}\(x=(?P<x>{NUMERAL}), ?y=(?P<y>{NUMERAL})\)[ \n`]*$",
+        *AT_PLACES,
+        rf"{STEP}(?P<action>type)\(content='(?P<text>{PLAIN_TEXT})'\){END}",
+        rf"^[^(]*{PYAUTOGUI_CLICK}(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\)[ \n`]*$",
+        rf"^[^(]*{PYAUTOGUI_CLICK}x=(?P<x>{NUMERAL}), ?y=(?P<y>{NUMERAL})\)[ \n`]*$",
     ),
     signs=("(",),
     vocabulary=True,

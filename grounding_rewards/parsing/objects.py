@@ -542,28 +542,15 @@ NUMERAL = r"(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,15})?"
 """A number that JSON and Python read alike; unsigned, so no refusal."""
 
 _X_Y = rf"\[(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\]"
-_STRING = r"[^'\"\\\x00-\x1f]+"
-_BEFORE, _AFTER = r"^[^{}]*\{", r"\}[^{}]*$"
+PLAIN_TEXT = r"[^'\"\\()\x00-\x1f<`◁]+"
+"""A typed text that every syntax reads alike, and that begins nothing of its own."""
 
+_CLICK = rf"~action~: ?~(?P<action>{CLICKED})~, ?~(?:coordinate|point)~: ?{_X_Y}(?:, ?~input_text~: ?~no input text~)?"
+_TYPE = rf"~action~: ?~(?P<action>type)~, ?~text~: ?~(?P<text>{PLAIN_TEXT})~"
+CLICK, TYPE = [(fields.replace("~", '"'), fields.replace("~", "'")) for fields in (_CLICK, _TYPE)]
+"""Usual fields of an object that clicks, and of one that types: in double quotes, and in single ones."""
 
-def _click(quote: str) -> str:
-    """Return the pattern of one object in one kind of quotes: an action, its place, and perhaps "no input text"."""
-    place, filler = (
-        rf"{quote}(?:coordinate|point){quote}: ?{_X_Y}",
-        rf", ?{quote}input_text{quote}: ?{quote}no input text",
-    )
-    return rf"{quote}action{quote}: ?{quote}(?P<action>{CLICKED}){quote}, ?{place}(?:{filler}{quote})?"
-
-
-def _typing(quote: str) -> str:
-    """Return the pattern of one object in one kind of quotes: a typed text."""
-    text = rf"{quote}text{quote}: ?{quote}(?P<text>{_STRING}){quote}"
-    return rf"{quote}action{quote}: ?{quote}(?P<action>type){quote}, ?{text}"
-
-
-def _called(arguments: str) -> str:
-    """Return the pattern of a call of any tool with these arguments."""
-    return rf'"name": ?"[A-Za-z_]*", ?"arguments": ?\{{{arguments}\}}'
+_CALLED = tuple([rf'"name": ?"[A-Za-z_]*", ?"arguments": ?\{{{fields}\}}' for fields, _ in (CLICK, TYPE)])
 
 
 def read_objects(text: str) -> list[Act] | None:
@@ -578,10 +565,7 @@ def read_objects(text: str) -> list[Act] | None:
 ACTION_JSON = Form(
     name="action_json",
     read=read_objects,
-    usual=tuple(
-        f"{_BEFORE}{body}{_AFTER}"
-        for body in (_called(_click('"')), _click("'"), _click('"'), _called(_typing('"')), _typing('"'), _typing("'"))
-    ),
+    usual=tuple([rf"^[^{{}}]*\{{{fields}\}}[^{{}}]*$" for fields in (*_CALLED, *CLICK, *TYPE)]),
     signs=('ction"', "ction'", "action_type", "arguments", "parameters", '"type"', "'type'"),
     vocabulary=True,
 )
