@@ -7,6 +7,7 @@ from grounding_rewards._lazy import lazily
 if TYPE_CHECKING:
     from grounding_rewards.parsing.auto import *
     from grounding_rewards.parsing.calls import *
+    from grounding_rewards.parsing.lines import *
     from grounding_rewards.parsing.objects import *
     from grounding_rewards.parsing.places import *
     from grounding_rewards.parsing.published import *
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from grounding_rewards.parsing.responses import *
 
 _NAMES = {
-    "auto": "ACTION_OS_ATLAS AUTO AUTO_ACTION",
+    "auto": "AUTO AUTO_ACTION",
     "calls": "ACTION_CALLS",
+    "lines": "ACTION_OS_ATLAS",
     "objects": "ACTION_BLINK ACTION_COMPACT ACTION_JSON",
     "responses": "Thinking parse",
     "places": """

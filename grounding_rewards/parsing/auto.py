@@ -21,10 +21,12 @@ from grounding_rewards.parsing.bare_places import (
     bare_numbers,
     bare_places,
     guarded,
-    is_cut,
     opened_between,
-)
+    parts,
+)  # fmt: skip
 from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP, Call, acts_of_calls, calls_in
+from grounding_rewards.parsing.lines import HEAD, NAMES, WORDS, lines_in
+from grounding_rewards.parsing.marked_places import crops_in, fields_in, tags_in
 from grounding_rewards.parsing.objects import (
     CLICK,
     COMPACT_SIGNS,
@@ -41,15 +43,8 @@ from grounding_rewards.parsing.objects import (
     object_spans,
     written_place,
 )  # fmt: skip
-from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES, either_case
-from grounding_rewards.parsing.places import (
-    BARE_LIST,
-    BARE_TUPLE,
-    JSON_2D,
-    REFUSAL,
-    TOOL_CALL,
-)
-from grounding_rewards.parsing.readers import read_cropped, read_points
+from grounding_rewards.parsing.patterns import either_case
+from grounding_rewards.parsing.places import BARE_LIST, BARE_TUPLE, JSON_2D, REFUSAL, TOOL_CALL
 from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
 
@@ -199,16 +194,16 @@ class AnyForm(Form):
                 elif self._is_tool(name):
                     yield Candidate(begin, end, "tool", None)
                 else:
-                    for act, (first, last) in zip(acts, _parts(begin, end, len(acts)), strict=True):
+                    for act, (first, last) in zip(acts, parts(begin, end, len(acts)), strict=True):
                         yield Candidate(first, last, _form_of_call(text[begin:end], library, act), act, library)
             if "Image_" in text:
-                yield from _cropped(text)
+                yield from crops_in(text)
         if "<" in text:
-            yield from _tags(text)
+            yield from tags_in(text)
             yield from self._functions(text)
         if ":" in text or "=" in text:
-            yield from _fields(text)
-        yield from _lines(text)
+            yield from fields_in(text)
+        yield from lines_in(text)
 
     def _is_tool(self, name: Any) -> bool:
         if not isinstance(name, str) or (is_known(name) and name):
@@ -244,7 +239,7 @@ class AnyForm(Form):
         several = next((item[key] for key in ("actions", "tool_calls") if isinstance(item.get(key), list)), [item])
         members = [member for member in several if isinstance(member, dict)]
         count = 0
-        for member, (first, last) in zip(members, _parts(begin, end, len(members)), strict=True):
+        for member, (first, last) in zip(members, parts(begin, end, len(members)), strict=True):
             candidate = self._act(member, first, last)
             if candidate is not None:
                 count += 1
@@ -308,16 +303,6 @@ _QUOTES = "\"' \t\n"
 def _by_place(candidate: Candidate) -> tuple[int, int]:
     """Order by the begin, the longer one first."""
     return candidate.begin, -candidate.end
-
-
-def _parts(begin: int, end: int, count: int) -> list[tuple[int, int]]:
-    """Split a span into as many as there are acts in it: only their order matters."""
-    return (
-        [(begin, end)]
-        if count == 1
-        else [(begin + index, begin + index + 1) for index in range(count - 1)]
-        + ([(min(begin + count - 1, end), end)] if count else [])
-    )
 
 
 # What is no part of the answer.
@@ -425,227 +410,6 @@ def _form_of_call(text: str, library: str, act: Act) -> str:
     return "keyword_call" if "=" in text else "click_call"
 
 
-_TAGS = on_use(
-    rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>"
-    rf"|<(?P<tag>[A-Za-z_]{{3,20}})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
-    rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
-    rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
-    rf"""|<points?(?P<percent>(?:[ \t]+[xy][0-9]{{0,3}}=["']{NUMBER}["'])+)(?:[^<>]*>[^<>]*</points?>)?"""
-    r"|(?P<locations>(?:<loc_?[0-9]{1,4}>)+)|(?P<patches>(?:<patch_index_[0-9]{1,4}>)+)"
-    r"|<(?P<element>[A-Za-z_]{2,20})"
-    rf"""(?P<attributes>(?:[ \t\n]+[A-Za-z_0-9]{{1,20}}=["'][^"'<>]{{0,200}}["'])+){SPACE}/?>"""
-    rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
-)
-_KEYS_OF_PLACES = [
-    [prefix + name for name in names]
-    for names in (("x", "y"), ("x1", "y1", "x2", "y2"))
-    for prefix in ("", "t", "a", "c")
-    if not (prefix == "a" and len(names) == 4) and not (prefix == "c" and len(names) == 2)
-]
-
-
-_TAGS_OF_POINTS = frozenset({"point", "position", "center"})
-_TAGS_OF_PLACES = frozenset({*_TAGS_OF_POINTS, "box", "bbox", "coordinate", "coordinates", "answer"})
-
-
-def _named_by(tag: str) -> str:
-    return tag if is_known(tag) and tag.lower() not in _TAGS_OF_PLACES else ""
-
-
-_ATTRIBUTE = re.compile(r"""([A-Za-z_0-9]+)=(["'])([^"'<>]*)["']""")
-
-
-_AXIS = on_use(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
-
-
-_INDEX = re.compile("[0-9]+")
-_PATCHES = 32  # Kosmos-2's along each side
-
-
-def _of_patches(indices: list[int]) -> tuple[float, ...]:
-    """The centres of patches, in patches from the left and the top."""
-    return tuple([side + 0.5 for index in indices for side in (index % _PATCHES, index // _PATCHES)])
-
-
-def _tags(text: str) -> Iterator[Candidate]:
-    for match in _TAGS.finditer(text):
-        if "coords=" in match[0]:
-            places = read_points(match[0]) or []
-            if not places:
-                yield Candidate(*match.span(), "molmo", None)
-            for place, (begin, end) in zip(places, _parts(*match.span(), len(places)), strict=True):
-                yield Candidate(begin, end, "molmo", Act("", tuple(place)))
-            continue
-        if match["percent"]:
-            found = [number(numeral) for numeral in _AXIS.findall(match["percent"])]
-            pairs = list(zip(found[::2], found[1::2], strict=False))
-            for pair, (begin, end) in zip(pairs, _parts(*match.span(), len(pairs)), strict=True):
-                yield Candidate(begin, end, "molmo", Act("", pair))
-            continue
-        if match["locations"] or match["patches"]:
-            indices = [int(numeral) for numeral in _INDEX.findall(match[0])]
-            place = _of_patches(indices) if match["patches"] else tuple(map(float, indices))
-            yield Candidate(*match.span(), "location_tokens", Act("", place) if len(place) == 4 else None)
-            continue
-        groups = match.groupdict()
-        if groups["element"]:
-            item: dict[str, Any] = {key: value for key, _, value in _ATTRIBUTE.findall(groups["attributes"])}
-            act = act_of({"action": _named_by(groups["element"]), **item} if _named_by(groups["element"]) else item)
-            if act is not None and act.place:
-                yield Candidate(*match.span(), "xy_tags", act)
-            continue
-        keys = next(keys for keys in _KEYS_OF_PLACES if groups.get(keys[0]))
-        place = tuple([number(groups[key]) for key in keys])
-        tag = groups["tag"] or ""
-        named = _named_by(tag)
-        if tag and not named and tag.lower() not in _TAGS_OF_PLACES:
-            continue
-        form = "point_tag" if tag.lower() in _TAGS_OF_POINTS else "bare_numbers" if tag == "answer" else "box_tokens"
-        form = "xy_tags" if groups["ax"] else form
-        yield Candidate(*match.span(), form, Act(named, place))
-
-
-_CROP = on_use(rf"\({SPACE}Image_")
-
-
-def _cropped(text: str) -> Iterator[Candidate]:
-    """Places in crops, as one after the other."""
-    begins = [match.start() for match in _CROP.finditer(text)][:MOST]
-    if not begins:
-        return
-    end = text.rfind(")") + 1
-    places = read_cropped(text) or []
-    if not places:
-        yield Candidate(begins[0], max(end, begins[0] + 1), "cropped", None)
-    for place, (first, last) in zip(
-        places, _parts(begins[0], max(end, begins[0] + len(places)), len(places)), strict=True
-    ):
-        yield Candidate(first, last, "cropped", Act("", tuple(place)))
-
-
-_BARE = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:{GAP}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
-_FIELD = on_use(
-    rf"(?:^|[^A-Za-z_\"'])(?:(?P<key>point|coordinates?|position|bbox|box|center|坐标){SPACE}[:=]{SPACE}{_BARE}(?![0-9.])"
-    rf"|(?P<axis>[xX]){SPACE}[:=]{SPACE}(?P<ax>{NUMBER})(?:px)?(?:{GAP}|{SPACES}and{SPACES})"
-    rf"[yY]{SPACE}[:=]{SPACE}(?P<ay>{NUMBER}))"
-)
-_TABBED = on_use(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
-
-
-def _fields(text: str) -> Iterator[Candidate]:
-    """``point:x,y`` of Step-GUI, and its lines of ``key:value`` between tabs."""
-    taken = -1
-    for match in _TABBED.finditer(text):
-        fields = dict(part.split(":", 1) for part in match["line"].split("\t") if ":" in part)
-        item: dict[str, Any] = {key.strip(): value.strip() for key, value in fields.items()}
-        if "\t" not in match["line"] or not is_known(item["action"]):
-            continue
-        begin, taken = match.start("line"), match.end()
-        open_ended = taken == len(text) and any([is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
-        if not item.get("point1"):
-            item.pop("to", None)
-        yield Candidate(
-            begin,
-            taken,
-            "bare_numbers",
-            None if open_ended and match["line"].endswith(item.get("point", "-")) else act_of(item),
-        )
-    for match in _FIELD.finditer(text):
-        begin, end = max(match.start("key"), match.start("axis")), match.end()
-        if begin < taken:
-            continue
-        place = tuple([number(match[key]) for key in ("x1", "y1", "x2", "y2", "ax", "ay") if match[key]])
-        cut = end == len(text) and is_cut(match[0])
-        yield Candidate(begin, end, "bare_numbers", None if cut else Act("", place))
-
-
-_WORDS = {
-    "WAIT": "wait", "ENTER": "enter", "PRESS_BACK": "back", "PRESS_HOME": "home", "PRESS_RECENT": "recent",
-    "COMPLETE": "finished", "DONE": "finished", "FAIL": "finished", "IMPOSSIBLE": "finished",
-}  # fmt: skip
-"""Answers of one word, and their actions in the vocabulary; FAIL and IMPOSSIBLE give up the task."""
-
-_GIVEN_UP = ("FAIL", "IMPOSSIBLE")
-_NAMES = either_case("(?:click|tap|hover|(?:left|double|triple|right|middle|long)[ _-]?(?:click|tap|press))")
-_OPEN = rf"(?:(?:<\|box_start\|>|<point>|<box>){SPACE})?"
-_CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</box>){SPACE})?"
-_LINE_FORMS = (
-    rf"(?P<word>{'|'.join(_WORDS)})",
-    r"(?P<typing>TYPE|OPEN_APP) \[(?P<text>[^\n]*)\]",
-    rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
-    rf"(?P<name>{_NAMES})(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?{_OPEN}{PLACE}{_CLOSE}",
-)
-_HEAD = rf"{either_case('actions?')}:"
-_START = rf"(?:(?:(?s:.*)\n)?[ \t]*{_HEAD})?"
-_LINE = rf"^{_START}{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_LINE_FORMS)}){SPACE}(?:```{SPACE})?$"
-_COMPILED = on_use(_LINE)
-_EACH = on_use(
-    rf"{BLANKS}(?:{_HEAD}{BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
-    rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
-)
-_TYPES = ("type", "open_app", "answer")
-
-
-def read_line(text: str) -> list[Act] | None:
-    r"""Return the action if a text is one line, or one line after its last ``actions:``; else None.
-
-    >>> read_line("thoughts: Type it.\nactions:\nTYPE [hello [1]]")
-    [Act(name='type', place=(), arguments={'text': 'hello [1]'})]
-    >>> read_line("LONG_PRESS <point>[[5, 6]]</point>")[0][:2], read_line("I would LONG_PRESS [5, 6]")
-    (('LONG_PRESS', (5.0, 6.0)), None)
-    """
-    match = _COMPILED.search(text)
-    act = None if match is None or _is_open(match) else _act_of_line(match)
-    return None if act is None else [act]
-
-
-def _is_open(match: re.Match[str]) -> bool:
-    """Return True where the place behind a name lacks a closing bracket, as it does where a line is cut off."""
-    place = match[0][match.end("name") - match.start() :] if match["name"] else ""
-    return sum(map(place.count, "[(")) > sum(map(place.count, "])"))
-
-
-def _act_of_line(match: re.Match[str]) -> Act | None:
-    word, typing, direction = match["word"], match["typing"], match["direction"]
-    if word:
-        return Act(_WORDS[word], (), {"status": "impossible"} if word in _GIVEN_UP else {})
-    if typing:
-        name, key = ("type", "text") if typing == "TYPE" else ("open_app", "app")
-        return Act(name, (), {key: match["text"]})
-    if direction:
-        return Act("scroll", (), {"direction": direction.lower()})
-    place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
-    return Act(match["name"], place) if is_known(match["name"]) else None
-
-
-def _lines(text: str) -> Iterator[Candidate]:
-    """Lines that are an action: OS-Atlas's, one word, a name in front of a place, and ``name, argument``."""
-    position = 0
-    for line in text.split("\n")[: 4 * MOST]:
-        begin, position = position, position + len(line) + 1
-        last = line.rstrip()[-1:]
-        likely = last and (last in "]>)`" or "," in line or last.isdigit() or last.isupper())  # few lines are
-        match = _EACH.fullmatch(line.rstrip(" \t\r").removesuffix("```").rstrip(" \t\r")) if likely else None
-        if match is None:
-            continue
-        written = match["written"]
-        if not written:
-            called = match["name"] and line[match.end("name")] == "("
-            if not called and (act := _act_of_line(match)):
-                yield Candidate(begin, position - 1, "action_os_atlas", None if _is_open(match) else act)
-        elif is_known(written) and canonical(written) in _TYPES and written.islower():
-            key = "app" if canonical(written) == "open_app" else "text"
-            yield Candidate(begin, position - 1, "action_os_atlas", Act(written, (), {key: match["argument"]}))
-
-
-ACTION_OS_ATLAS = Form("action_os_atlas", read=read_line, vocabulary=True)
-"""OS-Atlas's actions, the words of OSWorld, and a name in front of a place: the whole answer is one such line.
-
-It may follow a heading ``actions:`` or ``Action:``, and stand in a fence. The words and OS-Atlas's names are in
-capitals; the name in front of a place may be in any case.
-"""
-
-
 # Several answers, and those that are one.
 
 
@@ -720,7 +484,7 @@ _VERBS = either_case(
 _GUARDS = (
     rf"{_VERBS}|[A-Za-z]_|_[A-Za-z]|[a-z][A-Z]|[A-Za-z_][(\[]",
     rf"(?:^|\n)(?:user|assistant)\n|(?:^|\n){BLANKS}[a-z_]+{BLANKS},|(?:^|\n){BLANKS}[A-Z_]+{BLANKS}(?:\n|$)",
-    rf"(?:^|\n){BLANKS}(?:{_HEAD}{BLANKS})?{_NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
+    rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?{NAMES}(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?[(\[]",
     "[\uff08-\uff5d\u3010\u3011\u25c1]",
 )
 """Prose in which one of these occurs holds more than its sole place."""
@@ -797,7 +561,7 @@ _MARKED = "|".join(
         "[(\\[{<0-9\uff08\uff3b\u3010\uff5b]",
         *[re.escape(sign) for sign in _SIGNS if not _MARKS.search(sign)],
         "(?:^|[\t\n])action:",
-        rf"(?:^|\n){BLANKS}(?:{_HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(_WORDS)})|[A-Za-z_]+{BLANKS},)",
+        rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(WORDS)})|[A-Za-z_]+{BLANKS},)",
     ]
 )
 """A pattern that occurs in every text with an answer that is no refusal."""

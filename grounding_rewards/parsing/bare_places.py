@@ -28,6 +28,16 @@ class Candidate(NamedTuple):
     library: str = ""
 
 
+def parts(begin: int, end: int, count: int) -> list[tuple[int, int]]:
+    """Split a span into as many as there are acts in it: only their order matters."""
+    return (
+        [(begin, end)]
+        if count == 1
+        else [(begin + index, begin + index + 1) for index in range(count - 1)]
+        + ([(min(begin + count - 1, end), end)] if count else [])
+    )
+
+
 def is_cut(written: str) -> bool:
     """Return True where the last number of a text may be cut off: of one digit, behind a longer one."""
     numerals = compiled(NUMBER).findall(written)

@@ -5,8 +5,9 @@ import time
 import pytest
 from hypothesis import strategies as st
 
-from grounding_rewards.parsing.auto import ACTION_OS_ATLAS, AUTO_ACTION, read_line
+from grounding_rewards.parsing import ACTION_OS_ATLAS, AUTO_ACTION
 from grounding_rewards.parsing.bare_places import names_another
+from grounding_rewards.parsing.lines import read_line
 from grounding_rewards.parsing.objects import objects
 from grounding_rewards.parsing.responses import MAX_LENGTH
 from tests.cases import cases
