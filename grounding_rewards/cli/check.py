@@ -55,9 +55,9 @@ def check_recipe(
     findings = [found for each, rows in played.items() if (found := _finding(each, rows))]
     if as_json:
         plain = {each: [row.to_dict() for row in rows] for each, rows in played.items()}
-        terminal.print_json({"recipes": plain, "findings": terminal.report(findings)})
-        return
-    _print_all(played) if name is None else _print(played[name])
+        terminal.print_json({"recipes": plain})
+    else:
+        _print_all(played) if name is None else _print(played[name])
     terminal.report(findings)
 
 

@@ -36,11 +36,7 @@ Evaluated = Sequence[tuple[str, EvaluatedRows]]
 
 
 def check(seed: int | None, *, paired: bool, consensus: bool, benchmark: bool) -> None:
-    """Check that options go together.
-
-    Raises:
-        RecipeError: a seed without a comparison, or a consensus by the rule of a benchmark.
-    """
+    """Check that options go together."""
     if seed is not None and not paired:
         raise RecipeError("--seed: got it without --paired, whose draws it is the seed of")
     if benchmark and consensus:

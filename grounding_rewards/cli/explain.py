@@ -23,6 +23,7 @@ from grounding_rewards.explain.case import Size
 from grounding_rewards.explain.rows import row_of, screenshot_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.image_files import Image, ImageFiles
 from grounding_rewards.targets.suspects import described, suspect_targets
@@ -181,7 +182,7 @@ def _case(
         )
     text = sys.stdin.read() if response == "-" else response
     rows = 1 + len(group)
-    wanted = None if target is None else options.read_value(target)
+    wanted = None if target is None else read_value(target)
     columns = [None if size is None else (_size(name, size),) * rows for name, size in sizes.items()]
     return Case((text, *group), (wanted,) * rows, 0, columns[0], columns[1], (0,) * rows)
 
@@ -296,8 +297,7 @@ def _print(
     ]
     if as_json:
         more = [{**each.to_dict(), "left_out": left_out.get(each.name, [])} for each in compared]
-        values = {**explanation.to_dict(), "warnings": terminal.warnings()}
-        terminal.print_json({**values, **({"compared": more} if others else {})})
+        terminal.print_json({**explanation.to_dict(), **({"compared": more} if others else {})})
         return
     show_explanation.explanation(explanation)
     if compared:

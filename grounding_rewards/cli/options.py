@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
@@ -21,9 +20,9 @@ from grounding_rewards.errors import PoolError, RecipeError, SpaceError
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import declared, flags_of
+from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.targets.box_format import BoxFormat
-from grounding_rewards.targets.unique_keys import unique_keys
 
 FILED_ROWS = (
     "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet), or a "
@@ -211,9 +210,6 @@ def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
 
     >>> of_each({"response_space": "pixel,thousandths", "format_weight": 0.1}, 2)[1]
     {'response_space': 'thousandths', 'format_weight': 0.1}
-
-    Raises:
-        RecipeError: there are more or fewer values than files.
     """
     each = [{**chosen} for _ in range(files)]
     for name in ("response_space", "family", "model"):
@@ -221,7 +217,7 @@ def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
         if len(values) > 1:
             if len(values) != files:
                 raise RecipeError(
-                    f"--{name.replace('_', '-')}: got {len(values)} values, {chosen[name]:.80}; expected one, or one "
+                    f"{flag_of(name)}: got {len(values)} values, {chosen[name]:.80}; expected one, or one "
                     f"for each file ({files})"
                 )
             for own, value in zip(each, values, strict=True):
@@ -300,12 +296,3 @@ def target_recipe(name: str | None, **chosen: Any) -> Recipe | None:
 def unlabelled(recipe: Recipe) -> str:
     """Return the remark on the ``acc`` of a recipe that looks at no target."""
     return f"{recipe.name} compares nothing with targets: its acc does not say that a response is right"
-
-
-def read_value(text: str) -> Any:
-    """Read a value as JSON where it is JSON, else as the text."""
-    try:
-        # NaN and Infinity, which are no JSON, stay texts.
-        return json.loads(text, parse_constant=str, object_pairs_hook=unique_keys)
-    except (ValueError, RecursionError):
-        return text

@@ -215,7 +215,7 @@ def duration(seconds: float) -> str:
 def _say_missing(done: Any, out: Path, as_json: bool) -> None:
     pieces = {"made": done.made, "found": done.found, "missing": done.missing}
     if as_json:
-        terminal.print_json({"out": str(out), "pieces": pieces, "warnings": terminal.warnings()})
+        terminal.print_json({"out": str(out), "pieces": pieces})
         return
     there = done.made + done.found
     terminal.say(
@@ -229,7 +229,7 @@ def _report(done: Any, out: Path, as_json: bool) -> None:
     pieces = {"made": done.made, "found": done.found, "missing": 0}
     if as_json:
         kept = {name: value for name, value in manifest.items() if name not in ("outputs", "complete")}
-        terminal.print_json({"out": str(out), **kept, "pieces": pieces, "warnings": terminal.warnings()})
+        terminal.print_json({"out": str(out), **kept, "pieces": pieces})
         return
     for each in manifest.get("by_temperature", ()):
         rate = f"{_share(manifest)} {percent(each['hit_rate'])}" if each["scored"] else "not scored"

@@ -91,9 +91,9 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[st
             advance(batch.done)
     for text in notes:
         terminal.note(text)
-    findings = terminal.report(diagnosis.findings())
+    terminal.report(diagnosis.findings())
     summary = _summary(table, out, scorer.recipe, merge(parts), total)
-    return {**summary, "columns": scorer.used(table), "findings": findings}
+    return {**summary, "columns": scorer.used(table)}
 
 
 def _new(recipe: Recipe, prefix: str) -> dict[str, type]:

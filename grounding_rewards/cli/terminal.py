@@ -76,21 +76,19 @@ def warn(text: str, finding: Mapping[str, Any] = _PLAIN) -> None:
     said.findings.append({"message": text, **finding})
 
 
-def report(findings: Sequence[Finding], file: str = "") -> list[dict[str, Any]]:
-    """Print findings, notes as notes and others as warnings, and return their plain values.
+def report(findings: Sequence[Finding], file: str = "") -> None:
+    """Print findings, notes as notes and others as warnings.
 
     ``file`` names the file, of several, in texts that do not.
     """
-    plain = [each.to_dict() for each in findings]
-    for finding, values in zip(findings, plain, strict=True):
+    for finding in findings:
         text = str(finding) if file in str(finding) else f"{file}: {finding}"
-        own = {**values, "file": file} if file else values
+        own = finding.to_dict() | ({"file": file} if file else {})
         if finding.severity is Severity.NOTE:
             note(text)
             _SAID.get().findings.append(own)
         else:
             warn(text, own)
-    return plain
 
 
 @contextmanager
@@ -146,9 +144,7 @@ class Said:
             "version": __version__,
             "settings": by_table({name: plain(value) for name, value in given.items() if name not in _HOW}),
             "inputs": [plain(path) for each in inputs for path in (each if isinstance(each, list | tuple) else [each])],
-            "result": {
-                _CALLED.get(name, name): result[name] for name in result if name not in ("findings", "warnings")
-            },
+            "result": {_CALLED.get(name, name): result[name] for name in result if name not in _SAID_BESIDE},
             "notes": self.notes,
             "findings": [*said, *more],
         }

@@ -69,7 +69,7 @@ def view(
         reporting=terminal.REPORTING,
     )  # fmt: skip
     if as_json:
-        terminal.print_json({**made, "warnings": terminal.warnings()})
+        terminal.print_json(made)
         return
     said = ", ".join(plural(made[name], name[:-1]) for name in ("rollouts", "samples", "screenshots"))
     terminal.say(f"{said} written to {out}")

@@ -20,6 +20,7 @@ from grounding_rewards.plugins.loading import names_code
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import check_whole, flags_of
+from grounding_rewards.targets.unique_keys import unique_keys
 
 RECIPE = "recipe"
 TABLES: Mapping[str, Sequence[type]] = {
@@ -175,6 +176,15 @@ def _sorted(recipe: Mapping[str, Any]) -> Settings:
     return Settings(own, answers, data)
 
 
+def read_value(text: str) -> Any:
+    """Read a value as JSON where it is JSON, else as the text."""
+    try:
+        # NaN and Infinity, which are no JSON, stay texts.
+        return json.loads(text, parse_constant=str, object_pairs_hook=unique_keys)
+    except (ValueError, RecursionError):
+        return text
+
+
 def by_table(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the options of a command as the tables of a settings file; those that no file holds are ``options``.
 
@@ -187,10 +197,7 @@ def by_table(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         tables[RECIPE]["name"] = rest.pop(RECIPE)
     for pair in rest.pop("option", ()):
         key, _, text = pair.partition("=")
-        try:
-            tables[RECIPE][key] = json.loads(text)
-        except ValueError:
-            tables[RECIPE][key] = text
+        tables[RECIPE][key] = read_value(text)
     for table in (name for name in TABLES if name != RECIPE):
         tables[table] = {name: rest.pop(name) for name in [*rest] if name in known(table)}
     return {name: table for name, table in {**tables, "options": rest}.items() if table}

@@ -123,6 +123,10 @@ def test_a_space_for_each_file(run, tmp_path):
     assert run.error(*words[:2], *words[3:]) == (
         "--response-space: got 2 values, pixel,thousandths; expected one, or one for each file (1)"
     )
+    three = "qwen3_vl,qwen3_vl,qwen3_vl"
+    assert run.error(*words[:3], "--pipeline", three) == (
+        f"--pipeline: got 3 values, {three}; expected one, or one for each file (2)"
+    )
 
 
 def test_samples_of_one_file_alone_and_other_targets_are_warnings(run, tmp_path):

@@ -52,3 +52,10 @@ def test_findings_are_the_warnings_with_their_kinds(run, tmp_path):
     (finding,) = json.loads(result.out)["findings"]
     assert (result.code, finding["code"], finding["severity"], finding["count"]) == (1, "unread", "warning", 10)
     assert result.err.splitlines()[0].startswith(f"warning: {finding['message']}; ")
+
+
+@pytest.mark.parametrize("text", ["NaN", "[" * 100_000])
+def test_a_text_that_is_no_json_is_an_option_as_it_stands(run, text):
+    whole = json.loads(run("recipes", "action", "--option", f"action_names={text}", "--json").out)
+    assert whole["settings"]["recipe"] == {"action_names": text}
+    assert whole["result"]["with"]["action_names"] == text

@@ -63,13 +63,7 @@ def plan(
     if reading["rounds"] is None and counted:
         say_rounds(len(rollouts), counted)
     if as_json:
-        terminal.print_json(
-            {
-                **compared.to_json(),
-                **{name: str(path) for name, path in written.items()},
-                "warnings": terminal.warnings(),
-            }
-        )
+        terminal.print_json({**compared.to_json(), **{name: str(path) for name, path in written.items()}})
         return
     show_plan(compared)
     for name, path in written.items():

@@ -57,7 +57,7 @@ def score_rollouts(
     for text in warnings:
         terminal.warn(text)
     pieces = {"made": done.made, "found": done.found}
-    summary = {"out": str(out), **done.manifest, "pieces": pieces, "warnings": terminal.warnings()}
+    summary = {"out": str(out), **done.manifest, "pieces": pieces}
     if as_json:
         terminal.print_json({name: value for name, value in summary.items() if name not in ("outputs", "complete")})
         return

@@ -46,9 +46,6 @@ def options_named(*arguments: str, **others: str) -> Iterator[None]:
 def read_spec(option: str, text: str) -> str | dict[str, Any]:
     """Read a method's name, or a JSON object with ``name`` and arguments.
 
-    Raises:
-        PoolError: it is no such object, or holds a number that is not finite; names the option.
-
     >>> read_spec("--selector", "learnability"), read_spec("--selector", '{"name": "band", "low_rate": 0.2}')
     ('learnability', {'name': 'band', 'low_rate': 0.2})
     """

@@ -60,7 +60,7 @@ def stats(
         terminal.warn(text)
     warn_of_column(reading["by"], summary["by_source"])
     if as_json:
-        terminal.print_json({**summary, "warnings": terminal.warnings()})
+        terminal.print_json(summary)
     else:
         _show(summary)
         if out is not None:

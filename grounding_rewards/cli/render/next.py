@@ -40,9 +40,9 @@ def say(manifest: Mapping[str, Any]) -> None:
 
 
 def print_manifest(manifest: Mapping[str, Any], out: Path) -> None:
-    """Print a manifest as JSON, with the files and the warnings."""
+    """Print a manifest as JSON, with the files."""
     paths = {"out": str(out), "manifest": f"{out}.manifest.json"}
-    terminal.print_json({**manifest, **paths, "warnings": terminal.warnings()})
+    terminal.print_json({**manifest, **paths})
 
 
 def warn_of_column(by: str, found: Sequence[Any]) -> None:
