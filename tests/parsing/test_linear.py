@@ -110,8 +110,8 @@ def test_every_dialect_has_openers():
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 @cases("rows", [1, VECTOR_ROWS])
 def test_openers_take_linear_time(dialect, rows):
-    # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds.
-    assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.05
+    # A quadratic pattern would take minutes; the worst here takes a dozen milliseconds, more where others run.
+    assert max(seconds(dialect, opener, rows) for opener in OPENERS[dialect.name]) < 0.5
 
 
 HALF_OPEN = [
@@ -125,8 +125,8 @@ HALF_OPEN = [
 @pytest.mark.parametrize("dialect", [AUTO, AUTO_ACTION], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("opener", [*dict.fromkeys(each for some in OPENERS.values() for each in some), *HALF_OPEN])
 def test_a_megabyte_of_half_open_forms_takes_linear_time(dialect, opener):
-    # The last 64 Ki of it are read.
-    assert costs_less(0.15, dialect, Texts([opener * (2**20 // len(opener))]))
+    # The last 64 Ki of it are read, at worst in 0.08 s; a quadratic pattern would take half a minute.
+    assert costs_less(1, dialect, Texts([opener * (2**20 // len(opener))]))
 
 
 @pytest.mark.parametrize("dialect", [*DIALECTS, AUTO], ids=lambda dialect: dialect.name)
