@@ -169,6 +169,11 @@ def test_eval_is_right_at_once_with_what_init_writes(run, tmp_path, name):
     lines = out.read_text().splitlines()
     values = [place for place, line in enumerate(lines) if re.match("[a-z_]+ = ", line)]
     assert all(lines[place - 1].startswith("# ") for place in values)  # the evidence
+    assert (
+        (f"# rows as in {name}: " in out.read_text())
+        == (name in ("ScreenSpot-Pro", "OSWorld-G"))
+        != ("target_column = " in out.read_text())
+    )
     assert judged(run, file, out) == (0.875 if name == "refusals" else 0.75, 0)
 
 
@@ -195,6 +200,12 @@ def test_what_the_rows_do_not_say_stays_open(run, tmp_path):
     assert (result.code, f"warning: {said}" in result.err) == (1, True)
     assert f"\n[answers]\n# {said}" in out.read_text()
     assert gr.read_settings(out).answers == {}
+
+
+def test_a_space_that_hits_a_few_more_answers_than_another_is_not_known(run, tmp_path):
+    file = write(tmp_path / "rows.jsonl", rows(PIXEL, count=7) + rows(THOUSANDTHS, count=3))
+    assert run("init", file, "--out", tmp_path / "model.toml").code == 0
+    assert "of 10 answers hit as pixel 5, thousandths 2, unit 0; " in (tmp_path / "model.toml").read_text()
 
 
 def test_nothing_is_overwritten_and_rows_without_answers_are_an_error(run, tmp_path):

@@ -65,6 +65,18 @@ def test_targets_are_played_as_given() -> None:
     assert (centre.total, centre.acc, centre.share, centre.farms) == (1.0, 1.0, 1.0, False)
 
 
+def test_a_policy_is_measured_by_what_an_honest_one_can_hit() -> None:
+    """No thousandth of a screen lies in a tiny target, which an honest policy misses as well."""
+    tiny, middle, other = [4, 4, 6, 6], [4000, 4000, 6000, 6000], [100, 100, 300, 300]
+    click = gr.recipe("click", response_space="thousandths", format_weight=0)
+    wide = np.full((400, 2), 10_000.0)
+    played = {row.policy: row for row in audit(click, Screens(wide, np.array([tiny, tiny, middle, other] * 100)))}
+    assert (played["honest"].acc, played["centre"].acc, played["centre"].share) == (0.5, 0.25, 0.5)
+    assert not played["centre"].farms
+    with pytest.raises(gr.RecipeError, match="click: answers with the target itself earn 0, with which nothing can"):
+        audit(click, Screens(wide, np.array([tiny] * 400)))
+
+
 def test_drawn_targets_have_the_sizes_of_benchmarks_and_stay_on_their_screens() -> None:
     drawn = Screens.drawn(2000)
     extent = drawn.boxes[:, 2:] - drawn.boxes[:, :2]

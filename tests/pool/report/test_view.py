@@ -18,6 +18,8 @@ from grounding_rewards.errors import PictureError, PoolError
 from grounding_rewards.pool.plan.command import plan_rollouts
 from grounding_rewards.pool.report import view
 from grounding_rewards.pool.report.command import write_report
+from grounding_rewards.pool.report.inputs import Options, read_inputs
+from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import Screenshots
 from grounding_rewards.pool.report.view import serve_view, write_view
 from tests.cli.command import write_rows
@@ -265,9 +267,11 @@ def asked(address, path=None, host=None):
     return answer.status, answer.read()
 
 
-def test_the_server_answers_who_knows_its_token_and_its_name(file):
+def test_the_server_answers_who_knows_its_token_and_its_name(file, monkeypatch):
+    monkeypatch.setattr(view, "LINES", 2)
     with served([str(file)]) as address:
         place = urlsplit(address)
+        assert len(json.loads(asked(address, f"{place.path}lines?first=0&most=1000000")[1])) == 2
         assert place.hostname == "127.0.0.1"
         assert json.loads(asked(address)[1])["rollouts"] == 25
         assert asked(address, host=f"localhost:{place.port}")[0] == 200
@@ -339,6 +343,15 @@ def test_a_suspect_has_its_screenshot_before_others_that_are_never_solved_and_nu
     block = block_of((tmp_path / "out.html").read_text("utf-8"))
     assert [each["image"] for each in block["samples"]] == [None, 0]
     assert block["rows"]["total"] == [0.3333333] * 8
+
+
+def test_rollouts_are_chosen_by_falling_pass_rates_and_by_a_temperature_that_only_their_input_names(tmp_path):
+    write_rows(tmp_path / "a.jsonl", *({"sample_id": name, "acc": 1} for name in "de"))
+    write_rows(tmp_path / "b.jsonl", {"sample_id": "d", "acc": 0}, {"sample_id": "e", "acc": 1})
+    with Rows(read_inputs([str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")], Options()).parts) as found:
+        assert found.find({"from a to b": "down"})["samples"] == 1
+    with Rows(read_inputs([f"0.5={tmp_path}/a.jsonl", f"1={tmp_path}/b.jsonl"], Options()).parts) as found:
+        assert found.find({"temperature": "0.5"})["right"] == 2
 
 
 def test_a_page_that_cannot_be_made_is_an_error(file, tmp_path, monkeypatch):
