@@ -7,12 +7,7 @@ from typing import Any
 
 
 def lazily(package: str, modules: Mapping[str, str]) -> tuple[list[str], Callable[[str], Any]]:
-    """Return the names that modules of a package give it, and its ``__getattr__``, which imports them.
-
-    >>> names, imported = lazily("grounding_rewards.coords", {"spaces": "PIXEL UNIT", "axes": "XY"})
-    >>> names, imported("UNIT")
-    (['PIXEL', 'UNIT', 'XY'], <CoordSpace.UNIT: 'unit'>)
-    """
+    """Return the names that modules of a package give it, and its ``__getattr__``, which imports them."""
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def imported(name: str) -> Any:

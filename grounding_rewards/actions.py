@@ -113,11 +113,7 @@ class Act(NamedTuple):
 
 
 def canonical(name: str) -> str:
-    """Return the vocabulary's name for a name as written by a model or a target; an unknown name is unchanged.
-
-    >>> canonical("left_click"), canonical("LongPress"), canonical("TAP"), canonical("teleport")
-    ('click', 'long_press', 'click', 'teleport')
-    """
+    """Return the vocabulary's name for a name as written by a model or a target; an unknown name is unchanged."""
     return _CANONICAL.get(name) or _spelled(name) or name  # as written first: the other spellings cost more
 
 
@@ -155,11 +151,6 @@ def normalised(name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, 
     Buttons of the system become actions (``system_button`` Back: ``back``), and so do the other buttons of a mouse; a
     key's text becomes ``keys``, in lower case; what is opened is the ``app``; a swipe becomes a scroll the other way.
     ``with_directions`` gives a direction to those that have two ends instead.
-
-    >>> normalised("system_button", {"button": "Back"}), normalised("open", {"text": "Clock"})
-    (('back', {}), ('open_app', {'app': 'Clock'}))
-    >>> normalised("swipe", {"direction": "up"}), normalised("hotkey", {"text": "Ctrl+C"})
-    (('scroll', {'direction': 'down', 'swiped': True}), ('key', {'keys': ('ctrl', 'c')}))
     """
     written, name, fields = name, canonical(name), dict(arguments)
     if name in ("system_button", "key"):
@@ -206,11 +197,7 @@ def _pressed(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]
 
 
 def key_name(key: str) -> str:
-    """Return the canonical name of a key, in lower case.
-
-    >>> [key_name(key) for key in ("Control_L", "Return", "KEYCODE_BACK", "ArrowUp", "a", " ")]
-    ['ctrl', 'enter', 'back', 'up', 'a', 'space']
-    """
+    """Return the canonical name of a key, in lower case."""
     name = key.strip().lower() or key  # a blank is a key, too
     for prefix in ("keycode_", "kp_", "key_"):
         name = name.removeprefix(prefix)
@@ -289,11 +276,7 @@ class Arguments:
         return empty(name, rows) if values is None else values
 
     def by_row(self, rows: int) -> list[dict[str, Any]]:
-        """Return each row's arguments by name, as plain values; ``swiped``, ``clicked`` and ``raw`` are left out.
-
-        >>> Arguments(**columns([{"text": "hi", "raw": []}, {}])).by_row(2)
-        [{'text': 'hi'}, {}]
-        """
+        """Return each row's arguments by name, as plain values; ``swiped``, ``clicked`` and ``raw`` are left out."""
         every: list[dict[str, Any]] = [{} for _ in range(rows)]
         for name in _PLAIN:
             if getattr(self, name) is None:

@@ -21,11 +21,7 @@ def nowhere(rows: int, columns: int) -> Floats:
 
 
 def ranges(start: Ints, count: Ints) -> Ints:
-    """Concatenate runs of whole numbers, each with its start and count.
-
-    >>> ranges(np.array([5, 0]), np.array([2, 3]))
-    array([5, 6, 0, 1, 2])
-    """
+    """Concatenate runs of whole numbers, each with its start and count."""
     ends = np.cumsum(count)
     numbers: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(start - ends + count, count)
     return numbers
@@ -38,9 +34,6 @@ def packed(*columns: Ints) -> Ints:
     """Return one column of whole numbers from 0 that orders rows as several do, the first one first.
 
     Equal rows have equal numbers. One sort of them takes a fraction of the time of ``np.lexsort``.
-
-    >>> packed(np.array([1, 0, 1]), np.array([5, 7, 5]))
-    array([3, 2, 3])
     """
     key, width = _from_zero(columns[0])
     for column in columns[1:]:
@@ -53,11 +46,7 @@ def packed(*columns: Ints) -> Ints:
 
 
 def numbered(*columns: Ints) -> Ints:
-    """Number the distinct rows of several columns of whole numbers, from 0 and in the order of their values.
-
-    >>> numbered(np.array([1, 0, 1]), np.array([5, 7, 5]))
-    array([1, 0, 1])
-    """
+    """Number the distinct rows of several columns of whole numbers, from 0 and in the order of their values."""
     key = packed(*columns)
     if key.max(initial=0) >= 4 * len(key):
         return _dense(key)[0]
@@ -67,11 +56,7 @@ def numbered(*columns: Ints) -> Ints:
 
 
 def changes(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows differ from the one before; the first does.
-
-    >>> changes(np.array([5, 5, 7, 5]))
-    array([ True, False,  True,  True])
-    """
+    """Return which rows differ from the one before; the first does."""
     differ = np.ones(len(column), dtype=np.bool_)
     np.not_equal(column[1:], column[:-1], out=differ[1:])
     return differ
@@ -81,20 +66,13 @@ def begins(group: Ints, rows: int = 1 << 18) -> list[int]:
     """Return 0 and further rows, about so many apart, that begin a group; groups ascend.
 
     Work on stretches between them takes a fraction of the time of work on arrays of many million rows.
-
-    >>> begins(np.array([0, 0, 0, 1, 1, 2, 3]), rows=2)
-    [0, 3, 6]
     """
     starts: list[int] = np.unique(np.searchsorted(group, group[::rows])).tolist()
     return starts or [0]
 
 
 def stable_order(key: Ints) -> Ints:
-    """Return the order of a stable sort, sooner where few numbers are equal.
-
-    >>> stable_order(np.array([2, 1, 2]))
-    array([1, 0, 2])
-    """
+    """Return the order of a stable sort, sooner where few numbers are equal."""
     order = np.argsort(key)  # faster than a stable sort, which is needed among equals alone
     return order if changes(key.take(order)).all() else np.argsort(key, kind="stable")
 
@@ -117,25 +95,14 @@ def _dense(column: Ints) -> tuple[Ints, int]:
 
 
 def read_only(*columns: NDArray[Any] | None) -> None:
-    """Make arrays read-only in place, so that no term changes what the next one reads; copies can be written into.
-
-    >>> import numpy as np
-    >>> column = np.zeros(2)
-    >>> read_only(column, None)
-    >>> column.flags.writeable, column.copy().flags.writeable
-    (False, True)
-    """
+    """Make arrays read-only in place, so that no term changes what the next one reads; copies can be written into."""
     for column in columns:
         if column is not None:
             column.setflags(False)  # type: ignore[call-arg]  # write; by its name it takes twice as long
 
 
 def plain(value: Any) -> Any:
-    """Return plain values, as for JSON: dataclasses by their fields, lists for arrays and tuples, None for NaN.
-
-    >>> plain({"low": np.array([0.5, np.nan]), "names": ("a", "b")})
-    {'low': [0.5, None], 'names': ['a', 'b']}
-    """
+    """Return plain values, as for JSON: dataclasses by their fields, lists for arrays and tuples, None for NaN."""
     if is_dataclass(value):
         value = vars(value)
     if isinstance(value, Mapping):

@@ -143,11 +143,7 @@ def recipe(name: str | Mapping[str, Any] | Recipe, /, **options: Any) -> Recipe:
 
 
 def named(name: str | Mapping[str, Any], options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a recipe's name and options, those of a mapping, JSON or a file under the caller's.
-
-    >>> named('{"name": "gelato", "format_weight": 0.2}', {"answers": "first"})
-    ('gelato', {'format_weight': 0.2, 'answers': 'first'})
-    """
+    """Return a recipe's name and options, those of a mapping, JSON or a file under the caller's."""
     read = _mapping(name) if isinstance(name, str) else name
     own = dict(read) if isinstance(read, Mapping) else {"name": read}
     read = own.pop("name", None)
@@ -164,11 +160,7 @@ def known_families() -> Mapping[str, Family]:
 
 
 def family(name: str) -> Family:
-    """Return a family by its name, a plugin's among them, by FILE.toml:NAME, or by the folder of a checkpoint.
-
-    >>> family("gemini").options["axes"]
-    'yx'
-    """
+    """Return a family by its name, a plugin's among them, by FILE.toml:NAME, or by the folder of a checkpoint."""
     return family_of(name, known_families())
 
 
@@ -229,11 +221,7 @@ no code
 
 
 def own_options(name: str) -> dict[str, Any]:
-    """Return a recipe's own options and their defaults; ``inspect.Parameter.empty`` where one must be given.
-
-    >>> own_options("gelato")
-    {'format_weight': 0.0}
-    """
+    """Return a recipe's own options and their defaults; ``inspect.Parameter.empty`` where one must be given."""
     build = builder(name)
     try:
         parameters = inspect.signature(build).parameters
@@ -250,11 +238,7 @@ def shared_option(built: Recipe, option: str) -> Any:
 
 
 def shown_with(name: str, options: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-    """Return the options to show a recipe with: the caller's, and those that it cannot be built without.
-
-    >>> shown_with("click")
-    {'response_space': 'pixel'}
-    """
+    """Return the options to show a recipe with: the caller's, and those that it cannot be built without."""
     needed = dict(getattr(builder(name), "shown_with", {}))
     if options.get("model") is not None or options.get("family") is not None:
         needed.pop("response_space", None)  # the model's name implies it

@@ -124,13 +124,7 @@ class TargetWarning(UserWarning):
 
 
 def near(name: Any, known: Iterable[str]) -> str:
-    """Return a hint such as "; did you mean 'hit'?" for errors about an unknown name; "" where no known name is close.
-
-    >>> near("hti", ["hit", "format"])
-    "; did you mean 'hit'?"
-    >>> near("press", ["click", "acme/press"])
-    "; did you mean 'acme/press'?"
-    """
+    """Return a hint such as "; did you mean 'hit'?" for errors about an unknown name; "" where none is close."""
     import difflib  # for errors alone
 
     names = list(known)
@@ -153,20 +147,12 @@ MISSING = _Missing()
 
 
 def printable(text: str) -> str:
-    r"""Escape control characters and lone surrogates of a text.
-
-    >>> print(printable("naïve \x1b[31m \ud800"))
-    naïve \x1b[31m \ud800
-    """
+    r"""Escape control characters and lone surrogates of a text."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def short_repr(thing: Any, limit: int = 80) -> str:
-    """Return the beginning of a repr, for errors, whatever the thing.
-
-    >>> short_repr("hit")
-    "'hit'"
-    """
+    """Return the beginning of a repr, for errors, whatever the thing."""
     try:
         text = repr(thing[: limit + 1] if isinstance(thing, str | list) else thing)
     except Exception:  # a repr is third-party code, and a whole number of 5,000 digits has none
@@ -175,10 +161,6 @@ def short_repr(thing: Any, limit: int = 80) -> str:
 
 
 def in_one_line(error: BaseException, named: bool = False) -> str:
-    """Return the text of an error in one line of at most 300 characters, after its name if asked or without a text.
-
-    >>> in_one_line(ValueError("one   two")), in_one_line(ValueError("one"), named=True), in_one_line(StopIteration())
-    ('one two', 'ValueError: one', 'StopIteration')
-    """
+    """Return the text of an error in one line of at most 300 characters, after its name if asked or without a text."""
     name, text = type(error).__name__, " ".join(str(error).split())[:300]
     return f"{name}: {text}" if named and text else text or name

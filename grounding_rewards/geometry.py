@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 
 def in_box(xy: Floats, box: Floats, *, strict: bool = False) -> Bools:
-    """Test x1 <= x <= x2 and y1 <= y <= y2: the border counts, or not where ``strict``.
-
-    >>> box = np.array([[0., 0., 10., 5.]])
-    >>> in_box(np.array([[10., 5.], [10.1, 5.], [np.nan, 1.]]), box)
-    array([ True, False, False])
-    >>> in_box(np.array([[10., 5.], [9.9, 4.9]]), box, strict=True)
-    array([False,  True])
-    """
+    """Test x1 <= x <= x2 and y1 <= y <= y2: the border counts, or not where ``strict``."""
     before = lt if strict else le
     if len(xy) == len(box) == 1:  # comparing is exact with or without numpy, which takes ten times as long for one row
         (x, y), (x1, y1, x2, y2) = xy[0].tolist(), box[0].tolist()
@@ -37,21 +30,13 @@ def in_box(xy: Floats, box: Floats, *, strict: bool = False) -> Bools:
 
 
 def enlarged(box: Floats, factor: float) -> Floats:
-    """Scale boxes to ``factor`` times their width and height about their centres.
-
-    >>> enlarged(np.array([[10., 20., 20., 30.]]), 1.2)
-    array([[ 9., 19., 21., 31.]])
-    """
+    """Scale boxes to ``factor`` times their width and height about their centres."""
     centre, half = (box[:, :2] + box[:, 2:]) / 2, (box[:, 2:] - box[:, :2]) / 2 * factor
     return np.concatenate((centre - half, centre + half), axis=1)
 
 
 def in_ellipse(xy: Floats, centre: Floats, radii: Floats, *, strict: bool = False) -> Bools:
-    """Test ((x - cx) / rx)² + ((y - cy) / ry)² <= 1, or < where ``strict``: a circle, also after a distorting resize.
-
-    >>> in_ellipse(np.array([[3., 4.], [3.1, 4.]]), np.array([[0., 0.]]), np.array([[5., 5.]]))
-    array([ True, False])
-    """
+    """Test ((x - cx) / rx)² + ((y - cy) / ry)² <= 1, or < where ``strict``: a circle, also one that was distorted."""
     # Far points overflow to infinity, which is outside; a NaN compares False.
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = (xy - centre) / radii
@@ -65,12 +50,6 @@ def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
     ``offsets`` (m + 1,) say where each polygon's corners begin and end. An edge from b to the next corner a counts if
     (ay > y) != (by > y) and x < (bx - ax)(y - ay) / (by - ay) + ax; inside is an odd count. On slanted edges the
     rounding of this formula decides.
-
-    >>> square = np.array([[0., 0.], [2., 0.], [2., 2.], [0., 2.]])
-    >>> in_polygon_half_open(np.array([[0., 1.]]), square, np.array([0, 4]))
-    array([ True])
-    >>> in_polygon_half_open(np.array([[2., 1.]]), square, np.array([0, 4]))
-    array([False])
     """
     owner, following = _edges(offsets)
     a, b, point = vertices[following], vertices, xy[owner]
@@ -82,14 +61,7 @@ def in_polygon_half_open(xy: Floats, vertices: Floats, offsets: Ints) -> Bools:
 
 
 def in_polygon(xy: Floats, vertices: Floats, offsets: Ints, *, strict: bool = False) -> Bools:
-    """Test points inside a polygon or on its border, by shapely. Arguments and result as for ``in_polygon_half_open``.
-
-    >>> square = np.array([[0., 0.], [2., 0.], [2., 2.], [0., 2.]])
-    >>> in_polygon(np.array([[2., 1.]]), square, np.array([0, 4]))
-    array([ True])
-    >>> in_polygon(np.array([[2., 1.]]), square, np.array([0, 4]), strict=True)
-    array([False])
-    """
+    """Test points inside a polygon or on its border, by shapely; arguments as for ``in_polygon_half_open``."""
     import shapely  # slow to import, and only polygons need it
 
     inside = np.zeros(len(xy), dtype=np.bool_)
@@ -111,10 +83,6 @@ def outline_distance(xy: Floats, vertices: Floats, offsets: Ints) -> Floats:
     """Return the distance to the nearest edge of each polygon, from inside and from outside: (m,).
 
     Arguments as for ``in_polygon_half_open``; NaN for a polygon without corners and for a point that is NaN.
-
-    >>> square = np.array([[0., 0.], [2., 0.], [2., 2.], [0., 2.]])
-    >>> outline_distance(np.array([[5., 6.]]), square, np.array([0, 4]))
-    array([5.])
     """
     counts = np.diff(offsets)
     distances = np.full(len(counts), np.nan)
@@ -141,11 +109,7 @@ def _edges(offsets: Ints) -> tuple[Ints, Ints]:
 
 
 def polygon_means(vertices: Floats, offsets: Ints) -> Floats:
-    """Return the mean of each polygon's corners: (m, 2), NaN for a polygon without corners.
-
-    >>> polygon_means(np.array([[0., 0.], [3., 0.], [0., 3.]]), np.array([0, 3]))
-    array([[1., 1.]])
-    """
+    """Return the mean of each polygon's corners: (m, 2), NaN for a polygon without corners."""
     counts = np.diff(offsets)
     owner = np.repeat(np.arange(len(counts)), counts)
     sums = [np.bincount(owner, weights=vertices[:, axis], minlength=len(counts)) for axis in (0, 1)]
@@ -154,20 +118,12 @@ def polygon_means(vertices: Floats, offsets: Ints) -> Floats:
 
 
 def distance(a: Floats, b: Floats) -> Floats:
-    """Return the Euclidean distance between points, row by row: (n,).
-
-    >>> distance(np.array([[0., 0.]]), np.array([[3., 4.]]))
-    array([5.])
-    """
+    """Return the Euclidean distance between points, row by row: (n,)."""
     return lengths(a - b)
 
 
 def lengths(vectors: Floats) -> Floats:
-    """Return the Euclidean length of each vector: (n, 2) to (n,).
-
-    >>> lengths(np.array([[3., 4.]]))
-    array([5.])
-    """
+    """Return the Euclidean length of each vector: (n, 2) to (n,)."""
     if len(vectors) == 1:  # plain floats give the same last bit in products, sums and roots, and much sooner
         x, y = vectors[0].tolist()
         return np.array([sqrt(x * x + y * y)])
@@ -177,58 +133,32 @@ def lengths(vectors: Floats) -> Floats:
 
 
 def box_gap(xy: Floats, box: Floats) -> Floats:
-    """Return the distance from each point to its box, 0.0 inside: (n,).
-
-    >>> box_gap(np.array([[13., 14.], [5., 5.]]), np.array([[0., 0., 10., 10.]]))
-    array([5., 0.])
-    """
+    """Return the distance from each point to its box, 0.0 inside: (n,)."""
     return lengths(np.maximum(np.maximum(box[:, :2] - xy, xy - box[:, 2:]), 0.0))
 
 
 def diagonal(box: Floats) -> Floats:
-    """Return the length of each box's diagonal: (n,).
-
-    >>> diagonal(np.array([[0., 0., 3., 4.]]))
-    array([5.])
-    """
+    """Return the length of each box's diagonal: (n,)."""
     return distance(box[:, 2:], box[:, :2])
 
 
 def centre(box: Floats) -> Floats:
-    """Return the centre of each box: (n, 2).
-
-    >>> centre(np.array([[0., 0., 3., 4.]]))
-    array([[1.5, 2. ]])
-    """
+    """Return the centre of each box: (n, 2)."""
     return (box[:, :2] + box[:, 2:]) / 2
 
 
 def area(box: Floats) -> Floats:
-    """Return width times height of each box: (n,).
-
-    >>> area(np.array([[0., 0., 3., 4.]]))
-    array([12.])
-    """
+    """Return width times height of each box: (n,)."""
     return (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
 
 
 def shared_area(a: Floats, b: Floats, least: float = 0.0) -> Floats:
-    """Return the area that two boxes have in common, 0.0 where it is at most ``least`` wide or high: (n,).
-
-    >>> shared_area(np.array([[0., 0., 3., 4.]]), np.array([[2., 1., 9., 9.]]))
-    array([3.])
-    >>> shared_area(np.array([[0., 0., 3., 4.]]), np.array([[2., 1., 9., 9.]]), least=1.0)
-    array([0.])
-    """
+    """Return the area that two boxes have in common, 0.0 where it is at most ``least`` wide or high: (n,)."""
     sides = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2])
     shared = np.where(sides > least, sides, 0.0)
     return shared[:, 0] * shared[:, 1]
 
 
 def hull(a: Floats, b: Floats) -> Floats:
-    """Return the smallest box around both: (n, 4).
-
-    >>> hull(np.array([[0., 0., 3., 4.]]), np.array([[2., 1., 9., 9.]]))
-    array([[0., 0., 9., 9.]])
-    """
+    """Return the smallest box around both: (n, 4)."""
     return np.concatenate((np.minimum(a[:, :2], b[:, :2]), np.maximum(a[:, 2:], b[:, 2:])), axis=1)

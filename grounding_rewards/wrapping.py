@@ -66,13 +66,7 @@ class Outcome:
 
 
 def contract_of(fn: Any) -> str | None:
-    """Return how a function is called, by the names of its parameters; None where they do not say.
-
-    >>> contract_of(lambda completions, **columns: []), contract_of(lambda answer, box: 1.0)
-    ('trl', 'plain')
-    >>> contract_of(lambda *, weight=0.1: 1.0) is None
-    True
-    """
+    """Return how a function is called, by the names of its parameters; None where they do not say."""
     try:
         called = fn.__call__ if isinstance(fn, type) else fn
         parameters = [each for each in inspect.signature(called).parameters.values() if each.name != "self"]

@@ -21,11 +21,7 @@ class FrozenDict(dict[str, Any]):
 
 
 def frozen(value: Any) -> Any:
-    """Return a value of a config in one hashable form: mappings as ``FrozenDict``, lists as tuples, enums as text.
-
-    >>> frozen({"actions": ["click", "tap"], "low": 0})
-    {'actions': ('click', 'tap'), 'low': 0}
-    """
+    """Return a value of a config in one hashable form: mappings as ``FrozenDict``, lists as tuples, enums as text."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Mapping):
@@ -36,11 +32,7 @@ def frozen(value: Any) -> Any:
 
 
 def in_full(options: Any) -> Any:
-    """Return plain options of a recipe with the paths of the files that they name in full.
-
-    >>> in_full({"dialect": "/lab/./tap.py:TAP", "parts": {"brief": {"verifier": "/lab/./own.py:brief", "weight": 1}}})
-    {'dialect': '/lab/tap.py:TAP', 'parts': {'brief': {'verifier': '/lab/own.py:brief', 'weight': 1}}}
-    """
+    """Return plain options of a recipe with the paths of the files that they name in full."""
     return FrozenDict({key: _in_full(key, each) for key, each in options.items()})
 
 
@@ -51,21 +43,13 @@ def _in_full(key: str, value: Any) -> Any:
 
 
 def files_named(options: Any) -> list[Path]:
-    """Return the files of code that plain options name; what those files import is left out.
-
-    >>> files_named({"selectors": [f"{__file__}:load", "unsolved", "json:loads"]}) == [Path(__file__)]
-    True
-    """
+    """Return the files of code that plain options name; what those files import is left out."""
     files = (file_of(name) for name in _names(options))
     return [file for file in dict.fromkeys(files) if file is not None and file.is_file()]
 
 
 def plugins_named(options: Any) -> dict[str, str]:
-    """Return the distributions of the plugins that plain options name, with their versions.
-
-    >>> plugins_named({"name": "gelato"})
-    {}
-    """
+    """Return the distributions of the plugins that plain options name, with their versions."""
     from importlib.metadata import PackageNotFoundError, version
 
     wanted = {name.partition("/")[0] for name in _names(options) if "/" in name and ":" not in name}

@@ -20,30 +20,18 @@ from grounding_rewards.errors import RecipeError, near
 
 
 def names_code(name: Any) -> bool:
-    """Tell a name that says where code is from one under which something is registered.
-
-    >>> names_code("my_rewards:brief"), names_code("plugin/brief")
-    (True, False)
-    """
+    """Tell a name that says where code is from one under which something is registered."""
     return isinstance(name, str) and ":" in name
 
 
 def absolute(name: str) -> str:
-    """Return the same name with the path of its file in full, so that it holds in any directory.
-
-    >>> absolute("my_rewards:brief"), absolute("/data/lab/../brief.py:brief")
-    ('my_rewards:brief', '/data/brief.py:brief')
-    """
+    """Return the same name with the path of its file in full, so that it holds in any directory."""
     place, _, attribute = name.rpartition(":")
     return f"{os.path.abspath(place)}:{attribute}" if _is_file(place) else name
 
 
 def file_of(name: Any) -> Path | None:
-    """Return the file of code that a name says, as it says it; None where it names none.
-
-    >>> file_of("lab/brief.py:brief"), file_of("my_rewards:brief"), file_of("plugin/brief")
-    (PosixPath('lab/brief.py'), None, None)
-    """
+    """Return the file of code that a name says, as it says it; None where it names none."""
     place = name.rpartition(":")[0] if names_code(name) else ""
     return Path(place) if _is_file(place) else None
 
@@ -58,14 +46,7 @@ def current(name: str) -> str:
 
 
 def load(name: str) -> Any:
-    """Return what a name stands for: its module or file runs once in a process, and the script that runs not again.
-
-    >>> load("math:hypot")(3, 4)
-    5.0
-    >>> load("math:hypto")
-    Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: 'math:hypto': math has no 'hypto'; did you mean 'hypot'?
-    """
+    """Return what a name stands for: its module or file runs once in a process, and the script that runs not again."""
     place, _, attribute = name.rpartition(":")
     if not place or not attribute:
         raise RecipeError(f"{name!r}: expected module:attr or /path/file.py:attr")

@@ -28,12 +28,6 @@ def build(kind: str, name: Any, arguments: Mapping[str, Any] | None = None) -> A
     class of them, or of a plain function of n rows: ``Rollouts`` to n scores, ``SampleStats`` to n weights. A function
     must be given ``low`` and ``high``, the bounds of what it returns, and as a verifier may be given ``needs``. Where a
     class takes a verifier, its argument is the name of one, or ``{"verifier": NAME, ...}``.
-
-    >>> build("verifiers", "dast_length", {"correct": {"verifier": "hit", "point_radius": 14}}).correct.point_radius
-    14
-    >>> build("methods", "band", {"lowrate": 0.5})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: band: unknown argument 'lowrate'; did you mean 'low_rate'? It takes: ...
     """
     thing, plain = thing_named(kind, name), frozen(arguments or {})
     if kind in _OWN and name not in getattr(registry(), kind):
@@ -88,12 +82,7 @@ def kind_of(method: Any) -> str:
 
 
 def method_named(config: Mapping[str, Any], kind: str | None = None) -> Any:
-    """Build a method of selection from a mapping with ``name`` and arguments; of any kind where None is asked for.
-
-    >>> method_named({"name": "pods", "keep": 4}, "allocation")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown allocation 'pods'; pods chooses rollouts: `pool rollouts`. There ...
-    """
+    """Build a method of selection from a mapping with ``name`` and arguments; of any kind where None is asked for."""
     noun, every, name = kind or "method", registry().methods, config.get("name")
     if not isinstance(name, str):
         raise RecipeError(f'{noun} without a name: got {short_repr(config)}; expected such as {{"name": "band"}}')

@@ -32,11 +32,7 @@ Offer = tuple[str, str, Any]
 
 
 class Names(Mapping[str, Any]):
-    """Things by name, in order: built-in ones, each imported when it is asked for, and what plugins offer.
-
-    >>> "gelato" in Names("recipes", {}), list(Names("methods", {"acme/mine": len}))[:2]
-    (True, ['acme/mine', 'band'])
-    """
+    """Things by name, in order: built-in ones, each imported when it is asked for, and what plugins offer."""
 
     def __init__(self, kind: str, offered: Mapping[str, Any]) -> None:
         self._paths, self._offered = builtins.BUILT_IN[kind], offered
@@ -115,12 +111,7 @@ def chosen() -> frozenset[str] | None:
 
 
 def thing_named(kind: str, name: Any) -> Any:
-    """Return what a config's name stands for: something registered, or code by its place.
-
-    >>> thing_named("verifiers", "hti")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: unknown verifier 'hti'; did you mean 'hit'? There are: action_match, ...
-    """
+    """Return what a config's name stands for: something registered, or code by its place."""
     known = getattr(registry(), kind)
     if isinstance(name, str) and name in known:
         return known[name]
@@ -179,10 +170,6 @@ def origin(thing: Any) -> str:
     """Return the plugin that a verifier, dialect, selector or recipe's function comes from, for errors; "" for none.
 
     Never raises, and is slow: only errors ask. The thing is an instance, or what was registered: a class or a function.
-
-    >>> from grounding_rewards.verifiers import Hit
-    >>> origin(Hit())
-    ''
     """
     try:
         owner = _owner(registry(), thing)

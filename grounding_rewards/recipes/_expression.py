@@ -75,9 +75,6 @@ def expression(value: Any) -> Any:
     ``weight``) alike; ``{"clip": {"part": {NAME: TERM}, "low": 0, "high": 1}}``, ``affine``, ``asymmetric`` and
     ``steps`` with what they take in Python; ``{"gate": {"when": {NAME: TERM}, "then": {NAME: TERM}}}``;
     ``{"any_of": TERM}``, ``{"if_placed": TERM}`` and ``{"same_action": {"otherwise": TERM, ACTION: TERM, ...}}``.
-
-    >>> expression({"affine": {"part": {"hit": "hit"}, "scale": 2, "shift": -1}}).low
-    -1.0
     """
     if isinstance(value, str):
         return build("verifiers", value)
@@ -175,11 +172,7 @@ def _takes_best(term: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Return a term's plain values in short, without the arguments of verifiers.
-
-    >>> shown({"clip": {"part": {"near": {"product": {"a": "hit", "b": "format"}}}, "low": 0, "high": 1}})
-    'clip(product(hit, format), low=0, high=1)'
-    """
+    """Return a term's plain values in short, without the arguments of verifiers."""
     if not isinstance(value, Mapping):
         return str(value)
     if "verifier" in value:

@@ -31,11 +31,7 @@ def answering_space(recipe: str, space: CoordSpace | str | None) -> CoordSpace:
 
 
 def bare_box(value: Any) -> dict[str, Any] | None:
-    """``[x1, y1, x2, y2]`` as a bbox; None for other values.
-
-    >>> bare_box([10, 20, 30, 40])
-    {'bbox': [10, 20, 30, 40]}
-    """
+    """``[x1, y1, x2, y2]`` as a bbox; None for other values."""
     return {"bbox": value} if isinstance(value, list) and len(value) == 4 else None
 
 
@@ -43,9 +39,6 @@ def numerals(value: Any) -> Any:
     """Texts that are all numerals, as floats, as several sources read them; None for other texts alone.
 
     Any other value stays as it is.
-
-    >>> numerals(["1", "2.5"]), numerals(["a", "2"]), numerals(["1", 2])
-    ([1.0, 2.5], None, ['1', 2])
     """
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         return value
@@ -56,11 +49,7 @@ def numerals(value: Any) -> Any:
 
 
 def box_by_edges(value: Any) -> dict[str, Any] | None:
-    """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` as a bbox, sizes and names beside it kept; None for other values.
-
-    >>> box_by_edges({"x1": 1, "y1": 2, "x2": 3, "y2": 4, "id": "a"})
-    {'bbox': [1, 2, 3, 4], 'id': 'a'}
-    """
+    """``{"x1": .., "y1": .., "x2": .., "y2": ..}`` as a bbox, sizes and names beside it kept; None for other values."""
     if not isinstance(value, dict) or not set(_EDGES) <= set(value) or "bbox" in value:
         return None
     return {"bbox": [value[edge] for edge in _EDGES], **{key: value[key] for key in value if key not in _EDGES}}
@@ -80,11 +69,7 @@ def names_of(option: str, value: Any) -> tuple[str, ...]:
 
 
 def clicks_and(actions: Any) -> tuple[str, ...]:
-    """Return the names of clicks and of further actions, in all of their spellings.
-
-    >>> set(clicks_and("mouse_move")) - set(CLICKS) >= {"hover", "moveTo", "mouse_move"}
-    True
-    """
+    """Return the names of clicks and of further actions, in all of their spellings."""
     kinds = set()
     for name in names_of("actions", actions):
         if not is_known(name):
@@ -153,11 +138,7 @@ _CENTRE = {
 
 
 def written(dialect: str, point: tuple[float, float]) -> str | None:
-    """A point as an answer of a dialect; None for dialects that are not known here.
-
-    >>> written("json_2d", (200, 150))
-    '{"point_2d": [200, 150]}'
-    """
+    """A point as an answer of a dialect; None for dialects that are not known here."""
     return _WRITTEN[dialect].format(*point) if dialect in _WRITTEN else None
 
 

@@ -285,10 +285,6 @@ def _same_outcome(rollouts: Rollouts, alternatives: Alternatives, rows: NDArray[
 
 
 def outcome(status: str | None) -> str:
-    """Return the outcome of a status: done (also where there is none), impossible, or itself.
-
-    >>> outcome(None), outcome("Success"), outcome("infeasible"), outcome("need_feedback")
-    ('done', 'done', 'impossible', 'need_feedback')
-    """
+    """Return the outcome of a status: done (also where there is none), impossible, or itself."""
     written = (status or "").strip().lower()
     return "done" if written in DONE else "impossible" if written in IMPOSSIBLE else written

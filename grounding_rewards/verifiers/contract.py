@@ -31,11 +31,7 @@ _NUMBERS = "fiub"  # kinds of dtype
 
 
 def is_bound(value: Any) -> bool:
-    """Return True for a finite number, numpy's included, but no boolean: a possible bound.
-
-    >>> is_bound(np.float32(0.5)), is_bound(10**400), is_bound(False)
-    (True, False, False)
-    """
+    """Return True for a finite number, numpy's included, but no boolean: a possible bound."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return False
     try:
@@ -45,15 +41,7 @@ def is_bound(value: Any) -> bool:
 
 
 def known_names(key: str, declared: Any) -> frozenset[str]:
-    """Read names of ``KNOWN[key]``: one as a text, or several.
-
-    >>> known_names("needs", "groups")
-    frozenset({'groups'})
-    >>> known_names("needs", ["group"])
-    Traceback (most recent call last):
-    grounding_rewards.errors.RecipeError: needs: got 'group'; did you mean 'groups'? There are: groups, screen, \
-trajectories, points
-    """
+    """Read names of ``KNOWN[key]``: one as a text, or several."""
     names = (
         [declared] if isinstance(declared, str) else list(declared) if isinstance(declared, Iterable) else [declared]
     )
@@ -65,12 +53,7 @@ trajectories, points
 
 
 def why_invalid(thing: Any, keys: Sequence[str]) -> str:
-    """Return why a thing is not a verifier or a selector, as the end of a sentence about it; "" where it is one.
-
-    >>> from grounding_rewards.verifiers import Hit
-    >>> why_invalid(Hit(), VERIFIER), why_invalid(Hit, VERIFIER)
-    ('', 'is a class: build it, such as Hit()')
-    """
+    """Return why a thing is not a verifier or a selector, as the end of a sentence about it; "" where it is one."""
     noun = "verifier" if "needs" in keys else "selector"
     if isinstance(thing, type):
         return f"is a class: build it, such as {thing.__name__}()"
@@ -99,14 +82,7 @@ def why_invalid(thing: Any, keys: Sequence[str]) -> str:
 def checked_scores(
     returned: Any, low: float, high: float, rows: int, named: Callable[[int], str] = "row {}".format
 ) -> Floats:
-    """Read the result of a verifier or a selector as n float64 numbers between its bounds; a ValueError says what came.
-
-    >>> checked_scores([0, True], 0.0, 1.0, rows=2)
-    array([0., 1.])
-    >>> checked_scores(["0.5"], 0.0, 1.0, rows=1)
-    Traceback (most recent call last):
-    ValueError: returned ['0.5']; expected 1 numbers
-    """
+    """Read a verifier's or selector's result as n float64 numbers between its bounds; a ValueError says what came."""
     scores = returned if type(returned) is np.ndarray and returned.dtype is _FLOAT64 else _numbers(returned, rows)
     if scores.shape != (rows,):
         raise ValueError(f"returned shape {scores.shape}; expected ({rows},)")

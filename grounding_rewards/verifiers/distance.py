@@ -216,12 +216,7 @@ class Centredness(OfPlaces):
 
 
 def centredness(points: Floats, box: Floats, shape: str, outside: float = 0.0) -> Floats:
-    """Return f(n) of each point in its box, ``outside`` elsewhere: (m, 2) and (m, 4) to (m,).
-
-    >>> centredness(np.array([[200.0, 150.0], [250.0, 150.0], [301.0, 150.0]]), np.array([[100.0, 100, 300, 200]] * 3),
-    ...             "linear")
-    array([1. , 0.5, 0. ])
-    """
+    """Return f(n) of each point in its box, ``outside`` elsewhere: (m, 2) and (m, 4) to (m,)."""
     if len(points) == 1:  # plain floats give the same last bit, and much sooner
         ratio = _ratio(*points[0].tolist(), *box[0].tolist())
         return np.array([outside]) if ratio is None else SHAPES[shape](np.array([ratio]))

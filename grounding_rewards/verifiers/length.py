@@ -85,12 +85,7 @@ class DastLength(Term):
 
 
 def length_rewards(right: NDArray[np.bool_], lengths: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Compute the formula of ``DastLength`` for n rows: from -1 to 1.
-
-    >>> group = np.zeros(3, dtype=np.int64)
-    >>> length_rewards(np.array([True, True, False]), np.array([10.0, 30.0, 40.0]), group).round(4)
-    array([ 0.8125,  0.4375, -0.1   ])
-    """
+    """Compute the formula of ``DastLength`` for n rows: from -1 to 1."""
     longest = np.zeros(int(groups.max(initial=-1)) + 1)  # initial, because no rows have no maximum
     np.maximum.at(longest, groups, lengths)
     rollouts = np.maximum(np.bincount(groups), 1)  # a number that no row has must not divide by 0

@@ -240,9 +240,6 @@ def collinear(points: Floats, offsets: Ints) -> geometry.Bools:
     Three points do where a = (x2 - x1)(y3 - y1) and b = (y2 - y1)(x3 - x1), the first of them in order being 1, are
     within 1e-9 of each other, relative to the larger: |a - b| <= 1e-9 · max(|a|, |b|), as ``math.isclose`` has it. Two
     points in the same place therefore lie on one line with any third. N points take time N² log N.
-
-    >>> collinear(np.array([[0., 0.], [1., 1.], [2., 2.], [0., 0.], [1., 1.], [2., 3.]]), np.array([0, 3, 6]))
-    array([ True, False])
     """
     counts = offsets[1:] - offsets[:-1]
     flags = np.zeros(len(counts), dtype=np.bool_)

@@ -37,13 +37,6 @@ def read_solution(value: Any) -> tuple[str, list[Any]] | None:
     """The action of a solution, and what stands in its first list; None for what is no solution.
 
     What is no number stays text, for the reader of targets to complain about.
-
-    >>> read_solution(SOLUTION), read_solution("<answer>[{'action': 'wait' ,'coordinate': [0, 0, 0, 0] }]</answer>")
-    (('click', [100.0, 100.0, 300.0, 200.0]), ('wait', [0.0, 0.0, 0.0, 0.0]))
-    >>> read_solution("<answer>{'action': 'click', 'coordinate': [1, two]}</answer>"), read_solution("click")
-    (('click', [1.0, ' two']), None)
-    >>> read_solution("<answer>{'action': 'click', 'coordinate': [1.5, 2_00, 1e2, ４]}</answer>")
-    ('click', [1.5, ' 2_00', ' 1e2', ' ４'])
     """
     answer = _TAGS.search(value) if isinstance(value, str) else None
     named = _NAME.search(answer[1]) if answer else None
@@ -75,10 +68,6 @@ def clicks_with_places(fields: Mapping[str, Any], *, any_case: bool = False) -> 
     """A target of the wire form, with a box that is missing wherever a click has no place; None where all have one.
 
     A text beside such a click is left out: what is wrong is the place.
-
-    >>> clicks_with_places({"regions": [{"action": {"name": "click"}}, {"action": "wait"}]})
-    {'regions': [{'action': {'name': 'click'}, 'bbox': MISSING}, {'action': 'wait'}]}
-    >>> clicks_with_places({"action": "click", "bbox": [1, 2, 3, 4]})
     """
     action = fields.get("action")
     name = action.get("name") if isinstance(action, Mapping) else action

@@ -345,13 +345,7 @@ _JSON_WORDS = ("null", "true", "false", "nan", "infinity", "none")
 
 
 def read_native(value: Any) -> dict[str, Any] | None:
-    """``{"POINT": [546, 252], "bbox": [[567, 568], [612, 642]]}``, or a free text.
-
-    >>> read_native({"POINT": [500, 700], "to": "up"})["action"]
-    {'name': 'swipe', 'direction': 'up'}
-    >>> read_native("the answer is four")
-    {'action': {'name': 'answer', 'text': 'the answer is four'}}
-    """
+    """``{"POINT": [546, 252], "bbox": [[567, 568], [612, 642]]}``, or a free text."""
     if isinstance(value, str):
         is_free = value[:1].isalpha() and value.strip().lower() not in _JSON_WORDS
         return {"action": {"name": "answer", "text": value}} if is_free else None

@@ -126,11 +126,6 @@ def is_well_formed(text: str) -> bool:
     """Boxes, thoughts and a link of one item, written as ``btl_ui`` asks for; what follows them does not matter.
 
     The source's own fence of the link, which has a dot in the middle of the word, is one as well.
-
-    >>> look, think = "<blink>```json [] ```</blink>", "<think>It is here.</think>"
-    >>> link = '<link>```json [{"point_2d": [20, 10]}] ```</link>'
-    >>> is_well_formed(look + think + link), is_well_formed(think + link)
-    (True, False)
     """
     spans, end = [], 0
     for pattern in (_LOOK, _THINK, _ACT, _DONE):
@@ -367,13 +362,7 @@ def _flat(read: list[list[tuple[float, ...]]], rows: Ints) -> tuple[Floats, Ints
 
 
 def read_boxes(text: str) -> list[tuple[float, ...]]:
-    """The boxes that one text looks at; none where the list has too many, or anything else in it.
-
-    >>> read_boxes('<blink>```json [{"bbox_2d": [1, 2, 3.5, 4]}, {"bbox_2d": [5, 6, 7, 8]}] ```</blink>')
-    [(1.0, 2.0, 3.5, 4.0), (5.0, 6.0, 7.0, 8.0)]
-    >>> read_boxes('<blink>```json [{"bbox_2d": [1, 2, 3.5, 4]}, {}] ```</blink>')
-    []
-    """
+    """The boxes that one text looks at; none where the list has too many, or anything else in it."""
     body = fenced(text, BLINK)
     items = None if body is None else read_json(body)
     if not isinstance(items, list) or len(items) > MAX_ANSWERS:

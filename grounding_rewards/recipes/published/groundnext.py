@@ -76,10 +76,6 @@ def is_well_formed(text: str) -> bool:
     """One complete call, to ``computer_use``, with an action and two whole numbers.
 
     The source gives the call to Python's ``eval``, which knows no ``true``, ``false`` or ``null``.
-
-    >>> call = '{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [1, 2]}}'
-    >>> is_well_formed(f"<tool_call>{call}</tool_call>"), is_well_formed(call)
-    (True, False)
     """
     if compiled(USUAL_CALL).search(text):
         return True

@@ -141,11 +141,7 @@ class _InPlace(OfPlaces):
 
 
 def texts_agree(written: str, wanted: str) -> bool:
-    """F1 >= 0.5 over the sets of lower-cased words, brackets aside; one word in another, where both are one word.
-
-    >>> texts_agree("red hat", "the red shoe"), texts_agree("red hat", "red shoe"), texts_agree("a", "Restaurants")
-    (False, True, True)
-    """
+    """F1 >= 0.5 over the sets of lower-cased words, brackets aside; one word in another, where both are one word."""
     one, other = (set(text.translate(_BRACKETS).lower().split()) for text in (written, wanted))
     if len(one) == len(other) == 1:
         (word,), (another,) = one, other
@@ -167,13 +163,7 @@ other action nothing more is asked. Of several alternatives any.""",
 
 
 def is_well_formed(text: str) -> bool:
-    """A list of actions between tags, as the source's prompt asks for it, in Python's notation; nothing is run.
-
-    >>> is_well_formed("<think>-</think> <answer>[{'action': 'wait', 'point': [1, 2], 'input_text': ''}]</answer>")
-    True
-    >>> is_well_formed("<think>-</think> <answer>[{'action': 'scroll', 'point': [1, 2], 'input_text': ''}]</answer>")
-    False
-    """
+    """A list of actions between tags, as the source's prompt asks for it, in Python's notation; nothing is run."""
     text = text.strip()
     if compiled(_USUAL).search(text):
         return True
@@ -206,13 +196,7 @@ def _is_action(action: Any) -> bool:
 
 
 def read_native(value: Any) -> dict[str, Any] | None:
-    """``{"action": .., "gt_bbox": [..], "input_text": ..}``; the place matters for clicks alone, which must have one.
-
-    >>> read_native({"action": "click", "gt_bbox": [4, 5], "input_text": "no input text"})
-    {'point': [4, 5]}
-    >>> read_native({"action": "click"})
-    {'action': 'click', 'bbox': MISSING}
-    """
+    """``{"action": .., "gt_bbox": [..], "input_text": ..}``; clicks alone need the place."""
     if isinstance(value, str) and '"gt_bbox"' in value:  # decoding it here takes half the time
         try:
             value = json.loads(value, object_pairs_hook=unique_keys)

@@ -84,11 +84,7 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
 
 
 def is_well_formed(text: str) -> bool:
-    """After ``<tool_call>`` follow somewhere, in this order, {, whole numbers as ``[x, y]``, } and ``</tool_call>``.
-
-    >>> is_well_formed("<tool_call>{[1, 2]}</tool_call>"), is_well_formed("<tool_call>{[1.5, 2]}</tool_call>")
-    (True, False)
-    """
+    """After ``<tool_call>`` follow somewhere, in this order, {, whole numbers as ``[x, y]``, } and ``</tool_call>``."""
     call = text.find("<tool_call>")
     brace = text.find("{", call) if call >= 0 else -1
     pair = _PAIR.search(text, brace) if brace >= 0 else None

@@ -163,9 +163,6 @@ def read_native(value: Any) -> dict[str, Any] | None:
     """``<answer>[{'action': 'click' ,'coordinate': [x1, y1, x2, y2] }]</answer>``; the box is read for clicks alone.
 
     A click of the wire form needs a place, too.
-
-    >>> read_native({"action": "click"}), read_native({"action": "wait"})
-    ({'action': 'click', 'bbox': MISSING}, None)
     """
     if isinstance(value, Mapping):
         return clicks_with_places(value)

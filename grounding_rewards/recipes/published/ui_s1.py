@@ -149,13 +149,7 @@ def _exploits(weight: float, returns: bool) -> tuple[Exploit, ...]:
 
 
 def read_native(value: Any) -> dict[str, Any] | None:
-    """``{"check_options": {"action": ..., ...}, "num_steps": n}``; the wire form in the source's words.
-
-    >>> read_native({"check_options": {"action": "swipe", "direction": "down"}, "num_steps": 3})
-    {'num_steps': 3, 'action': {'name': 'swipe', 'direction': 'up'}}
-    >>> read_native({"action": {"name": "back"}})
-    {'action': {'name': 'system_button', 'button': 'back'}}
-    """
+    """``{"check_options": {"action": ..., ...}, "num_steps": n}``; the wire form in the source's words."""
     if not isinstance(value, Mapping):
         return None
     wanted = value.get("check_options")

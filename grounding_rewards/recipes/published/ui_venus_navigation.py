@@ -118,11 +118,7 @@ _USUAL = rf"^<think>[^<]*</think>{SPACE}<action>(?:{_CALLS})</action>{SPACE}(?:<
 
 
 def is_formed(text: str) -> bool:
-    """Thinking, one call of the action space in action tags and, if at all, a conclusion, and nothing else.
-
-    >>> is_formed("<think>up</think><action>PressBack()</action>"), is_formed("<action>PressBack()</action>")
-    (True, False)
-    """
+    """Thinking, one call of the action space in action tags and, if at all, a conclusion, and nothing else."""
     thought, _, answer = text.partition("</think>")
     call, closed, rest = answer.lstrip().removeprefix(VENUS_OPEN).partition(VENUS_CLOSE)
     if not (closed and thought.lstrip().startswith("<think>") and answer.lstrip().startswith(VENUS_OPEN)):
