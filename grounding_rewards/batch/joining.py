@@ -113,9 +113,7 @@ class Join:
         named = split or columns.response or columns.target or self.encoding
         log = None if named or is_stream(file) else trainer_log(file)
         if log is not None:
-            from grounding_rewards.tables.rollout_source import LoggedTable  # pyarrow, which JSON does without
-
-            return LoggedTable(log, verdicts=True)
+            return log
         responses = [columns.response.lower()] if columns.response else GUESSED["response"]
         table = open_rows(file, split, encoding=self.encoding, responses=responses, note=self.reporting.note)
         if isinstance(table, ChainedTable) and (text := several_runs(each.path for each in table.tables)):

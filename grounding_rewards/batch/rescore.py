@@ -40,11 +40,12 @@ from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, arrow_type, fields, rollout_schema
-from grounding_rewards.tables.rollout_source import LoggedTable, RolloutFile, state_of, types_of
+from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_sql import BatchedRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.runs import Run, described, is_whole, open_run
 from grounding_rewards.tables.sample_ids import name_of
+from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
 MANIFEST = "_score.manifest.json"
@@ -159,8 +160,8 @@ class _Rescorer:
         for path in self.rollouts.paths:
             if overlap(out, path):
                 raise TableError(f"{out}: lies in the input {path}, or holds it; write to another directory")
-        logged = (each.table for each in self.rollouts.each)
-        tables: list[Table] = [LoggedTable(each.log) if isinstance(each, LoggedTable) else each for each in logged]
+        opened = (each.table for each in self.rollouts.each)
+        tables: list[Table] = [each.unjudged() if isinstance(each, TrainerLog) else each for each in opened]
         scorers = [self.scorer.of(table) for table in tables]
         states = [state_of(table) for table in tables]  # before content is read, because the files may grow meanwhile
         identity = self._identity([each.columns for each in scorers])
@@ -350,7 +351,7 @@ def _check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequen
     numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
     if numbered:
         keys = _Keys(rollouts.paths[0], numbered)
-        RolloutTable(rollouts.paths, rollouts.files, [BatchedRollouts(keys, keys.batches)]).check_once()
+        RolloutTable(rollouts.paths, rollouts.files, [BatchedRollouts(keys)]).check_once()
 
 
 class _Keys:
@@ -361,17 +362,20 @@ class _Keys:
     def __init__(self, path: Path, tables: Sequence[tuple[Table, str]]) -> None:
         self.path, self.tables = path, tables  # each with the column of names
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema."""
+        return pa.schema([(name, arrow_type(COLUMNS[name])) for name in KEY])
+
+    def batches(self) -> Iterator[Batch]:
         """Yield all rows."""
-        schema = pa.schema([(name, arrow_type(COLUMNS[name])) for name in KEY])
-        yield pa.RecordBatch.from_pylist([], schema=schema)
         for table, named in self.tables:
             own = (named, *KEY[1:])
             for batch in table.batches(columns_read(own), whole=False):
                 names, rounds, numbers = (batch.column(name) for name in own)
                 values = ([name_of(name) for name in names], rounds, numbers)
-                arrays = [arrow(each, field.type) for each, field in zip(values, schema, strict=True)]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                arrays = [arrow(each, field.type) for each, field in zip(values, self.schema, strict=True)]
+                yield Batch(0, [], pa.RecordBatch.from_arrays(arrays, schema=self.schema), 1.0)
 
 
 GROUP_ROWS = 1 << 16

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,40 +18,12 @@ from grounding_rewards.tables.base import Batch, Note, Table, number
 from grounding_rewards.tables.files import PARQUET, schema_of
 from grounding_rewards.tables.inferred_schema import Inferred, wider
 from grounding_rewards.tables.json_lines import JsonLinesWriter, dumps
-from grounding_rewards.tables.parquet import ArrowRows, ParquetTable, gathered, refuse_bytes
+from grounding_rewards.tables.parquet import ParquetTable, gathered, refuse_bytes
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.without_columns import KeptColumns
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.rollout_table import RolloutTable
-
-
-class LoggedTable:
-    """A trainer's log, or whatever else comes as rollouts in batches, as a table; with its ``verdicts`` or without."""
-
-    def __init__(self, rows: Any, *, verdicts: bool = False) -> None:
-        self.log, self.path, self.verdicts = rows, Path(rows.path), verdicts
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        # Scoring makes verdicts again, and a log in which they cannot be read can be scored all the same.
-        return tuple(name for name in self.log.columns if self.verdicts or name != "acc")
-
-    @cached_property
-    def schema(self) -> Any:
-        """The Arrow schema of all rows."""
-        return next(iter(self.log.batches(self.columns))).schema
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """The rows in order; see ``Table``."""
-        wanted = [name for name in self.columns if columns is None or name in columns]
-        start = 0
-        for rows in self.log.batches(self.columns):
-            yield Batch(start, ArrowRows(rows.select(wanted)), rows, 1.0)
-            start += len(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +132,7 @@ def _as_text(value: Any) -> Any:
 def state_of(table: Table) -> tuple[int, int]:
     """Return the length of a table's files, and when they were last written to: equal where the table is the same."""
     own = (table.source.file if isinstance(table, ParquetTable) else table.path,)  # which may be held open
-    files = table.log.files if isinstance(table, LoggedTable) else getattr(table, "files", own)
-    states = [os.stat(file) for file in files]
+    states = [os.stat(file) for file in getattr(table, "files", own)]
     return sum(each.st_size for each in states), max((each.st_mtime_ns for each in states), default=0)
 
 

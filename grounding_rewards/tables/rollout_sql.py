@@ -10,7 +10,7 @@ import os
 import re
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -191,20 +191,14 @@ class ParquetRollouts(FileRollouts):
 
 
 class BatchedRollouts(FileRollouts):
-    """Rollouts that come in batches of Arrow, such as a trainer's log; a query reads a copy of them."""
-
-    def __init__(self, table: Any, batches: Callable[[], Iterable[Any]]) -> None:
-        super().__init__(table)
-        self._batches = batches
+    """Rollouts of a table whose batches are Arrow's, such as a trainer's log; a query reads a copy of them."""
 
     @cached_property
     def _copied(self) -> ParquetRollouts:
-        batches = iter(self._batches())
-        first = next(batches)
         copy = _temporary(self, ".parquet")
-        with pq.ParquetWriter(copy, first.schema) as writer:
-            for batch in (first, *batches):
-                writer.write_batch(batch)
+        with pq.ParquetWriter(copy, self.table.schema) as writer:
+            for batch in self.table.batches():
+                writer.write_batch(batch.whole)
         return ParquetRollouts(copy)
 
 

@@ -31,7 +31,6 @@ from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import check_finished, files_of_rows, fingerprint, refuse_stream
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import CORRECT, KEY, PLACES
-from grounding_rewards.tables.rollout_source import LoggedTable
 from grounding_rewards.tables.rollout_sql import (
     BatchedRollouts,
     FileRollouts,
@@ -250,7 +249,7 @@ def _open(path: Path, files: list[Path], rollouts: list[FileRollouts]) -> None:
     log = trainer_log(path)
     if log is not None:
         files.extend(log.files)
-        rollouts.append(BatchedRollouts(LoggedTable(log, verdicts=True), log.batches))
+        rollouts.append(BatchedRollouts(log))
         return
     paths = files_of_rows(path)
     before, growing = len(rollouts), last_parts(paths)

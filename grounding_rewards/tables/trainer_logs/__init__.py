@@ -11,7 +11,7 @@ from pathlib import Path
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.files import JSON_LINES, PARQUET
 from grounding_rewards.tables.trainer_logs import easyr1, verl
-from grounding_rewards.tables.trainer_logs.base import TrainerLog
+from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 
 
 def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
@@ -22,7 +22,7 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
     ...     file = Path(folder, "1.jsonl")
     ...     _ = file.write_text('{"input": "Close", "output": "(9, 9)", "gts": {"id": "a"}, "score": 1.0, "step": 1}')
     ...     log = trainer_log(folder)
-    ...     [log.kind, *next(log.batches(["sample_id", "response", "total"])).to_pylist()]
+    ...     [log.kind, *next(log.batches(["sample_id", "response", "total"])).rows]
     ['verl', {'sample_id': 'a', 'response': '(9, 9)', 'total': 1.0}]
     """
     path = Path(path)

@@ -20,8 +20,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.literals import literal
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
-from grounding_rewards.tables.trainer_logs.base import TORN, TrainerLog
-from grounding_rewards.tables.trainer_logs.rollout import Logged
+from grounding_rewards.tables.trainer_logs.logged import TORN, Logged, TrainerLog
 
 KIND = "easyr1"
 NAME = "generations.log"

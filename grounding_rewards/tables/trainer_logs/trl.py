@@ -31,8 +31,7 @@ from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.rollout_columns import COLUMNS
 from grounding_rewards.tables.sample_ids import as_json
-from grounding_rewards.tables.trainer_logs.base import EMPTY, TrainerLog
-from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, name, number, target_keys
+from grounding_rewards.tables.trainer_logs.logged import EMPTY, VERDICTS, Logged, TrainerLog, name, number, target_keys
 
 KIND = "trl"
 FOLDER = "completions"

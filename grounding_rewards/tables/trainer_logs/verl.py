@@ -21,8 +21,7 @@ from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS, IMAGE_HASH
 from grounding_rewards.tables.text_rows import JsonLinesTable
-from grounding_rewards.tables.trainer_logs.base import EMPTY, TORN, TrainerLog
-from grounding_rewards.tables.trainer_logs.rollout import VERDICTS, Logged, missing, number
+from grounding_rewards.tables.trainer_logs.logged import EMPTY, TORN, VERDICTS, Logged, TrainerLog, missing, number
 
 KIND = "verl"
 FOLDED = "answers before a session's last"

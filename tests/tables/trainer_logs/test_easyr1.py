@@ -29,7 +29,7 @@ def read(tmp_path: Path, text: str, *columns: str) -> tuple[list[list[Any]], dic
     found = trainer_log(file)
     assert found is not None
     assert found.kind == "easyr1"
-    rows = [list(row.values()) for batch in found.batches(columns) for row in batch.to_pylist()]
+    rows = [[row[name] for name in columns] for batch in found.batches(columns) for row in batch.rows]
     return rows, dict(found.left_out)
 
 
@@ -132,7 +132,7 @@ def test_bytes_that_are_no_text_are_kept_apart(tmp_path: Path) -> None:
     file.write_bytes(WHOLE.encode().replace(b"(1, 2)", b"(1, \xff2)"))
     found = trainer_log(file)
     assert found is not None
-    assert next(found.batches(["response"])).to_pylist() == [{"response": "(1, \ufffd2)"}]
+    assert list(next(found.batches(["response"])).rows) == [{"response": "(1, \ufffd2)"}]
 
 
 def test_numbers_of_equal_records_differ(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.trainer_logs import trainer_log
-from grounding_rewards.tables.trainer_logs.samples import _rounds
+from grounding_rewards.tables.trainer_logs.logged import _rounds
 from tests.cli.command import Runner, result_of, write_rows
 
 LINE = {"input": "Close", "output": "(1, 2)", "gts": "[0, 0, 9, 9]", "score": 1.0, "acc": 1.0, "step": 1}
@@ -133,7 +133,7 @@ def test_steps_that_repeat_the_samples_are_rounds(tmp_path):
         assert log is not None
         if "round" not in log.columns:
             return []
-        return [row["round"] for batch in log.batches(["round"]) for row in batch.to_pylist()]
+        return [row["round"] for batch in log.batches(["round"]) for row in batch.rows]
 
     assert write((0, "abc"), (20, "cab"), (40, "a")) == [0, 0, 0, 20, 20, 20, 40]
     assert write((1, "aabb"), (2, "ccdd"), (3, "aacc")) == []

@@ -30,7 +30,9 @@ def log(path: Path) -> Any:
 
 
 def rows(path: Path, *columns: str) -> list[dict[str, Any]]:
-    return [row for batch in log(path).batches(columns or None) for row in batch.to_pylist()]
+    found = log(path)
+    batches = found.batches(columns or None, whole=not columns)
+    return [{name: row.get(name) for name in columns or found.columns} for batch in batches for row in batch.rows]
 
 
 def write(folder: Path, at: int, count: int = 2, **columns: Any) -> Path:

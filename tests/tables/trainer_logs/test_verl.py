@@ -32,7 +32,9 @@ def log(path: Path) -> Any:
 
 
 def rows(path: Path, *columns: str) -> list[dict[str, Any]]:
-    return [row for batch in log(path).batches(columns or None) for row in batch.to_pylist()]
+    found = log(path)
+    batches = found.batches(columns or None, whole=not columns)
+    return [{name: row.get(name) for name in columns or found.columns} for batch in batches for row in batch.rows]
 
 
 def write(folder: Path, step: int, *lines: dict[str, Any], end: str = "\n") -> Path:
@@ -222,15 +224,16 @@ def test_batches_are_of_the_types_of_rollout_tables_and_bounded(tmp_path: Path) 
     found = log(tmp_path)
     batches = list(found.batches(size=4))
     assert [len(batch) for batch in batches] == [4, 4, 2]
-    assert all(field.type == arrow_type(COLUMNS[field.name]) for field in batches[0].schema)
-    assert batches[0].column("response")[0].as_py() == "\ufffd 0"
-    asked = next(iter(found.batches(["hit", "round", "policy"])))
-    assert asked.schema == pa.schema([("hit", pa.string()), ("round", pa.int64()), ("policy", pa.string())])
-    assert asked.to_pylist()[0] == {"hit": None, "round": 2, "policy": None}
+    assert batches[0].whole.schema == found.schema
+    assert all(field.type == arrow_type(COLUMNS[field.name]) for field in found.schema)
+    assert batches[0].column("response")[0] == "\ufffd 0"
+    asked = next(found.batches(["hit", "round", "policy"], whole=False))
+    assert asked.whole.schema == pa.schema([("round", pa.int64())])
+    assert asked.rows[0] == {"round": 2}
 
 
 def test_long_texts_make_small_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grounding_rewards.tables.trainer_logs.base.BATCH_BYTES", 100)
+    monkeypatch.setattr("grounding_rewards.tables.trainer_logs.logged.BATCH_BYTES", 100)
     write(tmp_path, 1, *[{"output": "x" * length} for length in (60, 60, 200, 1, 1)])
     assert [len(batch) for batch in log(tmp_path).batches(["response"])] == [2, 1, 2]
 
