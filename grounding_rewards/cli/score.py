@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -74,9 +74,10 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[st
     total, notes, scorer = 0.0, list[str](), scorer.of(table)
     diagnosis = Diagnosis(scorer.recipe, command_line(scorer.columns.response), scorer.box_format)
     scorer = replace(scorer, diagnosis=diagnosis)
+    new = _new(scorer.recipe, prefix, table.columns)
     with (
         terminal.progress(f"scoring {table.path.name}") as advance,
-        write_table(out, like=table, new=_new(scorer.recipe, prefix), note=notes.append) as writer,
+        write_table(out, like=table, new=dict(new.values()), note=notes.append) as writer,
         behind(writer.write) as write,  # files are read and written while rows are scored
     ):
         for batch in ahead(scorer.batches(table, whole=True)):
@@ -85,7 +86,7 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[st
             columns: dict[str, Any] = scores.arrays() | (
                 _acts(scores.predictions) if ACTION in scorer.recipe.accepts else {}
             )
-            write(batch, {prefix + name: values for name, values in columns.items()})
+            write(batch, {new[name][0]: values for name, values in columns.items()})
             parts.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
             total += float(scores.total[scores.valid == 1].sum())
             advance(batch.done)
@@ -96,10 +97,18 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[st
     return {**summary, "columns": scorer.used(table)}
 
 
-def _new(recipe: Recipe, prefix: str) -> dict[str, type]:
+def _new(recipe: Recipe, prefix: str, there: Iterable[str]) -> dict[str, tuple[str, type]]:
+    """Return the name and the type of each new column; a part whose name is taken, as ``refusal``, says what it is."""
     numbers, texts = ["total", "acc", "valid", *recipe.parts, "x", "y"], ["reason", "dialect"]
     texts += ["action_name", "arguments"] if ACTION in recipe.accepts else []
-    return {prefix + name: float for name in numbers} | {prefix + name: str for name in texts}
+    taken = {name for name in recipe.parts if prefix + name in there}
+    for name in sorted(taken):
+        terminal.note(f"{prefix}{name} is a column of the file: the recipe's part is written as {prefix}part_{name}")
+    return {
+        name: (f"{prefix}part_{name}" if name in taken else prefix + name, kind)
+        for names, kind in ((numbers, float), (texts, str))
+        for name in names
+    }
 
 
 def _acts(predictions: Predictions) -> dict[str, Sequence[Any]]:

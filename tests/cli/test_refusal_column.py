@@ -34,6 +34,9 @@ def test_a_column_of_a_usual_name_says_refusals_and_one_note_says_so(run, tmp_pa
     assert (entry["correct"], entry["n"], entry["refusals"]["targets"]) == (2, 2, 1)
     assert result.err.count(NOTE.format(name)) == 1
     assert entry["columns"]["refusal"] == name
+    scored = run("score", file, *CLICK, "--out", tmp_path / "out.jsonl", "--json")
+    assert (scored.code, [row["acc"] for row in read_rows(tmp_path / "out.jsonl")]) == (0, [1, 1])
+    assert NOTE.format(name) in scored.err
 
 
 def test_csv_has_them_as_texts(run, tmp_path):

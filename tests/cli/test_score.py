@@ -270,11 +270,15 @@ def test_actions_of_a_recipe_with_a_part_of_that_name(run, tmp_path):
     answer = "<think>-</think><answer>[{'action': 'click', 'coordinate': [15, 15]}]</answer>"
     target = {"bbox": [10, 10, 20, 20], "image_size": [100, 100], "model_image_size": [100, 100]}
     source = write_rows(tmp_path / "in.jsonl", {"response": answer, "target": target, "action": "mine"})
-    message = run.error("score", source, "--recipe", "ui-r1", "--out", tmp_path / "out.jsonl")
-    assert "already has a column action; give the new columns a prefix" in message
-    assert run("score", source, "--recipe", "ui-r1", "--prefix", "gr_", "--out", tmp_path / "out.jsonl").code == 0
-    (row,) = read_rows(tmp_path / "out.jsonl")
-    assert (row["action"], row["gr_action"], row["gr_action_name"], row["gr_arguments"]) == ("mine", 1.0, "click", None)
+    for prefix, part in (("", "part_action"), ("gr_", "gr_action")):
+        out = tmp_path / f"{prefix}out.jsonl"
+        result = run("score", source, "--recipe", "ui-r1", "--prefix", prefix, "--out", out)
+        assert result.code == 0
+        note = "note: action is a column of the file: the recipe's part is written as part_action"
+        assert (note in result.err) == (part == "part_action")
+        (row,) = read_rows(out)
+        assert (row["action"], row[part]) == ("mine", 1.0)
+        assert (row[f"{prefix}action_name"], row[f"{prefix}arguments"]) == ("click", None)
 
 
 def test_recipes_of_places_have_no_columns_of_actions(run, source, tmp_path):
