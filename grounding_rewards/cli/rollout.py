@@ -97,6 +97,7 @@ def rollout(
     box_format: options.BoxFormats = None,
     columns: DataColumns,
     split: options.RowsSplit = None,
+    encoding: options.Encoding = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -149,9 +150,9 @@ def rollout(
             data, built(engine, model=weights, **options.read_options(engine_option, flag="--engine-option")), out,
             engine_name=engine, settings=settings, prompt=prompt_named(prompt or PLAIN, system),
             recipe=None if recipe is None else catalogue.recipe(recipe, **chosen),
-            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, box_format=box_format,
-            image_files=images, allocated=allocate, shard=_shard(shard), again=again, overwrite=overwrite,
-            count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
+            resizing=resizing, columns=columns[1], instruction=columns[0], split=split, encoding=encoding,
+            box_format=box_format, image_files=images, allocated=allocate, shard=_shard(shard), again=again,
+            overwrite=overwrite, count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
         )  # fmt: skip
     if done.manifest is None:
         _say_missing(done, out, as_json)

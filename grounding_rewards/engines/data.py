@@ -50,6 +50,7 @@ class Data:
     files: ImageFiles  # where images are
     image_root: str = ""  # their folder, where the caller names one; "" for that of the data
     judged: bool = False  # True where a recipe scores the responses by targets
+    encoding: str | None = None  # of the texts of the data; None for UTF-8
 
     @property
     def hashes(self) -> bool:
@@ -78,6 +79,7 @@ class Data:
             "max_image_bytes": self.files.max_image_bytes,
             "max_image_pixels": self.files.max_image_pixels,
             "box_format": box_format and str(box_format),
+            **({"encoding": self.encoding} if self.encoding else {}),
         }
 
 
@@ -85,6 +87,7 @@ def open_data(
     path: Path,
     *,
     split: str | None,
+    encoding: str | None,
     columns: Columns,
     instruction: str | None,
     recipe: Recipe | None,
@@ -95,7 +98,7 @@ def open_data(
 ) -> Data:
     """Open the data of a run."""
     refuse_stream(path)
-    table = open_rows(path, split)
+    table = open_rows(path, split, encoding=encoding)
     rows = _first_rows(table)
     read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
     named = replace(columns, response=NONE)
@@ -119,7 +122,7 @@ def open_data(
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"], reads=recipe)
     judged = recipe is not None and not recipe.label_free
-    return Data(source, reader, chosen["instruction"], image, whole, files.root, judged)
+    return Data(source, reader, chosen["instruction"], image, whole, files.root, judged, encoding)
 
 
 def _own_problem(table: Table) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ def roll_out(
     columns: Columns = _BY_DEFAULT,
     instruction: str | None = None,
     split: str | None = None,
+    encoding: str | None = None,
     box_format: str | None = None,
     image_files: ImageFiles = _FILES,
     allocated: str | os.PathLike[str] | None = None,
@@ -116,6 +117,7 @@ def roll_out(
         columns: names of the columns of the data; those without one are looked for.
         instruction: the column of instructions; None to look for it.
         split: which split of a directory.
+        encoding: of the data's JSON lines, JSON and CSV; None for UTF-8.
         box_format: how boxes of targets are written, as in ``Targets.from_list``; the directory has them as xyxy.
         image_files: bounds of images, and the folder of relative paths; "" for that of the data.
         allocated: a file with ``sample_id`` and ``n``, as ``pool allocate`` writes; then ``settings.n`` is None.
@@ -137,7 +139,7 @@ def roll_out(
     if again and shard is not None:
         raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")
     own = open_data(
-        data, split=split, columns=columns, instruction=instruction, recipe=recipe,
+        data, split=split, encoding=encoding, columns=columns, instruction=instruction, recipe=recipe,
         box_format=as_box_format(box_format), files=image_files, note=note, warn=warn,
     )  # fmt: skip
     for text in _remarks(settings, prompt, recipe):

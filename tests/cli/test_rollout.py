@@ -66,6 +66,15 @@ def test_a_family_says_the_prompt_the_resizing_and_how_answers_are_read(run: Run
     assert json.loads((tmp_path / "own" / MANIFEST).read_text())["prompt"]["system"] is None
 
 
+def test_another_encoding(run: Runner, tmp_path: Path):
+    source, out = tmp_path / "data.csv", tmp_path / "out"
+    source.write_bytes('id,instruction,bbox\ns0,点击,"[100, 100, 400, 300]"\n'.encode("gbk"))
+    assert "--encoding gbk" in run.error(*words(source, out))
+    assert run(*words(source, out, "--encoding", "gbk")).code == 0
+    assert [row["instruction"] for row in rows(out)] == ["点击"] * 2
+    assert json.loads((out / MANIFEST).read_text())["encoding"] == "gbk"
+
+
 def test_a_sweep_for_pool_temperature(run: Runner, tmp_path: Path):
     out = tmp_path / "out"
     more = (*CLICK, "--temperature", "0,0.7,1.4", "--top-p", "0.9", "--engine-option", "right=100")

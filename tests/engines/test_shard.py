@@ -31,8 +31,8 @@ from tests.engines.test_rollout import CLICK, SMALL, contents, data, rows
 
 def opened(source: Path) -> Data:
     return open_data(
-        source, split=None, columns=Columns(), instruction=None, recipe=CLICK, box_format=None, files=ImageFiles(),
-        note=lambda text: None, warn=lambda text: None,
+        source, split=None, encoding=None, columns=Columns(), instruction=None, recipe=CLICK, box_format=None,
+        files=ImageFiles(), note=lambda text: None, warn=lambda text: None,
     )  # fmt: skip
 
 
