@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +17,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, near
 from grounding_rewards.plugins.config import frozen, in_full
 from grounding_rewards.plugins.loading import absolute
+from grounding_rewards.settings.reading import filed
 from grounding_rewards.targets.columns import BadTarget
 
 LOG = logging.getLogger("grounding_rewards")
@@ -173,10 +173,7 @@ def _filed(paths: Any, recipe: Any) -> dict[str, Any]:
     """Return what settings files say of the recipe and of targets that cannot be used, beneath a recipe given here."""
     if paths is None:
         return {}
-    named = [paths] if isinstance(paths, str | os.PathLike) else paths
-    if not isinstance(named, list | tuple) or not all(isinstance(each, str | os.PathLike) and each for each in named):
-        raise gr.RecipeError(f"settings: got {paths!r:.80}; expected the path of a settings file, or a list of them")
-    settings = gr.read_settings(*named)
+    settings = filed(paths)
     name, options = settings.over(recipe.get("name") if isinstance(recipe, Mapping) else recipe, {})
     options |= {named: _bare(options[named]) for named in ("model", "family") if named in options}
     more = {"bad_target": settings.data["bad_target"]} if "bad_target" in settings.data else {}

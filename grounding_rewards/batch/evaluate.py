@@ -25,9 +25,10 @@ from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import PYTHON, Code, Finding, Naming, Severity
 from grounding_rewards.errors import printable
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings.groups import Images
+from grounding_rewards.settings.reading import filed
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.folders import folder_of
-from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.text_rows import HeldTable
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
@@ -133,14 +134,15 @@ def _texts(row: Sequence[Any]) -> list[str]:
 
 def evaluate(
     rows: Any,
-    recipe: str | Mapping[str, Any] | Recipe = CLICK,
+    recipe: str | Mapping[str, Any] | Recipe | None = None,
     *,
+    settings: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     by: str | Sequence[str] = (),
     predictions: str | os.PathLike[str] | None = None,
     id: str | None = None,
     split: str | None = None,
     columns: Mapping[str, str] | None = None,
-    bad_target: str = "raise",
+    bad_target: str | None = None,
     box_format: BoxFormat | str | None = None,
     image_root: str | os.PathLike[str] | None = None,
     benchmark: str | None = None,
@@ -153,14 +155,17 @@ def evaluate(
     Args:
         rows: a file or a directory of rows, several of them for a benchmark; or the rows themselves: dicts, a data
             frame, an Arrow table. Each holds a response and its target.
-        recipe: the recipe whose ``acc`` counts: a name, a dict of ``Recipe.to_dict``, or a recipe.
+        recipe: the recipe whose ``acc`` counts: a name, a dict of ``Recipe.to_dict``, or a recipe, which brings all of
+            its options; by default that of ``settings``, else click.
+        settings: settings files, or tables that we wrote, as ``gr.read_settings`` reads them; arguments go before.
         by: columns to break down by.
         predictions: the file of answers, where ``rows`` has annotations alone.
         id: the column of both that names the sample; "a,b" for several, "a=b" where the answers call a b.
         split: a split of a directory.
         columns: names of columns by role: response, target, image_size, model_image_size, id, token_length, image,
             refusal. Others are found by their names.
-        bad_target: "raise" for an error at a target that cannot be used, "abstain" to leave such rows out.
+        bad_target: "raise" for an error at a target that cannot be used, as by default, or "abstain" to leave such
+            rows out.
         box_format: the way in which targets write boxes, such as "xywh".
         image_root: the folder of relative paths of images; by default that of the file.
         benchmark: the published benchmark whose rule, groups and totals count, such as "screenspot-pro".
@@ -189,21 +194,29 @@ def evaluate(
     """
     notes, warnings = dict[str, None](), list[str]()
     reporting = Reporting(notes.setdefault, warnings.append)
-    named = None if benchmark is None else benchmark_named(benchmark)
+    named, read = None if benchmark is None else benchmark_named(benchmark), filed(settings)
+    if recipe is None or isinstance(recipe, str | Mapping):
+        own: dict[str, Any] = dict(recipe) if isinstance(recipe, Mapping) else {"name": recipe}
+        recipe, options = read.over(own.pop("name", None), {**own, **options})
+    recipe = CLICK if recipe is None else recipe
     built = catalogue.recipe(recipe, **options_of(named, recipe, options))
-    answers = None if predictions is None else Path(predictions)
-    join = Join(answers, id, () if answers is None else (answers,), reporting)
+    said = {**read.data, **({} if predictions is None else {"predictions": [predictions]})}
+    answers = tuple(map(Path, said.get("predictions", ())))
+    join = Join(answers[-1] if answers else None, id or said.get("id"), answers, reporting, said.get("encoding"))
     paths = rows if isinstance(rows, list | tuple) else [rows]
     files = list(map(Path, paths)) if paths and all(isinstance(each, str | os.PathLike) for each in paths) else []
     join.check(files[:1] if files else [Path("rows")])
-    images = ImageFiles("" if image_root is None else str(Path(image_root).absolute()))
+    images = Images(**{**read.images, **({} if image_root is None else {"image_root": Path(image_root)})})
+    named_columns = {field: said[f"{field}_column"] for field in vars(Columns()) if f"{field}_column" in said}
     scorer = TableScorer(
-        built, Columns(**(columns or {})), bad_target, as_box_format(box_format), images, on_note=reporting.note,
+        built, Columns(**{**named_columns, **(columns or {})}), bad_target or said.get("bad_target", "raise"),
+        as_box_format(box_format or said.get("box_format")), images.files(), on_note=reporting.note,
         on_warning=reporting.warn,
     )  # fmt: skip
     evaluated = evaluate_rows(
-        files or HeldTable(rows), scorer, [by] if isinstance(by, str) else by, join=join, split=split, named=named,
-        categories=None if categories is None else Path(categories), consensus=consensus, naming=lambda _: PYTHON,
+        files or HeldTable(rows), scorer, [by] if isinstance(by, str) else by, join=join,
+        split=split or said.get("split"), named=named, categories=None if categories is None else Path(categories), consensus=consensus,
+        naming=lambda _: PYTHON,
     )  # fmt: skip
     last = {
         severity: [text for kind, text in evaluated.remarks if kind is severity]

@@ -166,5 +166,5 @@ class Images:
 
     def files(self, hint: str = "") -> ImageFiles:
         """Return the images' files within these bounds."""
-        root = "" if self.image_root is None else str(self.image_root.absolute())
+        root = "" if self.image_root is None else str(Path(self.image_root).absolute())
         return ImageFiles(root, self.max_image_bytes, self.max_image_pixels, hint)

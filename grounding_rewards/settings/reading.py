@@ -121,6 +121,14 @@ def read_settings(*paths: str | os.PathLike[str]) -> Settings:
     return settings
 
 
+def filed(paths: Any) -> Settings:
+    """Read the argument ``settings`` of a function or a launch: the path of a file or a directory, a list, or None."""
+    named = [paths] if isinstance(paths, str | os.PathLike) else [] if paths is None else paths
+    if not isinstance(named, list | tuple) or not all(isinstance(each, str | os.PathLike) and each for each in named):
+        raise RecipeError(f"settings: got {paths!r:.80}; expected the path of a settings file, or a list of them")
+    return read_settings(*named)
+
+
 def _check_recipe(settings: Settings, sources: Sequence[_Source]) -> None:
     """Build the recipe, with spaces of its own where the files name none, and say where a wrong option stands."""
     name = settings.recipe.get("name")

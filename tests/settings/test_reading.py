@@ -178,6 +178,10 @@ def test_the_same_scores_by_options_by_a_file_in_python_and_in_trainers(run, tmp
     scored = read_rows(tmp_path / "a.jsonl")
     assert scored == read_rows(tmp_path / "b.jsonl")
     expected = [row["total"] for row in scored]
+    (entry,) = result_of(run("eval", rows, "--settings", file, "--json").out)
+    evaluated = gr.evaluate(rows, settings=file)
+    assert (evaluated.recipe.to_dict(), evaluated.columns) == (entry["recipe"], entry["columns"])
+    assert (evaluated.correct, evaluated.n, evaluated.reasons) == (entry["correct"], entry["n"], entry["reasons"])
     form = settings.get("data", {}).get("box_format")
     targets = gr.Targets.from_list([row["box"] for row in ROWS], box_format=form)
     built = gr.read_settings(file).build()
@@ -219,6 +223,26 @@ def test_options_go_before_files_and_files_before_defaults(run, tmp_path):
     assert recipe("--option", "format_weight=0.75") == {"name": "gelato", "format_weight": 0.75}
     click = ("--recipe", "click", "--response-space", "thousandths")
     assert recipe(*click) == {"name": "click", "response_space": "thousandths"}
+
+
+def test_evaluate_takes_all_tables_and_arguments_go_before(tmp_path):
+    rows, file = write_rows(tmp_path / "rows.jsonl", *ROWS), tmp_path / "a.toml"
+    answers = write_rows(tmp_path / "answers.jsonl", *({"key": n, "answer": "(200, 150)"} for n in range(4)))
+    annotated = write_rows(tmp_path / "all.jsonl", *({**row, "key": n} for n, row in enumerate(ROWS)))
+    file.write_text(
+        '[recipe]\nname = "gelato"\nformat_weight = 0.5\n[data]\nresponse_column = "answer"\ntarget_column = "box"\n'
+        'bad_target = "abstain"\npredictions = ["answers.jsonl"]\nid = "key"\n[images]\nmax_image_bytes = 9\n'
+    )
+    joined = gr.evaluate(annotated, settings=file)
+    assert (joined.recipe.to_dict(), joined.correct, joined.n) == ({"name": "gelato", "format_weight": 0.5}, 4, 4)
+    other = gr.evaluate(annotated, "click", settings=[file], response_space="unit", predictions=answers)
+    assert (other.recipe.to_dict(), other.correct) == ({"name": "click", "response_space": "unit"}, 0)
+    assert gr.evaluate(annotated, gr.recipe("gelato"), settings=file).recipe.to_dict() == {"name": "gelato"}
+    with pytest.raises(RecipeError, match="settings: got 3; expected the path of a settings file, or a list of them"):
+        gr.evaluate(rows, settings=3)
+    file.write_text('[data]\nresponse_column = "no"\n')
+    columns = {"response": "answer", "target": "box", "image_size": "size"}
+    assert gr.evaluate(rows, response_space="thousandths", settings=file, columns=columns).correct == 2
 
 
 def test_the_recipe_of_a_table_that_we_wrote(run, tmp_path):
