@@ -215,8 +215,8 @@ def evaluate(
     )  # fmt: skip
     evaluated = evaluate_rows(
         files or HeldTable(rows), scorer, [by] if isinstance(by, str) else by, join=join,
-        split=split or said.get("split"), named=named, categories=None if categories is None else Path(categories), consensus=consensus,
-        naming=lambda _: PYTHON,
+        split=split or said.get("split"), named=named, naming=lambda _: PYTHON, consensus=consensus,
+        categories=None if categories is None else Path(categories),
     )  # fmt: skip
     last = {
         severity: [text for kind, text in evaluated.remarks if kind is severity]

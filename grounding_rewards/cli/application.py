@@ -6,6 +6,7 @@ import ast
 import gc
 import inspect
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import typer.completion
 
 from grounding_rewards._version import __version__
 
@@ -29,7 +31,6 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
         help="Rewards and verifiers for models that point at things on a screen.",
         rich_markup_mode="markdown",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -59,6 +60,9 @@ _VERBS = {
     "pool": "pool:build",
 }
 """Modules and functions of the verbs."""
+
+_COMPLETE = "_GROUNDING_REWARDS_COMPLETE"
+"""The variable by which a shell asks what may stand behind a line."""
 
 _GROUPS: tuple[list[str], ...] = ([], ["pool"], ["check"])
 """Command lines that name no command: they get the help."""
@@ -257,7 +261,12 @@ def run(words: Sequence[str]) -> int:
     As typer's own `main`, but for its handling of errors, which hides a reader that has gone.
     """
     words = renamed(words[1:] if words[:1] == ["--"] else words)
+    asked = os.environ.get(_COMPLETE)
+    if asked is not None:
+        words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()[1:]
     command = typer.main.get_command(build(words))
+    if asked is not None:
+        return typer.completion.shell_complete(command, {}, NAME, _COMPLETE, asked)
     words = [*words, "--help"] if words in _GROUPS else words
     if not gc.isenabled():  # `main` of a process of its own
         gc.freeze()  # what was imported stays

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
+from grounding_rewards.cli.options import completing
 from grounding_rewards.errors import RecipeError
 
 
@@ -36,6 +37,7 @@ def _published(
             "--benchmark",
             metavar="NAME",
             help=f"Read and judge the files as one published benchmark: {', '.join(BENCHMARKS)}.",
+            autocompletion=completing(lambda: BENCHMARKS),
             rich_help_panel=_PANEL,
         ),
     ] = None,

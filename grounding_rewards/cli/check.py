@@ -25,7 +25,9 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
 
 
 def check_recipe(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help=options.NAMED)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help=options.NAMED, autocompletion=options.RECIPES)
+    ] = None,
     *,
     chosen: options.RecipeOptions,
     every: Annotated[bool, typer.Option("--all", help="All recipes, with the options that `recipes` shows.")] = False,

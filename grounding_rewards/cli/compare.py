@@ -22,7 +22,13 @@ def compare(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
     recipe: options.RecipeName,
     other: Annotated[
-        str, typer.Option("--with", metavar="NAME", help="The recipe to compare it with, named likewise.")
+        str,
+        typer.Option(
+            "--with",
+            metavar="NAME",
+            help="The recipe to compare it with, named likewise.",
+            autocompletion=options.RECIPES,
+        ),
     ],
     *,
     chosen: options.RecipeOptions,

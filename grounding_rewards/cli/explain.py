@@ -56,7 +56,13 @@ def explain_score(
     box_format: options.BoxFormats = None,
     as_json: options.AsJson = False,
     compare_with: Annotated[
-        str | None, typer.Option("--compare", metavar="NAME,NAME", help="Other recipes' scores, side by side.")
+        str | None,
+        typer.Option(
+            "--compare",
+            metavar="NAME,NAME",
+            help="Other recipes' scores, side by side.",
+            autocompletion=options.RECIPES,
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -17,7 +17,12 @@ _SEEN = {"code": "code", "page": "a page", "memory": "nothing yet: unchecked"}
 
 def list_families(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One family, or the folder of a checkpoint; else all.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="One family, or the folder of a checkpoint; else all.",
+            autocompletion=options.completing(catalogue.known_families),
+        ),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:

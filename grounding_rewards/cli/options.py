@@ -11,12 +11,14 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.catalogue import recipe
 from grounding_rewards.cli import terminal
+from grounding_rewards.coords.resizing import pipelines
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, SpaceError
+from grounding_rewards.plugins.registry import registry
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import declared, flags_of
@@ -35,12 +37,29 @@ ROWS = (
 )
 
 
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return what proposes names by tab; of several with commas between them, the last."""
+
+    def proposed(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names() if name.startswith(last)]
+
+    return proposed
+
+
+_NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "response_space": lambda: CoordSpace, "family": catalogue.known_families, "model": pipelines,
+}  # fmt: skip
+"""What the values of settings may be, by setting."""
+
+
 def option_of(declared: Field[Any], callback: Callable[[Any], Any] | None = None) -> Any:
     """Build the option of a setting."""
     said = declared.metadata
     return typer.Option(
         *flags_of(declared), metavar=said["metavar"] or None, help=said["help"],
         rich_help_panel=said["panel"] or None, callback=callback,
+        autocompletion=completing(_NAMES[declared.name]) if declared.name in _NAMES else None,
     )  # fmt: skip
 
 
@@ -85,7 +104,9 @@ NAMED = (
     "A name that `grounding-rewards recipes` lists, your own by module:attr or /path/file.py:attr, or a file of "
     "`Recipe.to_dict()` (.json, .yaml)."
 )
-_RECIPE: Any = typer.Option("--recipe", metavar="NAME", help=f"The recipe. {NAMED}")
+METHODS = completing(lambda: sorted(registry().methods))
+RECIPES = completing(catalogue.list_recipes)
+_RECIPE: Any = typer.Option("--recipe", metavar="NAME", help=f"The recipe. {NAMED}", autocompletion=RECIPES)
 RecipeName = Annotated[str, _RECIPE]
 MaybeRecipe = Annotated[str | None, _RECIPE]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object on stdout.")]
@@ -112,6 +133,7 @@ TargetRecipe = Annotated[
         metavar="NAME",
         help="The recipe whose form targets have, where rollouts name none that is installed; your own by module:attr "
         "or /path/file.py:attr.",
+        autocompletion=RECIPES,
     ),
 ]
 
@@ -286,11 +308,11 @@ def target_recipe(name: str | None, **chosen: Any) -> Recipe | None:
     if name is None:
         return None
     try:
-        return recipe(name, **chosen)
+        return catalogue.recipe(name, **chosen)
     except SpaceError:
         if "response_space" in chosen:
             raise
-        return recipe(name, **chosen, response_space=CoordSpace.PIXEL)
+        return catalogue.recipe(name, **chosen, response_space=CoordSpace.PIXEL)
 
 
 def unlabelled(recipe: Recipe) -> str:

@@ -15,7 +15,10 @@ from grounding_rewards.explain import describe
 
 def list_recipes(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help=f"One recipe; else all in a table. {options.NAMED}")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help=f"One recipe; else all in a table. {options.NAMED}", autocompletion=options.RECIPES
+        ),
     ] = None,
     *,
     chosen: options.RecipeOptions,

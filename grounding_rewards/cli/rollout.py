@@ -17,6 +17,7 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.options import given
 from grounding_rewards.coords.families import resizing_of
+from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.coords.resizing import RESIZING, Resizing
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError
@@ -84,6 +85,7 @@ def rollout(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
+            autocompletion=options.completing(published_prompts),
             help="A published prompt by name, or a jinja2 template. Default: plain, or that of --family.",
             rich_help_panel=_PROMPT,
         ),

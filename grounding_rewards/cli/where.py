@@ -22,7 +22,11 @@ TRAINERS = {
 """Lines to print by trainer; of several any one will do."""
 
 
-def where(trainer: Annotated[str, typer.Argument(help="easyr1, easyr1_sequential, trl or verl.")]) -> None:
+def where(
+    trainer: Annotated[
+        str, typer.Argument(help="easyr1, easyr1_sequential, trl or verl.", autocompletion=lambda: [*TRAINERS])
+    ],
+) -> None:
     """Print where a trainer's adapter is installed, as the trainer's config names it.
 
     For verl two lines, of which either will do as the path of its reward function. easyr1 scores a batch in one call;

@@ -124,6 +124,43 @@ def test_convert_takes_the_file_to_write_behind_the_other_too(run, tmp_path):
     assert run.error("convert", source, "--for", "trl").startswith("--out: got nothing; expected the file to write")
 
 
+@pytest.mark.parametrize(
+    ("line", "proposed"),
+    [
+        ("ev", "eval"),
+        ("pool ne", "next"),
+        ("check rec", "recipe"),
+        ("eval --recipe gel", "gelato gelato-pixel"),
+        ("recipes gelato-", "gelato-pixel"),
+        ("explain --compare gta1,gelato-", "gta1,gelato-pixel"),
+        ("view --recipe gelato-", "gelato-pixel"),
+        ("score --family aria", "aria_ui"),
+        ("eval --response-space pixel,th", "pixel,thousandths"),
+        ("rollout --pipeline qwen2_", "qwen2_vl qwen2_5_vl"),
+        ("rollout --prompt gelato-", "gelato-refusal"),
+        ("eval --benchmark osworld-g-ref", "osworld-g-refined osworld-g-refusal"),
+        ("pool next --selector spr", "spread"),
+        ("pool rollouts --method po", "pods"),
+        ("eval --box-format xyx", "xyxy"),
+        ("where easyr1_", "easyr1_sequential"),
+        ("eval --prom", ""),
+        ("eval --bad", "--bad-target"),
+    ],
+)
+def test_tab_proposes_commands_flags_and_names(run, monkeypatch, line, proposed):
+    words = f"grounding-rewards {line}"
+    for name, value in {
+        "COMP_WORDS": words, "COMP_CWORD": str(len(line.split())), "_GROUNDING_REWARDS_COMPLETE": "complete_bash",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    found = run()
+    assert (found.code, " ".join(found.out.split()), found.err) == (0, proposed, "")
+    monkeypatch.setenv("_GROUNDING_REWARDS_COMPLETE", "complete_fish")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", words)
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    assert [each.split("\t")[0] for each in run().out.splitlines() if each] == proposed.split()
+
+
 def _named_flags(path):
     """Yield the flags that texts of a file name, docstrings aside."""
     tree = ast.parse(path.read_text("utf-8"))

@@ -21,6 +21,7 @@ def allocate(
         str,
         typer.Option(
             metavar="NAME|JSON",
+            autocompletion=options.METHODS,
             help='A method: dars, dart or xrpo, with arguments such as \'{"name": "dars", "form": "hardness"}\'.',
         ),
     ],

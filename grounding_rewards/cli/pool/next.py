@@ -65,6 +65,7 @@ def next_round(
         list[str] | None,
         typer.Option(
             metavar="NAME|JSON",
+            autocompletion=options.METHODS,
             help='A selector, such as learnability or \'{"name": "spread", "threshold": 0.3}\'; 0 leaves a sample '
             "out, other weights steer the draws. May be given several times.",
             rich_help_panel=_FILTERS,

@@ -18,6 +18,7 @@ def plan(
         list[str] | None,
         typer.Option(
             metavar="NAME|JSON",
+            autocompletion=options.METHODS,
             help='Compare this method, with its arguments: \'{"name": "band", "low_rate": 0.2}\'; may be given several '
             "times. Default: all, every built-in one.",
         ),

@@ -21,6 +21,7 @@ def choose(
         typer.Option(
             "--method",
             metavar="NAME|JSON",
+            autocompletion=options.METHODS,
             help='The method, by name or as JSON with its arguments, such as \'{"name": "pods", "keep": 4}\'; see '
             "above.",
         ),
