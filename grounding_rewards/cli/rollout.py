@@ -241,7 +241,7 @@ def _report(done: Any, out: Path, as_json: bool) -> None:
 
 
 def _share(manifest: Mapping[str, Any]) -> str:
-    return "mean acc" if manifest.get("label_free") else "hit rate"
+    return "mean acc" if manifest.get("label_free") else "accuracy"
 
 
 def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> str:

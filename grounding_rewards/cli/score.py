@@ -138,7 +138,7 @@ def _summary(table: Table, out: Path, recipe: Recipe, evaluation: Evaluation, to
 
 def _line(summary: dict[str, Any]) -> str:
     left_out = summary["rows"] - summary["valid"]
-    share = "mean acc" if summary.get("label_free") else "hit rate"
+    share = "mean acc" if summary.get("label_free") else "accuracy"
     mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
     return (
         f"{summary['rows']} rows scored with {summary['recipe']['name']}"

@@ -37,7 +37,7 @@ def test_a_run_and_its_summary(run: Runner, tmp_path: Path):
     assert result.err.splitlines()[-3:] == [
         "note: instruction: column instruction, by its name; --instruction-column names another",
         "warning: 2 rollouts have no response, the first is of sample 's3': the prompt of 7 characters is refused",
-        "16 rollouts (2 without a response) of 8 samples by m: mean total 0.8714, hit rate 85.7 %, parse rate 100.0 %; "
+        "16 rollouts (2 without a response) of 8 samples by m: mean total 0.8714, accuracy 85.7 %, parse rate 100.0 %; "
         f"written to {out}",
     ]
     again = run(*words(source, out, *CLICK, "--engine-option", "right=100", "--engine-option", "pace=9", "--json"))
@@ -80,8 +80,8 @@ def test_a_sweep_for_pool_temperature(run: Runner, tmp_path: Path):
     more = (*CLICK, "--temperature", "0,0.7,1.4", "--top-p", "0.9", "--engine-option", "right=100")
     result = run(*words(data(tmp_path, *WORDS), out, *more))
     assert (result.code, [line for line in result.err.splitlines() if line.startswith("temperature")]) == (0, [
-        "temperature 0: 16 rollouts, hit rate 85.7 %", "temperature 0.7: 16 rollouts, hit rate 85.7 %",
-        "temperature 1.4: 16 rollouts, hit rate 85.7 %",
+        "temperature 0: 16 rollouts, accuracy 85.7 %", "temperature 0.7: 16 rollouts, accuracy 85.7 %",
+        "temperature 1.4: 16 rollouts, accuracy 85.7 %",
     ])  # fmt: skip
     assert {row["temperature"] for row in rows(out)} == {0, 0.7, 1.4}
     compared = result_of(run("pool", "temperature", out, "--json").out)

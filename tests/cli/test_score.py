@@ -22,7 +22,7 @@ def test_rows_with_their_scores(run, source, tmp_path):
     result = run("score", source, "--recipe", "gelato", "--out", out)
     assert (result.code, result.out) == (0, "")
     assert result.err == (
-        f"2 rows scored with gelato: mean total 0.5000, hit rate 50.0 %, parse rate 50.0 %; written to {out}\n"
+        f"2 rows scored with gelato: mean total 0.5000, accuracy 50.0 %, parse rate 50.0 %; written to {out}\n"
     )
     first, second = read_rows(out)
     parts = gr.recipe("gelato").parts
@@ -144,7 +144,7 @@ def test_bad_targets_can_abstain(run, tmp_path):
     assert note.startswith(
         f"warning: 1 row has a target that cannot be used, the first: {source}, row 0 (line 1): field 'bbox': got [1]"
     )
-    assert said.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, hit rate 100.0 %")
+    assert said.startswith("3 rows scored with gelato (1 of them not valid): mean total 1.0000, accuracy 100.0 %")
     bad = read_rows(out)[0]
     assert (bad["valid"], bad["total"], bad["acc"], bad["reason"]) == (0.0, None, None, "BAD_TARGET")
 
@@ -152,7 +152,7 @@ def test_bad_targets_can_abstain(run, tmp_path):
 def test_no_valid_row_at_all(run, tmp_path):
     source = write_rows(tmp_path / "in.jsonl", {**HIT, "target": 3})
     words = ("score", source, "--recipe", "gelato", "--bad-target", "abstain", "--out", tmp_path / "out.jsonl")
-    assert "(1 of them not valid): mean total -, hit rate -, parse rate -;" in run(*words).err
+    assert "(1 of them not valid): mean total -, accuracy -, parse rate -;" in run(*words).err
     assert result_of(run(*words, "--json").out)["mean_total"] is None
 
 
@@ -206,7 +206,7 @@ def test_as_a_module_without_a_terminal(source, tmp_path):
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines() == [
-        f"2 rows scored with gelato: mean total 0.5000, hit rate 50.0 %, parse rate 50.0 %; written to {out}"
+        f"2 rows scored with gelato: mean total 0.5000, accuracy 50.0 %, parse rate 50.0 %; written to {out}"
     ]
     assert len(read_rows(out)) == 2
 

@@ -67,7 +67,7 @@ def score_rollouts(
 
 
 def _line(summary: dict[str, Any]) -> str:
-    pieces, share = summary["pieces"], "mean acc" if summary.get("label_free") else "hit rate"
+    pieces, share = summary["pieces"], "mean acc" if summary.get("label_free") else "accuracy"
     mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
     left_out = f" ({summary['unscored']} of them not scored)" if summary["unscored"] else ""
     line = (

@@ -30,7 +30,7 @@ def test_rows_keep_their_columns_and_get_scores(run, tmp_path):
     result = run(*SCORE, source, *GELATO, "--out", out)
     assert (result.code, result.out) == (0, "")
     assert result.err == (
-        f"1 rollouts with gelato: mean total 1.0000, hit rate 100.0 %, parse rate 100.0 %; written to {out}\n"
+        f"1 rollouts with gelato: mean total 1.0000, accuracy 100.0 %, parse rate 100.0 %; written to {out}\n"
     )
     assert table(out) == [
         {
