@@ -18,6 +18,7 @@ FIRST_ROWS = 5
 class Severity(StrEnum):
     """Weight of a finding."""
 
+    ERROR = "error"  #: surely a mistake; ``check`` ends with exit status 1
     WARNING = "warning"  #: probably a mistake; under ``--strict`` the command ends with exit status 1
     NOTE = "note"  #: right for some data, a mistake in others
 
@@ -39,6 +40,20 @@ class Code(StrEnum):
     ANSWERS_OUTSIDE = "answers-outside"  #: many answers lie outside their images, and no other space fits better
     FARMED = "farmed"  #: policies without any skill earn more of a reward than they are right
     NO_HITS = "no-hits"  #: responses are read, and hardly any is right
+    INVERTED_BOX = "inverted-box"  #: boxes whose second corner lies before the first, among others that are well formed
+    NOT_FINITE = "not-finite"  #: targets with numbers that are not finite
+    ZERO_AREA = "zero-area"  #: boxes without width or height
+    TINY_TARGET = "tiny-target"  #: targets smaller than any element of a screen
+    GIANT_TARGET = "giant-target"  #: targets that are most of the screen
+    POINT_TARGET = "point-target"  #: targets that are a point without reach
+    CROSSING_POLYGON = "crossing-polygon"  #: polygons whose sides cross
+    REFUSAL_WITH_PLACE = "refusal-with-place"  #: refusals with a place beside them
+    UNREACHABLE = "unreachable-target"  #: targets in which no answer in whole numbers lies
+    IMAGE_SIZE = "image-size"  #: sizes of images are missing or cannot be one
+    OTHER_SIZE = "other-image-size"  #: images have another size than their rows say
+    MISSING_IMAGE = "missing-image"  #: images that cannot be read
+    AMBIGUOUS = "ambiguous-sample"  #: the same image and instruction with different targets
+    SEEN_IMAGE = "seen-image"  #: images that stand in the other data set, too
 
 
 @dataclass(frozen=True)

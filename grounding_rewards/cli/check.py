@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,9 +20,56 @@ from grounding_rewards.testing.audit import HONEST, Earned, audit
 def build(words: Sequence[str] | None = None) -> typer.Typer:
     """Build the commands of ``check``."""
     app = typer.Typer(help=__doc__, rich_markup_mode="markdown", no_args_is_help=True)
-    for name, function in verbs(PACKAGE, {"recipe": "check:check_recipe"}, words):
+    for name, function in verbs(PACKAGE, {"data": "check:check_data", "recipe": "check:check_recipe"}, words):
         app.command(name)(function)
     return app
+
+
+def check_data(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
+    *,
+    chosen: options.RecipeOptions,
+    recipe: options.RecipeName = "click",
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Other rows, such as those to evaluate on, that should share no image."),
+    ] = None,
+    box_format: options.BoxFormats = None,
+    columns: options.FileColumns,
+    images: options.SizedImages,
+    split: options.RowsSplit = None,
+    encoding: options.Encoding = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find targets that cannot be used, that no answer can hit or that disagree, before a model is trained on them.
+
+    With the space of answers (--response-space, --family) this includes targets too small to hold any of the whole
+    numbers in which a model answers. Images are compared with the sizes that rows say, as far as they can be read. The
+    exit status is 1 where something is surely wrong.
+
+    Example: `grounding-rewards check data train.parquet --response-space thousandths --against screenspot.json`
+    """
+    from grounding_rewards.batch.checked_rows import check_rows
+    from grounding_rewards.batch.joining import Join
+    from grounding_rewards.batch.table_scorer import TableScorer
+
+    answered = any(chosen.get(name) is not None for name in ("response_space", "family", "model"))
+    own = {} if answered else {"response_space": chosen.get("target_space") or "pixel"}
+    built = catalogue.recipe(recipe, **{**(own if recipe == "click" else {}), **chosen})
+    report = terminal.REPORTING
+    scorer = TableScorer(
+        built, columns, "abstain", box_format, images, answered=False, on_note=report.note, on_warning=report.warn
+    )
+    join = Join(reporting=report, encoding=encoding)
+    check = check_rows(file, scorer, join, split=split, against=against, answered=answered or recipe != "click")
+    findings = check.findings()
+    if as_json:
+        terminal.print_json({"rows": check.rows})
+    else:
+        _print_findings(findings, check.rows)
+    terminal.report(findings)
+    if any(each.severity is Severity.ERROR for each in findings):
+        raise typer.Exit(1)
 
 
 def check_recipe(
@@ -73,6 +121,16 @@ def _finding(name: str, rows: Sequence[Earned]) -> Finding | None:
     message = f"{name}: a policy without skill ({worst.what}) {earns}"
     fix = "train on it with a filter on acc, or lower what answers earn without a hit"
     return Finding(Code.FARMED, Severity.WARNING, len(farming), (), message, fix)
+
+
+def _print_findings(findings: Sequence[Finding], rows: int) -> None:
+    cells = [
+        (str(each.severity), str(each.code), f"{each.count:,}", ", ".join(map(str, each.rows))) for each in findings
+    ]
+    console = tables.console()
+    if cells:
+        console.print(tables.table(["", "found", "rows", "the first of them"], ["found"], cells, figures=["rows"]))
+    console.print(f"{rows:,} rows, {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}")
 
 
 def _print(rows: Sequence[Earned]) -> None:

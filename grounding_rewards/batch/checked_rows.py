@@ -1,0 +1,144 @@
+"""Rows that are checked before a model sees them: targets, images and what two data sets share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.batch.joining import Join
+from grounding_rewards.batch.samples import CONTENT
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.checks.data import DataCheck
+from grounding_rewards.checks.finding import Code
+from grounding_rewards.errors import ConvertError, PictureError
+from grounding_rewards.tables import Batch, Table
+from grounding_rewards.tables.base import value_at
+from grounding_rewards.tables.image_files import Image, read_images
+from grounding_rewards.tables.prompts import image_path, prompt_text
+from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS
+
+
+class _Images:
+    """Images of a table, each of them looked at once."""
+
+    def __init__(self, scorer: TableScorer, *, contents: bool) -> None:
+        self.files = scorer.images.files if scorer.images else None
+        self._contents = contents  # True to read all bytes, for digests
+        self._known: dict[str, tuple[Any, str, bytes]] = {}
+        self.read, self.unread = 0, 0  # how many could be looked at, and how many could not
+
+    def look(self, value: Any) -> tuple[Any, str, bytes]:
+        """Return the size of a row's last image, why it cannot be read, and the digest of its bytes."""
+        if value is None or self.files is None:
+            return None, "", b""
+        try:
+            image = read_images(value)[-1]
+        except ConvertError as error:
+            return None, str(error), b""
+        if image.remote:
+            return None, "", b""
+        if image.data is not None or image.path is None:
+            return self._look(image)
+        if image.path not in self._known:
+            self._known[image.path] = self._look(image)
+        return self._known[image.path]
+
+    def _look(self, image: Image) -> tuple[Any, str, bytes]:
+        assert self.files is not None  # it was asked
+        try:
+            info = self.files.look(image, turning=False)
+            whole = self._contents or image.data is not None  # which is in memory
+            digest = blake2b(self.files.read(image), digest_size=16).digest() if whole else b""
+        except PictureError as error:
+            self.unread += 1
+            return None, str(error), b""
+        self.read += 1
+        return info and info.size, "", digest
+
+
+def check_rows(
+    file: Path,
+    scorer: TableScorer,
+    join: Join,
+    *,
+    split: str | None = None,
+    against: Path | None = None,
+    answered: bool = True,
+) -> DataCheck:
+    """Check the rows of a file; ``against`` has images to compare by content.
+
+    ``answered`` is False where nobody says in which space answers will be.
+    """
+    seen = set[bytes]()
+    if against is not None:
+        other, _ = join.open(against, None, scorer.columns)
+        its = scorer.of(other)
+        images = _Images(its, contents=True)
+        with join.reporting.progress(f"reading images of {other.path.name}") as advance:
+            for batch in _batches(its, other):
+                seen.update(images.look(value)[2] for value in batch.column(its.columns.image))
+                advance(batch.done)
+        seen.discard(b"")
+    table, _ = join.open(file, split, scorer.columns)
+    scorer = scorer.of(table)
+    check, images = DataCheck(scorer.recipe, answered), _Images(scorer, contents=against is not None)
+    with join.reporting.progress(f"checking {table.path.name}") as advance:
+        for batch in _batches(scorer, table):
+            _add(check, scorer, table, batch, images, seen)
+            advance(batch.done)
+    if images.unread and not images.read:
+        first = check.forget(Code.MISSING_IMAGE)
+        join.reporting.note(f"no image of {images.unread:,} can be read, so none is checked {first}")
+    return check
+
+
+def _batches(scorer: TableScorer, table: Table) -> Iterator[Batch]:
+    further = [scorer.columns.image, *(name for name in CONTENT if name in table.columns)]
+    return scorer.batches(table, by=[name for name in further if name in table.columns], whole=False)
+
+
+def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, images: _Images, seen: set[bytes]) -> None:
+    """Add a batch to a check."""
+    read = scorer.read_targets(scorer.targets(batch))
+    said = scorer.image_sizes(table, batch, read)
+    sizes = nowhere(len(batch), 2)
+    contents = list[int]()
+    for row in range(len(batch)):
+        value = value_at(batch.rows[row], scorer.columns.image)
+        size, problem, digest = images.look(value)
+        target = read.rows[row]
+        own = (said[row] if said else None) or (target.image_size if target else None)
+        if problem:
+            check.note(Code.MISSING_IMAGE, row, problem, batch.place)
+        if digest in seen:
+            check.note(Code.SEEN_IMAGE, row, f"image {image_path(value)!r:.80}", batch.place)
+        if own is None and size is not None:
+            sizes[row] = size
+        elif own is not None:
+            sizes[row] = own
+            if size is not None and tuple(size) != tuple(own):
+                said_, is_ = ("x".join(f"{side:g}" for side in each) for each in (own, size))
+                check.note(Code.OTHER_SIZE, row, f"{said_} in the row, {is_} in the image", batch.place)
+        contents.append(_content(batch.rows[row], value, digest))
+    model = scorer.sizes(table, batch, scorer.columns.model_image_size)
+    check.add(
+        read, sizes, model_image_sizes=None if model is None else _table(model), place=batch.place, contents=contents
+    )
+
+
+def _table(sizes: Any) -> Floats:
+    return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64)
+
+
+def _content(row: Mapping[str, Any], image: Any, digest: bytes) -> int:
+    """Return 64 bits of a row's image and instruction; 0 where it lacks one of them."""
+    words = next((text for name in INSTRUCTION_COLUMNS if (text := prompt_text(value_at(row, name)))), None)
+    shown = digest or image_path(image) or next((each for n in IMAGE_COLUMNS if (each := image_path(row.get(n)))), None)
+    if not words or not shown:
+        return 0
+    return int.from_bytes(blake2b(repr((shown, words)).encode(), digest_size=8).digest())
