@@ -283,16 +283,8 @@ def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> 
 
 
 def _is_verifier(thing: Any) -> bool:
-    """Return True for a verifier, a class of them or a function of Rollouts, where a recipe should be."""
-    if isinstance(thing, type):
-        return makes_callables(thing)
-    if not inspect.isroutine(thing):
-        return callable(thing) and hasattr(thing, "low") and hasattr(thing, "high")
-    try:
-        first = next(iter(inspect.signature(thing).parameters.values()))
-    except (StopIteration, TypeError, ValueError):
-        return False
-    return first.name == "rollouts" or "Rollouts" in str(first.annotation)
+    """Return True for a verifier or a class of them, where a recipe should be."""
+    return makes_callables(thing) and (isinstance(thing, type) or (hasattr(thing, "low") and hasattr(thing, "high")))
 
 
 def _asks(build: Callable[..., Any], options: Mapping[str, Any]) -> bool:

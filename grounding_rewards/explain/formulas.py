@@ -365,7 +365,6 @@ def _term(term: Verifier, name: str, score: float, parts: Mapping[str, float], f
 
 def _row_numbers(term: Verifier, rollouts: Rollouts, row: int, score: float) -> str:
     """Return the numbers that a verifier states of a row, as its formula names them; "" where it states none."""
-    term = term.inner if isinstance(term, OwnVerifier) else term
     state = getattr(term, "row_numbers", None)
     if state is None:
         return ""

@@ -15,8 +15,8 @@ _METHODS = """
     variance:D3s,Pods variance_aware:VarianceAware xrpo:Xrpo
 """
 _PUBLISHED = """
-    agentcpm-gui btl-ui gelato groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo infigui-g1 se-gui ui-agile ui-ins ui-r1
-    ui-r1-dast ui-rft ui-s1 ui-venus ui-venus-navigation
+    agentcpm-gui btl-ui gelato,gelato-pixel groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo infigui-g1 se-gui ui-agile
+    ui-ins ui-r1,ui-r1-dast,ui-r1-e ui-rft ui-s1 ui-venus,ui-venus-navigation
 """
 
 
@@ -37,9 +37,11 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "recipes": {
         **{name: _of_recipe(name, name) for name in ("action", "click", "composite")},
-        **{name: _of_recipe(f"published.{name}", name) for name in _PUBLISHED.split()},
-        "gelato-pixel": _of_recipe("published.gelato", "gelato-pixel"),
-        "ui-r1-e": _of_recipe("published.ui_r1", "ui-r1-e"),
+        **{
+            name: _of_recipe(f"published.{each.partition(',')[0]}", name)
+            for each in _PUBLISHED.split()
+            for name in each.split(",")
+        },
     },
     "methods": {
         "rorecomp" if name == "RoRecomp" else _snake(name): f"grounding_rewards.pool.methods.{file}:{name}"

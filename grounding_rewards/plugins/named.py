@@ -15,7 +15,7 @@ from grounding_rewards.plugins.loading import current, load, names_code
 from grounding_rewards.plugins.registry import is_dialect, origin, registry, thing_named, unknown
 from grounding_rewards.verifiers.contract import SELECTOR as BOUNDS
 from grounding_rewards.verifiers.contract import VERIFIER, is_bound, why_invalid
-from grounding_rewards.verifiers.terms import Term, verifier
+from grounding_rewards.verifiers.terms import verifier
 
 if TYPE_CHECKING:
     from grounding_rewards.pool import SampleStats, Selector
@@ -75,7 +75,7 @@ _COMMANDS = {
 
 def kind_of(method: Any) -> str:
     """Return the kind of a method, or of a class of methods; a function gives weights."""
-    kind = getattr(method.inner if isinstance(method, NamedTerm) else method, "kind", SELECTOR)
+    kind = getattr(method, "kind", SELECTOR)
     if kind not in _COMMANDS:
         raise RecipeError(f"{short_repr(method)} has kind {short_repr(kind)}; expected one of {', '.join(_COMMANDS)}")
     return str(kind)
@@ -113,22 +113,18 @@ class NamedTerm:
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), (self.name, self.arguments)
 
-    @property
-    def low(self) -> float:
-        """The lowest number that it returns."""
-        return float(self.inner.low)
-
-    @property
-    def high(self) -> float:
-        """The highest."""
-        return float(self.inner.high)
+    def __getattr__(self, name: str) -> Any:
+        """Return what the name stands for declares: bounds, needs and the like."""
+        if name == "fn" or name.startswith("__") or "inner" not in vars(self):  # in errors it goes by its place
+            raise AttributeError(name)
+        return getattr(self.inner, name)
 
     def __call__(self, table: Any) -> Any:
         """Return the numbers of n rows."""
         return self.inner(table)
 
 
-class OwnVerifier(NamedTerm, Term):
+class OwnVerifier(NamedTerm):
     """Verifier of one's own."""
 
     of = "verifiers"
@@ -143,16 +139,6 @@ class OwnMethod(NamedTerm):
     """Method of one's own."""
 
     of = "methods"
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The columns that a choice reads."""
-        return tuple(self.inner.needs)
-
-    @property
-    def samples_apart(self) -> bool:
-        """True for a choice of each sample's rollouts by these alone."""
-        return bool(getattr(self.inner, "samples_apart", False))
 
 
 _OWN: Mapping[str, type[NamedTerm]] = {kind.of: kind for kind in (OwnVerifier, OwnMethod)}

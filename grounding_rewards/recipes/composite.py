@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from grounding_rewards.combine import best, steps, weighted
+from grounding_rewards import combine
+from grounding_rewards.combine import RESERVED, Combination, best, steps
 from grounding_rewards.coords.spaces import CoordSpace, as_space
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.parsing import TaggedDialect
 from grounding_rewards.plugins.config import frozen
-from grounding_rewards.recipes._expression import combinations, part_fields, part_term, shown, weight, whole_term
+from grounding_rewards.plugins.named import build
 from grounding_rewards.recipes._shared import answering_space, click_example, dialect_named, in_vocabulary, shown_with
 from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, Recipe, Source
 from grounding_rewards.verifiers import (
@@ -25,9 +26,13 @@ from grounding_rewards.verifiers import (
     Suggestion,
     Verdict,
     Verifier,
+    any_of,
+    if_placed,
+    same_action,
 )
-from grounding_rewards.verifiers.alternatives import SameAction
+from grounding_rewards.verifiers.alternatives import AnyOf, SameAction
 from grounding_rewards.verifiers.critic import suggestion_tag
+from grounding_rewards.verifiers.options import is_number
 from grounding_rewards.verifiers.points import Matched, MatchedF1
 from grounding_rewards.verifiers.terms import PLACES, called, judges_of, walk
 
@@ -35,6 +40,9 @@ _KINDS = (BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION)
 _UNLABELLED = frozen({"id": "a7"})
 _ACC = "\nacc = 1 where success, which looks at no target, is above 0: it does not say that a response is right"
 _SHARED = "vocabulary"
+_PART = 'a weight such as 0.5, or {"verifier": NAME, "weight": 0.5, ...} with what the verifier takes'
+_CALLED = "a verifier's name such as 'hit', {\"verifier\": NAME, ...} with what it takes, or a combination such as"
+_COMBINATIONS = (*combine.OPS, "any_of", "if_placed", "same_action")
 
 
 @shown_with(response_space="pixel", parts={"hit": 0.8, "format": 0.2})
@@ -121,9 +129,10 @@ def composite(
     (-1.0, 1.5, ('done', 'hit', 'signed', 'side'))
     """
     response = answering_space("composite", response_space)
-    fields = part_fields(parts)
-    terms = {name: part_term(name, each) for name, each in fields.items()}
-    weights = {name: weight(name, each["weight"]) for name, each in fields.items()}
+    reward = _weighted("composite", parts)
+    terms = dict(reward.parts)
+    for name, term in terms.items():
+        _check_alternatives(f"part {name!r}", term)
     each = [leaf for term in terms.values() for leaf in walk(term)]
     acc = _success(success, terms, each, label_free)
     dialect = dialect or ("auto_action" if _judges_actions(each) else "auto")
@@ -144,7 +153,6 @@ def composite(
     if label_free:
         _check_free(accepts, {**terms, "success": acc})
         example = example and replace(example, target=_UNLABELLED)
-    reward = weighted(**{name: (weights[name], term) for name, term in terms.items()})
     return Recipe(
         name="composite",
         dialect=built_dialect,
@@ -157,7 +165,7 @@ def composite(
         source=Source("grounding-rewards"),
         answers="all" if "points" in reward.needs | acc.needs else "only",
         label_free=label_free,
-        formula=_formula(weights, fields) + (_ACC if label_free else ""),
+        formula=_formula(reward, frozen(parts)) + (_ACC if label_free else ""),
         example=example,
     )
 
@@ -213,10 +221,12 @@ def _success(success: Any, terms: Mapping[str, Verifier], each: list[Verifier], 
     if "weight" in fields:
         raise RecipeError("composite: option success: got a weight; expected none, because acc is 0 or 1: leave it out")
     try:
-        return whole_term(fields)
+        term: Verifier = expression(fields)
     except RecipeError as error:
         parts = f"no part ({', '.join(terms)}), and as a verifier: " if isinstance(success, str) else ""
         raise RecipeError(f"composite: option success: {parts}{error}") from error
+    _check_alternatives("option success", term)
+    return term
 
 
 def _exact(matched: Matched) -> Verifier:
@@ -248,7 +258,156 @@ def _accepts(accepts: Any, terms: Iterable[Verifier]) -> frozenset[str]:
     return frozenset(kinds)
 
 
-def _formula(weights: Mapping[str, float], fields: Mapping[str, Mapping[str, Any]]) -> str:
-    total = " + ".join(f"{weight:g} · {name}" for name, weight in weights.items()).replace("+ -", "- ")
+def _formula(reward: Combination, parts: Any) -> str:
+    pairs = zip(reward.numbers["weights"], reward.parts, strict=True)
+    total = " + ".join(f"{weight:g} · {name}" for weight, (name, _) in pairs).replace("+ -", "- ")
+    fields = {name: _part(name, each) for name, each in parts.items()}
     named = ", ".join(f"{name} = {shown(each)}" for name, each in fields.items() if name != each.get("verifier"))
     return f"total = {total}" + (f"\n{named}" if named else "")
+
+
+def _part(name: str, value: Any) -> Mapping[str, Any]:
+    """Return the plain values of a part, of which a weight alone stands for the verifier that is called like it."""
+    fields: Mapping[str, Any] = value if isinstance(value, Mapping) else {"weight": value}
+    return fields if combinations(fields) else {"verifier": name, **fields}
+
+
+def _without_weight(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: each for key, each in fields.items() if key != "weight"}
+
+
+def _weighted(owner: str, parts: Any) -> Combination:
+    """Build a sum of parts by name, each with its weight."""
+    if not isinstance(parts, Mapping) or not parts:
+        raise RecipeError(f'{owner} needs parts by name, such as {{"hit": 0.8, "format": 0.2}}; got {parts!r:.80}')
+    terms = {}
+    for name, value in frozen(parts).items():
+        label = f"{owner}: part {name!r}"
+        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+            raise RecipeError(
+                f"{label}: trainers use that name, or it is no name; choose another, and name its "
+                f'verifier: {{"verifier": {name!r}, "weight": ...}}'
+            )
+        if isinstance(value, Mapping) and "weight" not in value:
+            hint = near("weight", [key for key in value if key not in ("verifier", *_COMBINATIONS)])
+            hint = hint.replace("mean", "mean 'weight' by")  # near() names the key there, not the one meant
+            raise RecipeError(f"{label} has no weight: got {dict(value)!r:.120}; expected {_PART}{hint}")
+        fields = _part(name, value)
+        if not is_number(fields["weight"]):
+            raise RecipeError(f"{label}: weight: got {fields['weight']!r:.80}; expected a finite number")
+        terms[name] = float(fields["weight"]), _named(label, _without_weight(fields))
+    return combine.weighted(**terms)
+
+
+def expression(value: Any) -> Any:
+    """Build a term from plain values: a verifier's name, one with its arguments, or one combination with its terms."""
+    if isinstance(value, str):
+        return build("verifiers", value)
+    operators = combinations(value) if isinstance(value, Mapping) else []
+    if len(operators) == 1 and len(value) == 1:
+        try:
+            return _combination(operators[0], value[operators[0]])
+        except TypeError as error:  # an argument that is missing or unknown
+            # Python says "gate() missing 1 required positional argument", and a config has no calls.
+            raise RecipeError(str(error).replace("()", ":").replace(" positional", "")) from error
+    if operators:
+        others = ", ".join(repr(key) for key in value if key != operators[0])
+        raise RecipeError(f"{operators[0]}: got {others} beside it; expected one combination, with its own arguments")
+    if not isinstance(value, Mapping) or "verifier" not in value:
+        raise RecipeError(f"got {value!r:.80}; expected {_CALLED} {', '.join(_COMBINATIONS)}")
+    arguments = dict(value)
+    name = arguments.pop("verifier")
+    if not isinstance(name, str):
+        raise RecipeError(f"verifier: got {name!r:.80}; expected its name, such as 'hit'")
+    return build("verifiers", name, arguments)
+
+
+def combinations(fields: Mapping[str, Any]) -> list[str]:
+    """Return the combinations that a mapping names; none beside a verifier, whose arguments may be called so."""
+    return [] if "verifier" in fields else [key for key in fields if key in _COMBINATIONS]
+
+
+def _combination(op: str, value: Any) -> Any:
+    """Build a combination from what a config has under its name."""
+    if op in ("any_of", "if_placed"):
+        return (any_of if op == "any_of" else if_placed)(expression(value))
+    if op == "weighted":
+        return _weighted(op, value)
+    if op in ("product", "best"):
+        return getattr(combine, op)(**_terms(op, value))
+    if not isinstance(value, Mapping):
+        raise RecipeError(f"{op}: got {value!r:.80}; expected its arguments by name")
+    if op == "same_action":  # None: the name is enough
+        plain = ("names", "bare", "unnamed")
+        return same_action(
+            **{key: each if key in plain or each is None else _named(key, each) for key, each in value.items()}
+        )
+    given: dict[str, Any] = dict(value)
+    if op == "gate":
+        terms = {key: _one(f"gate, {key}", given[key]) for key in ("when", "then") if key in given}
+        return combine.gate(**given | terms)
+    return getattr(combine, op)(*_one(f"{op}, part", given.pop("part", None)), **given)
+
+
+def _terms(owner: str, parts: Any) -> dict[str, Any]:
+    """Build terms by name."""
+    if not isinstance(parts, Mapping) or not parts or not all(isinstance(name, str) for name in parts):
+        raise RecipeError(f"{owner}: got {parts!r:.80}; expected terms by name, such as {{'near': 'hit'}}")
+    return {name: _named(name, each) for name, each in parts.items()}
+
+
+def _one(owner: str, parts: Any) -> tuple[str, Any]:
+    terms = _terms(owner, parts)
+    if len(terms) != 1:
+        raise RecipeError(f"{owner}: got {', '.join(terms)}; expected one term by its name")
+    return next(iter(terms.items()))
+
+
+def _named(name: str, value: Any) -> Any:
+    try:
+        return expression(value)
+    except RecipeError as error:
+        raise RecipeError(f"{name}: {error}") from error
+
+
+def _check_alternatives(where: str, term: Any) -> None:
+    """Complain of a product or a gate of which several parts would each take a target's best alternative by itself."""
+    if not isinstance(term, Combination):  # any_of holds its parts to one alternative
+        return
+    apart = [f"{name} ({called(part)})" for name, part in term.parts if _takes_best(part)]
+    if term.op in ("product", "gate") and len(apart) > 1:
+        raise RecipeError(
+            f"composite: {where}: {term.op} of {', '.join(apart)}: each would take the best of a target's alternatives "
+            f"by itself, and so reward the action of one at the place of another; make it "
+            f'{{"any_of": {{"{term.op}": ...}}}}'
+        )
+    for part in term.within:
+        _check_alternatives(where, part)
+
+
+def _takes_best(term: Any) -> bool:
+    """Return whether a term, or a part of it, scores samples by their best alternative."""
+    if isinstance(term, Combination):
+        return any(map(_takes_best, term.within))
+    return isinstance(term, AnyOf) or hasattr(term, "each")
+
+
+def shown(value: Any) -> str:
+    """Return a term's plain values in short, without the arguments of verifiers."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    if "verifier" in value:
+        return str(value["verifier"])
+    ((name, given),) = _without_weight(value).items()  # one combination: the term has been built before
+    if name == "weighted":
+        fields = [_part(*each) for each in given.items()]
+        return " + ".join(f"{each['weight']:g} · {shown(each)}" for each in fields)
+    if name in ("any_of", "if_placed"):
+        texts = [shown(given)]
+    elif name in ("product", "best"):
+        texts = [*map(shown, given.values())]
+    else:
+        one = ("part", "when", "then")
+        texts = [", ".join(map(shown, given[key].values())) for key in one if key in given]
+        texts += [f"{key}={shown(each)}" for key, each in given.items() if key not in one]
+    return f"{name}({', '.join(texts)})"

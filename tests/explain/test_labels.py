@@ -11,7 +11,7 @@ from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.formulas import acc_made_by, called_with, formula_of, made_by
 from grounding_rewards.plugins.named import Bound
 from grounding_rewards.plugins.registry import collect
-from grounding_rewards.recipes._expression import expression
+from grounding_rewards.recipes.composite import expression
 from grounding_rewards.verifiers import (
     ActionType,
     Consensus,

@@ -93,7 +93,6 @@ def test_a_recipe_and_a_dialect_by_their_place_in_code(own):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("own_terms_of_a_test:brief", '"brief": {"verifier": NAME, "weight": 1.0, "low": 0, "high": 1}'),
         ("own_terms_of_a_test:Brief", '"Brief": {"verifier": NAME, "weight": 1.0}'),
         ("own_terms_of_a_test.py:LIFTED", '"LIFTED": {"verifier": NAME, "weight": 1.0}'),
         ("hit", '"hit": {"verifier": NAME, "weight": 1.0}'),
@@ -198,5 +197,5 @@ def test_a_recipe_of_ones_own_on_the_command_line(run, own, tmp_path):
         assert read_rows(out)[0]["total"] == 1.0
         assert result_of(run("recipes", name, "--json").out)["options"]["words"] == 2
         assert result_of(run("eval", source, "--recipe", name, "--json").out)[0]["correct"] == 1
-    assert "is a verifier and no recipe" in run.error("score", source, "--recipe", f"{own}:brief", "--out", out)
+    assert "a function of Rollouts is no recipe" in run.error("score", source, "--recipe", f"{own}:brief", "--out", out)
     assert "has no 'biuld'; did you mean 'build'" in run.error("recipes", f"{own}:biuld")

@@ -109,6 +109,12 @@ def test_a_class_and_a_verifier_of_a_file(own):
     assert recipe.score(["ab", "abcd", "abcdefghijkl"], [BOX] * 3).total.tolist() == [1.0, 0.0, -1.0]
 
 
+def test_a_verifier_of_a_file_scores_alternatives(own):
+    done = {"weight": 1, "any_of": {"product": {"name": "action_type", "place": f"{own}:Hit"}}}
+    answers = ['{"action": "click", "coordinate": [20, 15]}', '{"action": "long_press", "coordinate": [20, 15]}']
+    assert build({"done": done}).score(answers, [BOX] * 2).total.tolist() == [1.0, 0.0]
+
+
 def test_what_a_function_needs_the_recipe_needs(own):
     part = {"verifier": f"{own}:grouped", "weight": 1, "low": 0, "high": 1, "needs": ["groups"]}
     assert build({"mine": part}).needs == {"groups"}

@@ -8,7 +8,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
-from grounding_rewards.recipes._expression import expression, shown
+from grounding_rewards.recipes.composite import expression, shown
 from grounding_rewards.verifiers import (
     ActionType,
     Format,

@@ -1,9 +1,9 @@
-"""UI-R1 and UI-R1-E: one point for the action, one for its coordinate and one for the format."""
+"""UI-R1 and UI-R1-E: a point for the action, its coordinate and the format each; and what the length adds to them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ from grounding_rewards.recipes.published._solutions import (
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers import any_of, if_placed, same_action
+from grounding_rewards.verifiers import DastLength, any_of, if_placed, same_action
 from grounding_rewards.verifiers.hit import inside_regions
 from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import OfPlaces, Term
@@ -35,6 +35,10 @@ _PAPER = "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforc
 Form = Literal["main", "dast", "nothink"]
 
 _FILE = "src/ui_r1/src/open_r1/grpo_json_action_coord{}.py"
+_TRAINER = "src/ui_r1/src/open_r1/trainer/DAST_grpo_trainer.py"
+_ALONE = {True: 0.5, False: -0.1}
+"""The length's reward of a response that is alone in its group, right or wrong."""
+
 _UNTHOUGHT = rf"^{SPACE}<answer>", THOUGHT[-1]
 _TYPING = "<answer>[{'action': 'input_text' ,'coordinate': [0, 0, 0, 0] }]</answer>"
 _ANSWER = "<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
@@ -81,6 +85,46 @@ def ui_r1_e(*, format_weight: Length = 1.0) -> Recipe:
     return of_form("ui-r1-e", "nothink", format_weight)
 
 
+def ui_r1_dast(*, format_weight: Length = 1.0) -> Recipe:
+    """UI-R1's rewards as its trainer adds them up in the first stage: ``ui-r1`` with ``form="dast"``, and the length.
+
+    total = action + coord + w · format + length, with length = max(0.5 - 0.5 λ, 0.1) where action, coord and format
+    are all 1, else min(0.9 λ - 0.1, -0.1), and λ = (L - B) / B; see ``DastLength`` for the budget B of a group. The
+    second stage, without thinking, is ``ui-r1-e``.
+
+    The source takes for L the width of a padded batch, the same for all of its rows; here it is the response's own
+    length, in tokens where ``token_lengths`` gives them, else in characters.
+
+    Args:
+        format_weight: w, the weight of format, from 0; the source trains with 1. All three points are asked for,
+            whatever it is.
+
+    Returns:
+        A recipe with parts ``action``, ``coord``, ``format`` and ``length``, -1 <= total <= 3 + w; ``acc`` is
+        ``coord``. It needs the groups, and the sizes of the original image and of the one the model saw.
+
+    Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord-dast.py`` and
+    ``src/ui_r1/src/open_r1/trainer/DAST_grpo_trainer.py``.
+    """
+    plain, written = of_form("ui-r1-dast", "dast", format_weight), _Written(THOUGHT)
+    full = weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(1.0, written))
+    return replace(
+        plain,
+        reward=weighted(
+            action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, written),
+            length=(1.0, DastLength(full, above=2.5)),  # above that, all three points are earned
+        ),
+        source=replace(plain.source, files=(*plain.source.files, _TRAINER)),
+        exploits=_dast_exploits(plain),
+        example=plain.example and replace(plain.example, group=_others(plain.example.response)),
+        formula=(
+            "total = action + coord + format_weight · format + length, coord = action · [a click is in the box]\n"
+            "length = max(0.5 - 0.5 λ, 0.1) where all three are 1, else min(0.9 λ - 0.1, -0.1)\n"
+            "λ = (L - B) / B, B = p · mean length of the right + (1 - p) · longest"
+        ),
+    )  # fmt: skip
+
+
 def of_form(name: str, form: Form, format_weight: float) -> Recipe:
     """The recipe of one of the source's files, under a name."""
     thinks, last = form != "nothink", form != "main"
@@ -123,6 +167,22 @@ def _exploits(weight: float, thinks: bool) -> tuple[Exploit, ...]:
                 2.0 + weight, typing),
     )  # fmt: skip
     return (*known, Exploit("blind-format", "the tags score, whatever they hold", weight, blind)) if weight else known
+
+
+def _others(right: str) -> tuple[str, str]:
+    """A longer response that is right, too, and a miss."""
+    return right.replace("-", "the button is at the top"), right.replace("[100, 75]", "[0, 0]")
+
+
+def _dast_exploits(plain: Recipe) -> tuple[Exploit, ...]:
+    known = [replace(each, payoff=each.payoff + _ALONE[each.name == "bare-action"]) for each in plain.exploits]
+    miss = next(each for each in known if each.name == "click-anywhere")
+    assert miss.example is not None
+    text = miss.example.response
+    # "-" is all of the thinking.
+    padded = replace(miss.example, response=text.replace("-", "so " * 99), group=(text,) * 3)
+    what = "a wrong response loses the less, the longer it is: where all miss, the longest loses 0.1 and others up to 1"
+    return (*known, Exploit("padded-miss", what, miss.payoff, padded))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.recipes.published.ui_venus_navigation import is_formed
+from grounding_rewards.recipes.published.ui_venus import is_formed
 from grounding_rewards.testing import hostile_responses
 
 RECIPE = gr.recipe("ui-venus-navigation")
