@@ -344,7 +344,7 @@ def _combination(op: str, value: Any) -> Any:
         )
     given: dict[str, Any] = dict(value)
     if op == "gate":
-        terms = {key: _one(f"gate, {key}", given[key]) for key in ("when", "then") if key in given}
+        terms: dict[str, Any] = {key: _one(f"gate, {key}", given[key]) for key in ("when", "then") if key in given}
         return combine.gate(**given | terms)
     return getattr(combine, op)(*_one(f"{op}, part", given.pop("part", None)), **given)
 
