@@ -38,6 +38,7 @@ from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest
+from grounding_rewards.tables.object_stores import local
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, arrow_type, fields, rollout_schema
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
@@ -138,7 +139,7 @@ def rescore(
     scorer = TableScorer(
         recipe, columns, bad_target, as_box_format(box_format), image_files, on_note=note, on_warning=warn
     )
-    done = _Rescorer(scorer, table, advance, note).run(Path(out), overwrite=overwrite)
+    done = _Rescorer(scorer, table, advance, note).run(local(out, output=True), overwrite=overwrite)
     for text in done.manifest.get("warnings", ()):
         warn(text)
     for finding in done.findings:

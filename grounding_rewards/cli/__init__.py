@@ -92,5 +92,6 @@ _REFUSED = {
 
 def _error(message: str) -> tuple[int, str]:
     from grounding_rewards.errors import printable
+    from grounding_rewards.tables.object_stores import shown
 
-    return 2, f"error: {printable(message.strip())}"
+    return 2, f"error: {printable(shown(message.strip()))}"

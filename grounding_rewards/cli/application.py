@@ -145,6 +145,8 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
         if filed and options.pop("settings"):
             options["option"] = with_options(context.meta["settings"], options)
         with terminal.command(context) as said:
+            context.params.update(copies := _copies(options))
+            options.update(copies)
             for name, maker in makers.items():
                 options[name] = maker(**{each: options.pop(each) for each in inspect.signature(maker).parameters})
             try:
@@ -158,6 +160,16 @@ def strict(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {each.name: each.annotation for each in parameters}  # typer reads these, and the signature
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _copies(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that name files, with local copies of what lies in object stores."""
+    from grounding_rewards.tables.object_stores import local
+
+    listed = {name: value if isinstance(value, list) else [value] for name, value in options.items()}
+    paths = {name: each for name, each in listed.items() if each and all(isinstance(one, Path) for one in each)}
+    copies = {name: [local(one, output=name == "out") for one in each] for name, each in paths.items()}
+    return {name: each if isinstance(options[name], list) else each[0] for name, each in copies.items()}
 
 
 def lacking(text: str, context: typer.Context) -> str:

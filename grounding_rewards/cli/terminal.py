@@ -15,6 +15,7 @@ from typing import Any
 from grounding_rewards._version import __version__
 from grounding_rewards.checks.finding import Finding, Severity
 from grounding_rewards.errors import printable as printable
+from grounding_rewards.tables.object_stores import shown
 from grounding_rewards.tables.reporting import Reporting
 
 _PLAIN: Mapping[str, Any] = {"code": None, "severity": "warning"}
@@ -54,7 +55,7 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
 
 def say(*lines: str) -> None:
     """Print lines on stderr."""
-    sys.stderr.writelines(f"{printable(line)}\n" for line in lines)
+    sys.stderr.writelines(f"{printable(shown(line))}\n" for line in lines)
 
 
 def note(text: str) -> None:
@@ -121,7 +122,7 @@ class Said:
     def print(self) -> None:
         """Print the result, if there is one, in ASCII so that every terminal takes it."""
         if self.result is not None:
-            sys.stdout.write(json.dumps(self.whole(), indent=2, allow_nan=False) + "\n")
+            sys.stdout.write(shown(json.dumps(self.whole(), indent=2, allow_nan=False)) + "\n")
             self.result = None
 
     def whole(self) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from grounding_rewards.tables.files import open_table, overlap
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.interrupting import thread_of
 from grounding_rewards.tables.manifests import digest, fingerprint, read_manifest
+from grounding_rewards.tables.object_stores import local
 from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import as_box_format
@@ -134,7 +135,7 @@ def roll_out(
         RecipeError: the recipe adds up trajectories.
         OSError: the directory cannot be written.
     """
-    data, out = Path(data), Path(out)
+    data, out = local(data), local(out, output=True)
     _check(data, out, settings, recipe, allocated, shard)
     if again and shard is not None:
         raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")

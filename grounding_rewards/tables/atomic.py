@@ -19,6 +19,8 @@ from pathlib import Path
 from time import sleep
 from typing import IO, Any
 
+from grounding_rewards.tables.object_stores import put, removed
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -97,12 +99,13 @@ class Files:
                 stack.enter_context(renaming(folder, alone=several))
             for place, (file, path) in reversed(list(enumerate(self._files))):
                 for old in () if place else self.removed:
-                    old.unlink(missing_ok=True)
+                    remove(old)
                     remove_leftovers(old)
                 if os.name == "nt":
                     file.close()  # Windows renames no open file; elsewhere it is locked until it has its name
                 with named(path):
                     os.replace(file.name, path)
+                put(path)
         self._close()
         for _, manifest in self._files[:1] if several else ():
             remove_leftovers(manifest)
@@ -221,6 +224,7 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)  # such as the `groups` of `pool score`
     else:
         path.unlink(missing_ok=True)
+    removed(path)
 
 
 class _Named(io.FileIO):

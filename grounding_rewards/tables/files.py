@@ -15,6 +15,7 @@ from grounding_rewards.tables.base import NewColumns, NoRowsError, Note, Table, 
 from grounding_rewards.tables.contents import COMPRESSIONS, Contents, copied, is_stream
 from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.json_lines import JsonLinesWriter
+from grounding_rewards.tables.object_stores import local
 from grounding_rewards.tables.text_rows import CsvTable, JsonArrayTable, JsonLinesTable
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def open_table(path: str | os.PathLike[str], *, tolerant: bool = False, encoding
     grounding_rewards.errors.TableError: rows.txt: a file of rows ends in .jsonl, .ndjson, .json-lines, .json, .csv or \
 .tsv, also with .gz or .zst, or in .parquet
     """
-    path = Path(path)
+    path = local(path)
     if is_stream(path):
         source = copied(path)
         suffix = PARQUET[0] if source.begins(_MAGIC) else JSON_LINES[0]
@@ -148,7 +149,7 @@ def write_table(
         TableError: the path has another suffix, is the input itself, or cannot hold the table's columns.
         OSError: the file cannot be written.
     """
-    path = Path(path)
+    path = local(path, output=True)
     inputs = getattr(like, "inputs", (like.path,))
     check_output(path, inputs)
     if path.exists() and any(each.exists() and path.samefile(each) for each in inputs):

@@ -18,6 +18,7 @@ from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.data_paths import inside, inside_file, regular_files
 from grounding_rewards.tables.files import CSV, JSON, JSON_LINES, PARQUET, open_table, schema_of, stem_of, suffix_of
 from grounding_rewards.tables.manifests import check_finished
+from grounding_rewards.tables.object_stores import local
 from grounding_rewards.tables.without_columns import with_features
 
 # -00000-of-00002, _3 or .0, and the 16 hexadecimal digits of older files of the Hugging Face hub
@@ -50,7 +51,7 @@ def open_rows(
     Raises:
         TableError: there is nothing that can be read, the split is not there, or there are several and none is named.
     """
-    path = Path(path)
+    path = local(path)
     if not path.is_dir():
         check_finished(path)
         if split is not None and (is_stream(path) or path.exists()):

@@ -15,6 +15,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.files import JSON_LINES, PARQUET, suffix_of
+from grounding_rewards.tables.object_stores import shown
 
 COMPLETE = "complete"
 """The manifest's mark that all shards are there."""
@@ -118,7 +119,7 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     digests = sorted(digest(file) for file in files)  # by content: names and order of files do not count
     whole = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
     return {
-        "path": str(path),
+        "path": shown(str(path)),
         "files": len(files),
         "bytes": sum(file.stat().st_size for file in files),
         "sha256": whole,

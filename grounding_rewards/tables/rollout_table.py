@@ -29,6 +29,7 @@ from grounding_rewards.tables.data_paths import not_there
 from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import check_finished, files_of_rows, fingerprint, refuse_stream
+from grounding_rewards.tables.object_stores import local
 from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import CORRECT, KEY, PLACES
 from grounding_rewards.tables.rollout_sql import (
@@ -216,7 +217,7 @@ def open_rollouts(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str
     Raises:
         TableError: a path is not there, cannot be read, holds no rows, comes twice, or a run has yet to finish it.
     """
-    places = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    places = [local(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not places:
         raise TableError("no rollouts are given; expected files of them, or directories that adapters record")
     files, rollouts = list[Path](), list[FileRollouts]()

@@ -22,6 +22,7 @@ from grounding_rewards.tables.atomic import atomic_file, lock, named, output_of,
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.data_paths import inside_file, real_directory
 from grounding_rewards.tables.manifests import COMPLETE, OUTPUTS, digest, manifest_or_none, unfinished
+from grounding_rewards.tables.object_stores import moved
 
 
 class Run:
@@ -71,6 +72,7 @@ class Run:
                     remove(old)
                     os.rename(self.out, old)
                 os.rename(self.folder, self.out)
+                moved(self.folder, self.out, self.manifest)
             if (self.out / self.manifest).exists():
                 remove(old)
 
@@ -120,7 +122,7 @@ class Run:
         """Keep shards that are not to be made again, those of a complete directory as copies; True if these are all."""
         for path in self.folder.glob("*.parquet"):
             if remade(path):
-                path.unlink()
+                remove(path)
         said = manifest_or_none(self.out / self.manifest) if complete else None
         listed = [each["path"] for each in (said or {}).get(OUTPUTS, ())]
         kept = [name for name in listed if not remade(self.out / name)]
