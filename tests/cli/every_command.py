@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -53,8 +54,8 @@ def write_inputs(folder: Path) -> None:
         rollouts(folder / file)
 
 
-def names_of_all() -> set[str]:
-    """The names of all commands that there are."""
+def commands() -> dict[str, Any]:
+    """Return all commands that there are, by name."""
     found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
-    inside = {f"{group} {name}" for group in found for name in getattr(found[group], "commands", ())}
-    return inside | {name for name in found if not hasattr(found[name], "commands")}
+    inside = {name: getattr(each, "commands", {"": each}) for name, each in found.items()}
+    return {f"{name} {last}".strip(): each for name, group in inside.items() for last, each in group.items()}

@@ -8,10 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import typer
 
 from grounding_rewards.cli import application
-from grounding_rewards.cli.application import build
 from grounding_rewards.settings.declared import flags_of
 from grounding_rewards.settings.groups import (
     AnswerFile,
@@ -23,26 +21,17 @@ from grounding_rewards.settings.groups import (
     TrainingColumns,
 )  # fmt: skip
 from tests.cli.command import BOX, write_rows
+from tests.cli.every_command import commands
 
 GROUPS = (AnswerFile, Answers, Images, InstructionColumns, ResponseColumns, TrainingColumns)
 READ_ROWS = {"score", "eval", "compare", "explain", "convert", "rollout", "pool score"}
 
 
-def options() -> dict[str, dict[str, typer.core.TyperOption]]:
-    """Return the options of every command, by name."""
-    found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
-    commands = {
-        f"{name} {inner}".rstrip(): command
-        for name, each in found.items()
-        for inner, command in getattr(each, "commands", {"": each}).items()
-    }
-    return {
-        name: {flag: each for each in command.params for flag in each.opts if flag.startswith("--")}
-        for name, command in commands.items()
-    }
-
-
-TABLE = options()
+TABLE = {
+    name: {flag: each for each in command.params for flag in each.opts if flag.startswith("--")}
+    for name, command in commands().items()
+}
+"""The options of every command, by name."""
 
 
 @pytest.mark.parametrize("command", sorted(READ_ROWS))

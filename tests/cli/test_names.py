@@ -6,24 +6,22 @@ import inspect
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
 from PIL import Image as image
 
 from grounding_rewards.cli import main
-from grounding_rewards.cli.application import build
 from grounding_rewards.cli.terminal import printable
 from tests.cli.command import HIT, MISS, Result, Runner, read_rows, result_of, write_rows
-from tests.cli.named_places import CASES, CONVERT, KINDS, NO_PLACES, NOWHERE, POOL_SCORE, REPORT, SAMPLES, STAGES, Case
+from tests.cli.every_command import commands
 from tests.cli.pool.test_curriculum import EXAMPLE
 from tests.cli.pool.test_curriculum import rollouts as write_rollouts
 from tests.cli.test_convert import ROW
@@ -47,20 +45,56 @@ CODE = (
 )
 
 
+KINDS = {
+    "not UTF-8": os.fsdecode(b"a\xff"),
+    "lines, escapes, quotes and mark-up": "a\nb\r\x1b[31m'\"`$d$[red]%s%20  \t",
+    "globs": "a*b?[1]{c}",
+    "dash, colons and backslashes": "./-a:b@1=c\\d\\",
+}
+NOWHERE = {
+    "neither UTF-8 nor one line": os.fsdecode(b"no\xff\nb"),
+    "below a loop": "circle/no",
+    "below a file": "rows.jsonl/no",
+    "long": "a" * 300,
+}
+SAMPLES = [f"s{number:02d}" for number in range(24)]
+
+
+class Case(NamedTuple):
+    """A command with a place where the name of a file stands, and what is copied there; None where it is an output."""
+
+    words: list[str]
+    like: str | None
+    suffix: str
+
+
+def read_cases() -> dict[tuple[str, str], list[Case]]:
+    """Read the cases by command and parameter: of several inputs on a line, the first alone keeps ``--json``."""
+    cases: dict[tuple[str, str], list[Case]] = {}
+    for line in (Path(__file__).with_name("places.txt")).read_text().splitlines():
+        name, inputs, words = line.split(" | ")
+        command, _, parameter = name.partition(", ")
+        for place, like in enumerate(shlex.split(inputs.replace(">", "'>'"))):
+            kept = [word for word in shlex.split(words) if word != "--json" or not place]
+            suffix = like[1:] if like[0] == ">" else os.path.splitext(like)[1]
+            cases.setdefault((command, parameter), []).append(Case(kept, None if like[0] == ">" else like, suffix))
+    return cases
+
+
+CASES = read_cases()
+NO_PLACES = {
+    "response_space", "target_space", "bad_target", "prefix", "by", "response", "target", "image_size", "group",
+    "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source",
+    "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
+    "temperatures", "weights", "temperature", "encoding", "family", "name", "old_out", "old_file",
+}  # fmt: skip
+"""Options of text that name no file; nor do those whose names end in ``_column``."""
+
 EVERY = [
     pytest.param(case, id=f"{command}-{name}-{place}")
     for (command, name), cases in CASES.items()
     for place, case in enumerate(cases)
 ]
-
-
-def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every command and its name."""
-    for name, each in group.commands.items():
-        if hasattr(each, "commands"):
-            yield from commands(each, (*words, name))
-        else:
-            yield " ".join((*words, name)), each
 
 
 def options_of(found: Any) -> Any:
@@ -71,7 +105,7 @@ def options_of(found: Any) -> Any:
 def test_every_option_that_may_name_a_file_has_a_case():
     known = {
         (command, name)
-        for command, found in commands(typer.main.get_command(build()))
+        for command, found in commands().items()
         for name, kind in get_type_hints(options_of(found)).items()
         if re.search(r"\b(str|Path)\b", str(kind)) or kind is str or kind is Path
     }
@@ -187,8 +221,6 @@ def test_whatever_the_name(run, work, case, kind):
 @pytest.mark.parametrize("case", EVERY)
 def test_whatever_is_not_there(run, work, case, kind):
     place = NOWHERE[kind] + case.suffix
-    if place == "loop" + case.suffix:
-        os.symlink(place, place)
     words = [word.replace("PLACE", json.dumps(place)[1:-1] if "{" in word else place) for word in case.words]
     result = check(run, case, words)
     if case.like is not None:
@@ -230,14 +262,16 @@ def test_manifests_of_stages_and_scores_are_json(work, run):
 
 def test_the_source_of_rows_is_text(work, run):
     shutil.copy("data.jsonl", os.fsdecode(b"a\xff.jsonl"))
-    result = run("convert", os.fsdecode(b"a\xff.jsonl"), "--out", "out.parquet", *CONVERT[4:])
+    result = run(
+        "convert", os.fsdecode(b"a\xff.jsonl"), "--out", "out.parquet", "--for", "verl", "--target-space", "pixel"
+    )
     assert "note: source: a\\udcff, by the name of the input; --source names another" in result.err.splitlines()
     assert pq.read_table("out.parquet")["data_source"].to_pylist() == ["a\\udcff"]
 
 
 def test_an_output_directory_that_is_a_circle(work, run):
     os.symlink("loop", "loop")
-    for words in (POOL_SCORE, STAGES, REPORT):
-        assert run.error(*words[:-1], "loop") in {
+    for command in ("pool score", "pool curriculum", "pool report"):
+        assert run.error(*(word.replace("PLACE", "loop") for word in CASES[command, "out"][0].words)) in {
             f"{place}: symbolic links lead round in a circle; name the file itself" for place in ("loop", work / "loop")
         }
