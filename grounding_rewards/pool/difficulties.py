@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints, read_only
-from grounding_rewards.errors import PoolError, near, short_repr
+from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.rollout_columns import PLACES
@@ -72,14 +72,11 @@ def difficulties(
     """
     from scipy.special import expit
 
-    names, samples = _codes("sample", sample, len(sample))
-    policies, answered_by = _codes("policy", policy, len(sample))
-    times = _counts("n", n, len(sample))
-    solved = _counts("right", right, len(sample))
-    for row in np.flatnonzero(solved > times)[:1]:
-        raise PoolError(f"right of row {row}: got {solved[row]:g} of {times[row]:g}; expected n at most")
-    if not 0 < prior <= 1e6:
-        raise PoolError(f"prior: got {prior!r:.80}; expected a number above 0")
+    names, samples = _codes("sample", sample)
+    policies, answered_by = _codes("policy", policy)
+    solved, times = (np.asarray(each, dtype=np.float64) for each in (right, n))
+    for row in np.flatnonzero(~((solved >= 0) & (solved <= times) & (times <= 1e12)))[:1]:
+        raise PoolError(f"right of row {row}: got {solved[row]:g} of {times[row]:g}; expected counts from 0, n at most")
     if at is not None and at not in policies.tolist():
         raise PoolError(f"at: got {at!r:.80}{near(at, map(str, policies)) or ';'} there are: {_listed(policies)}")
     scored = times > 0
@@ -213,12 +210,10 @@ def _check_linked(sample: Ints, policy: Ints, policies: NDArray[Any]) -> None:
         )
 
 
-def _codes(name: str, values: Any, rows: int) -> tuple[NDArray[Any], Ints]:
+def _codes(name: str, values: Any) -> tuple[NDArray[Any], Ints]:
     """Return the distinct values, sorted, and each row's place among them."""
     # Objects, for numpy makes texts of numbers that stand among texts.
     column = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
-    if column.shape != (rows,):
-        raise PoolError(f"{name}: got shape {column.shape}; expected ({rows},), one for each of sample")
     try:
         names, codes = np.unique(column, return_inverse=True)
     except TypeError:
@@ -226,18 +221,6 @@ def _codes(name: str, values: Any, rows: int) -> tuple[NDArray[Any], Ints]:
     if any(name != name for name in names.tolist()):  # NaN equals nothing
         raise PoolError(f"{name}: got nan; expected a name or a number in every row")
     return names, codes.astype(np.int64)
-
-
-def _counts(name: str, values: Any, rows: int) -> Floats:
-    try:
-        counts = np.asarray(values, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError):
-        raise PoolError(f"{name}: got {short_repr(values)}; expected counts from 0") from None
-    for place in np.flatnonzero(~((counts >= 0) & (counts == np.trunc(counts)) & (counts <= 1e12)))[:1]:
-        raise PoolError(f"{name} of row {place}: got {counts.flat[place]:g}; expected counts from 0")
-    if counts.shape != (rows,):
-        raise PoolError(f"{name}: got shape {counts.shape}; expected ({rows},), one for each of sample")
-    return counts
 
 
 def _listed(names: NDArray[Any]) -> str:
