@@ -32,7 +32,7 @@ from pool import Making, peak, write
 
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.pool.methods import CHOICE, SELECTOR
-from grounding_rewards.pool.plan.comparison import Candidate, candidates
+from grounding_rewards.pool.plan import Candidate, candidates
 
 PER_SAMPLE = 16
 SIZES = "1000000,10000000"
@@ -102,7 +102,7 @@ def run(step: str, path: Path) -> dict[str, Any]:
     from grounding_rewards.pool.aggregate import stats_of
     from grounding_rewards.pool.command import count_rollouts
     from grounding_rewards.pool.methods.protocol import allocate, choose, select
-    from grounding_rewards.pool.plan.command import plan_rollouts
+    from grounding_rewards.pool.plan import plan_rollouts
     from grounding_rewards.pool.rollouts import read_columns
     from grounding_rewards.tables.rollout_table import open_rollouts
 

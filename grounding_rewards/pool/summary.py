@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from grounding_rewards.arrays import plain
+from grounding_rewards.arrays import Ints, plain
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import exact_mean, pass_at_k
+
+PASS_RATES = (
+    "never", "below 0.2", "0.2 to 0.4", "0.4 to 0.6", "0.6 to 0.8", "above 0.8", "always", "unmeasured",
+)  # fmt: skip
+"""Ranges of pass rates, symmetric about a half: 0.4 and 0.6 are in the middle one, 0.2 and 0.8 in those beside it."""
 
 SUMMED = ("source", "mean", "lowest", "highest", "parse_rate", "dispersion")
 """Columns of statistics that a summary needs, beside the counts."""
@@ -85,3 +90,18 @@ def _pass_at(stats: SampleStats, k: int) -> dict[str, Any]:
         "samples": int(enough.sum()),
         "mean": plain(exact_mean(pass_at_k(stats.n[enough], stats.num_correct[enough], k))),
     }
+
+
+def pass_rate_bins(stats: SampleStats) -> Ints:
+    """Return the place of each sample's pass rate in ``PASS_RATES``, (m,).
+
+    >>> from grounding_rewards.pool import SampleStats
+    >>> right = np.arange(9)
+    >>> pass_rate_bins(SampleStats(right, np.full(9, 8), right)).tolist()
+    [0, 1, 2, 2, 3, 4, 4, 5, 6]
+    """
+    fifths = 5 * stats.num_correct  # whole numbers: 3 / 5 is no float
+    upper = [fifths < stats.n, fifths < 2 * stats.n, fifths <= 3 * stats.n, fifths <= 4 * stats.n]
+    between = np.select(upper, [1, 2, 3, 4], 5)
+    ends = [stats.n == 0, stats.none_correct, stats.all_correct]
+    return np.select(ends, [7, 0, 6], between).astype(np.int64)

@@ -53,7 +53,7 @@ def plan(
     Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.html`
     """
     from grounding_rewards.cli.render.pool import show_plan
-    from grounding_rewards.pool.plan.command import plan_rollouts
+    from grounding_rewards.pool.plan import plan_rollouts
 
     with options_named("method"):
         compared, counted = plan_rollouts(

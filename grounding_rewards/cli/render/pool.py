@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.pool.plan.comparison import in_per_cent
 from grounding_rewards.pool.transitions import describe_prior
 from grounding_rewards.wording import percent
 
@@ -42,6 +41,8 @@ def _methods(plan: Plan) -> Table:
 
 
 def _overlaps(plan: Plan) -> Table:
+    from grounding_rewards.pool.plan import in_per_cent
+
     heads = [str(number) for number in range(1, len(plan.rows) + 1)]
     table = layout.table(["", *heads], [""], figures=heads)
     table.padding = 0  # a character between columns, for methods are many

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,13 +12,10 @@ from grounding_rewards.plugins import named
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.registry import registry
-from grounding_rewards.pool import methods
+from grounding_rewards.pool import methods, plan
 from grounding_rewards.pool.methods.protocol import Choice
-from grounding_rewards.pool.plan.comparison import Candidate
 from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.stats import SampleStats, sample_stats
-
-_candidates = sys.modules[Candidate.__module__]  # the package has a function of this name
 
 RIGHT = {"a": (0, 0, 0, 0), "b": (1, 0, 0, 0), "c": (1, 0, 1, 0), "d": (1, 1, 1, 1), "e": (None, None)}
 ROWS: list[dict[str, Any]] = [
@@ -101,6 +97,6 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     known = registry()
     every = {name: known.methods[name] for name in SELECTED}
     every |= {each.__name__.lower(): each for each in (Further, Budget, First, Short, Raising)}
-    for module in (named, plugins, _candidates):
+    for module in (named, plugins, plan):
         monkeypatch.setattr(module, "registry", lambda: replace(known, methods=every))
-    monkeypatch.setattr(_candidates, "BUILT_IN", {"methods": every})
+    monkeypatch.setattr(plan, "BUILT_IN", {"methods": every})

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import PoolError, TableError
+from grounding_rewards.pool import plan as files
 from grounding_rewards.pool.command import count_rollouts
-from grounding_rewards.pool.plan import command as files
 from tests.cli.command import write_rows
 from tests.pool.plan.made import ROWS, Short
 

@@ -14,8 +14,7 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.pool import SampleStats, methods, sample_stats
 from grounding_rewards.pool.methods.protocol import Choice
-from grounding_rewards.pool.plan import candidates, compare
-from grounding_rewards.pool.plan.comparison import Candidate
+from grounding_rewards.pool.plan import Candidate, candidates, compare
 from grounding_rewards.pool.selection import next_pool
 from tests.pool.plan.made import SELECTED, five, five_rollouts
 

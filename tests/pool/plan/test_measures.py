@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.pool.plan.comparison import _AT_ONCE, PASS_RATES, in_per_cent, measures, overlaps, pass_rate_bins
+from grounding_rewards.pool.plan import _AT_ONCE, in_per_cent, measures, overlaps
+from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
 
 WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(any)
 

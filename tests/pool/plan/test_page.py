@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from grounding_rewards.pool.plan import candidates, compare
-from grounding_rewards.pool.plan.page import page_of
+from grounding_rewards.pool.plan import candidates, compare, page_of
 from tests.pool.plan.made import five, five_rollouts
 
 

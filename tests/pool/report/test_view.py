@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from grounding_rewards.errors import PictureError, PoolError
-from grounding_rewards.pool.plan.command import plan_rollouts
+from grounding_rewards.pool.plan import plan_rollouts
 from grounding_rewards.pool.report import view
 from grounding_rewards.pool.report.command import write_report
 from grounding_rewards.pool.report.inputs import Options, read_inputs

@@ -1,35 +1,42 @@
-"""Methods on the same rollouts, side by side: candidates by name, the measures of their weights, and the comparison."""
+"""Methods on the same rollouts, side by side: what each would keep or weigh, as numbers, on files and as a page."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints
-from grounding_rewards.errors import GroundingRewardsError, PoolError
+from grounding_rewards.errors import GroundingRewardsError, PoolError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.registry import registry
-from grounding_rewards.pool import methods
-from grounding_rewards.pool.command import figures
-from grounding_rewards.pool.methods import ALLOCATION, CHOICE, SELECTOR
-from grounding_rewards.pool.methods.protocol import allocate, choose, select
-from grounding_rewards.pool.rollouts import RolloutColumns
+from grounding_rewards.pool import methods as named
+from grounding_rewards.pool.command import Source, figures, source
+from grounding_rewards.pool.inputs import mixed
+from grounding_rewards.pool.methods import ALLOCATION, CHOICE, SELECTOR, allocate, choose, kind_of, select
+from grounding_rewards.pool.report.inputs import Options, round_of
+from grounding_rewards.pool.report.view import listing
+from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.pool.selection import next_pool, plain
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.tables.reporting import Advance
+from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
+from grounding_rewards.tables.files import check_output
+from grounding_rewards.tables.parted import write_file
+from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
+from grounding_rewards.tables.rollout_table import RolloutTable
+from grounding_rewards.viewer import Block, check_page, write_page
+from grounding_rewards.viewer.blocks import bar, bars, heat, matrix, section
 
 REFERENCE = "reference"
 """Kind of the rows that methods are compared with."""
-
-EVERYTHING = "all"
-"""Name for all built-in methods."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,8 @@ def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]
     """
     chosen = list[Candidate]()
     try:
-        for spec in list(specs) or [EVERYTHING]:
-            chosen += [_candidate(name) for name in _built_in()] if spec == EVERYTHING else [_candidate(spec)]
+        for spec in list(specs) or ["all"]:
+            chosen += map(_candidate, _built_in() if spec == "all" else [spec])
     except RecursionError:  # specifications come from JSON, nested at will
         raise PoolError("method: is nested too deep") from None
     built = {each.name for each in chosen if each.built is not None}
@@ -72,8 +79,8 @@ def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]
 
 def _built_in() -> list[str]:
     """Return the names of all built-in methods, by kind."""
-    kinds = {name: methods.kind_of(registry().methods[name]) for name in BUILT_IN["methods"]}
-    return [name for kind in (SELECTOR, ALLOCATION, CHOICE) for name in sorted(kinds) if kinds[name] == kind]
+    kinds = (SELECTOR, ALLOCATION, CHOICE)
+    return sorted(BUILT_IN["methods"], key=lambda name: (kinds.index(kind_of(registry().methods[name])), name))
 
 
 def _candidate(spec: str | Mapping[str, Any]) -> Candidate:
@@ -81,9 +88,9 @@ def _candidate(spec: str | Mapping[str, Any]) -> Candidate:
     name = config.pop("name", None)
     thing = registry().methods.get(name) if isinstance(name, str) else None
     if thing is not None and (needs := _missing(thing, config)):
-        return Candidate(str(name), methods.kind_of(thing), config, needs=needs)
-    built = methods.method({"name": name, **config})
-    return Candidate(str(name), methods.kind_of(built), config, built)
+        return Candidate(str(name), kind_of(thing), config, needs=needs)
+    built = named.method({"name": name, **config})
+    return Candidate(str(name), kind_of(built), config, built)
 
 
 def _missing(thing: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -101,11 +108,6 @@ def _missing(thing: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-PASS_RATES = (
-    "never", "below 0.2", "0.2 to 0.4", "0.4 to 0.6", "0.6 to 0.8", "above 0.8", "always", "unmeasured",
-)  # fmt: skip
-"""Ranges of pass rates, symmetric about a half: 0.4 and 0.6 are in the middle one, 0.2 and 0.8 in those beside it."""
-
 _AT_ONCE = 1 << 14  # samples: the weights of all methods for so many stay in the processor's cache
 
 
@@ -120,10 +122,6 @@ class Measures:
     # share of the weight on samples whose totals are at most 1e-6 apart, of those with totals; None without one
     zero_signal_share: float | None
     by_pass_rate: tuple[float, ...]  # shares of the weight in each of PASS_RATES
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {**vars(self), "by_pass_rate": list(self.by_pass_rate)}
 
 
 def measures(stats: SampleStats, weights: Floats) -> Measures:
@@ -145,21 +143,6 @@ def measures(stats: SampleStats, weights: Floats) -> Measures:
         zero_signal_share=_mean(np.where(np.isnan(stats.spread), np.nan, stats.spread <= NO_SIGNAL), weights),
         by_pass_rate=tuple(shares.tolist()),
     )
-
-
-def pass_rate_bins(stats: SampleStats) -> NDArray[np.int64]:
-    """Return the place of each sample's pass rate in ``PASS_RATES``, (m,).
-
-    >>> from grounding_rewards.pool import SampleStats
-    >>> right = np.arange(9)
-    >>> pass_rate_bins(SampleStats(right, np.full(9, 8), right)).tolist()
-    [0, 1, 2, 2, 3, 4, 4, 5, 6]
-    """
-    fifths = 5 * stats.num_correct  # whole numbers: 3 / 5 is no float
-    upper = [fifths < stats.n, fifths < 2 * stats.n, fifths <= 3 * stats.n, fifths <= 4 * stats.n]
-    between = np.select(upper, [1, 2, 3, 4], 5)
-    ends = [stats.n == 0, stats.none_correct, stats.all_correct]
-    return np.select(ends, [7, 0, 6], between).astype(np.int64)
 
 
 def overlaps(weights: Sequence[Floats]) -> Floats:
@@ -204,10 +187,10 @@ def _mean(values: Floats, weights: Floats) -> float | None:
 
 @dataclass(frozen=True)
 class Row:
-    """Method that ran."""
+    """Method that ran, with the measures of its weights."""
 
     method: Candidate
-    measures: Measures  # the measures of its weights
+    measures: Measures
     # number of rollouts that a choice keeps, or of further ones that an allocation asks for; None of selectors
     rollouts: int | None = None
 
@@ -233,13 +216,14 @@ class Plan:
             "rollouts": self.rollouts,
             "pass_rates": list(PASS_RATES),
             "methods": [
-                {**_identity(row.method), "rollouts": row.rollouts, **row.measures.to_json(), "overlap": shared}
+                {**_identity(row.method), "rollouts": row.rollouts, **vars(row.measures),
+                 "by_pass_rate": list(row.measures.by_pass_rate), "overlap": shared}
                 for row, shared in zip(self.rows, self.overlap.tolist(), strict=True)
             ],
             "left_out": [
                 {**_identity(each), "needs": list(each.needs), "reason": each.reason or None} for each in self.left_out
             ],
-        }
+        }  # fmt: skip
 
 
 def compare(
@@ -346,3 +330,162 @@ def _places(stats: SampleStats, rollouts: RolloutColumns) -> Ints:
 
 def _identity(method: Candidate) -> dict[str, Any]:
     return {"name": method.name, "kind": method.kind, "arguments": plain(method.arguments)}
+
+
+def plan_rollouts(
+    rollouts: Sequence[Path],
+    methods: Sequence[str | Mapping[str, Any]] = (),
+    *,
+    picture: Path | None = None,
+    weights: Path | None = None,
+    reporting: Reporting = SILENT,
+    **reading: Any,
+) -> tuple[Plan, list[int | None]]:
+    r"""Compare methods on rollouts, as ``grounding-rewards pool plan`` does.
+
+    Rollouts are read one by one only where a choice of rollouts can run.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "rollouts.jsonl")
+    ...     _ = file.write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "a", "acc": 0, "rollout": 1}\n')
+    ...     plan, _ = plan_rollouts([file], ["learnability", "unsolved"])
+    >>> [row.method.name for row in plan.rows]
+    ['control', 'next', 'learnability', 'unsolved']
+    """
+    chosen = candidates(methods)  # this and the next lines before the long work
+    given = source(rollouts, **reading)
+    table, rounds = given.table, given.rounds
+    if picture is not None:
+        check_page(picture, given.files)
+    if weights is not None:
+        check_output(weights, given.files)
+    columns, counted = None, list[int | None]()
+    with reporting.progress("comparing methods") as advance:
+        stats = given.stats(reporting.warn)
+        advance(0.4)
+        if table is not None:
+            chosen = [_checked(method, table) for method in chosen]
+            choices = [each for each in chosen if each.kind == CHOICE and each.built is not None and not each.reason]
+            columns, failed = _read(table, choices, rounds)
+            chosen = [replace(each, reason=failed.get(each.label, each.reason)) for each in chosen]
+            counted = list(table.rounds(rounds))
+            if text := mixed(table.temperatures(rounds)):
+                reporting.warn(text)
+        advance(0.6)
+        plan = compare(stats, chosen, columns, advance=lambda done: advance(0.6 + 0.4 * done))
+        if picture is not None:
+            write_page(picture, page_of(plan, _listing(given, plan)))
+        if weights is not None:
+            write_file(weights, _weights(plan))
+    return plan, counted
+
+
+def _listing(given: Source, plan: Plan) -> list[Block]:
+    """Return the section of the rollouts, with filters by the methods that keep their sample."""
+    if given.table is None:
+        return []
+    options = Options(given.by, given.target_space, given.recipe)
+    rounds = None if given.rounds is None else tuple(given.rounds)
+    return listing([round_of("rollouts", given.table, rounds, options)], options, labels=labels_of(plan))
+
+
+def _weights(plan: Plan) -> Iterator[pa.Table]:
+    """Yield a table of weights for each method, but for the rows that are only compared with."""
+    names = pa.array([str(name) for name in plan.sample_id.tolist()], pa.string())
+    methods = [(row.method, weights) for row, weights in zip(plan.rows, plan.weights, strict=True)]
+    chosen = [(method.label, weights) for method, weights in methods if method.kind != REFERENCE]
+    for label, weights in chosen or [("", np.zeros(0))]:
+        labels = pa.repeat(pa.scalar(label, pa.string()), len(weights))
+        yield pa.table({"sample_id": names[: len(weights)], "method": labels, "weight": weights})
+
+
+def _checked(method: Candidate, table: RolloutTable) -> Candidate:
+    """Give a choice of rollouts a reason where the table lacks a column that it needs."""
+    lacking = [name for name in getattr(method.built, "needs", ()) if method.kind == CHOICE and not _has(table, name)]
+    if not lacking:
+        return method
+    listed = ", ".join("clicks" if name == "answer" else f"column {name}" for name in lacking)
+    return replace(method, reason=f"the rollouts have no {listed}")
+
+
+def _has(table: RolloutTable, name: str) -> bool:
+    for columns in (["answer_key"], ["x_unit", "y_unit"]) if name == "answer" else ([name],):
+        try:
+            table.need(*columns)
+        except TableError:
+            continue
+        return True
+    return False
+
+
+def _read(
+    table: RolloutTable, choices: Sequence[Candidate], rounds: Collection[int] | None
+) -> tuple[RolloutColumns | None, dict[str, str]]:
+    """Read the columns that choices need, and return the reasons why some cannot run, by their labels."""
+    if not choices:
+        return None, {}
+    totals = ["total"] if _has(table, "total") else []  # by which groups have a signal or not
+    try:
+        return read_columns(
+            table, {*totals, *(name for each in choices for name in each.built.needs)}, rounds=rounds
+        ), {}
+    except (PoolError, TableError) as error:
+        failed = {each.label: str(error) for each in choices}
+    if len(choices) == 1:
+        return None, failed
+    # A wrong value in a column leaves out those alone that need it.
+    single = {label: why for each in choices for label, why in _read(table, [each], rounds)[1].items()}
+    able = [each for each in choices if each.label not in single]
+    return (_read(table, able, rounds)[0], single) if single else (None, failed)
+
+
+_COLOURS = ("#440154", "#443983", "#31688e", "#21918c", "#35b779", "#90d743", "#fde725", "#cfcfcf")
+
+
+def page_of(plan: Plan, rollouts: Sequence[Block] = ()) -> Block:
+    """Return the data of a page, with the section of its rollouts."""
+    names = _names(plan)
+    kept = [[_kept(name), "kept"] for name in names]
+    rows = [
+        bar(
+            name, row.measures.by_pass_rate, [f"{100 * share:.0f} %" for share in row.measures.by_pass_rate],
+            f"{row.measures.kept:,} kept", links=[[["pass rate", rate], own] for rate in PASS_RATES],
+        )
+        for name, row, own in zip(names, plan.rows, kept, strict=True)
+    ]  # fmt: skip
+    overlap = [
+        (name, [[in_per_cent(share), "", share, [own, other]] for share, other in zip(each, kept, strict=True)])
+        for name, each, own in zip(names, plan.overlap.tolist(), kept, strict=True)
+    ]
+    numbers = [str(number + 1) for number in range(len(names))]
+    weights = bars("Shares of each method's weight by pass rate", list(zip(PASS_RATES, _COLOURS, strict=True)), rows)
+    shared = heat("", "Overlap of each two methods", [matrix("overlap in per cent", numbers, overlap)])
+    lead = f"{plan.measured:,} measured samples with {plan.rollouts:,} rollouts."
+    return {
+        "title": "Methods on the same rollouts", "made_by": "grounding-rewards pool plan",
+        "sections": [
+            section("weights", "Weight by pass rate of the samples", lead, [weights]),
+            section("overlap", "Overlap", "The weight that two methods share, 100 where they agree.", [shared]),
+            *rollouts,
+        ],
+    }  # fmt: skip
+
+
+def labels_of(plan: Plan) -> dict[str, dict[str, str]]:
+    """Return filters of the rollouts by the methods that keep their sample, with its label by its name."""
+    return {
+        _kept(name): {
+            str(sample): "kept" if weight > 0 else "left out"
+            for sample, weight in zip(plan.sample_id, weights, strict=True)
+        }
+        for name, weights in zip(_names(plan), plan.weights, strict=True)
+    }
+
+
+def _names(plan: Plan) -> list[str]:
+    return [f"{number}: {row.method.label}" for number, row in enumerate(plan.rows, 1)]
+
+
+def _kept(name: str) -> str:
+    return f"by {name}"
