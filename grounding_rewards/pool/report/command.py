@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import PictureError
-from grounding_rewards.pool.report.data import Report, report
 from grounding_rewards.pool.report.inputs import Options, read_inputs
+from grounding_rewards.pool.report.rounds import Numbers, report
 from grounding_rewards.pool.report.samples import Screenshots, shown_samples
 from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.pool.report.view import listing
@@ -49,7 +49,7 @@ def write_report(
     numbers = report(
         title, read.parts, by_temperature=read.by_temperature, unswept=read.unswept, pools=read.pools,
         hardest=each[:hardest], suspects=each[hardest:], counted={name: many for name, (many, _) in found.items()},
-        remarks=tuple(warnings),
+        remarks=list(warnings),
     )  # fmt: skip
     with made_directory(out):
         write_page(out / PAGE, page_of(numbers, listing(read.parts, options, each)))
@@ -62,12 +62,13 @@ def write_report(
         )
     for text in warnings:
         reporting.warn(text)
-    return {"page": str(out / PAGE), "warnings": list(warnings), **numbers.to_json()}
+    shown = {key: [sample.to_json() for sample in numbers[key]] for key in ("hardest", "suspects")}
+    return {"page": str(out / PAGE), "warnings": list(warnings), **numbers, **shown}
 
 
-def page_of(numbers: Report, rollouts: Sequence[Block] = ()) -> Block:
+def page_of(numbers: Numbers, rollouts: Sequence[Block] = ()) -> Block:
     """Return the data of a page, with the section of its rollouts."""
     return {
-        "title": numbers.title, "remarks": list(numbers.remarks), "sections": [*sections(numbers), *rollouts],
+        "title": numbers["title"], "remarks": numbers["remarks"], "sections": [*sections(numbers), *rollouts],
         "made_by": "grounding-rewards pool report",
     }  # fmt: skip

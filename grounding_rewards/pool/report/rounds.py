@@ -1,7 +1,8 @@
-"""Numbers of a round: counts, accuracy, histogram, samples without signal, and the same by source and target size."""
+"""Numbers of rounds as plain values: counts, histograms, signal, sources, target sizes, and all of a report."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.arrays import Ints
+from grounding_rewards.errors import PoolError
 from grounding_rewards.pool import summary as summaries
+from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import counts
+from grounding_rewards.pool.temperature import sweep
+from grounding_rewards.pool.transitions import transitions
 from grounding_rewards.stats.intervals import exact_mean, wilson_of_samples
 from grounding_rewards.tables.rollout_table import RolloutTable
 
@@ -167,3 +172,87 @@ def _line(name: str, stats: SampleStats) -> Numbers:
         "zero_share": counted["none_correct"] / len(stats),
         "accuracy": mean_rate(stats)[0],
     }
+
+
+NO_ROUND = "needs rollouts, or statistics of samples that `pool stats --out` wrote"
+NO_SCORE = f"{NO_ROUND}, of which some are scored (column acc)"
+NEEDS = {
+    "rounds": NO_ROUND,
+    "num_correct": NO_SCORE,
+    "signal": NO_SCORE,
+    "transitions": "needs two rounds or more: give a file of rollouts for each, or a column round",
+    "sources": "needs a column source in the rollouts, or another column by --by",
+    "sizes": "needs targets and image sizes in the rollouts (columns target and image_size), and the space of targets "
+    "by --target-space where nothing else says it",
+    "temperature": "needs rollouts of the same samples at two temperatures or more (column temperature)",
+    "pools": "needs the manifests of pools: give the .manifest.json files that `pool next` writes",
+    "hardest": "needs rollouts of which none is right for a sample",
+    "suspects": "none: no never-solved sample has four or more clicks that agree on one place outside of its target "
+    "(columns x_unit, y_unit and image_size)",
+}
+"""Text of each section that has nothing to show."""
+
+
+def report(
+    title: str,
+    rounds: Sequence[Round],
+    *,
+    by_temperature: Mapping[float, SampleStats] | None = None,
+    unswept: str = "",
+    pools: Sequence[Numbers] = (),
+    remarks: Sequence[str] = (),
+    hardest: Sequence[Any] = (),
+    suspects: Sequence[Any] = (),
+    counted: Mapping[str, int] | None = None,
+) -> Numbers:
+    """Return all numbers of a page by section; ``missing`` has the missing input of the sections with nothing to show.
+
+    Rounds are in the order of training; transitions pass over those that are temperatures of a sweep.
+    ``by_temperature`` has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none;
+    ``hardest`` and ``suspects`` are samples that the page shows, some of as many as ``counted`` says.
+
+    >>> from grounding_rewards.pool import sample_stats
+    >>> numbers = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])
+    >>> numbers["rounds"][0]["mixed"], sorted(numbers["missing"])
+    (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
+    """
+    moved, apart = _transitions([part for part in rounds if not part.swept])  # temperatures are no steps of training
+    swept, failed = None, ""
+    if by_temperature and len(by_temperature) > 1:
+        try:
+            compared = sweep(by_temperature)
+            swept, failed = (None if compared.confounded else compared.to_json()), compared.confounded
+        except PoolError as error:
+            failed = str(error)  # one section fails, not the page
+    sources = [{"round": part.name, "by_source": by_source(part.stats)} for part in rounds]
+    sizes = [{"round": part.name, "by_size": by_size(part.stats)} for part in rounds]
+    scored = [part for part in rounds if part.stats.n.any()]  # without a scored rollout there is nothing to divide by
+    numbers: Numbers = {
+        "title": title, "rounds": list(map(summary, rounds)), "num_correct": list(map(histogram, scored)),
+        "transitions": moved, "sources": [each for each in sources if each["by_source"]],
+        "sizes": [each for each in sizes if each["by_size"]], "signal": list(map(signal, scored)), "temperature": swept,
+        "pools": list(pools), "hardest": list(hardest), "suspects": list(suspects), "counted": dict(counted or {}),
+    }  # fmt: skip
+    missing = {name: why for name, why in NEEDS.items() if not numbers[name]}
+    if not moved and any(part.swept for part in rounds):
+        missing["transitions"] = (
+            "temperatures of one round are no steps of training; needs rollouts that name two rounds (column round)"
+        )
+    missing |= {"transitions": "; ".join(apart)} if apart and not moved else {}
+    missing |= {"temperature": failed or unswept} if (failed or unswept) and not swept else {}
+    return {**numbers, "missing": missing, "remarks": [*remarks, *(apart if moved else ())]}
+
+
+def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
+    """Return the transitions from each round to the next, and the reasons for missing ones."""
+    compared, apart = list[Numbers](), list[str]()
+    for before, after in pairwise(rounds):
+        try:
+            moved = transitions(before.stats, after.stats).to_json()
+        except PoolError as error:
+            apart.append(f"from {before.name} to {after.name}: {error}")
+            continue
+        mixtures = [f"{part.name}: {text}" for part in (before, after) if (text := mixed(part.temperatures))]
+        named = {"from": before.name, "to": after.name}
+        compared.append({**named, **moved, "warnings": [*moved["warnings"], *mixtures]})
+    return compared, apart

@@ -8,7 +8,6 @@ from itertools import chain
 import numpy as np
 
 from grounding_rewards.pool.inputs import mixed
-from grounding_rewards.pool.report.data import Report
 from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
 from grounding_rewards.pool.report.rows import moved as moved_filter
 from grounding_rewards.pool.report.rows import right_in
@@ -45,32 +44,32 @@ MOST_ROUNDS, MOST_SOURCES = len(_ROUNDS), 30
 """Largest number of lines, and of bars of sources."""
 
 
-def sections(report: Report) -> Iterator[Block]:
+def sections(report: Numbers) -> Iterator[Block]:
     """Yield all sections of a report, in order."""
-    last = report.rounds[-1]["round"] if report.rounds else "the last round"
-    together = [f" {line['round']}: {said}." for line in report.rounds if (said := mixed(line["temperatures"]))]
+    last = report["rounds"][-1]["round"] if report["rounds"] else "the last round"
+    together = [f" {line['round']}: {said}." for line in report["rounds"] if (said := mixed(line["temperatures"]))]
     found: dict[str, tuple[str, str, Iterator[Block]]] = {
-        "rounds": ("Rounds", f"{_ROUNDS_LEAD}{''.join(together)}", _rounds(report.rounds)),
-        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, map(_histogram, report.num_correct)),
+        "rounds": ("Rounds", f"{_ROUNDS_LEAD}{''.join(together)}", _rounds(report["rounds"])),
+        "num_correct": ("Right rollouts of each sample", _NUM_CORRECT, map(_histogram, report["num_correct"])),
         "transitions": (
-            "From round to round", _TRANSITIONS, (block for each in report.transitions for block in _moved(each))
+            "From round to round", _TRANSITIONS, (block for each in report["transitions"] for block in _moved(each))
         ),
         "sources": ("By source", _SOURCES, _sources(report)),
         "sizes": ("By size of the target", _SIZES, _sizes(report)),
-        "signal": ("Samples without signal", _SIGNAL, _signal(report.signal)),
-        "temperature": ("Temperature", _TEMPERATURE, _temperature(report.temperature or {})),
-        "pools": ("From pool to pool", _POOLS, _pools(report.pools)),
+        "signal": ("Samples without signal", _SIGNAL, _signal(report["signal"])),
+        "temperature": ("Temperature", _TEMPERATURE, _temperature(report["temperature"] or {})),
+        "pools": ("From pool to pool", _POOLS, _pools(report["pools"])),
         "hardest": (
             "The hardest samples", f"Never solved in {last}{_HARDEST}{_of(report, 'hardest')}",
-            chain(_every(report, "hardest", last), _samples(report.hardest)),
+            chain(_every(report, "hardest", last), _samples(report["hardest"])),
         ),
         "suspects": (
             "Suspects", f"Never solved in {last}{_SUSPECTS}{_of(report, 'suspects')}",
-            chain(_every(report, "suspects", last), _samples(report.suspects)),
+            chain(_every(report, "suspects", last), _samples(report["suspects"])),
         ),
     }  # fmt: skip
     for key, (title, lead, blocks) in found.items():
-        missing = report.missing.get(key, "")
+        missing = report["missing"].get(key, "")
         yield section(key, title, lead, () if missing else blocks, missing)
 
 
@@ -116,9 +115,9 @@ _SUSPECTS = (
 )
 
 
-def _of(report: Report, key: str) -> str:
+def _of(report: Numbers, key: str) -> str:
     """Say how many samples there are, where not all are shown."""
-    every, held = report.counted.get(key, 0), len(getattr(report, key))
+    every, held = report["counted"].get(key, 0), len(report[key])
     return f" There are {count(every)}; the first {count(held)} are shown." if every > held else ""
 
 
@@ -284,12 +283,13 @@ def _said(moved: Numbers, known: str) -> Iterator[str]:
         )
 
 
-def _sources(report: Report) -> Iterator[Block]:
+def _sources(report: Numbers) -> Iterator[Block]:
     heads = [
         "source", "samples", "rollouts", "not scored", "right", "none correct", "mixed", "all correct", "never solved",
         "accuracy",
     ]  # fmt: skip
-    for place, (name, found) in enumerate(reversed(report.sources)):  # the last round first
+    for place, each in enumerate(reversed(report["sources"])):  # the last round first
+        name, found = each["round"], each["by_source"]
         if not place:
             rows = [
                 bar(line["source"], *_split([line[each] / line["samples"] for each in OUTCOMES], 0),
@@ -334,10 +334,11 @@ def _fewer_sources(found: Sequence[Numbers]) -> list[Numbers]:
     return [*own, merged_sources(f"{len(rest)} other sources", rest)]
 
 
-def _sizes(report: Report) -> Iterator[Block]:
-    shown = report.sizes
+def _sizes(report: Numbers) -> Iterator[Block]:
+    each = [(line["round"], line["by_size"]) for line in report["sizes"]]
+    shown = each
     if len(shown) > MOST_ROUNDS:
-        shown = (*shown[: MOST_ROUNDS // 3], *shown[MOST_ROUNDS // 3 - MOST_ROUNDS :])
+        shown = [*shown[: MOST_ROUNDS // 3], *shown[MOST_ROUNDS // 3 - MOST_ROUNDS :]]
     every = sorted({(line["area_from"], line["area_to"]) for _, found in shown for line in found})
     series, most = [], dict.fromkeys(every, 0)
     for colour, (name, found) in zip(_ROUNDS, shown, strict=False):
@@ -349,7 +350,7 @@ def _sizes(report: Report) -> Iterator[Block]:
     heads = [
         "target's share of the screen", "samples", "rollouts", "not scored", "right", "mean pass rate", "95 % interval",
     ]  # fmt: skip
-    for name, found in reversed(report.sizes):
+    for name, found in reversed(each):
         rows: list[list[Cell]] = [
             [
                 link(area(line["area_from"], line["area_to"]), _sized(line, name)), count(line["samples"]),
@@ -473,10 +474,10 @@ def _pools(pools: Sequence[Numbers]) -> Iterator[Block]:
     yield table("Pools in the order given", heads, cells)
 
 
-def _every(report: Report, key: str, name: str) -> Iterator[Block]:
+def _every(report: Numbers, key: str, name: str) -> Iterator[Block]:
     """Yield a link to all samples of a kind."""
     suspect = "suspect" if key == "suspects" else "not suspect"
-    if many := report.counted.get(key, 0):
+    if many := report["counted"].get(key, 0):
         yield text([link(f"all {count(many)} in the list", to(round=name, solved="never", suspect=suspect))])
 
 

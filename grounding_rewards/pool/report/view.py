@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.report.data import report
 from grounding_rewards.pool.report.inputs import Inputs, Options, read_inputs
-from grounding_rewards.pool.report.rounds import Round
+from grounding_rewards.pool.report.rounds import Round, report
 from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import (
     UNKNOWN_SIZE,
@@ -116,7 +115,7 @@ def _page(rows: Rows, read: Inputs, block: Block) -> Block:
     numbers = report(title, read.parts, by_temperature=read.by_temperature, unswept=read.unswept)
     shown = [each for each in sections(numbers) if not each["missing"]]
     return {
-        "title": title, "made_by": "grounding-rewards view", "remarks": list(numbers.remarks),
+        "title": title, "made_by": "grounding-rewards view", "remarks": numbers["remarks"],
         "sections": [section("list", "", "", [block]), *shown],
     }  # fmt: skip
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from grounding_rewards.pool.report.command import page_of
-from grounding_rewards.pool.report.data import NEEDS, report
-from grounding_rewards.pool.report.rounds import Round, by_source
+from grounding_rewards.pool.report.rounds import NEEDS, Round, by_source, report
 from grounding_rewards.pool.report.samples import views
 from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.viewer import page
@@ -162,5 +161,5 @@ def test_of_a_round_without_scores_nothing_is_drawn():
     empty, other = Round("none", stats([0, 0], [0, 0])), Round("some", stats([2], [1]))
     found = report("none", [empty])
     assert [block for each in sections(found) for block in each["blocks"] if block["kind"] != "table"] == []
-    assert found.missing["num_correct"].endswith("of which some are scored (column acc)")
-    assert [each["round"] for each in report("one", [empty, other]).num_correct] == ["some"]
+    assert found["missing"]["num_correct"].endswith("of which some are scored (column acc)")
+    assert [each["round"] for each in report("one", [empty, other])["num_correct"]] == ["some"]

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grounding_rewards.pool.report.data import report
-from grounding_rewards.pool.report.rounds import Round
+from grounding_rewards.pool.report.rounds import Round, report
 from grounding_rewards.pool.report.sections import sections
 from tests.pool.report.made import rounds, shown, stats
 
