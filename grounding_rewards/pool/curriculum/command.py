@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from grounding_rewards._version import __version__
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import DataPathError, PoolError, near
+from grounding_rewards.errors import DataPathError, PoolError, RecipeError, near
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.command import TrainingRows, write_outputs
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
-from grounding_rewards.pool.curriculum.stages import GATE_KEYS, StageSets, read_curriculum, stage_sets, stage_weights
+from grounding_rewards.pool.curriculum.gate import gate_of
+from grounding_rewards.pool.curriculum.stages import StageSets, read_curriculum, stage_sets, stage_weights
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, output_of
@@ -255,22 +256,16 @@ def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageG
     if not isinstance(stages, list) or not all(_has(stage, _STAGE) for stage in stages) or "gate" not in manifest:
         raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it again")
     files = {stage["name"]: _stage_file(path, stage["file"], stage.get("sha256")) for stage in stages}
-    return files, _gate_of(path, manifest["gate"]), [stage["epochs"] for stage in stages]
-
-
-def _has(value: Any, names: tuple[str, ...]) -> bool:
-    return isinstance(value, dict) and all(name in value for name in names)
-
-
-def _gate_of(path: Path, gate: Any) -> StageGate | None:
-    if gate is None:
-        return None
-    if not _has(gate, GATE_KEYS):
-        raise PoolError(f"{path}, gate: got {gate!r:.80}; expected {', '.join(GATE_KEYS)}")
+    gate = manifest["gate"]
     try:
-        return StageGate(**{name: gate[name] for name in GATE_KEYS})
-    except PoolError as error:
+        between = gate_of({name: gate[name] for name in gate if name != "rule"} if isinstance(gate, dict) else gate)
+    except (PoolError, RecipeError) as error:
         raise PoolError(f"{path}, {error}") from None
+    return files, between, [stage["epochs"] for stage in stages]
+
+
+def _has(value: Any, names: Sequence[str]) -> bool:
+    return isinstance(value, dict) and all(name in value for name in names)
 
 
 def _stage_file(path: Path, name: Any, sha256: Any) -> Path:

@@ -8,14 +8,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.verifiers.options import is_number
+from grounding_rewards.plugins.named import made
+from grounding_rewards.verifiers.options import Count, Share, check, wrong
 
 Move = Literal["up", "stay", "down"]
 """Move to the next stage, none, or back to the previous one."""
@@ -31,38 +32,23 @@ class StageGate:
     Up where the mean is above ``success_above``, down where it is below ``failure_below``, both strictly; stay
     otherwise, and wherever there are fewer than ``last_k`` results.
 
-    Args:
-        success_above: 0 to 1.
-        failure_below: 0 to 1, less than ``success_above``, so that no result moves both ways.
-        last_k: number of results that count.
-
     Raises:
-        PoolError: a number does not fit.
+        RecipeError: a number does not fit.
     """
 
-    success_above: float = 0.7
-    failure_below: float = 0.3
-    last_k: int = 20
+    success_above: Share = 0.7
+    failure_below: Share = 0.3  # less than ``success_above``, so that no result moves both ways
+    last_k: Count = 20  # number of results that count
 
     def __post_init__(self) -> None:
-        low, high = self.failure_below, self.success_above
-        if not (is_number(low) and is_number(high) and 0.0 <= low < high <= 1.0):
-            raise PoolError(
-                f"gate: got failure_below {low!r:.40} and success_above {high!r:.40}; "
-                "expected 0 <= failure_below < success_above <= 1"
-            )
-        if not (is_whole(self.last_k) and self.last_k >= 1):
-            raise PoolError(f"gate, last_k: got {self.last_k!r:.80}; expected a whole number from 1")
+        check(self)
+        if self.failure_below >= self.success_above:
+            raise wrong(self, "failure_below", f"less than success_above, {self.success_above}")
 
     def decide(self, results: Sequence[float | None]) -> Move:
-        """Return the way to go.
+        """Return the way to go by results of the current stage, oldest first: 1 for right, 0 for wrong, or between.
 
-        Args:
-            results: results of the current stage, oldest first: 1 for right and 0 for wrong, or shares between. None
-                and NaN, which are unscored, do not count.
-
-        Raises:
-            PoolError: a result is not a number from 0 to 1.
+        None and NaN, which are unscored, do not count. Any other that is no number from 0 to 1 is a PoolError.
 
         >>> StageGate(0.7, 0.3, last_k=20).decide([1, None] * 20)
         'up'
@@ -77,14 +63,21 @@ class StageGate:
     def success(self, results: Sequence[float | None]) -> float | None:
         """Return the mean of the last ``last_k`` scored results; None where there are fewer.
 
-        Raises:
-            PoolError: a result is not a number from 0 to 1.
-
         >>> StageGate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), StageGate(0.7, 0.3, last_k=2).success([1])
         (1.0, None)
         """
         counted = scored(results)[-self.last_k :]  # unscored ones take no place among the last
         return math.fsum(counted) / self.last_k if len(counted) == self.last_k else None  # exact in any order
+
+
+def gate_of(values: Any) -> StageGate | None:
+    """Build a gate from plain values, which name all of its numbers; None of None."""
+    keys = [each.name for each in fields(StageGate)]
+    if values is None:
+        return None
+    if not isinstance(values, Mapping) or not set(keys) <= set(values):
+        raise PoolError(f"gate: got {values!r:.80}; expected {', '.join(keys)}")
+    return made("gate", StageGate, values)  # type: ignore[no-any-return]
 
 
 def scored(results: Sequence[float | None]) -> list[float]:
@@ -98,11 +91,6 @@ def scored(results: Sequence[float | None]) -> list[float]:
         if not (isinstance(result, bool | int | float | np.number | np.bool_) and 0 <= result <= 1):
             raise PoolError(f"result: got {result!r:.80}; expected a number from 0 to 1, or None where not scored")
     return [float(result) for result in known]
-
-
-def is_whole(value: Any) -> bool:
-    """True for a whole number; False for a boolean."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import PoolError, near
-from grounding_rewards.pool.curriculum.gate import StageGate, is_whole
+from grounding_rewards.errors import PoolError
+from grounding_rewards.plugins.named import made
+from grounding_rewards.pool.curriculum.gate import StageGate, gate_of
 from grounding_rewards.pool.draws import check_whole, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.targets.unique_keys import unique_keys
-from grounding_rewards.verifiers.options import is_number
+from grounding_rewards.verifiers.options import Count, check, is_number
 
 BETWEEN = -1
 """Index of samples whose pass rate lies in no band."""
@@ -39,13 +40,8 @@ NO_BAND = {"between": BETWEEN, "unmeasured": UNMEASURED}
 class RateBand:
     """Band of samples whose measured pass rate is from ``low`` to ``high``, both included.
 
-    Args:
-        name: its name in stages; not ``between`` or ``unmeasured``, the labels of samples in no band.
-        low: the lowest pass rate, 0 to 1.
-        high: the highest.
-
     Raises:
-        PoolError: they are not two numbers from 0 to 1 in order, or the name is invalid.
+        PoolError: they are not two numbers from 0 to 1 in order, or the name is that of samples in no band.
     """
 
     name: str
@@ -67,67 +63,49 @@ class RateBand:
 class Stage:
     """Stage of training: samples of some bands.
 
-    Args:
-        name: its name in logs and files.
-        bands: names of the bands that it draws from.
-        shares: shares of the bands in its samples, in any unit; None for shares by their sizes.
-        size: number of its samples; None for as many as the shares allow.
-        epochs: passes over its samples.
-
     Raises:
-        PoolError: there are no bands, one comes twice, or a number does not fit.
+        PoolError: there are no bands, one comes twice, or a share does not fit.
+        RecipeError: another number does not fit.
     """
 
-    name: str
-    bands: tuple[str, ...]
-    shares: tuple[float, ...] | None = None
-    size: int | None = None
-    epochs: int = 1
+    name: str  # its name in logs and files
+    bands: tuple[str, ...]  # names of the bands that it draws from
+    shares: tuple[float, ...] | None = None  # of the bands in its samples, in any unit; None for those of their sizes
+    size: Count | None = None  # number of its samples; None for as many as the shares allow
+    epochs: Count = 1  # passes over its samples
 
     def __post_init__(self) -> None:
         _check_name("stage", self.name)
         for band in self.bands:
             _check_name(f"stage {self.name!r}, bands", band)
         if not self.bands or len(set(self.bands)) < len(self.bands):
-            raise self._wrong("bands", self.bands, "the names of one band or more, each of them once")
-        if self.shares is not None:
-            good = len(self.shares) == len(self.bands) and all(is_number(share) and share > 0 for share in self.shares)
-            if not good:
-                raise self._wrong("shares", self.shares, "a number above 0 for each band; leave a band of none out")
-        for name in ("size", "epochs"):
-            value = getattr(self, name)
-            if not (is_whole(value) and value >= 1) and not (name == "size" and value is None):
-                raise self._wrong(name, value, "a whole number from 1")
-
-    def _wrong(self, field: str, came: Any, expected: str) -> PoolError:
-        return PoolError(f"stage {self.name!r}, {field}: got {came!r:.80}; expected {expected}")
+            expected = "the names of one band or more, each of them once"
+            raise PoolError(f"stage {self.name!r}, bands: got {self.bands!r:.80}; expected {expected}")
+        shares = (1,) * len(self.bands) if self.shares is None else self.shares
+        if len(shares) != len(self.bands) or not all(is_number(share) and share > 0 for share in shares):
+            expected = "a number above 0 for each band; leave a band of none out"
+            raise PoolError(f"stage {self.name!r}, shares: got {self.shares!r:.80}; expected {expected}")
+        check(self)
 
 
 @dataclass(frozen=True)
 class Curriculum:
     """Bands, the stages that draw from them, and the gate between stages.
 
-    Args:
-        bands: bands that do not overlap. A rate on the edge of two belongs to the easier one.
-        stages: in the order of training.
-        gate: the gate between stages; None moves on after each stage's epochs.
-        min_rollouts: the fewest scored rollouts of a sample in a band.
-
     Raises:
         PoolError: bands overlap, a stage names an unknown one, or two have one name.
     """
 
-    bands: tuple[RateBand, ...]
-    stages: tuple[Stage, ...]
-    gate: StageGate | None = None
-    min_rollouts: int = 1
+    bands: tuple[RateBand, ...]  # they do not overlap; a rate on the edge of two belongs to the easier one
+    stages: tuple[Stage, ...]  # in the order of training
+    gate: StageGate | None = None  # the gate between stages; None moves on after each stage's epochs
+    min_rollouts: Count = 1  # the fewest scored rollouts of a sample in a band
 
     def __post_init__(self) -> None:
         for what, names in {"bands": [*self.band_names], "stages": [stage.name for stage in self.stages]}.items():
             if not names or len(set(names)) < len(names):
                 raise PoolError(f"{what}: got {names!r:.120}; expected one or more, each with a name of its own")
-        ordered = self.easiest_first()
-        for easier, harder in pairwise(ordered):
+        for easier, harder in pairwise(self.easiest_first()):
             if harder.high > easier.low:
                 raise PoolError(
                     f"bands {easier.name!r} and {harder.name!r} overlap: {[easier.low, easier.high]} and "
@@ -139,8 +117,7 @@ class Curriculum:
                     raise PoolError(
                         f"stage {stage.name!r}: got the band {name!r:.80}; there are: {', '.join(self.band_names)}"
                     )
-        if not (is_whole(self.min_rollouts) and self.min_rollouts >= 1):
-            raise PoolError(f"min_rollouts: got {self.min_rollouts!r:.80}; expected a whole number from 1")
+        check(self)
 
     @property
     def band_names(self) -> tuple[str, ...]:
@@ -173,7 +150,6 @@ def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
     return bands
 
 
-GATE_KEYS = ("success_above", "failure_below", "last_k")
 _READERS: dict[str, Callable[[str], Any]] = {
     # ``json`` itself keeps the last of two equal keys, in silence; ``tomllib`` refuses them.
     ".json": partial(json.loads, object_pairs_hook=unique_keys),
@@ -203,49 +179,36 @@ def from_plain(values: Any) -> Curriculum:
     >>> curriculum.stages[0]
     Stage(name='first', bands=('easy',), shares=None, size=None, epochs=1)
     """
-    config = _mapping("stages file", values, ("bands", "stages", "gate", "min_rollouts"), needed=("bands", "stages"))
-    bands = _mapping("bands", config["bands"])
-    stages = config["stages"]
+    config = dict(_mapping("stages file", values))
+    for name, edges in (bands := _mapping("bands", config.get("bands", {}))).items():
+        if not isinstance(edges, list | tuple) or len(edges) != 2:
+            raise PoolError(f"band {name!r}: got {edges!r:.80}; expected [LOWEST, HIGHEST] pass rate, such as [0.9, 1]")
+    stages = config.get("stages", [])
     if not isinstance(stages, list | tuple):
         raise PoolError(f"stages: got {stages!r:.80}; expected a list of {{name, bands, size, epochs}}")
-    gate = config.get("gate")
-    return Curriculum(
-        tuple(_band(name, edges) for name, edges in bands.items()),
-        tuple(_stage(place, stage) for place, stage in enumerate(stages)),
-        None if gate is None else StageGate(**_mapping("gate", gate, GATE_KEYS, needed=GATE_KEYS)),
-        config.get("min_rollouts", 1),
-    )
-
-
-def _band(name: str, edges: Any) -> RateBand:
-    if not isinstance(edges, list | tuple) or len(edges) != 2:
-        raise PoolError(f"band {name!r}: got {edges!r:.80}; expected [LOWEST, HIGHEST] pass rate, such as [0.9, 1]")
-    return RateBand(name, *edges)
+    built = {
+        "bands": tuple(RateBand(name, *edges) for name, edges in bands.items()),
+        "stages": tuple(_stage(place, stage) for place, stage in enumerate(stages)),
+        "gate": gate_of(config.get("gate")),
+    }
+    return made("stages file", Curriculum, config | {name: built[name] for name in built if name in config})  # type: ignore[no-any-return]
 
 
 def _stage(place: int, stage: Any) -> Stage:
-    name = stage.get("name") if isinstance(stage, Mapping) else None
-    called = f"stage {name!r:.80}" if name else f"stages[{place}]"
-    values = _mapping(called, stage, ("name", "bands", "size", "epochs"), needed=("name", "bands"))
-    bands, shares = values["bands"], None
+    values = dict(_mapping(f"stages[{place}]", stage))
+    bands = values.get("bands", ())
     if isinstance(bands, Mapping):
-        shares = tuple(bands.values())
-    elif not isinstance(bands, list | tuple):
-        raise PoolError(f"{called}, bands: got {bands!r:.80}; expected a list of names, or {{name: share}}")
-    return Stage(values["name"], tuple(bands), shares, values.get("size"), values.get("epochs", 1))
+        values |= {"bands": tuple(bands), "shares": tuple(bands.values())}
+    elif isinstance(bands, list | tuple):
+        values |= {"bands": tuple(bands)} if bands or "bands" in values else {}
+    else:
+        raise PoolError(f"stages[{place}], bands: got {bands!r:.80}; expected a list of names, or {{name: share}}")
+    return made(f"stages[{place}]", Stage, values)  # type: ignore[no-any-return]
 
 
-def _mapping(
-    name: str, value: Any, known: Iterable[str] | None = None, needed: Iterable[str] = ()
-) -> Mapping[str, Any]:
+def _mapping(name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise PoolError(f"{name}: got {value!r:.80}; expected a mapping of names to values")
-    for key in value:
-        if known is not None and key not in known:
-            raise PoolError(f"{name}: unknown key {key!r}{near(key, known) or '.'} There are: {', '.join(known)}")
-    for key in needed:
-        if key not in value:
-            raise PoolError(f"{name}: no {key!r}; expected {', '.join(needed)}")
     return value
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.errors import PoolError
+from grounding_rewards.errors import GroundingRewardsError, PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
 from grounding_rewards.pool.curriculum import StageGate, stage_sets, stage_weights, validate, validate_stats
 from grounding_rewards.pool.curriculum.gate import Progress
@@ -64,7 +64,7 @@ def test_rollouts_that_were_not_scored_do_not_count_for_a_gate() -> None:
     "bad", [{"success_above": 0.3}, {"failure_below": -0.1}, {"success_above": "0.9"}, {"last_k": 0}, {"last_k": 2.5}]
 )
 def test_a_gate_that_makes_no_sense_is_refused(bad: dict[str, Any]) -> None:
-    with pytest.raises(PoolError, match="gate"):
+    with pytest.raises(GroundingRewardsError, match=r"StageGate\(.*=\): got .*; expected "):
         StageGate(**bad)
 
 
@@ -237,21 +237,21 @@ def with_stage(**changes: Any) -> dict[str, Any]:
     ("given", "said"),
     [
         ([], "stages file: got []; expected a mapping"),
-        ({**GOOD, "gates": {}}, "stages file: unknown key 'gates'; did you mean 'gate'?"),
-        ({"bands": {}}, "stages file: no 'stages'; expected bands, stages"),
+        ({**GOOD, "gates": {}}, "stages file: unknown argument 'gates'; did you mean 'gate'?"),
+        ({"bands": {}}, "stages file: needs stages; it takes: bands, stages, gate, min_rollouts"),
         ({**GOOD, "bands": {"easy": 0.9}}, "band 'easy': got 0.9; expected [LOWEST, HIGHEST]"),
         ({**GOOD, "bands": {"easy": [0.9, 1.1]}}, "band 'easy': got [0.9, 1.1]; expected [LOWEST, HIGHEST]"),
         ({**GOOD, "bands": {"easy": [0.4, 1], "hard": [0.3, 0.5]}}, "bands 'easy' and 'hard' overlap: [0.4, 1]"),
         ({**GOOD, "stages": {"a": 1}}, "stages: got {'a': 1}; expected a list"),
         ({**GOOD, "stages": []}, "stages: got []; expected one or more"),
         ({**GOOD, "stages": [1]}, "stages[0]: got 1; expected a mapping"),
-        ({**GOOD, "min_rollouts": 0}, "min_rollouts: got 0; expected a whole number from 1"),
-        ({**GOOD, "gate": {"last_k": 3}}, "gate: no 'success_above'"),
+        ({**GOOD, "min_rollouts": 0}, "stages file: Curriculum(min_rollouts=): got 0; expected a whole number from 1"),
+        ({**GOOD, "gate": {"last_k": 3}}, "gate: got {'last_k': 3}; expected success_above, failure_below, last_k"),
         (with_stage(bands=["esay"]), "stage 'a': got the band 'esay'; there are: easy, hard"),
         (with_stage(bands={"easy": 0}), "stage 'a', shares: got (0,); expected a number above 0"),
         (with_stage(bands=[]), "stage 'a', bands: got (); expected the names of one band or more"),
-        (with_stage(size=0), "stage 'a', size: got 0; expected a whole number from 1"),
-        (with_stage(epochs=True), "stage 'a', epochs: got True; expected a whole number from 1"),
+        (with_stage(size=0), "stages[0]: Stage(size=): got 0; expected a whole number from 1"),
+        (with_stage(epochs=True), "stages[0]: Stage(epochs=): got True; expected a whole number from 1"),
         ({**GOOD, "bands": {"between": [0, 1]}}, "band 'between': samples in no band are counted by this name"),
         ({**GOOD, "bands": {"unmeasured": [0, 1]}}, "band 'unmeasured': samples in no band are counted"),
         ({**GOOD, "bands": {"": [0, 1]}}, "band: got the name ''; expected a text"),
@@ -260,11 +260,11 @@ def with_stage(**changes: Any) -> dict[str, Any]:
         (with_stage(name="\ud800"), "stage: got the name '\\ud800'; expected a text"),
         (with_stage(name=["a"]), "stage: got the name ['a']; expected a text"),
         (with_stage(bands=[{"easy": 1}]), "stage 'a', bands: got the name {'easy': 1}; expected a text"),
-        (with_stage(epoch=2), "stage 'a': unknown key 'epoch'; did you mean 'epochs'?"),
+        (with_stage(epoch=2), "stages[0]: unknown argument 'epoch'; did you mean 'epochs'?"),
     ],
 )
 def test_stages_that_cannot_be_read_say_where(given: Any, said: str) -> None:
-    with pytest.raises(PoolError) as caught:
+    with pytest.raises(GroundingRewardsError) as caught:
         from_plain(given)
     assert said in str(caught.value)
 
