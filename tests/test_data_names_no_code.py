@@ -203,7 +203,7 @@ LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "Ow
 LOADERS |= {"method_named", "build", "thing_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
 OF_THE_CALLER = (  # --selector, --method, configs, Python; the recipe click
-    "batch/evaluate.py", "batch/first_settings.py", "pool/__init__.py", "pool/methods/", "pool/plan/comparison.py",
+    "batch/evaluate.py", "batch/first_settings.py", "pool/__init__.py", "pool/methods/", "pool/plan.py",
     "pool/selection.py",
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from grounding_rewards._version import __version__
 from grounding_rewards.arrays import Floats
-from grounding_rewards.errors import DataPathError, PoolError, RecipeError, near
+from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.command import TrainingRows, write_outputs
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
@@ -259,7 +259,7 @@ def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageG
     gate = manifest["gate"]
     try:
         between = gate_of({name: gate[name] for name in gate if name != "rule"} if isinstance(gate, dict) else gate)
-    except (PoolError, RecipeError) as error:
+    except PoolError as error:
         raise PoolError(f"{path}, {error}") from None
     return files, between, [stage["epochs"] for stage in stages]
 

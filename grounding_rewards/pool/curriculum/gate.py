@@ -8,15 +8,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from grounding_rewards.errors import PoolError
-from grounding_rewards.plugins.named import made
+from grounding_rewards.errors import PoolError, RecipeError, near
 from grounding_rewards.verifiers.options import Count, Share, check, wrong
+
+T = TypeVar("T")
 
 Move = Literal["up", "stay", "down"]
 """Move to the next stage, none, or back to the previous one."""
@@ -70,14 +71,27 @@ class StageGate:
         return math.fsum(counted) / self.last_k if len(counted) == self.last_k else None  # exact in any order
 
 
+def of_plain(name: str, kind: type[T], values: Any, needed: Collection[str] = ()) -> T:
+    """Build a dataclass from a mapping of its fields; ``needed`` ones have no default here."""
+    known: Any = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(values, Mapping):
+        raise PoolError(f"{name}: got {values!r:.80}; expected a mapping of names to values")
+    for key in values:
+        if key not in known:
+            raise PoolError(f"{name}: unknown key {key!r}{near(key, known) or '.'} There are: {', '.join(known)}")
+    for key, each in known.items():
+        if key not in values and (key in needed or each.default is MISSING):
+            raise PoolError(f"{name}: no {key!r}; there are: {', '.join(known)}")
+    try:
+        return kind(**values)
+    except RecipeError as error:
+        raise PoolError(f"{name}: {error}") from None
+
+
 def gate_of(values: Any) -> StageGate | None:
     """Build a gate from plain values, which name all of its numbers; None of None."""
     keys = [each.name for each in fields(StageGate)]
-    if values is None:
-        return None
-    if not isinstance(values, Mapping) or not set(keys) <= set(values):
-        raise PoolError(f"gate: got {values!r:.80}; expected {', '.join(keys)}")
-    return made("gate", StageGate, values)  # type: ignore[no-any-return]
+    return None if values is None else of_plain("gate", StageGate, values, keys)
 
 
 def scored(results: Sequence[float | None]) -> list[float]:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
-from grounding_rewards.plugins.named import made
-from grounding_rewards.pool.curriculum.gate import StageGate, gate_of
+from grounding_rewards.pool.curriculum.gate import StageGate, gate_of, of_plain
 from grounding_rewards.pool.draws import check_whole, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.targets.unique_keys import unique_keys
@@ -179,37 +178,37 @@ def from_plain(values: Any) -> Curriculum:
     >>> curriculum.stages[0]
     Stage(name='first', bands=('easy',), shares=None, size=None, epochs=1)
     """
-    config = dict(_mapping("stages file", values))
-    for name, edges in (bands := _mapping("bands", config.get("bands", {}))).items():
+    built = dict(values) if isinstance(values, Mapping) else values
+    if isinstance(built, dict):
+        readers = {"bands": _bands, "stages": _stages, "gate": gate_of}
+        built |= {name: read(built[name]) for name, read in readers.items() if name in built}
+    return of_plain("stages file", Curriculum, built)
+
+
+def _bands(values: Any) -> tuple[RateBand, ...]:
+    if not isinstance(values, Mapping):
+        raise PoolError(f"bands: got {values!r:.80}; expected a mapping of names to [LOWEST, HIGHEST] pass rates")
+    for name, edges in values.items():
         if not isinstance(edges, list | tuple) or len(edges) != 2:
             raise PoolError(f"band {name!r}: got {edges!r:.80}; expected [LOWEST, HIGHEST] pass rate, such as [0.9, 1]")
-    stages = config.get("stages", [])
-    if not isinstance(stages, list | tuple):
-        raise PoolError(f"stages: got {stages!r:.80}; expected a list of {{name, bands, size, epochs}}")
-    built = {
-        "bands": tuple(RateBand(name, *edges) for name, edges in bands.items()),
-        "stages": tuple(_stage(place, stage) for place, stage in enumerate(stages)),
-        "gate": gate_of(config.get("gate")),
-    }
-    return made("stages file", Curriculum, config | {name: built[name] for name in built if name in config})  # type: ignore[no-any-return]
+    return tuple(RateBand(name, *edges) for name, edges in values.items())
 
 
-def _stage(place: int, stage: Any) -> Stage:
-    values = dict(_mapping(f"stages[{place}]", stage))
-    bands = values.get("bands", ())
+def _stages(values: Any) -> tuple[Stage, ...]:
+    if not isinstance(values, list | tuple):
+        raise PoolError(f"stages: got {values!r:.80}; expected a list of {{name, bands, size, epochs}}")
+    return tuple(_stage(f"stages[{place}]", stage) for place, stage in enumerate(values))
+
+
+def _stage(called: str, values: Any) -> Stage:
+    bands = values.get("bands", ()) if isinstance(values, Mapping) else ()
     if isinstance(bands, Mapping):
-        values |= {"bands": tuple(bands), "shares": tuple(bands.values())}
-    elif isinstance(bands, list | tuple):
-        values |= {"bands": tuple(bands)} if bands or "bands" in values else {}
-    else:
-        raise PoolError(f"stages[{place}], bands: got {bands!r:.80}; expected a list of names, or {{name: share}}")
-    return made(f"stages[{place}]", Stage, values)  # type: ignore[no-any-return]
-
-
-def _mapping(name: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise PoolError(f"{name}: got {value!r:.80}; expected a mapping of names to values")
-    return value
+        values = {**values, "bands": tuple(bands), "shares": tuple(bands.values())}
+    elif not isinstance(bands, list | tuple):
+        raise PoolError(f"{called}, bands: got {bands!r:.80}; expected a list of names, or {{name: share}}")
+    elif bands:
+        values = {**values, "bands": tuple(bands)}
+    return of_plain(called, Stage, values)
 
 
 @dataclass(frozen=True)
