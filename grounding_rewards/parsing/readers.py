@@ -477,3 +477,23 @@ BOX_LIST = Form(
     signs=("[",),
 )
 """A box, as GUI-G2 answers: integers or decimals, negative or not; no signs +, no exponents."""
+
+
+# The last numbers in brackets of either kind, as TailRL reads answers.
+
+_PLAIN = r"(-?[0-9]+(?:\.[0-9]+)?)"
+_PAIRED, _BOXED = (on_use(rf"[\[(]{SPACE}{COMMA.join([_PLAIN] * count)}{SPACE}[\])]") for count in (2, 4))
+
+
+def read_last_place(text: str) -> list[list[float]] | None:
+    """Return the last four numbers in brackets, square or round, or else the last two; None if there are none.
+
+    >>> read_last_place("[1, 2, 3, 4] or (5, 6]"), read_last_place("(1, 2) or f(-5, 6.5)"), read_last_place("(1, 2, 3)")
+    ([[1.0, 2.0, 3.0, 4.0]], [[-5.0, 6.5]], None)
+    """
+    found = _BOXED.findall(text) or _PAIRED.findall(text)
+    return [list(map(number, found[-1]))] if found else None
+
+
+LAST_PLACE = Form("last_place", read=read_last_place, signs=("(", "["), usual=(rf"^\({X_Y}\)$",))
+"""Any numbers in brackets, in prose too; a box goes before every point."""

@@ -28,6 +28,7 @@ class Peer:
         score_options: further arguments of ``Recipe.score``, such as sizes.
         more: values that are no column of ours, from the line and its scores.
         target: the target that the line's ground truth is for us.
+        unlike: published values that say nothing of the reward, and are not ours.
     """
 
     recipe: str
@@ -36,6 +37,7 @@ class Peer:
     score_options: Callable[[Line], dict[str, Any]] = field(default=lambda line: {})
     more: Callable[[Line, gr.Scores], Columns] = field(default=lambda line, scores: {})
     target: Callable[[Line], Any] = field(default=lambda line: line["ground_truth"])
+    unlike: frozenset[str] = frozenset()
 
 
 def format_weight(line: Line) -> dict[str, Any]:
@@ -150,6 +152,46 @@ def type_match(line: Line, scores: gr.Scores) -> Columns:
     return {"type_match": float(scores.parts["kind"][0] == 0.5)}
 
 
+def gui_libra_form(line: Line) -> dict[str, Any]:
+    version = "qwen3_vl" if extra_of(line).get("variant") == "qwen3vl" else "qwen2_5_vl"
+    return {"version": version, **format_weight(line)}
+
+
+def thinks(line: Line, scores: gr.Scores) -> Columns:
+    """GUI-Libra's log of whether a response thinks, which for targets of grounding it should not."""
+    grounding = bool(scores.valid[0]) and bool(truth_of(line).get("is_grounding"))
+    return {"use_reasoning": abs(float(grounding) - float(scores.parts["thinks"][0]))}
+
+
+def forms(recipe: str, option: str, *names: str) -> Callable[[Line, gr.Scores], Columns]:
+    """Return the columns of the recipe's other forms for a line, as "form.column"."""
+
+    def more(line: Line, scores: gr.Scores) -> Columns:
+        peer = next(peer for peer in PEERS.values() if peer.recipe == recipe)
+        found = {}
+        for name in names:
+            other = gr.recipe(recipe, **{**peer.options(line), option: name}).score(
+                [line["response"]], [peer.target(line)], bad_target="abstain", **peer.score_options(line)
+            )
+            columns = {"total": other.total, "acc": other.acc, **other.parts}
+            found |= {f"{name}.{column}": float(values[0]) for column, values in columns.items()}
+        return found
+
+    return more
+
+
+def tailrl_options(line: Line) -> dict[str, Any]:
+    """TailRL gives the same bounds to both steps of the resizing; without a spread there is no recipe."""
+    extra = {name: value for name, value in extra_of(line).items() if name != "sigma_scale" or value}
+    processor = {f"processor_{name}": value for name, value in extra.items() if name.endswith("_pixels")}
+    return {**extra, **processor, "model": "easyr1+qwen2_5_vl"} if processor else extra
+
+
+_TAILRL = {
+    "gaussian.overall": "total", "gaussian.format": "format", "gaussian.accuracy": "acc",
+    "segui_point.overall": "segui.total", "segui_point.point": "segui.point", "segui_point.format": "segui.format",
+    "segui_point.accuracy": "segui.acc",
+}  # fmt: skip
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -179,9 +221,22 @@ PEERS = {
     "gta1": Peer("gta1", {"accuracy": "hit", "format": "format"}),
     "guig1": Peer("gui-g1", _GUI_G1, score_options=image_sides, more=gui_g1_weighted),
     "guig2": Peer("gui-g2", _GUI_G2),
+    "guilibra": Peer(
+        "gui-libra",
+        {"overall": "total", "format": "format", "accuracy": "matched", "use_reasoning": "use_reasoning"},
+        gui_libra_form,
+        more=thinks,
+    ),
     "guir1": Peer("gui-r1", {"overall": "total", "format": "format", "accuracy": "matched"}),
     "infigui_g1": Peer("infigui-g1", _INFIGUI_G1, no_think, more=several_points),
     "segui": Peer("se-gui", {"point": "point", "format": "format"}),
+    "tailrl": Peer(
+        "tailrl",
+        _TAILRL,
+        tailrl_options,
+        more=forms("tailrl", "form", "segui"),
+        unlike=frozenset({"frame", "frame.exception", "gaussian.parse_error", "segui_point.parse_error"}),
+    ),
     "uiagile": Peer("ui-agile", _UI_AGILE, score_options=resized, target=with_parameter, more=ui_agile_forms),
     "uiins": Peer("ui-ins", {"score": "total"}),
     "uir1": Peer("ui-r1", _UI_R1, score_options=resized, more=ui_r1_forms),
@@ -191,12 +246,25 @@ PEERS = {
 }
 
 
-def directory() -> Path:
-    """Return where golden lines lie: GROUNDING_REWARDS_GOLDEN_DIR, else ../shared/data/golden, else the copies here."""
+def file_of(peer: str) -> Path:
+    """Return the golden lines of a source: in GROUNDING_REWARDS_GOLDEN_DIR, else in ../shared/data, else here."""
     named = os.environ.get("GROUNDING_REWARDS_GOLDEN_DIR")
     here = Path(__file__).parent
-    places = [Path(named)] if named else [here.parents[2] / "shared/data/golden", here]
-    return next(place for place in places if place.is_dir())
+    shared = here.parents[2] / "shared/data"
+    places = [Path(named)] if named else [shared / "golden", shared / "golden_more", here]
+    return next(file for file in (place / f"{peer}.jsonl" for place in places) if file.is_file())
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by names such as "a.b" as those of "b" under "a", as published functions return them."""
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        first, _, rest = name.partition(".")
+        if rest:
+            tree.setdefault(first, {})[rest] = value
+        else:
+            tree[first] = value
+    return tree
 
 
 def build(peer: str, line: Line) -> gr.Recipe:
@@ -204,12 +272,12 @@ def build(peer: str, line: Line) -> gr.Recipe:
     return gr.recipe(PEERS[peer].recipe, **PEERS[peer].options(line))
 
 
-def evaluate(peer: str, line: Line) -> tuple[Columns, str | None]:
-    """Our values under the published function's keys, and the name of the deviation that applies, if any."""
+def evaluate(peer: str, line: Line) -> tuple[dict[str, Any], str | None]:
+    """Our values as the published function returns them, and the name of the deviation that applies, if any."""
     oracle = deviation(peer, line)
     columns = score(peer, build(peer, line), line)
     values = {key: columns[ours] for key, ours in PEERS[peer].keys.items()}
-    return values, oracle.name if oracle else None
+    return nested(values), oracle.name if oracle else None
 
 
 def deviation(peer: str, line: Line) -> Oracle | None:

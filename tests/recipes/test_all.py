@@ -36,8 +36,10 @@ FURTHER = {
         {"response_space": space, "target_space": target}
         for space in ("unit", "thousandths") for target in ("unit", "thousandths", "pixel")
     ],
+    "gui-libra": [{"version": "qwen3_vl"}],
     "gui-rcpo": [{"response_space": space} for space in gr.CoordSpace],
     "infigui-g1": [{"no_think": True}],
+    "tailrl": [{"form": "segui"}, {"sigma_scale": 2.0, "sigma_min": 500.0}],
     "ui-agile": [
         {"shape": "linear"}, {"shape": "binary"}, {"thinking_length": "simple"}, {"thinking_length": "dast"},
         {"thinking_length": "plain", "length_weight": 0.5},
@@ -190,7 +192,8 @@ a number from 0: btl-ui.blink_weight btl-ui.format_weight btl-ui.link_weight cli
  ui-agile.format_weight ui-agile.length_weight ui-r1-dast.format_weight ui-r1-e.format_weight ui-r1.format_weight
  ui-venus-navigation.content_weight ui-venus-navigation.coord_weight ui-venus-navigation.scroll_weight
 a number from 0 to 1: action.format_weight action.type_weight agentcpm-gui.format_weight click.format_weight
- gelato-pixel.format_weight gelato.format_weight groundnext.format_weight gta1.format_weight gui-r1.format_weight
+ gelato-pixel.format_weight gelato.format_weight groundnext.format_weight gta1.format_weight gui-libra.format_weight
+ gui-r1.format_weight
  ui-s1.format_weight ui-venus-navigation.far ui-venus-navigation.format_weight ui-venus-navigation.near
  ui-venus.format_weight
 a number from 0 to below 1: ui-s1.gamma

@@ -121,11 +121,14 @@ def _exploits(weight: float) -> tuple[Exploit, ...]:
 
 
 @dataclass(frozen=True)
-class _InPlace(OfPlaces):
-    """1.0 where the point is in the place, or less than ``REACH`` from one that is only a point, else 0.0.
+class InPlace(OfPlaces):
+    """1.0 where the point is in the place, or less than ``reach`` from one that is only a point, else 0.0.
 
-    The border of a box is outside, but that of a box without width or height is all there is of it.
+    The border of a box is outside; with ``flat`` that of a box without width or height, all there is of it, is not.
     """
+
+    reach: float
+    flat: bool = False
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions = rollouts.targets.regions
@@ -133,9 +136,9 @@ class _InPlace(OfPlaces):
         inside = geometry.in_box(points, regions.box, strict=True)
         if not regions.boxes_only:
             away = points - regions.point  # whose squares are compared, since a root would be rounded once more
-            inside |= (regions.kind == RegionKind.POINT) & ((away * away).sum(axis=1) < REACH * REACH)
+            inside |= (regions.kind == RegionKind.POINT) & ((away * away).sum(axis=1) < self.reach * self.reach)
         flat = (regions.box[:, :2] == regions.box[:, 2:]).any(axis=1)
-        if flat.any():
+        if self.flat and flat.any():
             inside |= flat & (regions.kind == RegionKind.BBOX) & geometry.in_box(points, regions.box)
         return inside.astype(np.float64)
 
@@ -151,8 +154,8 @@ def texts_agree(written: str, wanted: str) -> bool:
 
 _WORDS = TextAs(texts_agree, ("text", "direction"), missing=_NO_TEXT)
 _MATCHED = any_of(
-    same_action("lower", unnamed="no action", click=_InPlace(), type=_WORDS, select=_WORDS, scroll=_WORDS,
-                otherwise=None),
+    same_action("lower", unnamed="no action", click=InPlace(REACH, flat=True), type=_WORDS, select=_WORDS,
+                scroll=_WORDS, otherwise=None),
     formula="""1.0 where the action is the target's, case aside, and so is its point or text, else 0.0.
 
 A click must be in the box, its border outside (but not that of a box without width or height), or less than 140

@@ -72,11 +72,13 @@ class Unreadable:
         recipe: name of the recipe.
         row: the target as the recipe gets it, where more than the ground truth belongs to it.
         size: the size of the image, where the recipe needs one.
+        sized: do targets themselves have all sizes that are needed?
     """
 
     recipe: str
     row: Callable[[Line], Any] = ground_truth
     size: Callable[[Line], Any] | None = None
+    sized: bool = False
 
     def __call__(self, line: Line) -> bool:
         recipe = gr.recipe(self.recipe)
@@ -85,7 +87,8 @@ class Unreadable:
             targets = Targets.from_list([self.row(line)], native=recipe.native, space=space)
             target = targets.rows[0]
             into = target.space if target else None
-            targets.prepare(Requirements(into or space, None, recipe.accepts, space))
+            alone = Requirements(into or space, None, recipe.accepts, space)
+            targets.prepare(recipe.requirements if self.sized else alone)
         except gr.TargetError:
             return True
         if self.size is None or (target and target.image_size):
@@ -94,7 +97,11 @@ class Unreadable:
 
 
 def bad_target(
-    recipe: str, row: Callable[[Line], Any] = ground_truth, size: Callable[[Line], Any] | None = None
+    recipe: str,
+    row: Callable[[Line], Any] = ground_truth,
+    size: Callable[[Line], Any] | None = None,
+    *,
+    sized: bool = False,
 ) -> Oracle:
     """Return the oracle of targets that the recipe cannot read."""
-    return Oracle("bad-target", Unreadable(recipe, row, size), zero)
+    return Oracle("bad-target", Unreadable(recipe, row, size, sized), zero)
