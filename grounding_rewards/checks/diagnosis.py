@@ -29,6 +29,7 @@ from grounding_rewards.actions import WRITTEN
 from grounding_rewards.checks.finding import BOX_FORMAT, FIRST_ROWS, PYTHON, Code, Finding, Naming, Severity
 from grounding_rewards.checks.landing import Landing
 from grounding_rewards.checks.other_readings import Reading, Row, RowSample, fitted, other_reading, prepared, takes
+from grounding_rewards.checks.space_fit import SpaceFit
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import TargetError
 from grounding_rewards.parsing.refusal_words import COMMON, with_refusal_words
@@ -173,6 +174,10 @@ keyword_call; build recipe('click', response_space='thousandths', target_space='
         wrong = [(int(self._outcomes[reason]), reason) for reason in Reason if reason not in _FINE]
         count, reason = max(wrong, key=lambda each: each[0])
         return f"{reason.name} in {count:,}, such as {_shortened(self._first[reason][0])}" if count else ""
+
+    def fit(self) -> SpaceFit:
+        """Return the search for other spaces, over the rows that were kept for it."""
+        return fitted(self.recipe, self._rows_to_try(), self.box_format)
 
     def findings(self) -> list[Finding]:
         """Return what looks wrong so far, the gravest first."""

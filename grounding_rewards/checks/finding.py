@@ -40,6 +40,8 @@ class Code(StrEnum):
     ANSWERS_OUTSIDE = "answers-outside"  #: many answers lie outside their images, and no other space fits better
     FARMED = "farmed"  #: policies without any skill earn more of a reward than they are right
     NO_HITS = "no-hits"  #: responses are read, and hardly any is right
+    NO_VARIANCE = "no-variance"  #: rollouts of most groups earn the same, so that nothing is learnt of them
+    FORM_ALONE = "form-alone"  #: rewards differ by whether an answer can be read rather than by its place
     INVERTED_BOX = "inverted-box"  #: boxes whose second corner lies before the first, among others that are well formed
     NOT_FINITE = "not-finite"  #: targets with numbers that are not finite
     ZERO_AREA = "zero-area"  #: boxes without width or height

@@ -406,8 +406,7 @@ class SpaceFit:
     declared_target: CoordSpace  # the space declared for targets that name none
     rows: int = 0  # number of rows, of those looked at, with a usable target, as declared or under a hypothesis
     hits: int = 0  # number of hits among them as declared
-    # The hypotheses that the known sizes allow to judge, by their settings.
-    tried: tuple[tuple[tuple[str, Any], ...], ...] = ()
+    tried: tuple[Hypothesis, ...] = ()  # those that the known sizes allow to judge
     better: Hypothesis | None = None  # the hypothesis that is better, if there is one
     # Others as simple that are better than what is declared, and not clearly worse than better.
     rivals: tuple[Hypothesis, ...] = ()
@@ -490,7 +489,7 @@ def fit_spaces(
         unfit,
         rows=int(np.logical_or.reduce([each.valid for each in (declared, *outcomes)]).sum()),
         hits=hits,
-        tried=tuple(tuple(each.trial.settings.items()) for each in outcomes),
+        tried=tuple(map(_hypothesis, outcomes)),
     )
     if best is None:
         return fit

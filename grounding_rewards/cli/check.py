@@ -9,18 +9,23 @@ from typing import Annotated, Any
 import typer
 
 from grounding_rewards import catalogue
-from grounding_rewards.checks.finding import Code, Finding, Severity
+from grounding_rewards.checks.finding import Code, Finding, Severity, command_line
+from grounding_rewards.checks.groups import GroupFigures
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.application import PACKAGE, verbs
 from grounding_rewards.cli.render import tables
 from grounding_rewards.errors import RecipeError
+from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.testing.audit import HONEST, Earned, audit
+from grounding_rewards.wording import percent
 
 
 def build(words: Sequence[str] | None = None) -> typer.Typer:
     """Build the commands of ``check``."""
     app = typer.Typer(help=__doc__, rich_markup_mode="markdown", no_args_is_help=True)
-    for name, function in verbs(PACKAGE, {"data": "check:check_data", "recipe": "check:check_recipe"}, words):
+    for name, function in verbs(
+        PACKAGE, {each: f"check:check_{each}" for each in ("data", "rollouts", "recipe")}, words
+    ):
         app.command(name)(function)
     return app
 
@@ -70,6 +75,41 @@ def check_data(
     terminal.report(findings)
     if any(each.severity is Severity.ERROR for each in findings):
         raise typer.Exit(1)
+
+
+def check_rollouts(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
+    *,
+    chosen: options.RecipeOptions,
+    recipe: options.RecipeName = "click",
+    bad_target: options.BadTargets = OnBadTarget.ABSTAIN,
+    box_format: options.BoxFormats = None,
+    columns: options.FileColumns,
+    images: options.SizedImages,
+    split: options.RowsSplit = None,
+    join: options.Joining,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what rollouts can teach: what was read, which groups have any variance, what makes it, and which space fits.
+
+    Accuracies are by source and by size of the target. Another space, model or format of boxes is named only where it
+    fits clearly better than what is declared.
+
+    Example: `grounding-rewards check rollouts rollouts.parquet --recipe gelato`
+    """
+    from grounding_rewards.batch import checked_rollouts
+    from grounding_rewards.batch.table_scorer import TableScorer
+    from grounding_rewards.cli.render import evaluation as show
+
+    built, report = catalogue.recipe(recipe, **chosen), terminal.REPORTING
+    scorer = TableScorer(built, columns, bad_target, box_format, images, on_note=report.note, on_warning=report.warn)
+    checked = checked_rollouts.check_rollouts(file, scorer, join, split=split, naming=command_line)
+    if as_json:
+        terminal.print_json(checked.to_dict())
+    else:
+        show.evaluations([(str(file), checked.evaluation)], label_free=built.label_free)
+        _print_groups(checked.groups)
+    terminal.report(checked.findings)
 
 
 def check_recipe(
@@ -131,6 +171,13 @@ def _print_findings(findings: Sequence[Finding], rows: int) -> None:
     if cells:
         console.print(tables.table(["", "found", "rows", "the first of them"], ["found"], cells, figures=["rows"]))
     console.print(f"{rows:,} rows, {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}")
+
+
+def _print_groups(groups: GroupFigures) -> None:
+    heads = ["groups", "all alike", "all right", "all wrong", "variance by form", "by place"]
+    counts = [f"{each:,}" for each in (groups.groups, groups.equal, groups.right, groups.wrong)]
+    cells = [[*counts, percent(groups.form), percent(groups.place)]]
+    tables.console().print(tables.table(heads, rows=cells, figures=heads, title="Rewards inside groups"))
 
 
 def _print(rows: Sequence[Earned]) -> None:

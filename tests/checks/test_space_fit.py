@@ -60,7 +60,7 @@ class World:
 
 
 def roles(fit):
-    return {name for settings in fit.tried for name, _ in settings}
+    return {name for each in fit.tried for name, _ in each.settings}
 
 
 def click(space, **options):
@@ -98,7 +98,7 @@ def test_the_sentence_has_the_counts():
     right = fit_spaces(click("thousandths"), in_thousandths, boxes, image_sizes=[1920, 1080])
     assert str(right) == "nothing fits clearly better than what is declared (16 of 16 hit)"
     # Boxes in pixels lie far outside of unit space, and sizes that the model saw are unknown: no row is judged there.
-    alone = [settings[0] for settings in right.tried if len(settings) == 1]
+    alone = [each.settings[0] for each in right.tried if len(each.settings) == 1]
     assert [each for each in alone if each[0] not in ("model", "box_format")] == [
         ("response_space", PIXEL), ("response_space", UNIT), ("axes", "yx"), ("target_space", THOUSANDTHS),
     ]  # fmt: skip
@@ -158,7 +158,7 @@ def test_answers_in_model_pixels_without_their_sizes_are_given_a_model_and_its_b
     world = World(samples=64)
     responses = world.said(world.clicks(0.8), MODEL)
     fit = fit_spaces(click("pixel"), responses, world.targets(PIXEL), image_sizes=world.screens)
-    assert ("response_space", MODEL) not in {each for settings in fit.tried for each in settings if len(settings) == 1}
+    assert ("response_space", MODEL) not in {each.settings[0] for each in fit.tried if len(each.settings) == 1}
     assert fit.better.settings[:2] == (("model", "qwen2_5_vl"), ("response_space", MODEL))
     name, bound = fit.better.settings[2]
     assert (name, np.array_equal(Resizing("qwen2_5_vl", max_pixels=bound).sizes(world.screens)[0], world.seen)) == (
@@ -176,7 +176,7 @@ def test_spaces_of_a_fixed_extent_need_no_sizes():
     responses = world.said(world.clicks(0.8), THOUSANDTHS)
     fit = fit_spaces(gr.recipe("gelato", response_space="unit"), responses, world.targets(UNIT))
     assert fit.better.value == THOUSANDTHS
-    assert {value for settings in fit.tried for name, value in settings if name == "response_space"} == {"thousandths"}
+    assert {value for each in fit.tried for name, value in each.settings if name == "response_space"} == {"thousandths"}
 
 
 @pytest.mark.parametrize("kind", ["anywhere", "one place", "just misses", "always short"])

@@ -19,6 +19,8 @@ COMMANDS = {
     "init": "rows.jsonl --out out.toml",
     "explain": "rows.jsonl --row 0 --recipe gelato --out out.html",
     "convert": "data.jsonl --out out.jsonl --for verl --target-space pixel",
+    "check data": "data.jsonl --target-space pixel",
+    "check rollouts": "rows.jsonl --recipe gelato",
     "check recipe": "gelato",
     "recipes": "gelato",
     "families": "gta1",

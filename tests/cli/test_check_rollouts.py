@@ -1,0 +1,97 @@
+"""``check rollouts``: what was read, what groups of rollouts can teach, and which space fits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import Runner, result_of
+
+BOX = {"bbox": [1400, 500, 1500, 540], "image_size": [1920, 1080]}
+HIT, MISS, NEAR = "(1450, 520)", "(10, 10)", "(1390, 520)"
+
+
+def rows(*groups: list[str], **fields: Any) -> list[dict[str, Any]]:
+    """Return rollouts of samples with the same target."""
+    return [
+        {"sample_id": f"s{sample}", "rollout": number, "response": response, "target": BOX, **fields}
+        for sample, group in enumerate(groups)
+        for number, response in enumerate(group)
+    ]
+
+
+def check(run: Runner, folder: Path, several: list[dict[str, Any]], *words: str) -> dict[str, Any]:
+    """Return the result and the findings."""
+    file = folder / "rollouts.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in several))
+    space = [] if "--response-space" in words else ["--response-space", "pixel"]
+    found = run("check", "rollouts", file, *space, *words, "--json")
+    assert found.code == 0
+    return result_of(found.out)
+
+
+def test_groups_are_counted_and_the_variance_inside_them_is_explained(run: Runner, tmp_path: Path) -> None:
+    groups = rows([HIT, HIT], [MISS, MISS], [HIT, MISS], ["?", MISS], [HIT])
+    result = check(run, tmp_path, groups, "--option", "format_weight=0.5")
+    assert result["groups"] == {
+        "groups": 4, "equal": 2, "right": 1, "wrong": 1, "form": pytest.approx(0.5), "place": pytest.approx(0.5),
+    }  # fmt: skip
+    assert result["reasons"] == {"OK": 8, "NO_ANSWER": 1}
+    assert {name: part["n"] for name, part in result["by"]["target size"].items()} == {"0.1 to 1 %": 9}
+
+
+def test_rounds_of_a_sample_are_groups_of_their_own(run: Runner, tmp_path: Path) -> None:
+    several = [*rows([HIT, HIT], round=1), *rows([MISS, MISS], round=2)]
+    assert check(run, tmp_path, several)["groups"]["equal"] == 2
+    assert check(run, tmp_path, rows([HIT, HIT, MISS, MISS]))["groups"]["equal"] == 0
+
+
+def test_rows_of_a_source_count_together(run: Runner, tmp_path: Path) -> None:
+    several = [*rows([HIT, MISS], source="web"), *rows([HIT, HIT], source="desktop")]
+    by = check(run, tmp_path, several)["by"]["source"]
+    assert {name: part["accuracy"] for name, part in by.items()} == {"web": 0.5, "desktop": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("groups", "code", "message"),
+    [
+        ([[HIT, HIT]] * 6 + [[HIT, MISS]] * 4, "no-variance",
+         "rollouts of 6 of 10 groups all earn the same, so that nothing is learnt of them: "
+         "6 are all right, 0 all wrong"),
+        ([["?", MISS]] * 6 + [[MISS, MISS], [HIT, HIT], [HIT, MISS], [HIT, MISS]], "form-alone",
+         "75 % of the variance of rewards inside groups is whether an answer can be read, "
+         "and 25 % whether it is right"),
+    ],
+)  # fmt: skip
+def test_groups_that_teach_little_are_a_finding(
+    run: Runner, tmp_path: Path, groups: list[list[str]], code: str, message: str
+) -> None:
+    weight = () if code == "no-variance" else ("--option", "format_weight=0.5")
+    (finding,) = [each for each in check(run, tmp_path, rows(*groups), *weight)["findings"] if each["code"] != "unread"]
+    assert (finding["code"], finding["severity"], finding["message"]) == (code, "warning", message)
+
+
+def test_lively_groups_have_no_findings(run: Runner, tmp_path: Path) -> None:
+    assert check(run, tmp_path, rows(*[[HIT, MISS, NEAR]] * 20))["findings"] == []
+
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "model_responses"
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="published responses are not here: expected in ../shared/data")
+@pytest.mark.parametrize(
+    ("declared", "best", "codes"),
+    [("model_pixel", "response_space=thousandths", ["space"]), ("thousandths", None, [])],
+)
+def test_the_space_that_answers_fit_is_named(
+    run: Runner, tmp_path: Path, declared: str, best: str | None, codes: list[str]
+) -> None:
+    lines = (SHARED / "screenspot-pro-gelato-30b.jsonl").read_text().splitlines()[::15]
+    result = check(run, tmp_path, list(map(json.loads, lines)), "--response-space", declared)
+    space = result["space"]
+    assert (space["declared"], space["best"], [each["code"] for each in result["findings"]]) == (declared, best, codes)
+    answers = {name: share for name, share in space["scores"].items() if "box_format" not in name}
+    assert answers[best or "declared"] == max(answers.values()) > 0.5
