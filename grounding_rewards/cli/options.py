@@ -50,7 +50,7 @@ def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "response_space": lambda: CoordSpace, "family": catalogue.known_families, "model": pipelines,
 }  # fmt: skip
-"""What the values of settings may be, by setting."""
+"""Values that settings may take, by setting."""
 
 
 def option_of(declared: Field[Any], callback: Callable[[Any], Any] | None = None) -> Any:
