@@ -24,12 +24,6 @@ def test_where(run, trainer, lines):
     assert Path(lines[-1].partition(":")[0]).is_file()
 
 
-def test_an_unknown_trainer_is_an_error(run):
-    assert run.error("where", "easyr") == (
-        "where: unknown trainer 'easyr'; did you mean 'easyr1'? There are: easyr1, easyr1_sequential, trl, verl"
-    )
-
-
 def test_adapters_that_are_not_installed_are_an_error(run, monkeypatch):
     monkeypatch.setattr(sys.modules["grounding_rewards.cli.where"], "PACKAGE", "grounding_rewards_nowhere")
     assert "there is no package grounding_rewards_nowhere; install grounding-rewards again" in run.error("where", "trl")

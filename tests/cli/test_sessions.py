@@ -1,10 +1,10 @@
-"""Sessions of pool commands: each file holds command lines with all that they print, and parts of what they write.
+"""Sessions of commands: each file holds command lines with all that they print, and parts of what they write.
 
-A line after ``$`` is a command: ``pool ...``, whose lines on stderr stand behind ``!``; ``pool ... --json | KEY KEY``
-shows some keys alone. ``write FILE`` makes a file of the lines behind ``>``; ``rows FILE [KEY ...]`` shows rows, ``json
-FILE [KEY ...]`` a manifest, in which ``sha256`` is true where it is that of the file, and ``ls`` the files that were
-written. Inputs are those of ``made``. After a change that is meant, ``python -m tests.cli.pool.test_sessions [FILE]``
-writes what is printed now: read the difference.
+A line after ``$`` is a command, whose lines on stderr stand behind ``!``; ``... --json | KEY KEY`` shows some keys
+alone, ``... | N`` the first N lines. ``write FILE`` makes a file of the lines behind ``>``; ``rows FILE [KEY ...]`` has
+rows, ``json FILE [KEY ...]`` a manifest, in which ``sha256`` is true where it is that of the file, and ``ls`` the files
+that were written. Inputs are those of ``pool.made``. After a change that is meant, ``python -m tests.cli.test_sessions
+[FILE]`` writes what is printed now: read the difference.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.cli import main
+from grounding_rewards.cli import application, main
 from grounding_rewards.tables.manifests import digest
 from tests.cli.command import read_rows, result_of, write_rows
 from tests.cli.pool.made import INPUTS
 
-SESSIONS = sorted((Path(__file__).parent / "sessions").glob("*.txt"))
+SESSIONS = sorted(Path(__file__).parent.glob("**/sessions/*.txt"))
 
 
 def plain(value: Any, folder: Path) -> Any:
@@ -65,7 +65,11 @@ def called(words: Sequence[str], keys: Sequence[str] | None) -> Iterator[str]:
     said = re.sub(r"There are: .*; your own", "There are: ...; your own", err.getvalue()).splitlines()
     code = 2 if said and said[-1].startswith("error: ") else 1 if "--strict" in words else 0
     assert ended.value.code == code, said
-    shown = picked(result_of(out.getvalue()), keys, Path()) if keys else map(str.rstrip, out.getvalue().splitlines())
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    if keys and keys[0].isdecimal() and "--json" not in words:
+        shown: Any = lines[: int(keys[0])]
+    else:
+        shown = picked(result_of(out.getvalue()), keys, Path()) if keys else lines
     yield from (line.replace(f"{Path.cwd()}/", "") for line in (*shown, *(f"! {line}" for line in said)))
 
 
@@ -73,7 +77,7 @@ def answered(line: str, given: Sequence[str]) -> Iterator[str]:
     """Yield what a line of a session prints."""
     words = shlex.split(line)
     match words:
-        case ["pool", *_]:
+        case [verb, *_] if verb in application._VERBS:
             end = words.index("|") if "|" in words else len(words)
             yield from called(words[:end], words[end + 1 :] or None)
         case ["write", name]:
@@ -113,7 +117,7 @@ def session(text: str) -> str:
     return "\n".join(done) + "\n"
 
 
-@pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", SESSIONS, ids=lambda file: str(file.relative_to(Path(__file__).parent)))
 def test_a_session_prints_what_it_says(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
