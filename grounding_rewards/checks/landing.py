@@ -76,6 +76,10 @@ class Landing:
         """Return the same targets with other points, (n, 2) in the recipe's space."""
         return replace(self, points=np.where(usable[:, None], xy / self.screens, np.nan))
 
+    def mirrored(self) -> Landing:
+        """Return the same targets with each point on the other side of the centre of its first place."""
+        return replace(self, points=2 * self._first() - self.points)
+
     def distances(self) -> Floats:
         """Return each point's distance from the centre of the nearest place, in shares of the screen.
 
@@ -95,23 +99,22 @@ class Landing:
 
     def by_chance(self) -> float | None:
         """Return the share of points that would lie in the box around another row's place; None without such pairs."""
-        rows = np.arange(len(self.points))
-        first = np.full((len(rows), 2), np.nan)
-        first[self.row[::-1]] = self.centres[::-1]
+        rows, first = np.arange(len(self.points)), self._first()
         inside, pairs = 0, 0
         for away in range(1, min(_PAIRINGS, len(rows) - 1) + 1):
             source = np.roll(rows, away)
-            near = np.full(len(rows), np.inf)
-            np.fmin.at(near, self.row, np.abs(self.moved(source)._away()).max(axis=1))
             differ = (first != first[source]).any(axis=1) & ~np.isnan(first + self.points[source]).any(axis=1)
-            inside, pairs = inside + int((near[differ] <= 0.5).sum()), pairs + int(differ.sum())
+            inside, pairs = inside + int(self.moved(source).inside()[differ].sum()), pairs + int(differ.sum())
         return inside / pairs if pairs else None
+
+    def inside(self) -> NDArray[np.bool_]:
+        """Return True where a point lies in the box around its place: (n,)."""
+        inside: NDArray[np.bool_] = self._depths() >= 0
+        return inside
 
     def on_border(self) -> NDArray[np.bool_]:
         """Return True where a point lies on the border of the box around its place, or hardly inside it: (n,)."""
-        depth = np.full(len(self.points), -np.inf)
-        np.fmax.at(depth, self.row, 0.5 - np.abs(self._away()).max(axis=1))
-        border: NDArray[np.bool_] = np.abs(depth) < _BORDER
+        border: NDArray[np.bool_] = np.abs(self._depths()) < _BORDER
         return border
 
     def log_likelihoods(self) -> Floats:
@@ -131,6 +134,17 @@ class Landing:
         likelihoods = np.zeros(len(self.points))
         np.fmax.at(likelihoods, self.row, np.log1p(density))
         return likelihoods
+
+    def _first(self) -> Floats:
+        """Return (n, 2) the centre of each row's first place; NaN without one."""
+        first = np.full((len(self.points), 2), np.nan)
+        first[self.row[::-1]] = self.centres[::-1]
+        return first
+
+    def _depths(self) -> Floats:
+        depths = np.full(len(self.points), -np.inf)
+        np.fmax.at(depths, self.row, 0.5 - np.abs(self._away()).max(axis=1))
+        return depths
 
     def _away(self) -> Floats:
         away: Floats = (self.points[self.row] - self.centres) / self.sides[self.row]

@@ -18,7 +18,10 @@ hypotheses, one is better where all of these hold:
 - its gains, averaged over the rollouts of each *distinct target*, are larger than chance at 0.001 (``landing.chance``),
   which takes 10 targets, and their sum is at least log(h / 0.001);
 - so are its gains less those with the points of other rows on screens of like sizes, and their sum lies five standard
-  deviations beyond. A model that always clicks one place gains nothing;
+  deviations beyond. A model that always clicks one place gains nothing.
+  A box format may in place of both hold most of the points that miss as declared, more often than it holds such points
+  of other rows, or the same points on the other side of the declared centre (``_holds_the_misses``): boxes x y w h near
+  the upper left corner are boxes as corners, too;
 - it brings the points of more distinct targets nearer to the centre than farther away. A model that always narrowly
   misses also lands now and then where it should under a wrong setting;
 - it hits (``Scores.acc`` of the recipe's ``success``) in 5 % of the rows, 20 % for a fitted scale, and more often than
@@ -200,15 +203,13 @@ class Comparison:
 
     def prefers(self, other: Outcome, level: float) -> bool:
         """Return True where an outcome is clearly better than the declared one, and nothing else explains it."""
-        if not self.clear(other, self.declared, level):
+        gains = self.clear(other, self.declared, level) and self._beyond_pairing(other)
+        if not gains and not self._holds_the_misses(other):
             return False
         nearer, farther = self.nearer(other)
         least = _LEAST_SCALED if other.trial.fitted else _LEAST_HITS
         return (
-            nearer > farther
-            and self._beyond_pairing(other)
-            and bool(other.hits.sum() >= max(1, least * other.valid.sum()))
-            and self._plausible(other)
+            nearer > farther and bool(other.hits.sum() >= max(1, least * other.valid.sum())) and self._plausible(other)
         )
 
     def _plausible(self, other: Outcome) -> bool:
@@ -236,23 +237,44 @@ class Comparison:
 
     def _beyond_pairing(self, other: Outcome) -> bool:
         """Return True where gains are clear beyond those with the points of other rows, as a blind model has them."""
-        gains, paired = self._gains(other), []
-        for away in range(1, min(_PAIRINGS, int(self.targets.max(initial=0))) + 1):
-            paired.append(self._gains(other, self._rows_of_neighbours(away)))
+        gains, paired = self._gains(other), [self._gains(other, rows) for rows in self._neighbours()]
         if not paired:
             return False
         sums = np.array([each.sum() for each in paired])
         beyond = gains.sum() > sums.mean() + _BEYOND * sums.std()
         return bool(beyond) and chance(gains - np.mean(paired, axis=0)) < LEVEL
 
-    def _rows_of_neighbours(self, away: int) -> NDArray[np.int64]:
-        """Return for each row one of the target so many codes away, (n,): its screen is of the same size, or near."""
+    def _holds_the_misses(self, other: Outcome) -> bool:
+        """Return True where boxes in another format hold most of what misses as declared, more often than by chance.
+
+        That is more often than they hold other rows' points that miss, and than points on the other side of the
+        declared centre, where the misses of an inexact model lie as often.
+        """
+        if other.trial.settings.keys() != {"box_format"}:
+            return False
+        declared = self.declared.landing
+        (misses, held), (_, across) = self._misses(other, declared), self._misses(other, declared.mirrored())
+        if 2 * held < misses or sign_test(held, across) >= LEVEL:
+            return False
+        from scipy.special import bdtrc
+
+        paired = np.array([self._misses(other, declared.moved(rows)) for rows in self._neighbours()]).sum(axis=0)
+        return bool(bdtrc(held - 1, misses, paired[1] / max(1, paired[0])) < LEVEL)
+
+    def _misses(self, other: Outcome, points: Landing) -> tuple[int, int]:
+        """Count the distinct targets whose points miss as declared, and those that other boxes hold."""
+        missed = ~points.inside() & ~np.isnan(points.points).any(axis=1)
+        held = missed & replace(other.landing, points=points.points).inside()
+        return math.ceil(self._mean(missed.astype(np.float64)).sum()), int(self._mean(held.astype(np.float64)).sum())
+
+    def _neighbours(self) -> Iterator[NDArray[np.int64]]:
+        """Yield pairings: for each row one of the target 1, 2, ... codes away, (n,), on a screen of the same size."""
         order, counts = np.argsort(self.targets, kind="stable"), np.bincount(self.targets)
-        starts, neighbours = np.cumsum(counts) - counts, (self.targets + away) % len(counts)
-        turn = np.empty_like(order)
+        starts, turn = np.cumsum(counts) - counts, np.empty_like(order)
         turn[order] = np.arange(len(order)) - np.repeat(starts, counts)
-        rows: NDArray[np.int64] = order[starts[neighbours] + turn % counts[neighbours]]
-        return rows
+        for away in range(1, min(_PAIRINGS + 1, len(counts))):
+            neighbours = (self.targets + away) % len(counts)
+            yield order[starts[neighbours] + turn % counts[neighbours]]
 
     def _mean(self, gains: Floats) -> Floats:
         means: Floats = np.bincount(self.targets, weights=gains) / np.bincount(self.targets)
