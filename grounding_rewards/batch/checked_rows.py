@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from grounding_rewards.batch.samples import CONTENT
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.data import DataCheck
 from grounding_rewards.checks.finding import Code
+from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.errors import ConvertError, PictureError
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.image_files import Image, read_images
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS
+from grounding_rewards.targets.columns import Targets
 
 
 class _Images:
@@ -95,6 +98,17 @@ def check_rows(
         first = check.forget(Code.MISSING_IMAGE)
         join.reporting.note(f"no image of {images.unread:,} can be read, so none is checked {first}")
     return check
+
+
+def targets_of(file: Path, scorer: TableScorer, join: Join, *, split: str | None = None) -> Iterator[Targets]:
+    """Yield the targets of a file in pixels, batch by batch; rows that cannot be used there abstain."""
+    table, _ = join.open(file, split, scorer.columns)
+    scorer = scorer.of(table)
+    needs = replace(scorer.recipe.requirements, into=PIXEL, response_space=PIXEL, screen=True)
+    for batch in scorer.batches(table, whole=False):
+        read = scorer.read_targets(scorer.targets(batch))
+        sizes = scorer.needed_sizes(table, batch)
+        yield read.prepare(needs, image_sizes=None if sizes is None else _table(sizes), bad_target="abstain")
 
 
 def _batches(scorer: TableScorer, table: Table) -> Iterator[Batch]:

@@ -16,7 +16,7 @@ from grounding_rewards.cli.application import PACKAGE, verbs
 from grounding_rewards.cli.render import tables
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
-from grounding_rewards.testing.audit import HONEST, Earned, audit
+from grounding_rewards.testing.audit import HONEST, Earned, Screens, audit
 from grounding_rewards.wording import percent
 
 
@@ -119,6 +119,13 @@ def check_recipe(
     *,
     chosen: options.RecipeOptions,
     every: Annotated[bool, typer.Option("--all", help="All recipes, with the options that `recipes` shows.")] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rows whose targets to play on, 100 of them, as `eval` reads them."),
+    ] = None,
+    box_format: options.BoxFormats = None,
+    columns: options.FileColumns,
+    images: options.SizedImages,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the targets and the random policies.")] = 0,
     as_json: options.AsJson = False,
 ) -> None:
@@ -127,7 +134,7 @@ def check_recipe(
     They click the middle, a corner or anywhere, answer with fifty places, with nothing, with the form alone, refuse, or
     think for long. A policy that earns a larger share of an honest one's reward than it is right in farms the reward.
 
-    Example: `grounding-rewards check recipe se-gui`
+    Example: `grounding-rewards check recipe se-gui --data train.parquet`
     """
     if every == (name is not None):
         raise RecipeError("check recipe: expected a NAME, or --all")
@@ -136,12 +143,13 @@ def check_recipe(
     if name is not None:
         name, chosen = catalogue.named(name, chosen)
     names = catalogue.list_recipes() if name is None else [name]
+    screens = None if data is None else _screens(data, columns, box_format, images, chosen, seed)
     played: dict[str, list[Earned]] = {}
     with terminal.progress("checking") as done:
         for number, each in enumerate(names):
             done(number / len(names), each)
             built = catalogue.recipe(each, **catalogue.shown_with(each, chosen))
-            played[each] = audit(built, seed=seed)
+            played[each] = audit(built, screens, seed=seed)
     findings = [found for each, rows in played.items() if (found := _finding(each, rows))]
     if as_json:
         plain = {each: [row.to_dict() for row in rows] for each, rows in played.items()}
@@ -149,6 +157,21 @@ def check_recipe(
     else:
         _print_all(played) if name is None else _print(played[name])
     terminal.report(findings)
+
+
+def _screens(file: Path, columns: Any, box_format: Any, images: Any, chosen: Mapping[str, Any], seed: int) -> Screens:
+    """Return some of a file's targets."""
+    from grounding_rewards.batch.checked_rows import targets_of
+    from grounding_rewards.batch.joining import Join
+    from grounding_rewards.batch.table_scorer import TableScorer
+
+    space = chosen.get("target_space") or "pixel"
+    own = catalogue.recipe("click", response_space="pixel", target_space=space)
+    report = terminal.REPORTING
+    scorer = TableScorer(
+        own, columns, "abstain", box_format, images, answered=False, on_note=report.note, on_warning=report.warn
+    )
+    return Screens.of(targets_of(file, scorer, Join(reporting=report)), seed=seed)
 
 
 def _finding(name: str, rows: Sequence[Earned]) -> Finding | None:

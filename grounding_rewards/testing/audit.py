@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import PIXEL, UNIT, convert
-from grounding_rewards.errors import RecipeError
+from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain.plot.template import Template, template
 from grounding_rewards.scoring import ACTION, Recipe
+from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire
 
 HONEST = "honest"
@@ -66,6 +67,27 @@ class Screens:
         extent = np.minimum(np.maximum(extent, 8.0), 0.9 * sizes)
         corner = rng.random((samples, 2)) * (sizes - extent)
         return cls(sizes, np.concatenate([corner, corner + extent], axis=1).round())
+
+    @classmethod
+    def of(cls, batches: Iterable[Targets], samples: int = SAMPLES, seed: int = 0) -> Screens:
+        """Take some targets of your own, in pixels: boxes and bounding boxes of known screens, one a sample.
+
+        Raises:
+            TargetError: there are none.
+        """
+        sizes, boxes = [np.zeros((0, 2))], [np.zeros((0, 4))]
+        for targets in batches:
+            first = np.unique(targets.regions.row, return_index=True)[1]
+            own, box = targets.image_sizes[targets.regions.row[first]], targets.regions.box[first]
+            usable = targets.valid[targets.regions.row[first]] & ~np.isnan(own[:, 0])
+            usable &= (box[:, :2] >= 0).all(axis=1) & (box[:, 2:] <= own).all(axis=1)
+            sizes.append(own[usable])
+            boxes.append(box[usable])
+        known, places = np.concatenate(sizes), np.concatenate(boxes)
+        if not len(known):
+            raise TargetError(0, "bbox", "no target", "boxes within screens of known sizes, to play on")
+        some = np.random.default_rng(seed).permutation(len(known))[:samples]
+        return cls(known[some], places[some])
 
 
 @dataclass(frozen=True)
