@@ -497,3 +497,44 @@ def read_last_place(text: str) -> list[list[float]] | None:
 
 LAST_PLACE = Form("last_place", read=read_last_place, signs=("(", "["), usual=(rf"^\({X_Y}\)$",))
 """Any numbers in brackets, in prose too; a box goes before every point."""
+
+
+# A tuple of two whole numbers as Python writes it, as ViGoRL answers.
+
+_ONE_LINE = on_use("<answer>([^\n]*?)</answer>")
+
+
+def whole_pair(text: str) -> tuple[float, float] | None:
+    """Return the two whole numbers of a tuple or a list in Python's notation, not JSON's; None for anything else.
+
+    >>> whole_pair("(400, 0x1F)"), whole_pair("400, 300"), whole_pair("(400.0, 300)"), whole_pair("{400, 300}")
+    ((400.0, 31.0), (400.0, 300.0), None, None)
+    """
+    try:
+        pair = read_literal(text)
+    except LiteralError:
+        return None
+    if "true" in text or "false" in text:
+        return None
+    whole = isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(each, int) for each in pair)
+    return (limited(pair[0]), limited(pair[1])) if whole else None
+
+
+def read_literal_pair(text: str) -> list[tuple[float, float]] | None:
+    """Return the pair in the first answer tags on one line, or of the whole text without such tags.
+
+    >>> read_literal_pair("<think>(1, 2)</think><answer>(400, 300)</answer>"), read_literal_pair("at (400, 300)")
+    ([(400.0, 300.0)], None)
+    """
+    answer = _ONE_LINE.search(text)
+    pair = whole_pair((answer[1] if answer else text).strip())
+    return None if pair is None else [pair]
+
+
+LITERAL_PAIR = Form(
+    "literal_pair",
+    read=read_literal_pair,
+    usual=(r"^<think>[^<]*</think>[ \n]*<answer>\((?P<x>[1-9][0-9]{0,11}), ?(?P<y>[1-9][0-9]{0,11})\)</answer>$",),
+    signs=(",",),
+)
+"""Two whole numbers as a tuple or a list, in answer tags or alone."""

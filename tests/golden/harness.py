@@ -192,6 +192,11 @@ _TAILRL = {
     "segui_point.overall": "segui.total", "segui_point.point": "segui.point", "segui_point.format": "segui.format",
     "segui_point.accuracy": "segui.acc",
 }  # fmt: skip
+_VIGORL = {
+    f"{form or 'point'}.{key}": ".".join(filter(None, (form, column)))
+    for form in ("", "grounded", "multicrop")
+    for key, column in (("overall", "total"), ("format", "format"), ("accuracy", "acc"))
+}
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -242,6 +247,8 @@ PEERS = {
     "uir1": Peer("ui-r1", _UI_R1, score_options=resized, more=ui_r1_forms),
     "uis1": Peer("ui-s1", _UI_S1, score_options=two_sizes, more=type_match),
     "uirft": Peer("ui-rft", {"score": "total"}),
+    "uishift": Peer("uishift", {"action": "action", "format": "format"}),
+    "vigorl": Peer("vigorl", _VIGORL, more=forms("vigorl", "form", "grounded", "multicrop")),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),
 }
 

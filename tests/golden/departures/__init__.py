@@ -24,6 +24,8 @@ from tests.golden.departures import (
     ui_r1,
     ui_rft,
     ui_s1,
+    uishift,
+    vigorl,
 )
 from tests.golden.departures.oracle import Oracle
 
@@ -48,5 +50,7 @@ ORACLES: Mapping[str, tuple[Oracle, ...]] = {
     "ui-r1-e": ui_r1.UI_R1_E,
     "ui-rft": ui_rft.ORACLES,
     "ui-s1": ui_s1.ORACLES,
+    "uishift": uishift.ORACLES,
+    "vigorl": vigorl.ORACLES,
 }
 """The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""
