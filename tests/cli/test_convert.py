@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.converting import run as converter
-from tests.cli.command import names, read_rows, result_of, write_rows
+from tests.cli.command import names, read_rows, write_rows
 
 ROW = {"instruction": "打开", "bbox": [1, 2, 3, 4], "width": 640, "height": 480, "id": "a", "app": "ä"}
 WIRE = '{"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id": "a"}'
@@ -19,80 +19,6 @@ PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 64, 48)
 def png(folder, name="a.png"):
     (folder / name).write_bytes(PNG)
     return name
-
-
-def test_json_lines_for_each_trainer(run, tmp_path):
-    source = write_rows(tmp_path / "clicks.jsonl", ROW)
-    out, rows = tmp_path / "out.jsonl", {}
-    for trainer in ("verl", "trl", "easyr1"):
-        assert run("convert", source, "--out", out, "--for", trainer, *PIXEL).code == 0
-        (rows[trainer],) = read_rows(out)
-    assert rows["verl"] == {
-        **ROW,
-        "data_source": "clicks",
-        "prompt": [{"role": "user", "content": "打开"}],
-        "reward_model": {"style": "rule", "ground_truth": WIRE},
-        "extra_info": {"index": 0, "id": "a", "image_size": [640, 480], "split": None},
-    }
-    prompt = [{"role": "user", "content": "打开"}]
-    assert rows["trl"] == {**ROW, "prompt": prompt, "target": WIRE, "sample_id": "a"}
-    assert rows["easyr1"] == {**ROW, "problem": "打开", "answer": WIRE}
-
-
-def test_what_is_guessed_and_left_out_is_said(run, tmp_path):
-    source = write_rows(tmp_path / "clicks.jsonl", {**ROW, "extra_info": 1, "uid": 2})
-    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "verl", *PIXEL, "--id-column", "id")
-    assert result.err.splitlines() == [
-        "note: target: column bbox, by its name, in pixel; --target-column names another",
-        "note: instruction: column instruction, by its name; --instruction-column names another",
-        "note: image-size: column width,height, by its name; --image-size-column names another",
-        "note: source: clicks, by the name of the input; --source names another",
-        "note: left out, for verl has columns of these names: extra_info, uid",
-        f"1 rows for verl written to {tmp_path / 'out.jsonl'}",
-    ]
-
-
-def test_the_summary(run, tmp_path):
-    rows = [ROW, {**ROW, "bbox": [3, 2, 1, 4]}, ROW, {**ROW, "id": "b", "height": None, "width": None}]
-    source = write_rows(tmp_path / "in.jsonl", *rows)
-    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "easyr1", *PIXEL, "--skip-bad", "--json")
-    found = result_of(result.out)
-    (problem,) = found.pop("problems")
-    assert (problem["row"], problem["place"]) == (1, "row 1 (line 2)")
-    assert problem["why"].startswith("target, field 'bbox': got [3, 2, 1, 4]; expected x1 <= x2")
-    assert found == {
-        "file": str(source), "out": str(tmp_path / "out.jsonl"), "for": "easyr1", "recipe": None, "rows": 4,
-        "written": 3, "split": None, "files": [], "space": "pixel", "spaces": {"pixel": 3}, "turned": 0,
-        "guesses": {"target": "bbox", "instruction": "instruction", "image-size": "width,height", "id": "id"},
-        "left_out": [], "without_size": 1, "repeated_ids": {"count": 1, "rows": [[0, 2]]},
-        "warnings": [line[9:] for line in result.err.splitlines() if line.startswith("warning: ")], "findings": [],
-    }  # fmt: skip
-    assert "warning: 1 rows have the id of an earlier one, the first are rows 0 and 2" in result.err
-    assert "note: 1 rows say no image size" in result.err
-    assert [json.loads(row["answer"])["id"] for row in read_rows(tmp_path / "out.jsonl")] == ["a", "a", "b"]
-
-
-def test_rows_that_cannot_be_read_stop_it_and_leave_what_was_there(run, tmp_path):
-    bad = [{**ROW, "bbox": None}] * 25
-    source = write_rows(tmp_path / "in.jsonl", ROW, *bad)
-    (tmp_path / "out.jsonl").write_text("before")
-    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "trl", *PIXEL)
-    assert (result.code, result.out) == (2, "")
-    (listed,) = [line for line in result.err.splitlines() if " row 1 (" in line]
-    assert listed.startswith("note: 25 rows, first row 1 (line 2): target, field 'target': got nothing; expected")
-    assert result.err.splitlines()[-1] == (
-        "error: 25 of 26 rows cannot be converted, so nothing is written; fix them, or leave them out by --skip-bad"
-    )
-    assert names(tmp_path) == ["in.jsonl", "out.jsonl"]
-    assert (tmp_path / "out.jsonl").read_text() == "before"
-
-
-def test_where_no_row_can_be_read_the_wiring_is_wrong(run, tmp_path):
-    source = write_rows(tmp_path / "in.jsonl", {"instruction": "Save", "bbox": [1, 2, 3, 4]})
-    result = run("convert", source, "--out", tmp_path / "out.jsonl", "--for", "trl", "--skip-bad")
-    assert "not one of the first 1 rows can be converted: row 0 (line 1): target: nothing names its space" in result.err
-    assert "--target-space" in result.err
-    assert names(tmp_path) == ["in.jsonl"]
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
@@ -107,29 +33,6 @@ def test_ended_on_the_way_it_leaves_nothing(run, tmp_path, monkeypatch, error, c
     assert run("convert", source, "--out", tmp_path / "out.parquet", "--for", "verl", *PIXEL).code == code
     assert [name for name in seen if name.endswith(".partial")]
     assert names(tmp_path) == ["in.jsonl"]
-
-
-def test_a_recipes_own_rows(run, tmp_path):
-    row = {"problem": "<image>Save", "images": [png(tmp_path)], "normalized_bbox": [0.1, 0.1, 0.3, 0.2], "id": 1}
-    source = write_rows(tmp_path / "gelato.jsonl", row)
-    out = tmp_path / "out.jsonl"
-    result = run(
-        "convert", source, "--out", out, "--for", "easyr1", "--recipe", "gelato", "--image-root", tmp_path, "--json"
-    )
-    assert result_of(result.out)["recipe"] == {"name": "gelato"}
-    assert read_rows(out) == [
-        {
-            "normalized_bbox": [0.1, 0.1, 0.3, 0.2],
-            "id": 1,
-            "problem": "<image>Save",
-            "images": [str(tmp_path / "a.png")],
-            "answer": '{"bbox": [0.1, 0.1, 0.3, 0.2], "space": "unit", "image_size": [64, 48], "id": 1}',
-        }
-    ]
-    own = run(
-        "convert", source, "--out", out, "--for", "easyr1", "--recipe", "gelato", *PIXEL, "--image-root", tmp_path
-    )
-    assert "coordinates in pixel; these look like unit" in own.err
 
 
 def parquet(path, image_type=None, **columns):
@@ -252,51 +155,6 @@ def test_images_that_cannot_be_measured(run, tmp_path):
     result = run("convert", far, "--out", tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL)
     assert (result.code, read_rows(tmp_path / "o.jsonl")[0]["images"]) == (0, ["https://example.com/a.png"])
     assert "1 rows say no image size" in result.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--source", "a", "--source-column", "b"), "--source and --source-column: give one of the two"),
-        (("--option", "format_weight=0.1"), "--option: got it without a recipe; name it by --recipe"),
-        (("--target-column", "bbxo"), "no column 'bbxo' (--target-column); did you mean 'bbox'?"),
-        (("--drop-column", "apps"), "no column 'apps' (--drop-column); did you mean 'app'?"),
-        (("--target-space", "pixels"), "'pixels' is not one of 'pixel', 'model_pixel', 'unit'"),
-        (("--recipe", "gelatto"), "unknown recipe 'gelatto'; did you mean 'gelato'?"),
-        (("--template", "Click"), "expected a text with {instruction} in it"),
-        (("--split", "train"), "is one file, which has no splits"),
-    ],
-)
-def test_what_is_wrong_with_options(run, tmp_path, words, message):
-    source = write_rows(tmp_path / "in.jsonl", ROW)
-    assert message in run.error("convert", source, "--out", tmp_path / "out.jsonl", "--for", "verl", *words)
-
-
-def test_outputs_that_are_none(run, tmp_path):
-    source = write_rows(tmp_path / "in.jsonl", ROW)
-    for out, message in ((tmp_path / "out", "a file of rows ends in"), (source, "is the input itself")):
-        assert message in run("convert", source, "--out", out, "--for", "verl", *PIXEL).err
-    assert "'verl', 'trl', 'easyr1'" in run.error("convert", source, "--out", tmp_path / "out.jsonl", "--for", "swift")
-
-
-def test_keys_that_arrow_filled_with_none(run, tmp_path):
-    targets = [
-        {"bbox": [1, 2, 3, 4], "polygon": None, "action": {"name": "type", "text": "a", "keys": None}},
-        {"bbox": None, "polygon": [0, 0, 4, 0, 0, 4], "action": None},
-        {"bbox": None, "polygon": None, "action": {"name": "back", "text": None, "keys": None}},
-    ]
-    rows = {"query": ["a", "b", "c"], "target": targets, "image_size": [[640, 480], None, [640, 480]]}
-    pq.write_table(pa.table(rows), tmp_path / "in.parquet")
-    assert run("convert", tmp_path / "in.parquet", "--out", tmp_path / "o.jsonl", "--for", "easyr1", *PIXEL).code == 0
-    wires = [json.loads(row["answer"]) for row in read_rows(tmp_path / "o.jsonl")]
-    for wire in wires:
-        assert len(wire.pop("id")) == 32
-        assert wire.pop("space") == "pixel"
-    assert wires == [
-        {"bbox": [1, 2, 3, 4], "action": {"name": "type", "text": "a"}, "image_size": [640, 480]},
-        {"polygon": [0, 0, 4, 0, 0, 4]},
-        {"action": "back", "image_size": [640, 480]},
-    ]
 
 
 def test_what_was_written_for_one_trainer_is_read_for_another(run, tmp_path):

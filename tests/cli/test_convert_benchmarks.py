@@ -146,46 +146,6 @@ def test_a_row_of_a_layout_without_a_target(run, tmp_path):
     assert len(targets(tmp_path / "out.jsonl")) == 1
 
 
-BOXES = [[5, 6, 80, 90]] * 3 + [[200 + place, 300, 20, 30] for place in range(7)]
-ROWS = [{"instruction": "Save", "bbox": box, "id": place} for place, box in enumerate(BOXES)]
-
-
-def test_boxes_in_another_format_are_one_problem_and_not_to_be_skipped(run, tmp_path):
-    source, out = write_rows(tmp_path / "in.jsonl", *ROWS), tmp_path / "out.jsonl"
-    result = run("convert", source, "--out", out, *HERE, "--target-space", "pixel")
-    (listed,) = [line for line in result.err.splitlines() if "rows, first" in line]
-    assert listed.startswith("note: 7 rows, first row 3 (line 4): target, field 'bbox': got [200, 300, 20, 30]; ")
-    assert result.err.splitlines()[-1] == (
-        "error: 7 of 10 rows cannot be converted, so nothing is written; if boxes are x y w h, give --box-format xywh "
-        "(or cxcywh, yxyx, xxyy, yyxx), else fix them"
-    )
-    assert "--skip-bad" not in result.err
-    assert run("convert", source, "--out", out, *HERE, "--target-space", "pixel", "--box-format", "xywh").code == 0
-    assert targets(out)[0]["bbox"] == [5, 6, 85, 96]
-    result = run("convert", source, "--out", out, *HERE, "--target-space", "pixel", "--box-format", "xyxy")
-    assert result.err.endswith("fix them, or leave them out by --skip-bad\n")
-
-
-def test_boxes_in_a_form_of_the_recipes_own(run, tmp_path):
-    rows = [{"instruction": "Save", "bbox": box} for box in ([0.1, 0.1, 0.3, 0.2], [0.6, 0.5, 0.1, 0.1])]
-    source = write_rows(tmp_path / "in.jsonl", *rows)
-    result = run("convert", source, "--out", tmp_path / "out.jsonl", *HERE, "--recipe", "gelato")
-    assert result.err.endswith(
-        'if boxes are x y w h, write them as {"bbox": [x, y, w, h]} and give --box-format xywh (or cxcywh, yxyx, xxyy, '
-        "yyxx), else fix them\n"
-    )
-
-
-def test_a_problem_of_all_rows_stands_in_the_error_alone(run, tmp_path):
-    source = write_rows(tmp_path / "in.jsonl", *ROWS[3:], {**ROWS[0], "instruction": 5}, {**ROWS[0], "instruction": -6})
-    result = run("convert", source, "--out", tmp_path / "out.jsonl", *HERE, "--target-space", "pixel")
-    assert result.err.count("if two corners are swapped") == 1
-    notes, error = result.err.splitlines()[:-1], result.err.splitlines()[-1]
-    problem = "2 rows, first row 7 (line 8): instruction: got 5; expected a text, or messages with role and content"
-    assert notes[-1] == f"note: {problem}"
-    assert error.startswith("error: not one of the first 9 rows can be converted: row 0 (line 1): target, field 'bbox'")
-
-
 def test_targets_in_another_space_are_not_left_out(run, tmp_path):
     rows = [
         {"id": row, "instruction": "press", "bbox": [90 * row, 80, 90 * row + 9, 99], "image_size": [1920, 1080]}

@@ -40,25 +40,6 @@ def convert(run, tmp_path):
     return converted
 
 
-def test_lines_that_are_no_json_are_bad_rows(convert, tmp_path):
-    good = json.dumps(ROW)
-    (tmp_path / "in.jsonl").write_text(f"{good}\n\n{{oops\n{good}\n[1]\n")
-    result, _ = convert(tmp_path / "in.jsonl")
-    assert result.code == 2
-    assert said(result) == [
-        "row 1 (line 3): not JSON (Expecting property name enclosed in double quotes at character 2)",
-        "row 3 (line 5): got a list; expected one JSON object a line",
-    ]
-    assert "2 of 4 rows cannot be converted" in result.err
-    for name in ("out.jsonl", "out.parquet"):
-        result, rows = convert(tmp_path / "in.jsonl", "--skip-bad", name=name)
-        assert [row["extra_info"]["index"] for row in rows] == [0, 2]
-    (tmp_path / "in.jsonl").write_text("{oops\n{\n")
-    result, _ = convert(tmp_path / "in.jsonl", "--skip-bad", "--json")
-    assert [problem["row"] for problem in result_of(result.out)["problems"]] == [0, 1]
-    assert "not one of the first 2 rows can be converted: row 0 (line 1): not JSON" in result.err
-
-
 def test_bad_rows_at_the_start_are_left_out(convert, tmp_path, monkeypatch):
     monkeypatch.setattr(converter, "DECIDING", 20)
     rows = {"instruction": [None] * 12 + ["Save"] * 12, "bbox": [[1, 2, 3, 4]] * 24, "image": [PNG + bytes(200)] * 24}
@@ -175,15 +156,6 @@ def test_fields_without_one_type_stay_as_json(convert):
     assert "tools_kwargs" not in written[0]["extra_info"]
 
 
-def test_columns_that_verls_rollouts_would_stumble_over_are_left_out(convert):
-    row = {**BARE, "trajectory": "t", "step": 1, "agent_name": "lab", "output": "x", "extra_info": 3}
-    result, written = convert([row])
-    assert (
-        "note: left out, for verl has columns of these names: trajectory, agent_name, output, extra_info" in result.err
-    )
-    assert (written[0]["step"], "trajectory" in written[0], "agent_name" in written[0]) == (1, False, False)
-
-
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_tool_calls_stay_in_conversations(convert, tmp_path, form, name):
@@ -226,12 +198,6 @@ def test_a_column_that_is_dropped_is_no_guess(convert):
     _, (row,) = convert([{**BARE, "image_size": [64, 48]}], "--drop-column", "id", "--drop-column", "image_size")
     assert (len(row["extra_info"]["id"]), row["extra_info"]["image_size"]) == (32, None)
     assert not {"id", "image_size"} & {*row}
-
-
-def test_images_that_no_usual_name_tells_of_are_said(convert):
-    result, _ = convert([{**BARE, "shot_file": "a.png"}], "--json")
-    (note,) = [note for note in json.loads(result.out)["notes"] if note.startswith("image: ")]
-    assert "shot_file looks like one: --image-column shot_file, or --image-column none" in note
 
 
 def test_relative_paths_are_said(convert, tmp_path, monkeypatch):
@@ -300,11 +266,3 @@ def test_which_files_and_split_were_read(convert, tmp_path):
         "reads 2 files one after the other: train-0.jsonl, train-2.jsonl", "skips files without rows: train-1.jsonl",
     ]  # fmt: skip
     assert found["guesses"]["source"] == "set"
-
-
-def test_help_fits_a_narrow_terminal(run):
-    shown = run("convert", "--help").out
-    assert "Columns of the file" in shown
-    assert "…" not in shown
-    for word in ("file_name", "img_width,img_height", "repeated_ids", "Exit codes: 0 written; 1", "--no-image-check"):
-        assert word in shown
