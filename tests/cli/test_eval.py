@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ import pytest
 
 from tests.cli.command import result_of, write_rows
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 BOX = {"bbox": [0, 0, 9, 9]}
 
 
@@ -82,3 +84,9 @@ def test_what_looks_wrong_is_printed_below_the_tables(run, monkeypatch, tmp_path
     monkeypatch.setattr(sys, "stderr", sys.stdout)
     text = run("eval", source, "--response-space", "pixel").out
     assert 0 < text.index("Responses by reason") < text.index("warning: 0 of 9 responses were read")
+
+
+def test_examples_are_silent(run):
+    for name in ("clicks", "rollouts"):
+        result = run("eval", EXAMPLES / f"{name}.jsonl", "--response-space", "thousandths", "--strict")
+        assert (result.code, result.err) == (0, "")

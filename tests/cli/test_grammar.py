@@ -56,6 +56,10 @@ def test_an_option_means_one_thing_wherever_it_stands():
     assert wrong == []
 
 
+def test_every_command_is_strict_if_asked():
+    assert [command for command, there in TABLE.items() if "--strict" not in there] == []
+
+
 def test_nothing_has_two_names():
     assert [f"{command} {option.opts}" for command, there in TABLE.items() for option in there.values()
             if len([each for each in option.opts if each.startswith("--")]) > 1] == []  # fmt: skip

@@ -1,4 +1,4 @@
-"""``--predictions`` and ``--id``: annotations in one file, answers in another, the same verdicts as from one file."""
+"""``--predictions`` and ``--id`` beside their session: formats, directories, streams, the same verdicts as one file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from grounding_rewards.tables import open_table
 from grounding_rewards.tables.matched import MatchedTable
 from tests.cli import test_published_verdicts as published
 from tests.cli.command import read_rows, result_of, write_rows
-from tests.cli.test_explain import as_json
 from tests.tables.written import FORMATS
 
 BOX = {"bbox": [100, 100, 300, 200]}
@@ -45,8 +44,17 @@ def evaluated(run, samples, answers, *words):
     return result_of(result.out)[0]
 
 
-@pytest.mark.parametrize("first", ["jsonl", "json", "csv", "parquet", "jsonl.gz"])
-@pytest.mark.parametrize("second", ["jsonl", "json", "csv", "parquet", "csv.zst"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("jsonl", "csv"),
+        ("json", "parquet"),
+        ("csv", "json"),
+        ("csv", "csv.zst"),
+        ("parquet", "jsonl"),
+        ("jsonl.gz", "csv"),
+    ],
+)
 def test_formats_on_both_sides(run, tmp_path, first, second):
     names = tmp_path / f"samples.{first}", tmp_path / f"answers.{second}"
     for name, rows, suffix in zip(names, (SAMPLES, ANSWERS), (first, second), strict=True):
@@ -56,32 +64,6 @@ def test_formats_on_both_sides(run, tmp_path, first, second):
     assert figures["reasons"] == {"OK": 2, "NO_ANSWER": 1}
     counts = {value: (part["n"], part["correct"]) for value, part in figures["by"]["kind"].items()}
     assert counts == {"text": (2, 1), "icon": (1, 0)}
-
-
-def test_several_predictions_of_a_sample_count_each_and_a_note_says_so(run, files):
-    several = "note: second and later predictions of a sample, each of which counts as a row: 1\n"
-    assert run("eval", files[0], "--predictions", files[1], *CLICK).err == several
-    write_rows(files[1], *ANSWERS[:2])
-    assert run("eval", files[0], "--predictions", files[1], *CLICK).err == ""
-
-
-def test_files_the_wrong_way_round_are_an_error(run, files):
-    assert run.error("eval", files[1], "--predictions", files[0], *CLICK) == (
-        f"--predictions: {files[0]} has no column of responses, and {files[1]} has; name the annotations first, and "
-        "the answers by --predictions"
-    )
-
-
-def test_samples_without_an_answer_count_as_wrong_with_a_warning(run, files):
-    write_rows(files[1], ANSWERS[0], {"sample_id": "z", "response": "(200, 150)"})
-    figures = evaluated(run, *files)
-    assert (figures["n"], figures["correct"], figures["reasons"]) == (2, 1, {"OK": 1, "EMPTY": 1})
-    assert figures["joined"] == {**COUNTS, "predictions": 2, "without_prediction": 1, "without_annotation": 1}
-    assert figures["warnings"] == [
-        "1 of 2 samples have no prediction, such as 'a': they count as wrong",
-        f"1 of 2 predictions belong to no sample of {files[0]}, such as 'z': they are left out",
-    ]
-    assert run("eval", files[0], "--predictions", files[1], *CLICK, "--strict").code == 1
 
 
 def test_directories_and_their_splits(run, tmp_path):
@@ -119,28 +101,10 @@ def test_both_sides_may_be_what_a_shell_passes(run, files):
             os.close(handle)
 
 
-def test_score_writes_the_joined_rows(run, files, tmp_path):
-    write_rows(files[1], *ANSWERS[:1])
-    for name in ("out.jsonl", "out.parquet"):
-        words = ("--recipe", "click", *CLICK, "--out", tmp_path / name, "--json")
-        summary = result_of(run("score", files[0], "--predictions", files[1], *words).out)
-        assert (summary["file"], summary["rows"]) == (str(files[0]), 2)
-        assert summary["joined"] == {**COUNTS, "predictions": 1, "without_prediction": 1}
-    hit, empty = read_rows(tmp_path / "out.jsonl")
-    expected = {**SAMPLES[1], "response": "(200, 150)", "model": "m", "total": 1.0, "acc": 1.0}
-    assert {name: hit[name] for name in expected} == expected
-    assert (empty["sample_id"], empty["response"], empty["acc"], empty["reason"]) == ("a", None, 0.0, "EMPTY")
-    table = pq.read_table(tmp_path / "out.parquet")
-    assert table.to_pylist() == [hit, empty]
-
-
 @pytest.mark.parametrize("side", [0, 1])
-def test_score_writes_over_neither_file(run, files, side):
-    words = ("--recipe", "click", *CLICK, "--out", files[side])
-    text = run.error("score", files[0], "--predictions", files[1], *words)
-    assert text == f"{files[side]}: is the input itself; write to another file"
+def test_score_writes_over_neither_file_by_another_name(run, files, side):
     files[side].with_name("link.jsonl").hardlink_to(files[side])
-    words = (*words[:-1], files[side].with_name("link.jsonl"))
+    words = ("--recipe", "click", *CLICK, "--out", files[side].with_name("link.jsonl"))
     assert run.error("score", files[0], "--predictions", files[1], *words).endswith("write to another file")
 
 
@@ -154,134 +118,6 @@ def test_score_leaves_bytes_out_with_a_note(run, files, tmp_path, recipe, suffix
     assert result.err.startswith("note: columns that hold bytes, such as images, are not written: image\n")
     columns = read_rows(out)[0] if suffix == "jsonl" else pq.read_table(out).column_names
     assert list(columns)[:6] == ["sample_id", "target", "image_size", "kind", "response", "model"]
-
-
-def test_rewards_of_groups_compare_the_answers_of_a_sample(run, tmp_path):
-    samples = [{"key": name, "target": None} for name in "ab"]
-    texts = [("b", "(1, 2)"), ("a", "(10, 10)"), ("b", "?"), ("a", "(10, 10)"), ("a", "(900, 900)")]
-    answers = [{"question": key, "response": text} for key, text in texts]
-    files = write_rows(tmp_path / "samples.jsonl", *samples), write_rows(tmp_path / "answers.jsonl", *answers)
-    merged = write_rows(
-        tmp_path / "merged.jsonl", *[{"key": key, "response": text, "target": None} for key, text in texts]
-    )
-    words = ("--recipe", "gui-rcpo", *CLICK, "--out", tmp_path / "out.jsonl")
-    assert run("score", *files[:1], "--predictions", files[1], "--id", "key=question", *words).code == 0
-    joined = [(row["key"], row["total"]) for row in read_rows(tmp_path / "out.jsonl")]
-    assert run("score", merged, "--id-column", "key", *words).code == 0
-    assert joined == [(row["key"], row["total"]) for row in read_rows(tmp_path / "out.jsonl")]
-    assert [total for _, total in joined][1::2] == [1.0, 1.0]
-    assert joined[4] == ("a", 0.5)
-
-
-def test_samples_are_named_by_a_composite_and_by_id_column(run, tmp_path):
-    samples = [{"file": f, "text": t, "part": "p", "target": None} for f, t in (("1", "x"), ("1", "y"))]
-    answers = [{"file": "1", "text": t, "response": r} for t, r in (("x", "(1, 1)"), ("x", "(1, 1)"), ("y", "(9, 9)"))]
-    files = write_rows(tmp_path / "samples.jsonl", *samples), write_rows(tmp_path / "answers.jsonl", *answers)
-    words = ("--recipe", "gui-rcpo", *CLICK, "--out", tmp_path / "out.jsonl", "--id", "file,text")
-    totals = []
-    for more in ((), ("--id-column", "part")):
-        assert run("score", files[0], "--predictions", files[1], *words, *more).code == 0
-        totals.append([row["total"] for row in read_rows(tmp_path / "out.jsonl")])
-    assert totals == [[1.0, 1.0, 1.0], pytest.approx([0.901867, 0.901867, 0.803733], abs=1e-6)]
-
-
-def test_a_joined_row_is_explained(run, files):
-    words = ("click", *CLICK, files[0], "--predictions", files[1], "--row")
-    assert [as_json(run, *words, row)["response"] for row in range(3)] == ["(200, 150)", "(900, 150)", "?"]
-    text = run.error("explain", "--recipe", *words, 3)
-    assert text == f"{files[0]}: --row: got 3; expected one from 0 to 2"
-
-
-def test_errors_name_both_rows(run, files):
-    write_rows(files[0], SAMPLES[0], {**SAMPLES[1], "target": {"bbox": [1, 2]}})
-    text = run.error("eval", files[0], "--predictions", files[1], *CLICK)
-    assert text.startswith(f"{files[0]}, row 1 (line 2), with {files[1]}, row 0 (line 1): target of sample 'b', field")
-    write_rows(files[0], SAMPLES[0])
-    write_rows(files[1], ANSWERS[1], {"sample_id": "a", "response": 5})
-    text = run.error("eval", files[0], "--predictions", files[1], *CLICK)
-    assert text == (
-        f"{files[0]}, row 0 (line 1), with {files[1]}, row 1 (line 2): response: got int 5; expected a string or null"
-    )
-
-
-class TestRefused:
-    def test_several_files(self, run, files):
-        text = run.error("eval", files[0], files[0], "--predictions", files[1])
-        assert text == "--predictions: got it with 2 files; expected one file, its annotations"
-        text = run.error("pool", "score", *files, "--predictions", files[1], "--recipe", "gelato", "--out", "out")
-        assert text == "--predictions: got it with 2 files; expected one file, its annotations"
-
-    def test_no_file(self, run, files):
-        text = run.error("explain", "--recipe", "gelato", "--predictions", files[1])
-        assert text == "--predictions: got it with 0 files; expected one file, its annotations"
-
-    @pytest.mark.parametrize("verb", [("eval",), ("score",), ("pool", "score")])
-    def test_an_id_without_predictions(self, run, files, verb):
-        words = () if verb == ("eval",) else ("--out", "out.jsonl")
-        text = run.error(*verb, files[0], "--id", "key", "--recipe", "gelato", *words)
-        assert text == "--id: got it without --predictions, the answers that it joins to the annotations"
-
-    def test_two_streams(self, run):
-        text = run.error("eval", "-", "--predictions", "/dev/stdin", *CLICK)
-        assert text == "--predictions: both files are standard input; write one of them to a file"
-
-    def test_a_response_column_that_answers_lack(self, run, files):
-        text = run.error("eval", files[0], "--predictions", files[1], *CLICK, "--response-column", "kind")
-        assert text == f"{files[1]}: no column 'kind' (--response-column). It has: sample_id, response, model"
-
-
-def test_a_named_target_stays_that_of_annotations(run, tmp_path):
-    samples = write_rows(tmp_path / "samples.jsonl", {"id": 1, "output": [100, 100, 300, 200], **SIZE})
-    answers = write_rows(tmp_path / "answers.jsonl", {"id": 1, "output": "text", "response": "(200, 150)"})
-    assert evaluated(run, samples, answers, "--target-column", "output")["correct"] == 1
-
-
-class TestPool:
-    WORDS = ("--recipe", "click", *CLICK, "--json")
-
-    def score(self, run, files, out, *words):
-        result = run("pool", "score", files[0], "--predictions", files[1], *self.WORDS, "--out", out, *words)
-        assert result.code == 0, result.err
-        return result_of(result.out)
-
-    def test_rollouts(self, run, files, tmp_path):
-        write_rows(files[0], *SAMPLES, {**SAMPLES[0], "sample_id": "c"})
-        summary = self.score(run, files, tmp_path / "out")
-        assert summary["joined"] == {**COUNTS, "annotations": 3, "without_prediction": 1}
-        assert summary["id"] == {"annotations": ["sample_id"], "predictions": ["sample_id"]}
-        assert [each["path"] for each in summary["inputs"]] == [str(file) for file in files]
-        assert summary["warnings"] == ["1 of 3 samples have no prediction, such as 'c': they are left out"]
-        rows = pq.read_table(tmp_path / "out").to_pylist()
-        assert [(row["sample_id"], row["rollout"], row["acc"], row["kind"], row["model"]) for row in rows] == [
-            ("b", 0, 1.0, "text", "m"), ("a", 1, 0.0, "icon", "m"), ("b", 2, 0.0, "text", "m"),
-        ]  # fmt: skip
-        assert self.score(run, files, tmp_path / "out")["pieces"] == {"made": 0, "found": 1}
-
-    def test_groups_and_names(self, run, tmp_path):
-        samples = [{"key": name, "target": None} for name in "ab"]
-        answers = [{"q": key, "response": text, "rollout": n} for n, (key, text) in enumerate(
-            (("b", "(1, 2)"), ("a", "(10, 10)"), ("a", "(10, 10)"), ("a", "(900, 900)"))
-        )]  # fmt: skip
-        files = write_rows(tmp_path / "samples.jsonl", *samples), write_rows(tmp_path / "answers.jsonl", *answers)
-        self.score(run, files, tmp_path / "out", "--recipe", "gui-rcpo", "--id", "key=q")
-        rows = pq.read_table(tmp_path / "out").to_pylist()
-        assert [(row["sample_id"], row["rollout"], row["total"]) for row in rows] == [
-            ("a", 1, 1.0), ("a", 2, 1.0), ("a", 3, 0.5), ("b", 0, 1.0),
-        ]  # fmt: skip
-
-    def test_other_columns_of_the_id_are_another_directory(self, run, tmp_path):
-        samples = [{"sample_id": n, "id": 1 - n, "target": BOX, **SIZE} for n in (0, 1)]
-        answers = [{"sample_id": n, "id": n, "response": ""} for n in (0, 1)]
-        files = write_rows(tmp_path / "samples.jsonl", *samples), write_rows(tmp_path / "answers.jsonl", *answers)
-        self.score(run, files, tmp_path / "out", "--id-column", "id")
-        words = (*self.WORDS, "--out", tmp_path / "out", "--id-column", "id", "--id", "id")
-        result = run("pool", "score", files[0], "--predictions", files[1], *words)
-        assert (result.code, result.out) == (2, "")
-        assert 'made with id.annotations ["sample_id"], and not ["id"]; write to another directory' in result.err
-
-    def test_streams_are_refused(self, run, files):
-        text = run.error("pool", "score", files[0], "--predictions", "-", *self.WORDS, "--out", "out")
-        assert text.startswith("-: is a stream, and manifests of pools name files by their hashes")
 
 
 ROWS = st.lists(

@@ -1,10 +1,11 @@
 """Sessions of commands: each file holds command lines with all that they print, and parts of what they write.
 
-A line after ``$`` is a command, whose lines on stderr stand behind ``!``; ``... --json | KEY KEY`` shows some keys
-alone, ``... | N`` the first N lines. ``write FILE`` makes a file of the lines behind ``>``; ``rows FILE [KEY ...]`` has
-rows, ``json FILE [KEY ...]`` a manifest, in which ``sha256`` is true where it is that of the file, and ``ls`` the files
-that were written. Inputs are those of ``pool.made``. After a change that is meant, ``python -m tests.cli.test_sessions
-[FILE]`` writes what is printed now: read the difference.
+A line after ``$`` is a command, whose lines on stderr stand behind ``!``; its status is 2 after an error, and 1 under
+``--strict`` after a warning. ``... --json | KEY KEY`` shows some keys alone, ``... | N`` the first N lines. ``write
+FILE`` makes a file of the lines behind ``>``; ``rows FILE [KEY ...]`` shows rows, ``json FILE [KEY ...]`` a manifest,
+in which ``sha256`` is true where it is that of the file, and ``ls`` the files that were written. Inputs are those of
+``pool.made``. After a change that is meant, ``python -m tests.cli.test_sessions [FILE]`` writes what is printed now:
+read the difference.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def called(words: Sequence[str], keys: Sequence[str] | None) -> Iterator[str]:
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
         main(words)
     said = re.sub(r"There are: .*; your own", "There are: ...; your own", err.getvalue()).splitlines()
-    code = 2 if said and said[-1].startswith("error: ") else 1 if "--strict" in words else 0
+    warned = any(line.startswith("warning: ") for line in said)
+    code = 2 if said and said[-1].startswith("error: ") else int("--strict" in words and warned)
     assert ended.value.code == code, said
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     if keys and keys[0].isdecimal() and "--json" not in words:
