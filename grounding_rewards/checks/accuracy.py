@@ -122,12 +122,7 @@ def evaluate(
 
 
 def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
-    """Merge evaluations of disjoint rows, such as those of a file's batches.
-
-    >>> one = Evaluation(n=2, correct=1, parsed=2, not_valid=0, reasons={"OK": 2})
-    >>> merge([one, one])
-    Evaluation(n=4, correct=2, parsed=4, not_valid=0, reasons={'OK': 4}, refusals=None, by={})
-    """
+    """Merge evaluations of disjoint rows, such as those of a file's batches."""
     several = list(evaluations)
     refusals = [astuple(each.refusals) for each in several if each.refusals is not None]
     reasons: Counter[str] = sum((Counter(each.reasons) for each in several), Counter())
@@ -177,11 +172,7 @@ def _refusals(
 
 
 def rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
-    """Return the rows of each value of a field, as in ``evaluate``.
-
-    >>> rows_by_value(["icon", ["icon", "text"], None])
-    {'icon': array([0, 1]), 'text': array([1]), '(none)': array([2])}
-    """
+    """Return the rows of each value of a field, as in ``evaluate``."""
     rows_of: dict[str, list[int]] = {}
     for row, value in enumerate(column):
         # Parquet gives arrays and scalars of numpy, which JSON does not write.
@@ -217,13 +208,7 @@ class SingleAnswers:
 
     @classmethod
     def of(cls, correct: Ints, n: Ints) -> SingleAnswers:
-        """Count the right ones of n valid rollouts of m samples, both (m,); samples without any do not count.
-
-        >>> import numpy as np
-        >>> single = SingleAnswers.of(np.array([1, 0, 2]), np.array([2, 2, 4]))
-        >>> single.rollouts, round(single.accuracy, 4), single.k, round(single.pass_at_k, 4)
-        (8, 0.3333, 2, 0.6111)
-        """
+        """Count the right ones of n valid rollouts of m samples, both (m,); samples without any do not count."""
         correct, n = correct[n > 0], n[n > 0]
         if not len(n):
             return cls(0, 0, None, (0.0, 1.0), 0, None)

@@ -60,11 +60,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that looks wrong, with the fix.
-
-    >>> print(Finding(Code.EMPTY_RESPONSES, Severity.WARNING, 9, (0, 1), "9 of 10 responses are empty", "check them"))
-    9 of 10 responses are empty; check them
-    """
+    """Something that looks wrong, with the fix."""
 
     code: Code  # the kind
     severity: Severity  # the weight
@@ -107,11 +103,7 @@ class Naming:
 
 
 def in_python(settings: Mapping[str, Any]) -> str:
-    """Return how to set something in Python.
-
-    >>> in_python({"recipe": "click", "response_space": "unit"}), in_python({"box_format": "xywh"})
-    ("build recipe('click', response_space='unit')", "read the targets with box_format='xywh'")
-    """
+    """Return how to set something in Python."""
     options = dict(settings)
     name, box_format = options.pop("recipe", None), options.pop(BOX_FORMAT, None)
     words = [f"{option}={_plain(value)!r}" for option, value in options.items() if value is not None]
@@ -142,11 +134,7 @@ def as_flags(settings: Mapping[str, Any]) -> str:
 
 
 def without(settings: Mapping[str, Any]) -> str:
-    """Return the end of a request that says which settings to leave out; "" for none.
-
-    >>> without({"model": "qwen3_vl", "max_pixels": None})
-    ', without max_pixels'
-    """
+    """Return the end of a request that says which settings to leave out; "" for none."""
     gone = [name for name, value in settings.items() if value is None]
     return f", without {', '.join(gone)}" if gone else ""
 

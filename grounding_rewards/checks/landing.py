@@ -156,9 +156,6 @@ def chance(gains: Floats) -> float:
 
     Their sum over the root of the sum of their squares is about normal where each sign is a toss of a coin. It is at
     most sqrt(k), so that fewer than ten are never clear.
-
-    >>> round(chance(np.ones(16)), 6), round(chance(np.array([5.0, 0.1, -0.1])), 2), chance(np.zeros(16))
-    (3.2e-05, 0.16, 0.5)
     """
     spread = math.sqrt(float((gains**2).sum()))
     return 0.5 * math.erfc(float(gains.sum()) / spread / math.sqrt(2)) if spread else 0.5

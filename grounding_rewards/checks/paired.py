@@ -226,11 +226,7 @@ def _differing(first: SampleScores, second: SampleScores, rows: NDArray[np.int64
 
 
 def close(one: Floats, other: Floats) -> NDArray[np.bool_]:
-    """Return True for each of m rows of numbers that are equal but for rounding, or unknown: (m, k) to (m,).
-
-    >>> close(np.array([[0.1, np.nan], [1.0, 2.0]]), np.array([[0.1 + 1e-9, 5.0], [1.0, 2.1]]))
-    array([ True, False])
-    """
+    """Return True for each of m rows of numbers that are equal but for rounding, or unknown: (m, k) to (m,)."""
     # Places that were written in another space, and converted, differ in the last digits.
     same: NDArray[np.bool_] = np.isclose(one, other, rtol=1e-6, atol=1e-9) | np.isnan(one) | np.isnan(other)
     alike: NDArray[np.bool_] = np.logical_and.reduce(same, axis=1)

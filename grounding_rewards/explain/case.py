@@ -160,11 +160,6 @@ def read_response(recipe: Recipe, response: str | None, reason: Reason | None = 
     """Read one response as a recipe does. Whatever the text, this returns.
 
     ``reason`` is the one that was found once the image's size was known; None where it is not.
-
-    >>> from grounding_rewards import recipe
-    >>> read = read_response(recipe("gta1"), "(1, 2) or (3, 4)")
-    >>> read.reason, read.point, read.found
-    ('SEVERAL_ANSWERS', None, ((1.0, 2.0), (3.0, 4.0)))
     """
     whole = read_responses([response])
     answer, _ = answer_texts(whole, recipe.thinking)
@@ -191,11 +186,7 @@ def read_response(recipe: Recipe, response: str | None, reason: Reason | None = 
 
 
 def numbers_of(values: Any) -> Numbers | None:
-    """Return a row of numbers, None where one of them is missing.
-
-    >>> numbers_of([1.0, 2.0]), numbers_of([math.nan, math.nan])
-    ((1.0, 2.0), None)
-    """
+    """Return a row of numbers, None where one of them is missing."""
     numbers = tuple(float(value) for value in values)
     return None if any(map(math.isnan, numbers)) else numbers
 

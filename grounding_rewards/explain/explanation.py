@@ -178,13 +178,7 @@ class Explanation:
     together: Together | None = None  # the rows that were scored together, where the recipe needs them
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON; a number that is not finite is text.
-
-        >>> from grounding_rewards import recipe
-        >>> from grounding_rewards.explain import Case, explain
-        >>> explain(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.3, 0.2],))).to_dict()["position"]["words"]
-        'inside'
-        """
+        """Return everything, ready for JSON; a number that is not finite is text."""
         values: dict[str, Any] = plain(asdict(self))
         return values
 

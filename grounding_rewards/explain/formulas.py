@@ -35,10 +35,6 @@ def made_by(term: Verifier) -> str:
     """Return a registered verifier with the arguments that are not defaults; of others their docstring's first line.
 
     A combination has the names of its parts.
-
-    >>> from grounding_rewards.verifiers import Hit
-    >>> made_by(Hit(point_radius=14))
-    'Hit(point_radius=14)'
     """
     if isinstance(term, JudgedFormat):
         return first_line(term.judge)
@@ -64,10 +60,6 @@ def called_with(term: Verifier, formula: str = "") -> str:
     """Return a verifier's class with the arguments that are not defaults, and those that a formula names.
 
     Of a private class, its docstring's first line.
-
-    >>> from grounding_rewards.verifiers import Consensus
-    >>> called_with(Consensus(), "the square of side size")
-    'Consensus(size=50.0)'
     """
     if not is_dataclass(term):
         return repr(term)
@@ -105,14 +97,7 @@ def first_line(thing: Any) -> str:
 
 
 def formula_of(term: Verifier) -> str:
-    """Return the formula that a verifier states: its docstring's paragraphs before arguments and source, without marks.
-
-    >>> from grounding_rewards.verifiers import CorrectRefusal
-    >>> print(formula_of(CorrectRefusal()))
-    1.0 where the target is a refusal and the response refuses, else 0.0.
-    <BLANKLINE>
-    A click on a refusal target (FalseClick) and a refusal on any other target (FalseRefusal) are 0.0.
-    """
+    """Return the formula that a verifier states: its docstring's paragraphs before arguments and source."""
     if isinstance(term, JudgedFormat):
         return f"{term.high:g} where this holds of the text, else {term.low:g}:\n\n{_paragraphs(term.judge)}"
     if isinstance(term, AnyOf):
@@ -138,12 +123,7 @@ def _terms(term: Verifier) -> tuple[tuple[str, Any], ...]:
 
 
 def arguments_of(thing: Any) -> dict[str, str]:
-    """Return the description of each argument, by its name, from the docstring's ``Args`` section.
-
-    >>> from grounding_rewards.verifiers import Hit
-    >>> arguments_of(Hit)["point_radius"][:24]
-    'reach around a target th'
-    """
+    """Return the description of each argument, by its name, from the docstring's ``Args`` section."""
     section = (inspect.getdoc(thing) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
     return {name: " ".join(says.split()) for name, says in _ARGUMENT.findall(section)}
 
@@ -209,25 +189,14 @@ class Equation:
 
 
 def listed(numbers: Values) -> str:
-    """Write numbers, or texts in their place, with their names.
-
-    >>> listed({"p": 0.5, "L": 120})
-    'p = 0.5, L = 120'
-    """
+    """Write numbers, or texts in their place, with their names."""
     return ", ".join(
         f"{name} = {value if isinstance(value, str) else number(value)}" for name, value in numbers.items()
     )
 
 
 def equation_of(term: Combination, scores: Values) -> Equation:
-    """Return how a combination, maybe not one of ``combine``, makes one score of its parts' scores.
-
-    >>> from grounding_rewards.combine import weighted
-    >>> from grounding_rewards.verifiers import Format, Hit
-    >>> mix = equation_of(weighted(hit=(0.9, Hit()), format=(0.1, Format())), {"hit": 0.0, "format": 1.0})
-    >>> mix.formula, mix.numbers
-    ('0.9 · hit + 0.1 · format', '0.9 · 0 + 0.1 · 1')
-    """
+    """Return how a combination, maybe not one of ``combine``, makes one score of its parts' scores."""
     if type(term) is not Combination:  # a class derived from it may combine otherwise
         return Equation("", listed(scores), {})
     return _EQUATIONS[term.op](scores, **term.numbers)
@@ -308,11 +277,7 @@ _EQUATIONS: dict[str, Callable[..., Equation]] = {
 
 
 def _sum(terms: Sequence[tuple[float, str]], constant: float = 0.0) -> str:
-    """Write a sum of multiples, with minus signs in place of added negatives.
-
-    >>> _sum([(1.0, "hit"), (-0.5, "noise")], constant=-1.0)
-    'hit - 0.5 · noise - 1'
-    """
+    """Write a sum of multiples, with minus signs in place of added negatives."""
     signed = [(weight, f"{number(abs(weight))} · {text}" if abs(weight) != 1 else text) for weight, text in terms]
     if constant:
         signed.append((constant, number(abs(constant))))

@@ -72,12 +72,7 @@ def with_totals_alone(read: ReadTarget, target: Target, recipe: Recipe, case: Ca
 
 
 def in_wire_form(recipe: Recipe, case: Case) -> Case:
-    """Rewrite targets so that every recipe reads them; those that this one cannot read stay.
-
-    >>> from grounding_rewards import recipe
-    >>> in_wire_form(recipe("gelato"), Case(("(1, 2)",), ([0.1, 0.1, 0.3, 0.2],))).target
-    {'bbox': [0.1, 0.1, 0.3, 0.2], 'space': 'unit'}
-    """
+    """Rewrite targets so that every recipe reads them; those that this one cannot read stay."""
     targets = tuple(_rewritten(recipe, target, case.box_format) for target in case.targets)
     return replace(case, targets=targets, box_format=case.box_format and BoxFormat.XYXY)
 

@@ -198,16 +198,7 @@ def allocate_rollouts(
     reporting: Reporting = SILENT,
     **reading: Any,
 ) -> dict[str, Any]:
-    r"""Allocate further rollouts, as ``grounding-rewards pool allocate`` does, and write them beside a manifest.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file, out = Path(folder, "rollouts.jsonl"), Path(folder, "more.jsonl")
-    ...     _ = file.write_text('{"sample_id": "a", "acc": 0}\n{"sample_id": "a", "acc": 0, "rollout": 1}\n')
-    ...     manifest = allocate_rollouts([file], out, "dars")
-    ...     out.read_text(), manifest["n"], manifest["method"]["form"]
-    ('{"sample_id": "a", "n": 1}\n', 1, 'equal')
-    """
+    """Allocate further rollouts, as ``grounding-rewards pool allocate`` does, and write them beside a manifest."""
     allocation = method(spec, ALLOCATION)
     if budget is not None:
         check_budget(budget)
@@ -400,18 +391,10 @@ def next_round(
     reporting: Reporting = SILENT,
     **settings: Any,
 ) -> dict[str, Any]:
-    r"""Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
+    """Draw a pool from rollouts, as ``grounding-rewards pool next`` does, and write it beside its manifest.
 
     ``settings`` are those of ``next_pool``, and ``two_model`` names rollouts or statistics of both models. The pool
     has the rows of ``data``; without them, names and statistics.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "rollouts.jsonl")
-    ...     _ = file.write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "a", "acc": 0, "rollout": 1}\n')
-    ...     manifest = next_round([file], Path(folder, "pool.jsonl"), zero_share=0)
-    >>> manifest["samples"], manifest["kept"], manifest["outputs"][0]["path"]
-    (1, 1, 'pool.jsonl')
     """
     call = signature(next_pool).bind(None, **{"seed": 0, **settings})
     call.apply_defaults()
@@ -492,12 +475,7 @@ def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> No
 
 
 def pool_paths(out: Path) -> dict[str, Path]:
-    """Return the paths of the pool, of the samples set aside, and of the manifest.
-
-    >>> [str(path) for path in pool_paths(Path("a/pool.parquet")).values()]
-    ['a/pool.parquet', 'a/pool.easy.parquet', 'a/pool.suspects.parquet', 'a/pool.control.parquet', \
-'a/pool.parquet.manifest.json']
-    """
+    """Return the paths of the pool, of the samples set aside, and of the manifest."""
     aside = {name: out.with_name(f"{out.stem}.{name}{out.suffix}") for name in _ASIDE}
     return {"pool": out, **aside, "manifest": manifest_of(out)}
 

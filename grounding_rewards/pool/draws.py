@@ -68,11 +68,7 @@ def share_of_zeros(zero_share: Any) -> Fraction:
 
 
 def most_positive(limit: int, zero_share: Any) -> int:
-    """Return the largest number p of positive samples for which p + zero_quota(p) is at most ``limit``.
-
-    >>> most_positive(100, 0.2), most_positive(99, 0.2), most_positive(4, 0.9)
-    (80, 79, 0)
-    """
+    """Return the largest number p of positive samples for which p + zero_quota(p) is at most ``limit``."""
     check_whole("limit", limit, 1)
     positive = int(limit * (1 - share_of_zeros(zero_share))) + 1  # + 1: zero_quota may round down
     while positive and positive + zero_quota(positive, zero_share) > limit:

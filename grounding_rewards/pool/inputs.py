@@ -114,11 +114,7 @@ def grouped(inputs: Sequence[Input], alone: Callable[[Input], bool]) -> list[lis
 
 
 def mixed(temperatures: Iterable[float | None]) -> str:
-    """Warn of rollouts at several known temperatures that count together; "" without.
-
-    >>> mixed([1.4, None, 1.1]), mixed([1.1, None])
-    ('rollouts at temperatures 1.1, 1.4 count together, and pass rates mix them', '')
-    """
+    """Warn of rollouts at several known temperatures that count together; "" without."""
     known = sorted(value for value in temperatures if value is not None)
     shown = ", ".join(f"{value:g}" for value in known)
     return f"rollouts at temperatures {shown} count together, and pass rates mix them" if len(known) > 1 else ""

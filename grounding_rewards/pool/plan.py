@@ -52,21 +52,13 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """Return the name with the arguments.
-
-        >>> Candidate("band", SELECTOR, {"low_rate": 0.2, "inclusive": True}).label
-        'band(low_rate=0.2, inclusive=true)'
-        """
+        """Return the name with the arguments."""
         listed = ", ".join(f"{name}={json.dumps(plain(value))}" for name, value in self.arguments.items())
         return f"{self.name}({listed})" if listed else self.name
 
 
 def candidates(specs: Iterable[str | Mapping[str, Any]] = ()) -> list[Candidate]:
-    """Build methods for a comparison; those whose required arguments are missing only name them.
-
-    >>> [(each.name, each.kind, each.needs) for each in candidates(["learnability", {"name": "min_rollouts"}])]
-    [('learnability', 'selector', ()), ('min_rollouts', 'selector', ('n',))]
-    """
+    """Build methods for a comparison; those whose required arguments are missing only name them."""
     chosen = list[Candidate]()
     try:
         for spec in list(specs) or ["all"]:
@@ -125,14 +117,7 @@ class Measures:
 
 
 def measures(stats: SampleStats, weights: Floats) -> Measures:
-    """Return the measures of weights.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> stats = sample_stats(["a", "a", "b", "b", "c", "c"], [0, 0, 0, 1, 1, 1])
-    >>> of = measures(stats, np.array([1.0, 3.0, 0.0]))
-    >>> of.kept, of.effective, of.zero_share, of.mean_p
-    (2, 1.6, 0.25, 0.375)
-    """
+    """Return the measures of weights."""
     weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact; sums of the largest floats would overflow
     shares = np.bincount(pass_rate_bins(stats), weights, len(PASS_RATES)) / weights.sum()
     return Measures(
@@ -149,10 +134,6 @@ def overlaps(weights: Sequence[Floats]) -> Floats:
     """Return the overlap of each two methods, (k, k): the sum over samples of the smaller of their shares.
 
     1 where they weigh alike, 0 where no sample has a weight in both.
-
-    >>> overlaps([np.array([1.0, 1.0, 0.0]), np.array([0.0, 3.0, 1.0])])
-    array([[1. , 0.5],
-           [0.5, 1. ]])
     """
     shared = np.zeros((len(weights), len(weights)))
     largest = np.array([each.max() for each in weights])[:, None]  # sums near the largest float would overflow
@@ -167,11 +148,7 @@ def overlaps(weights: Sequence[Floats]) -> Floats:
 
 
 def in_per_cent(share: float) -> str:
-    """Format an overlap, with 100 for methods that weigh alike and a point for those without a common sample.
-
-    >>> [in_per_cent(share) for share in (0.0, 0.004, 2 / 3, 0.999, 1.0 - 1e-12)]
-    ['.', '<1', '67', '99', '100']
-    """
+    """Format an overlap, with 100 for methods that weigh alike and a point for those without a common sample."""
     if share == 0:
         return "."
     rounded = round(100 * share) if share >= 1.0 - 1e-9 else min(round(100 * share), 99)
@@ -341,17 +318,9 @@ def plan_rollouts(
     reporting: Reporting = SILENT,
     **reading: Any,
 ) -> tuple[Plan, list[int | None]]:
-    r"""Compare methods on rollouts, as ``grounding-rewards pool plan`` does.
+    """Compare methods on rollouts, as ``grounding-rewards pool plan`` does.
 
     Rollouts are read one by one only where a choice of rollouts can run.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "rollouts.jsonl")
-    ...     _ = file.write_text('{"sample_id": "a", "acc": 1}\n{"sample_id": "a", "acc": 0, "rollout": 1}\n')
-    ...     plan, _ = plan_rollouts([file], ["learnability", "unsolved"])
-    >>> [row.method.name for row in plan.rows]
-    ['control', 'next', 'learnability', 'unsolved']
     """
     chosen = candidates(methods)  # this and the next lines before the long work
     given = source(rollouts, **reading)

@@ -235,12 +235,7 @@ def _paths(table: RolloutTable) -> str:
 
 
 def moments(rollouts: RolloutColumns) -> Ints:
-    """Number the rounds and, within them, the trainer's steps, in their order; unknown ones come first.
-
-    >>> times = {"round": np.array([1, 2, 1]), "train_step": np.array([7, 5, 8])}
-    >>> moments(RolloutColumns(np.array(["a"], dtype=object), np.zeros(3, int), np.ones(3), **times))
-    array([0, 2, 1])
-    """
+    """Number the rounds and, within them, the trainer's steps, in their order; unknown ones come first."""
     return numbered(rollouts.round, rollouts.train_step)
 
 
@@ -250,11 +245,7 @@ def groups(rollouts: RolloutColumns) -> Ints:
 
 
 def ranks(group: NDArray[Any], *keys: NDArray[Any]) -> Ints:
-    """Return the place of each row among those of its group, from 0, by the first key, then the next, then the row.
-
-    >>> ranks(np.array([0, 1, 0, 0]), np.array([5, 1, 3, 4]))
-    array([2, 0, 0, 1])
-    """
+    """Return the place of each row among those of its group, from 0, by the first key, then the next, then the row."""
     starts = np.flatnonzero(changes(group))
     if not keys and len(np.unique(group[starts])) == len(starts):  # each group's rows lie side by side
         return np.arange(len(group)) - np.repeat(starts, np.diff(np.append(starts, len(group))))

@@ -62,25 +62,13 @@ _WORDS = {
 
 
 def in_words(name: str, removed: int, params: Mapping[str, Any]) -> str:
-    """Describe what a step removed.
-
-    >>> in_words("band", 3, {"low_rate": 0.0, "high_rate": 0.9}), in_words("spread", 2, {"selector": "spread"})
-    ('3 outside the band 0 to 0.9', '2 by selector spread')
-    """
+    """Describe what a step removed."""
     words = "by selector {name}" if "selector" in params or name not in _WORDS else _WORDS[name]
     return f"{removed} {words.format(**{**params, 'name': name})}"
 
 
 class Funnel:
-    """Samples that are left, ``left`` (m,), and the ``steps`` that led there.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> funnel = Funnel(sample_stats(["a", "b", "c"], [1, 0, 1]))
-    >>> funnel.remove("second", np.array([False, True, False])).tolist()
-    [1]
-    >>> funnel.describe()
-    '3 samples; left out: 1 by selector second'
-    """
+    """Samples that are left, ``left`` (m,), and the ``steps`` that led there."""
 
     def __init__(self, stats: SampleStats) -> None:
         self.left: NDArray[np.bool_] = np.ones(len(stats), dtype=np.bool_)
@@ -163,11 +151,7 @@ class Filter(NamedTuple):
 
 
 def filters(band: Band | tuple[float, float] | None, selectors: Iterable[SelectorSpec]) -> list[Filter]:
-    """Build the filters of a pool, in order.
-
-    >>> [step.parameters for step in filters(None, ["learnability"])]
-    [{'selector': {'name': 'learnability', 'unbiased': False, 'scaled': False}}]
-    """
+    """Build the filters of a pool, in order."""
     steps = []
     if band is not None:
         chosen = _band(band)
@@ -221,11 +205,7 @@ def plain(value: Any) -> Any:
 
 
 def with_defaults(spec: SelectorSpec, selector: Selector) -> Any:
-    """Return a selector's specification as JSON, with the arguments that it leaves to their defaults.
-
-    >>> with_defaults("spread", built("spread"))
-    {'name': 'spread', 'threshold': 0.0}
-    """
+    """Return a selector's specification as JSON, with the arguments that it leaves to their defaults."""
     if isinstance(selector, NamedTerm) or not isinstance(spec, str | Mapping) or not is_dataclass(selector):
         return plain(spec)
     arguments = {each.name: plain(getattr(selector, each.name)) for each in fields(selector)}

@@ -35,10 +35,6 @@ def to_table(stats: SampleStats, ks: Sequence[int] = ()) -> pa.Table:
 
     Beside those of ``SampleStats``: ``pass_rate`` with ``wilson_low`` and ``wilson_high`` (95 %), ``spread``,
     ``dispersion_target`` (the dispersion of clicks over the target's diagonal), and ``pass_at_K`` for each of ``ks``.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> to_table(sample_stats(["a", "a"], [1, 0]), ks=[1]).select(["sample_id", "pass_rate", "pass_at_1"]).to_pylist()
-    [{'sample_id': 'a', 'pass_rate': 0.5, 'pass_at_1': 0.5}]
     """
     low, high = wilson(stats.num_correct, stats.n)
     with np.errstate(divide="ignore", invalid="ignore"):  # a point target has no diagonal
@@ -58,12 +54,7 @@ def in_tables(stats: SampleStats, rows: NDArray[np.int64] | None = None, ks: Seq
 
 
 def from_table(table: pa.Table) -> SampleStats:
-    """Read statistics from a table; missing columns are unknown.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> from_table(to_table(sample_stats(["a", "a"], [1, 0]))).num_correct.tolist()
-    [1]
-    """
+    """Read statistics from a table; missing columns are unknown."""
     missing = [name for name in _NEEDED if name not in table.column_names]
     if missing:
         hint = near(missing[0], table.column_names) or "."

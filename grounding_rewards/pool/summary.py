@@ -27,13 +27,6 @@ def summary(stats: SampleStats, ks: Sequence[int] = ()) -> dict[str, Any]:
     ``accuracy`` is the mean of the samples' pass rates, whatever their n; ``parse_rate`` and ``dispersion`` are means
     over the samples for which they are known, None where that is none. A sample is ``zero_signal`` where its highest
     and its lowest total differ by no more than 1e-6. ``pass_at_k`` counts samples with at least k scored rollouts.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> totals = summary(sample_stats(["a", "a", "b", "b", "c"], [1, 1, 1, 0, None]), ks=[2])
-    >>> totals["samples"], totals["all_correct"], totals["mixed"], totals["none_correct"], totals["unscored_samples"]
-    (3, 1, 1, 0, 1)
-    >>> totals["accuracy"], totals["pass_at_k"]
-    (0.75, {'2': {'samples': 2, 'mean': 1.0}})
     """
     return {
         **counts(stats),
@@ -93,13 +86,7 @@ def _pass_at(stats: SampleStats, k: int) -> dict[str, Any]:
 
 
 def pass_rate_bins(stats: SampleStats) -> Ints:
-    """Return the place of each sample's pass rate in ``PASS_RATES``, (m,).
-
-    >>> from grounding_rewards.pool import SampleStats
-    >>> right = np.arange(9)
-    >>> pass_rate_bins(SampleStats(right, np.full(9, 8), right)).tolist()
-    [0, 1, 2, 2, 3, 4, 4, 5, 6]
-    """
+    """Return the place of each sample's pass rate in ``PASS_RATES``, (m,)."""
     fifths = 5 * stats.num_correct  # whole numbers: 3 / 5 is no float
     upper = [fifths < stats.n, fifths < 2 * stats.n, fifths <= 3 * stats.n, fifths <= 4 * stats.n]
     between = np.select(upper, [1, 2, 3, 4], 5)

@@ -32,10 +32,6 @@ def target_boxes(
     NaN where a target has no place, cannot be read, or has a space that neither it, ``target_space`` nor its recipe
     names. ``names`` of recipes are data: only built-in and installed ones are looked up. The caller's ``recipe`` holds
     for the others. ``errors`` takes those of unreadable targets, by row.
-
-    >>> sizes = np.array([[200.0, 100.0], [200.0, 100.0]])
-    >>> target_boxes(['{"bbox": [20, 10, 40, 30]}', '{"refusal": true}'], sizes, target_space="pixel").tolist()
-    [[0.1, 0.1, 0.2, 0.3], [nan, nan, nan, nan]]
     """
     boxes = np.full((len(targets), 4), np.nan)
     of_each: list[RecordedName | None] = [None] * len(targets) if names is None else list(names)
@@ -63,11 +59,7 @@ def target_form(
 
 
 def not_installed(names: Collection[RecordedName | None]) -> list[str]:
-    """Return the names among these that no built-in or installed recipe has, sorted.
-
-    >>> not_installed([RecordedName("gelato"), RecordedName("os:abort"), None])
-    ['os:abort']
-    """
+    """Return the names among these that no built-in or installed recipe has, sorted."""
     known = list_recipes()
     return sorted({name.text for name in names if name is not None and name.text not in known})
 
@@ -109,11 +101,6 @@ def outlines(
 
     Empty where the target has no place, cannot be read, or its space or image size is unknown. Arguments are those of
     ``target_boxes``, of one target.
-
-    >>> [corners.tolist() for corners in outlines('{"bbox": [20, 10, 40, 30]}', (200, 100), target_space="pixel")]
-    [[[0.1, 0.1], [0.2, 0.1], [0.2, 0.3], [0.1, 0.3]]]
-    >>> outlines('{"refusal": true}', None)
-    ()
     """
     native, space = target_form(name, target_space, recipe)
     sizes = None if image_size is None else np.array([image_size], dtype=np.float64)

@@ -199,11 +199,7 @@ def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
 
 
 def _gap(gap: tuple[float, float, float], compared_with: float, confidence: float) -> str:
-    """Write a difference of accuracies with its interval, in percentage points.
-
-    >>> _gap((-0.0921, -0.2368, 0.0395), 1.4, 0.95)
-    '9.2 points below T 1.4, 95 % -23.7 to +4.0'
-    """
+    """Write a difference of accuracies with its interval, in percentage points."""
     size, low, high = f"{abs(100 * gap[0]):.1f}", 100 * gap[1], 100 * gap[2]
     compared = "equal to" if size == "0.0" else f"{size} points {'below' if gap[0] < 0 else 'above'}"
     return f"{compared} T {compared_with:g}, {100 * confidence:g} % {low:+.1f} to {high:+.1f}"

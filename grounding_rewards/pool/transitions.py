@@ -48,10 +48,6 @@ def difference(before: Floats, after: Floats) -> Difference:
 
     Samples are drawn with all their rollouts, which are alike. With few samples the interval is too narrow, and where
     all differ by the same it has no width.
-
-    >>> gap = difference(np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 1.0]))
-    >>> round(gap.mean, 4), round(gap.low, 4), round(gap.high, 4)
-    (0.1667, 0.0, 0.5)
     """
     moved = after - before
     low, high = _BOOTSTRAP.interval(moved) if len(moved) > 1 else (math.nan, math.nan)  # one sample does not vary
@@ -304,21 +300,13 @@ def _alone(stats: SampleStats, other: SampleStats) -> NDArray[np.object_]:
 
 
 def describe_prior(a: float, b: float) -> str:
-    """Describe Beta(a, b) in words.
-
-    >>> describe_prior(0.5, 0.5), describe_prior(0.3 * COMMON, 0.7 * COMMON)
-    ('Beta(0.5, 0.5)', 'one rate of 30.0 % for all samples')
-    """
+    """Describe Beta(a, b) in words."""
     rate = Prior(a, b).rate
     return f"Beta({a:.3g}, {b:.3g})" if rate is None else f"one rate of {100 * rate:.1f} % for all samples"
 
 
 def fitted_prior(n: ArrayLike, correct: ArrayLike) -> Prior:
-    """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none.
-
-    >>> fitted_prior([8], [8]).warning
-    'the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in'
-    """
+    """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none."""
     found = _likeliest(np.asarray(n, np.int64), np.asarray(correct, np.int64))
     if found is None:
         text = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
@@ -363,11 +351,6 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
 
     The cells are numbers of right rollouts, neighbours merged until 5 samples are expected in each; each of the
     ``fitted`` parameters costs a degree of freedom.
-
-    >>> contradiction([8] * 90, list(range(9)) * 10, 1, 1)
-    ''
-    >>> contradiction([8] * 90, [0, 4, 8] * 30, 1, 1)[:83]
-    'num_correct before does not look like Beta(1, 1): 30 never solved for 10.0 expected'
     """
     from scipy.special import chdtrc
 
@@ -532,11 +515,7 @@ def of_temperatures(common: Sequence[SampleStats]) -> list[str]:
 
 
 def confounded(temperatures: Collection[float], rounds: Collection[int], policies: Collection[str]) -> str:
-    """Name another difference between temperatures, whose effect would pass for theirs; "" without one.
-
-    >>> confounded([1.4, 1.1], {2, 1}, set())
-    'temperatures 1.1, 1.4 are of rounds 1, 2; needs rollouts of one round at two temperatures or more'
-    """
+    """Name another difference between temperatures, whose effect would pass for theirs; "" without one."""
     for kind, values in (("rounds", sorted(rounds)), ("policies", sorted(policies))):
         if len(values) > 1:
             shown = ", ".join(map(str, values[:3])) + (", ..." if len(values) > 3 else "")
@@ -550,10 +529,6 @@ def _sizes(stats: SampleStats) -> list[int]:
 
 
 def _list(values: Any) -> str:
-    """List some numbers; of many the ends.
-
-    >>> _list([1.1]), _list([7, 8]), _list(range(1, 9))
-    ('1.1', '7 and 8', '1 to 8')
-    """
+    """List some numbers; of many the ends."""
     shown = [f"{value:g}" for value in sorted(values)]
     return f"{shown[0]} to {shown[-1]}" if len(shown) > 3 else " and ".join(shown)

@@ -159,11 +159,7 @@ def hostile_shapes(length: int = MEGABYTE) -> Iterator[tuple[str, str]]:
 
 
 def shapes_of(answer: str, length: int) -> dict[str, str]:
-    """Lengthen an answer in hostile ways: repeated as a whole or in part, its numbers and gaps blown up.
-
-    >>> shapes_of("at (5, 6)", 8)["digits"]
-    'at (55555555, 6)'
-    """
+    """Lengthen an answer in hostile ways: repeated as a whole or in part, its numbers and gaps blown up."""
     # An answer without digits is cut in the middle.
     digits = [place for place, sign in enumerate(answer) if sign.isdigit()] or [len(answer) // 2]
     first, last = digits[0], digits[-1] + 1

@@ -86,10 +86,6 @@ def examples_of(recipe: Recipe) -> list[Example]:
     """Return the recipe's own example, and a target in the wire form of each kind that it accepts.
 
     Of a recipe without labels, the kinds are no target at all, and one with no more than a name and sizes.
-
-    >>> from grounding_rewards import recipe
-    >>> [list(example.target)[0] for example in examples_of(recipe("click", response_space="unit"))][-1]
-    'refusal'
     """
     own = [recipe.example] if recipe.example else []
     if recipe.label_free:

@@ -71,12 +71,6 @@ def reward_map(
     other rows and columns. Numbers are as exact as the response's own. A response that answers with no
     place is replaced by the recipe's example. All other responses of the group or the trajectory stay; those whose
     target cannot be used are not valid.
-
-    >>> from grounding_rewards import recipe
-    >>> drawn = reward_map(recipe("gelato"), Case(("(200, 150)",), ([0.0, 0.0, 0.4, 1.0],)), cells=4)
-    >>> drawn.x, drawn.y, drawn.acc
-    (array([0.2 , 0.75]), array([0.15, 0.5 ]), array([[1., 0.],
-           [1., 0.]]))
     """
     shown = shown or scene(recipe, case)
     window = window or shown.window
@@ -146,11 +140,7 @@ def _points(shown: Scene) -> Floats:
 
 
 def _places(start: float, length: float, cells: int, points: Floats) -> Floats:
-    """Return the centre of each cell, or in its stead the first point that lies in the cell.
-
-    >>> _places(0.0, 100.0, 4, np.array([40.0, 45.0, 100.0, 200.0]))
-    array([ 12.5,  40. ,  62.5, 100. ])
-    """
+    """Return the centre of each cell, or in its stead the first point that lies in the cell."""
     places = start + (np.arange(cells, dtype=np.float64) + 0.5) * (length / cells)
     for point in points[(points >= start) & (points <= start + length)][::-1]:  # the first one last: it stays
         places[min(int((point - start) / length * cells), cells - 1)] = point

@@ -69,11 +69,6 @@ def scene(recipe: Recipe, case: Case) -> Scene:
 
     It is in pixels of the original image where their number is known, else of the image that the model saw, else in
     the space in which the recipe's formula works.
-
-    >>> from grounding_rewards import recipe
-    >>> shown = scene(recipe("gui-g2"), Case(("[10,20,50,40]",), ([100, 100, 300, 200],), image_sizes=((800, 600),)))
-    >>> shown.space.value, shown.window, shown.boxes, shown.answer
-    ('pixel', (0.0, 0.0, 800.0, 600.0), array([[100., 100., 300., 200.]]), array([10., 20., 50., 40.]))
     """
     rollouts = case.rollouts(recipe)
     sizes = np.stack((rollouts.image_sizes[case.row], rollouts.model_image_sizes[case.row]))

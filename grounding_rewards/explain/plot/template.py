@@ -44,23 +44,14 @@ class Template:
         return near
 
     def write(self, places: Floats) -> list[str]:
-        """Write the response with each place in turn: (n, 2) points or (n, 4) boxes, in the space of the responses.
-
-        >>> Template(("click(", ", ", ")"), (0, 1)).write(np.array([[200.0, 149.7]]))
-        ['click(200, 150)']
-        """
+        """Write the response with each place in turn: (n, 2) points or (n, 4) boxes, in the space of the responses."""
         columns = [[f"{value:.{self.decimals}f}" for value in column] for column in self.rounded(places).T.tolist()]
         whole = "%s".join(piece.replace("%", "%%") for piece in self.pieces)  # a % of the response stays one
         return [whole % numbers for numbers in zip(*(columns[number] for number in self.order), strict=True)]
 
 
 def template(recipe: Recipe, response: str | None, extent: tuple[float, float]) -> Template | None:
-    """Make a template of a response, and try it out: its texts are read back as the places that were meant.
-
-    >>> from grounding_rewards import recipe
-    >>> template(recipe("gelato"), "(200, 150)", (1000, 1000))
-    Template(pieces=('(', ', ', ')'), order=(0, 1), decimals=0)
-    """
+    """Make a template of a response, and try it out: its texts are read back as the places that were meant."""
     response = (response or "")[-MAX_LENGTH:]
     place = _read(recipe, [response])[0]
     if np.isnan(place).any():
@@ -89,11 +80,7 @@ def _read(recipe: Recipe, responses: list[str]) -> Floats:
 
 
 def candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
-    """Yield ways to exchange a place, (2,) or (4,): where it was written last, the time before that, ..., everywhere.
-
-    >>> [tried.pieces for tried in candidates("(1, 2) or (3, 4)", np.array([1.0, 2.0]), False)]
-    [('(', ', ', ') or (3, 4)')]
-    """
+    """Yield ways to exchange a place, (2,) or (4,): where it was written last, the time before, ..., everywhere."""
     numerals = list(_NUMERAL.finditer(response))
     # Limited as parsed places are, so that they compare equal.
     values = np.clip([float(numeral[0]) for numeral in numerals], -COORDINATE_LIMIT, COORDINATE_LIMIT).tolist()

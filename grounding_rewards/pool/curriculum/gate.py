@@ -50,9 +50,6 @@ class StageGate:
         """Return the way to go by results of the current stage, oldest first: 1 for right, 0 for wrong, or between.
 
         None and NaN, which are unscored, do not count. Any other that is no number from 0 to 1 is a PoolError.
-
-        >>> StageGate(0.7, 0.3, last_k=20).decide([1, None] * 20)
-        'up'
         """
         mean = self.success(results)
         if mean is None:
@@ -62,11 +59,7 @@ class StageGate:
         return "down" if mean < self.failure_below - ROUNDING else "stay"
 
     def success(self, results: Sequence[float | None]) -> float | None:
-        """Return the mean of the last ``last_k`` scored results; None where there are fewer.
-
-        >>> StageGate(0.7, 0.3, last_k=2).success([0, 1, None, 1]), StageGate(0.7, 0.3, last_k=2).success([1])
-        (1.0, None)
-        """
+        """Return the mean of the last ``last_k`` scored results; None where there are fewer."""
         counted = scored(results)[-self.last_k :]  # unscored ones take no place among the last
         return math.fsum(counted) / self.last_k if len(counted) == self.last_k else None  # exact in any order
 
@@ -95,11 +88,7 @@ def gate_of(values: Any) -> StageGate | None:
 
 
 def scored(results: Sequence[float | None]) -> list[float]:
-    """Return results as floats, without unscored ones.
-
-    >>> scored([1, None, float("nan"), 0.5])
-    [1.0, 0.5]
-    """
+    """Return results as floats, without unscored ones."""
     known = [result for result in results if result is not None and result == result]
     for result in known:
         if not (isinstance(result, bool | int | float | np.number | np.bool_) and 0 <= result <= 1):
@@ -129,10 +118,6 @@ class Progress:
 
         With a gate, the gate decides; without one a stage ends after its epochs. A move resets the counts. Up from the
         last stage, and down from the first, is to stay.
-
-        >>> now, move = Progress().after([1, 1, 1, None], gate=StageGate(last_k=4), epochs=[1, 1])
-        >>> now.results, move, now.after([1], gate=StageGate(last_k=4), epochs=[1, 1])
-        ((1.0, 1.0, 1.0), 'stay', (Progress(stage=1, results=(), samples=0.0), 'up'))
         """
         counted = [*self.results, *scored(results)]
         done = self.samples + samples

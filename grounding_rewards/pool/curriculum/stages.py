@@ -172,12 +172,7 @@ def read_curriculum(path: Path) -> Curriculum:
 
 
 def from_plain(values: Any) -> Curriculum:
-    """Build a curriculum from plain values.
-
-    >>> curriculum = from_plain({"bands": {"easy": [0.9, 1]}, "stages": [{"name": "first", "bands": ["easy"]}]})
-    >>> curriculum.stages[0]
-    Stage(name='first', bands=('easy',), shares=None, size=None, epochs=1)
-    """
+    """Build a curriculum from plain values."""
     built = dict(values) if isinstance(values, Mapping) else values
     if isinstance(built, dict):
         readers = {"bands": _bands, "stages": _stages, "gate": gate_of}

@@ -198,13 +198,7 @@ _OTHERS = ("dropped_all_correct", "shortfall", "seed", "zero_share", "zero_share
 
 
 def funnel(name: str, manifest: Any) -> Numbers:
-    """Return the funnel of one pool: samples measured, removed by each step, and kept.
-
-    >>> pool = funnel("pool", {"kept": 15, "zero": 3, "positive": 12, "samples": 50, "steps": [
-    ...     {"name": "all-correct", "removed": 8, "kept": 42}, {"name": "mix", "removed": 27, "kept": 15}]})
-    >>> pool["samples"], pool["steps"], pool["zero_share"]
-    (50, [{'step': 'all-correct', 'removed': 8, 'kept': 42}, {'step': 'mix', 'removed': 27, 'kept': 15}], 0.2)
-    """
+    """Return the funnel of one pool: samples measured, removed by each step, and kept."""
     if not isinstance(manifest, Mapping):
         raise PoolError(f"{name}: got {type(manifest).__name__}; expected the manifest of a pool, a JSON object")
     counts = {field: _count_of(name, manifest, field) for field in _COUNTS}

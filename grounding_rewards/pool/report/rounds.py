@@ -47,11 +47,6 @@ def summary(each: Round) -> Numbers:
     """Return one line of the table of rounds.
 
     It includes ``summary.counts``. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> numbers = summary(Round("1", sample_stats(["a", "a", "b", "b", "c", "c"], [1, 1, 0, 1, 0, 0])))
-    >>> numbers["samples"], numbers["none_correct"], numbers["mixed"], numbers["all_correct"], numbers["accuracy"]
-    (3, 1, 1, 1, 0.5)
     """
     stats = each.stats
     _, low, high = mean_rate(stats)
@@ -74,12 +69,7 @@ def mean_rate(stats: SampleStats) -> tuple[float | None, float | None, float | N
 
 
 def histogram(each: Round) -> Numbers:
-    """Count samples by right rollouts, 0, 1, ..., and by outcome.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> histogram(Round("1", sample_stats(["a", "a", "b", "c", "c"], [1, 0, 1, 0, 0])))
-    {'round': '1', 'none_correct': [1, 0, 0], 'mixed': [0, 1, 0], 'all_correct': [0, 1, 0]}
-    """
+    """Count samples by right rollouts, 0, 1, ..., and by outcome."""
     stats = each.stats
     most = int(stats.n.max(initial=0))
     return {
@@ -112,12 +102,6 @@ def by_source(stats: SampleStats) -> list[Numbers]:
     """Count outcomes by source, the largest share of never-solved samples first; empty where no source is known.
 
     Samples without a scored rollout are left out; ``rollouts`` counts all of the others.
-
-    >>> from dataclasses import replace
-    >>> from grounding_rewards.pool import sample_stats
-    >>> stats = replace(sample_stats(["a", "b", "c"], [1, 0, 1]), source=np.array(["web", "web", "pdf"], dtype=object))
-    >>> [(each["source"], each["samples"], each["correct"], each["zero_share"]) for each in by_source(stats)]
-    [('web', 2, 1, 0.5), ('pdf', 1, 1, 0.0)]
     """
     scored = stats.taken(stats.n > 0)
     rows_of = summaries.by_source(scored)
@@ -210,11 +194,6 @@ def report(
     Rounds are in the order of training; transitions pass over those that are temperatures of a sweep.
     ``by_temperature`` has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none;
     ``hardest`` and ``suspects`` are samples that the page shows, some of as many as ``counted`` says.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> numbers = report("pools", [Round("1", sample_stats(["a", "a", "b"], [1, 0, 1]))])
-    >>> numbers["rounds"][0]["mixed"], sorted(numbers["missing"])
-    (1, ['hardest', 'pools', 'sizes', 'sources', 'suspects', 'temperature', 'transitions'])
     """
     moved, apart = _transitions([part for part in rounds if not part.swept])  # temperatures are no steps of training
     swept, failed = None, ""

@@ -85,13 +85,7 @@ class ShownSample:
 
 
 def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return ``most`` rows of chosen samples: those with most rollouts first, then those with the smallest targets.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> stats = sample_stats(["a", "b", "b", "c"], [0, 0, 0, 1])
-    >>> first_of(stats, stats.none_correct, 5).tolist()
-    [1, 0]
-    """
+    """Return ``most`` rows of chosen samples: those with most rollouts first, then those with the smallest targets."""
     areas = np.where(np.isnan(stats.target_area), np.inf, stats.target_area)
     rows = np.flatnonzero(chosen).tolist()
     order = sorted(rows, key=lambda row: (-stats.n[row], areas[row], str(stats.sample_id[row])))
@@ -99,21 +93,13 @@ def first_of(stats: SampleStats, chosen: NDArray[np.bool_], most: int) -> NDArra
 
 
 def commonest(responses: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
-    """Return the commonest responses with their counts; equal ones in alphabetical order.
-
-    >>> commonest(["(1, 2)", None, "(3, 4)", "(3, 4)"])
-    (('(3, 4)', 2), ('(1, 2)', 1))
-    """
+    """Return the commonest responses with their counts; equal ones in alphabetical order."""
     counts = Counter(shortened(text) for text in responses if text is not None)  # one of 64 KiB would fill the page
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:COMMONEST])
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Shorten a text by cutting out its middle.
-
-    >>> shortened("abcdefghij", 5)
-    'ab…ij'
-    """
+    """Shorten a text by cutting out its middle."""
     half = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[len(text) - half :]}"
 

@@ -240,11 +240,7 @@ def _cell(samples: float, row: float, to: Link) -> list[object] | None:
 
 
 def _few(value: float) -> str:
-    """Format a count, one of few samples with a decimal.
-
-    >>> _few(12.0), _few(0.26), _few(3.44), _few(1234.0)
-    ('12', '0.3', '3.4', '1,234')
-    """
+    """Format a count, one of few samples with a decimal."""
     return count(value) if value >= 9.95 or value == round(value) else f"{value:.1f}"  # 10, not 10.0
 
 
