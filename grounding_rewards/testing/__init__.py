@@ -16,15 +16,6 @@ from grounding_rewards.testing.recipes import check_recipe
 from grounding_rewards.testing.verifiers import check_verifier
 
 __all__ = [
-    "ANSWER_FORMATS",
-    "AnswerFormat",
-    "Earned",
-    "Screens",
-    "audit",
-    "check_dialect",
-    "check_method",
-    "check_recipe",
-    "check_verifier",
-    "hostile_responses",
-    "hostile_shapes",
-]
+    "ANSWER_FORMATS", "AnswerFormat", "Earned", "Screens", "audit", "check_dialect", "check_method", "check_recipe",
+    "check_verifier", "hostile_responses", "hostile_shapes",
+]  # fmt: skip

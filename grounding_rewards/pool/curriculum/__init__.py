@@ -5,13 +5,6 @@ from grounding_rewards.pool.curriculum.gate import StageGate
 from grounding_rewards.pool.curriculum.stages import Curriculum, RateBand, Stage, assign, stage_sets, stage_weights
 
 __all__ = [
-    "Curriculum",
-    "RateBand",
-    "Stage",
-    "StageGate",
-    "assign",
-    "stage_sets",
-    "stage_weights",
-    "validate",
+    "Curriculum", "RateBand", "Stage", "StageGate", "assign", "stage_sets", "stage_weights", "validate",
     "validate_stats",
-]
+]  # fmt: skip
