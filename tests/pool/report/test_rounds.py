@@ -1,15 +1,30 @@
-"""Numbers of a round."""
+"""Numbers of rounds and of a whole report, and what is missing from it."""
 
 from __future__ import annotations
+
+import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grounding_rewards.pool.report.rounds import Round, histogram, mean_rate, signal, summary
+from grounding_rewards.pool.report.inputs import funnel
+from grounding_rewards.pool.report.rounds import (
+    NEEDS,
+    Round,
+    by_size,
+    by_source,
+    histogram,
+    mean_rate,
+    merged_sources,
+    report,
+    signal,
+    summary,
+)
 from grounding_rewards.stats.intervals import wilson
-from tests.pool.report.made import rounds, stats
+from tests.pool.report.made import HOSTILE, manifest, rounds, shown, stats
 
 COUNTS = st.lists(st.integers(0, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), max_size=30)
 
@@ -82,3 +97,134 @@ def test_every_scored_sample_counts_once_whatever_the_order(counts, shuffled):
     assert histogram(other) == bars
     low, mean, high = (summary(other)[name] for name in ("accuracy_low", "accuracy", "accuracy_high"))
     assert mean is None or 0.0 <= low <= mean <= high <= 1.0
+
+
+def test_the_source_with_the_largest_never_solved_share_comes_first():
+    found = by_source(rounds()[0].stats)
+    assert [(each["source"], each["samples"], each["correct"], each["zero_share"]) for each in found] == [
+        (HOSTILE, 1, 0, 1.0), ("pdf", 1, 0, 1.0), ("unknown", 1, 1, 0.0), ("web", 2, 6, 0.0),
+    ]  # fmt: skip
+    assert found[3] == {
+        "source": "web", "samples": 2, "rollouts": 8, "unscored": 0, "correct": 6, "none_correct": 0, "mixed": 1,
+        "all_correct": 1, "zero_share": 0.0, "accuracy": 0.75,
+    }  # fmt: skip
+
+
+def test_without_a_source_there_is_nothing_to_tell():
+    assert by_source(stats([1], [1])) == by_size(stats([1], [1])) == []
+
+
+def test_several_sources_as_one():
+    found = by_source(rounds()[0].stats)
+    whole = merged_sources("all", found)
+    assert (whole["samples"], whole["rollouts"], whole["correct"], whole["none_correct"]) == (5, 20, 7, 2)
+    assert (whole["zero_share"], whole["accuracy"]) == (0.4, 0.35)
+
+
+def test_rollouts_are_all_and_those_without_a_verdict_stand_apart():
+    whole = stats([2, 1, 0], [1, 0, 0], unscored=[3, 0, 4], source=["web"] * 3, target_area=[0.2] * 3)
+    for (line,) in (by_source(whole), by_size(whole)):
+        assert (line["samples"], line["rollouts"], line["unscored"], line["correct"]) == (2, 6, 3, 1)
+
+
+def test_bins_of_area_hold_their_lower_edge_and_empty_ends_are_left_out():
+    found = by_size(stats([2, 2, 2, 2, 0], [1, 2, 0, 1, 0], target_area=[0.0003, 0.001, 0.0029, float("nan"), 0.5]))
+    assert [(each["area_from"], each["area_to"], each["samples"], each["correct"]) for each in found] == [
+        (0.0003, 0.001, 1, 1), (0.001, 0.003, 2, 2),
+    ]  # fmt: skip
+    assert [each["accuracy"] for each in found] == [0.5, 0.5]
+
+
+def test_a_target_as_large_as_the_screen_or_as_small_as_a_point_has_a_bin():
+    found = by_size(stats([1, 1], [1, 0], target_area=[1.0, 0.0]))
+    assert [each["samples"] for each in found] == [1, 0, 0, 0, 0, 0, 1]
+    assert found[1]["accuracy"] is None
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0.0, 1.0), st.integers(0, 3)), min_size=1, max_size=30))
+def test_tables_add_up_to_the_round(samples):
+    whole = stats(
+        [3] * len(samples), [each[2] for each in samples], source=[each[0] for each in samples],
+        target_area=[each[1] for each in samples],
+    )  # fmt: skip
+    for lines in (by_source(whole), by_size(whole)):
+        assert sum(line["samples"] for line in lines) == len(samples)
+        assert sum(line["correct"] for line in lines) == sum(each[2] for each in samples)
+        assert sum(line["rollouts"] for line in lines) == 3 * len(samples)
+
+
+def whole():
+    """A report with every section."""
+    first, second = rounds()
+    return report(
+        "pools", [first, second], by_temperature={1.1: first.stats, 1.7: second.stats},
+        pools=[funnel("pool 2", manifest())], hardest=[shown()], suspects=[shown()], remarks=["mind <this>"],
+    )  # fmt: skip
+
+
+def test_a_report_with_everything_lacks_nothing():
+    found = whole()
+    assert found["missing"] == {}
+    (moved,) = found["transitions"]
+    assert (moved["from"], moved["both"], moved["up"], moved["same"], moved["down"]) == ("round 1", 5, 2, 3, 0)
+    assert moved["counts"] == [[1, 1, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 1]]
+    assert found["temperature"] is not None
+    assert [row["accuracy"] for row in found["temperature"]["rows"]] == [0.35, 0.45]
+    assert found["pools"][0]["kept"] == 15
+
+
+def test_numbers_are_plain_json():
+    plain = json.loads(json.dumps(report("pools", rounds()), allow_nan=False))
+    assert [each["correct"] for each in plain["rounds"]] == [7, 9]
+    assert [each["round"] for each in plain["sources"]] == ["round 1", rounds()[1].name]
+
+
+def test_every_section_without_data_says_what_it_needs():
+    found = report("nothing", [])
+    assert found["missing"] == NEEDS
+    lone = report("one", [Round("1", stats([1], [1]))])
+    assert set(NEEDS) - set(lone["missing"]) == {"rounds", "num_correct", "signal"}
+    assert "two rounds" in lone["missing"]["transitions"]
+
+
+def test_rounds_that_share_no_sample_are_said():
+    first, second = stats([1, 1], [1, 0]), stats([1, 1, 1], [1, 0, 1]).taken([2])
+    found = report("apart", [Round("1", first), Round("2", second)])
+    assert found["missing"]["transitions"].startswith("from 1 to 2: ")
+    assert found["remarks"] == []
+    joined = report("apart", [Round("1", first), Round("2", second), Round("3", second)])
+    assert [each["to"] for each in joined["transitions"]] == ["3"]
+    assert joined["remarks"][0].startswith("from 1 to 2: ")
+    swept = report("apart", [], by_temperature={1.0: first, 2.0: second})
+    assert "temperature" in swept["missing"]["temperature"]
+
+
+def test_temperatures_of_one_round_are_no_steps_of_training():
+    first, second = (replace(each, swept=True) for each in rounds())
+    swept = report("swept", [first, second], by_temperature={1.1: first.stats, 1.7: second.stats})
+    assert (swept["transitions"], swept["temperature"] is None) == ([], False)
+    assert swept["missing"]["transitions"].startswith("temperatures of one round are no steps of training")
+    third = Round("3", second.stats)
+    assert [(each["from"], each["to"]) for each in report("", [first, *rounds(), third])["transitions"]] == [
+        ("round 1", rounds()[1].name), (rounds()[1].name, "3"),
+    ]  # fmt: skip
+
+
+def test_confounded_temperatures_are_not_shown():
+    first, second = (replace(each.stats, round=np.full(5, number)) for number, each in enumerate(rounds(), 1))
+    page = report("", [], by_temperature={1.1: first, 1.7: second})
+    assert page["temperature"] is None
+    assert page["missing"]["temperature"].startswith("temperatures 1.1, 1.7 are of rounds 1, 2; needs")
+
+
+def test_rounds_that_mix_temperatures_are_a_warning():
+    first, second = rounds()
+    mixed = report("", [replace(first, temperatures=(1.1, 1.4)), second])
+    assert mixed["transitions"][0]["warnings"][-1] == (
+        "round 1: rollouts at temperatures 1.1, 1.4 count together, and pass rates mix them"
+    )
+
+
+def test_why_temperatures_are_not_compared_is_said():
+    found = report("apart", rounds(), unswept="of rounds 1, 2")
+    assert (found["temperature"], found["missing"]["temperature"]) == (None, "of rounds 1, 2")

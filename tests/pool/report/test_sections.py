@@ -1,14 +1,20 @@
-"""Sentences of a page."""
+"""Sections of a report say what its numbers say, and its page has all of them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from grounding_rewards.pool.report.rounds import Round, report
+from grounding_rewards.pool.report.command import page_of
+from grounding_rewards.pool.report.rounds import NEEDS, Round, by_source, report
+from grounding_rewards.pool.report.samples import views
 from grounding_rewards.pool.report.sections import sections
-from tests.pool.report.made import rounds, shown, stats
+from grounding_rewards.viewer import page
+from tests.pool.report.made import HOSTILE, rounds, shown, stats
+from tests.pool.report.test_rounds import whole
+from tests.viewer.reading import built, needs_node
 
 
 def said(found, key, kind):
@@ -67,3 +73,151 @@ def test_rounds_of_several_temperatures_are_remarked_on():
     text = " round 1: rollouts at temperatures 0.7, 1, 1.3, 1.6 count together, and pass rates mix them."
     assert lead.endswith(text)
     assert text not in plain
+
+
+def blocks(found, key, *kinds):
+    """Return the blocks of a section, of these kinds."""
+    (held,) = [each["blocks"] for each in sections(found) if each["key"] == key]
+    return [block for block in held if block["kind"] in kinds or not kinds]
+
+
+@needs_node
+def test_a_page_shows_every_section_and_texts_as_texts(tmp_path):
+    found = built(page(page_of(whole())), tmp_path)
+    assert [each["id"] for each in found.of("h2")] == list(dict.fromkeys(each["id"] for each in found.of("h2")))
+    assert {each["id"] for each in found.of("h2")} == set(NEEDS)
+    assert any(HOSTILE.replace("\x1b", r"\x1b") in each for each in found.said("dd"))
+    pictures = [each for each in found.tags if each[1].get("role") in ("img", "group")]
+    assert len(pictures) == 16
+    assert all(len(given["aria-label"]) > 10 for _, given in pictures)
+
+
+@needs_node
+def test_a_page_with_nothing_says_what_each_section_needs(tmp_path):
+    found = built(page(page_of(report("nothing", []))), tmp_path)
+    assert found.said("dd") == [NEEDS[each["key"]] for each in sections(report("nothing", []))]
+
+
+def test_bars_of_right_rollouts_have_counts_and_shares():
+    first, _ = blocks(whole(), "num_correct")
+    assert first["title"] == "round 1: 5 samples"
+    assert [(row["label"], [part[:3] for part in row["parts"]], row["end"]) for row in first["rows"]] == [
+        ("0", [[0, 1.0, "2"]], "2 · 40.0 %"),
+        ("1", [[1, 0.5, "1"]], "1 · 20.0 %"),
+        ("2", [[1, 0.5, "1"]], "1 · 20.0 %"),
+        ("3", [], "0 · 0.0 %"), ("4", [[2, 0.5, "1"]], "1 · 20.0 %"),
+    ]  # fmt: skip
+
+
+def test_the_matrix_has_counts_and_shares_of_its_rows():
+    (map_,) = blocks(whole(), "transitions", "heat")
+    seen, chance = map_["matrices"]
+    assert [row["label"] for row in seen["rows"]] == ["0 (2)", "1 (1)", "2 (1)", "3 (0)", "4 (1)"]
+    assert [cell and cell[:3] for cell in seen["rows"][0]["cells"]] == [
+        ["1", "50 %", 0.5], ["1", "50 %", 0.5], None, None, None,
+    ]  # fmt: skip
+    assert seen["rows"][3]["cells"] == [None] * 5
+    assert [cell and cell[:2] for cell in chance["rows"][0]["cells"]] == [
+        ["1.6", "79 %"], ["0.3", "15 %"], ["0.1", "5 %"], ["", "1 %"], ["", ""],
+    ]  # fmt: skip
+    (said, _) = blocks(whole(), "transitions", "text", "table")
+    assert said["lines"][0].startswith("5 samples in both, at temperature 1.1 before and 1.7 after: 2 up, 3 the same")
+
+
+def test_a_large_matrix_has_no_empty_ends():
+    rng = np.random.default_rng(0)
+    large = [Round(name, stats([40] * 20, [*rng.integers(0, 30, 19), 32])) for name in "ab"]
+    (map_,) = blocks(report("", large), "transitions", "heat")
+    assert [len(each["rows"]) for each in map_["matrices"]] == [33, 33]
+    assert len(map_["matrices"][0]["columns"]) < 41
+
+
+def test_pools_show_what_each_step_left_and_removed():
+    (funnel,) = blocks(whole(), "pools", "bars")
+    assert funnel["title"] == "pool 2: 15 of 50 samples kept, 20.0 % of them never solved"
+    assert [row["end"] for row in funnel["rows"]] == ["50", "48 (-2)", "42 (-6)", "15 (-27)", "15"]
+    assert [row["parts"] for row in funnel["rows"]][2:] == [
+        [[0, 0.84, "42"], [1, 0.12, "6"]], [[0, 0.3, "15"], [1, 0.54, "27"]], [[2, 0.06, "3"], [3, 0.24, "12"]],
+    ]  # fmt: skip
+
+
+def test_the_smallest_sources_share_a_bar():
+    many = Round("round", stats([1] * 70, [1] * 69 + [0], source=[f"s{min(place, 40)}" for place in range(70)]))
+    (bars_,) = blocks(report("", [many]), "sources", "bars")
+    named = {row["label"]: row for row in bars_["rows"]}
+    assert len(named) == 30
+    assert (named["12 other sources"]["end"], named["s40"]["end"]) == ("n = 12", "n = 30")
+    assert all(sum(part[1] for part in row["parts"]) == pytest.approx(1.0) for row in bars_["rows"])
+    assert len(by_source(many.stats)) == 41
+
+
+def test_sizes_have_intervals_and_signals_a_mark():
+    (drawn,) = blocks(whole(), "sizes", "lines")
+    first, second = (series["points"] for series in drawn["series"])
+    assert [point[0] for point in first] == [0.0, None, 0.0, 0.375, None, None, 1.0]
+    assert [point[0] for point in second] == [0.0, None, 0.25, 0.5, None, None, 1.0]
+    assert (first[3][3], drawn["labels"][3]) == ("37.5 % (13.7 to 69.4 %)", ["0.1 to 0.3 %", "n = 2"])
+    (bars_,) = blocks(whole(), "signal", "bars")
+    assert [row["mark"] for row in bars_["rows"]] == [0.4, None]
+    many = [replace(rounds()[0], name=str(number)) for number in range(9)]
+    (drawn,) = blocks(report("", many), "sizes", "lines")
+    assert [series["name"] for series in drawn["series"]] == ["0", "1", "5", "6", "7", "8"]
+
+
+def test_temperatures_show_accuracies_and_paired_differences():
+    accuracy, gaps, others = blocks(whole(), "temperature", "lines")
+    assert [point[:3] for point in accuracy["series"][0]["points"]] == [
+        [0.35, 0.123652, 0.672653], [0.45, 0.194011, 0.73552],
+    ]  # fmt: skip
+    assert (gaps["ticks"], gaps["series"][0]["points"][0][0]) == ([[0.0, "-20.0"], [0.5, "0"], [1.0, "+20.0"]], 0.25)
+    assert [series["name"] for series in others["series"]] == ["samples with some correct", "never-solved samples"]
+    assert accuracy["labels"] == [["1.1", ""], ["1.7", "chosen"]]
+
+
+def test_clicks_that_agree_are_seen_closely():
+    (seen,) = blocks(whole(), "suspects", "screen")
+    assert [each["title"] for each in seen["views"]] == [
+        "", "1: around the target, 100 px wide", "2: around the clicks, 15 px wide",
+    ]  # fmt: skip
+    x1, _, x2, _ = seen["views"][2]["window"]
+    assert x1 < 0.8 < 0.81 < x2
+    assert [(each["look"], each["at"], each["text"]) for each in seen["marks"]] == [
+        ("wrong", [0.8, 0.8], "wrong: 160, 80 px"), ("wrong", [0.81, 0.8], "wrong: 162, 80 px"),
+    ]  # fmt: skip
+    assert (seen["names"]["wrong"], seen["alt"]) == (
+        "2 wrong clicks", "Sample b: its target; 2 wrong clicks; an empty screen",
+    )  # fmt: skip
+
+
+def test_a_view_of_the_target_that_shows_the_clicks_is_enough():
+    near = shown(clicks=np.array([[0.2, 0.4], [0.21, 0.4]]))
+    assert [each["title"] for each in views(near)] == ["", "1: around the target, 100 px wide"]
+    apart = shown(clicks=np.array([[0.5, 0.4], [0.9, 0.4]]))
+    assert len(views(apart)) == 2
+    assert [each["title"] for each in views(replace(apart, outlines=(), image_size=None))] == [""]
+
+
+def test_what_cannot_be_drawn_is_said_and_what_can_is_drawn():
+    bare = shown(clicks=np.zeros((0, 2)), right=np.zeros(0, bool), outlines=(), image_size=None)
+    assert blocks(report("", [], hardest=[bare]), "hardest", "screen") == []
+    seen = replace(bare, image="data:image/webp;base64,AA==")
+    (drawn,) = blocks(report("", [], hardest=[seen]), "hardest", "screen")
+    assert (drawn["alt"], drawn["size"]) == ("Sample b: its screenshot", [16.0, 9.0])
+    assert drawn["image"] == seen.image
+    point = shown(outlines=(np.array([[0.5, 0.5]]),), right=np.array([True, False]))
+    (drawn,) = blocks(report("", [], hardest=[point]), "hardest", "screen")
+    assert [each["look"] for each in drawn["marks"]] == ["point", "right", "wrong"]
+
+
+def test_samples_that_are_not_shown_are_counted():
+    (lead,) = [each["lead"] for each in sections(report("", [], suspects=[shown()], counted={"suspects": 1200}))
+               if each["key"] == "suspects"]  # fmt: skip
+    assert lead.endswith(" There are 1,200; the first 1 are shown.")
+
+
+def test_of_a_round_without_scores_nothing_is_drawn():
+    empty, other = Round("none", stats([0, 0], [0, 0])), Round("some", stats([2], [1]))
+    found = report("none", [empty])
+    assert [block for each in sections(found) for block in each["blocks"] if block["kind"] != "table"] == []
+    assert found["missing"]["num_correct"].endswith("of which some are scored (column acc)")
+    assert [each["round"] for each in report("one", [empty, other])["num_correct"]] == ["some"]

@@ -1,4 +1,4 @@
-"""The next pool: the published step by hand, and what holds whatever the rollouts say."""
+"""The next pool: its steps, samples set aside, and choices by two models."""
 
 import json
 
@@ -11,7 +11,7 @@ from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import Band, SampleStats, sample_stats
 from grounding_rewards.pool.draws import zero_quota
-from grounding_rewards.pool.selection import next_pool
+from grounding_rewards.pool.selection import next_pool, suspects
 
 
 def counted(*kinds):
@@ -277,3 +277,57 @@ def test_what_holds_of_every_pool(kinds, share, limit, steered, random):
 
 def rollouts(stats):
     return stats.n.astype(np.float64)
+
+
+def seen(*rows):
+    """Samples of (n, num_correct, clicks, dispersion, target_diagonal)."""
+    n, right, clicks, dispersion, diagonal = map(np.array, zip(*rows, strict=True))
+    names = np.array([str(row) for row in range(len(rows))], dtype=object)
+    return SampleStats(names, n, right, clicks=clicks, dispersion=dispersion, target_diagonal=diagonal)
+
+
+def test_never_solved_and_the_clicks_agree():
+    stats = seen(
+        (8, 0, 8, 0.02, 0.04),  # at both limits
+        (8, 0, 8, 0.0201, 0.5),  # too wide for any screen
+        (8, 0, 8, 0.011, 0.02),  # wider than half of its small target
+        (8, 0, 8, 0.02, np.nan),  # a target whose size nobody knows
+        (8, 0, 8, np.nan, 0.5),  # no dispersion is known
+        (8, 1, 8, 0.0, 0.5),  # solved once
+        (3, 0, 8, 0.0, 0.5),  # hardly scored
+        (8, 0, 3, 0.0, 0.5),  # hardly a click
+        (4, 0, 4, 0.0, 0.5),
+        (0, 0, 8, 0.0, 0.5),  # never scored
+    )
+    assert np.flatnonzero(suspects(stats)).tolist() == [0, 3, 8]
+
+
+def test_rows_without_clicks_are_no_suspects():
+    assert suspects(sample_stats(["a"] * 8, [0] * 8)).tolist() == [False]
+    assert suspects(sample_stats([], [])).tolist() == []
+
+
+NAMES = ["a", "b", "c"]
+PARTLY = sample_stats([*NAMES, *NAMES, "x", "x"], [1, 1, 1, 0, 0, 0, 1, 0])
+
+
+def kept(weak, strong):
+    found = next_pool(PARTLY, seed=0, two_model=(weak, strong))
+    return found.stats.sample_id[found.kept].tolist(), {step.name: step.removed for step in found.steps}
+
+
+def test_what_the_weak_one_misses_and_the_strong_one_solves():  # pool.md, example 4
+    names, steps = kept(sample_stats(NAMES, [1, 0, 0]), sample_stats(NAMES, [1, 1, 0]))
+    assert (names, steps["not_judged"], steps["easy_for_weak"], steps["missed_by_strong"]) == (["b"], 1, 1, 1)
+
+
+def test_one_right_rollout_of_several_is_enough_and_what_is_not_measured_is_removed():
+    weak = sample_stats(["c", "a", "a", "b", "b"], [None, 0, 1, 0, 0])
+    strong = sample_stats(["b", "b", "a", "c"], [0, 1, 1, 1])
+    names, steps = kept(weak, strong)
+    assert (names, steps["not_judged"], steps["easy_for_weak"]) == (["b"], 2, 1)
+
+
+def test_a_judge_of_other_samples_is_an_error():
+    with pytest.raises(PoolError, match=r"the strong model has measured none of the samples.*'d-1'.*'a'"):
+        kept(sample_stats(NAMES, [0, 0, 0]), sample_stats(["d-1"], [1]))

@@ -1,22 +1,117 @@
-"""Comparison of methods: figures worked out by hand, on five samples."""
+"""The plan of methods: measures of weights, the comparison, its files and its page."""
 
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from grounding_rewards.errors import PoolError
+from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.pool import SampleStats, methods, sample_stats
+from grounding_rewards.pool.command import count_rollouts
 from grounding_rewards.pool.methods.protocol import Choice
-from grounding_rewards.pool.plan import Candidate, candidates, compare
+from grounding_rewards.pool.plan import (
+    _AT_ONCE,
+    Candidate,
+    candidates,
+    compare,
+    in_per_cent,
+    measures,
+    overlaps,
+    page_of,
+    plan_rollouts,
+)
 from grounding_rewards.pool.selection import next_pool
-from tests.pool.plan.made import SELECTED, five, five_rollouts
+from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
+from tests.cli.command import write_rows
+from tests.pool.plan.made import ROWS, SELECTED, Short, five, five_rollouts
+
+WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(any)
+
+
+def stats(right, n):
+    right = np.array(right)
+    return SampleStats(np.arange(len(right)).astype(object), np.broadcast_to(n, right.shape), right)
+
+
+@pytest.mark.parametrize(("n", "bins"), [
+    (1, [0, 6]),
+    (2, [0, 3, 6]),
+    (4, [0, 2, 3, 4, 6]),
+    (5, [0, 2, 3, 3, 4, 6]),
+    (8, [0, 1, 2, 2, 3, 4, 4, 5, 6]),
+    (10, [0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6]),
+])  # fmt: skip
+def test_ranges_of_pass_rates_are_symmetric(n, bins):
+    assert pass_rate_bins(stats(range(n + 1), n)).tolist() == bins
+
+
+def test_a_sample_without_a_scored_rollout_is_in_no_range():
+    assert PASS_RATES[pass_rate_bins(stats([0], 0))[0]] == "unmeasured"
+    only = measures(stats([0, 0], np.array([0, 4])), np.array([1.0, 0.0]))
+    assert (only.zero_share, only.mean_p, only.zero_signal_share) == (0.0, None, None)
+
+
+def test_totals_are_equal_up_to_a_millionth():
+    spread = replace(stats([1, 1, 1], 2), lowest=np.zeros(3), highest=np.array([1e-6, 2e-6, np.nan]))
+    assert measures(spread, np.array([1.0, 2.0, 4.0])).zero_signal_share == pytest.approx(1 / 3)
+
+
+def test_sums_of_the_largest_weights_are_finite():
+    largest = measures(stats([0, 4], 4), np.array([1.7e308, 1.7e308]))
+    assert (largest.effective, largest.zero_share, largest.mean_p) == (2.0, 0.5, 0.5)
+    assert overlaps([np.array([1.7e308, 1.7e308]), np.array([0.0, 1.0])])[0].tolist() == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.01, "1"), (0.0099, "<1"), (0.995, "99"), (1 - 2e-9, "99"), (1 - 1e-10, "100"), (1.0, "100")]
+)
+def test_overlaps_in_per_cent(share, text):
+    assert in_per_cent(share) == text
+
+
+@given(WEIGHTS, st.data())
+def test_measures_are_shares_of_any_weights(weights, data):
+    right = data.draw(st.lists(st.integers(0, 8), min_size=len(weights), max_size=len(weights)))
+    of = measures(stats(right, 8), np.array(weights))
+    assert 1 - 1e-9 <= of.effective <= of.kept + 1e-9
+    assert sum(of.by_pass_rate) == pytest.approx(1.0)
+    assert of.by_pass_rate[0] == pytest.approx(of.zero_share)
+    assert -1e-9 <= of.mean_p <= 1 + 1e-9
+    assume(max(weights) >= 2e-323)
+    more = measures(stats(right, 8), np.array(weights) / 4)
+    assert more.kept <= of.kept  # the smallest float has no fourth
+    assert more.mean_p == pytest.approx(of.mean_p)
+
+
+@given(st.integers(1, 20).flatmap(lambda m: st.lists(
+    st.lists(st.floats(0, 1e300), min_size=m, max_size=m).filter(any), min_size=1, max_size=4,
+)))  # fmt: skip
+def test_overlaps_are_symmetric_and_from_0_to_1(weights):
+    shared = overlaps([np.array(each) for each in weights])
+    assert np.array_equal(shared, shared.T)
+    assert (shared >= 0).all()
+    assert (shared <= 1).all()
+    assert (np.diag(shared) == 1).all()
+
+
+def test_many_samples_come_in_parts():
+    m = 2 * _AT_ONCE + 5
+    first = (np.arange(m) < m // 2).astype(np.float64)
+    assert overlaps([first, np.ones(m), 1 - first])[0] == pytest.approx([1, first.mean(), 0])
+
+
+def test_without_methods_there_are_no_overlaps():
+    assert overlaps([]).shape == (0, 0)
+
 
 SELECTORS = ["unsolved", "learnability"]
 
@@ -234,3 +329,85 @@ def test_the_order_of_samples_changes_nothing(counts, data):
         assert a.measures.kept == b.measures.kept
         assert np.allclose(a.measures.by_pass_rate, b.measures.by_pass_rate)
         assert a.measures.effective == pytest.approx(b.measures.effective)
+
+
+METHODS = ["learnability", "further", "first", "short"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    return write_rows(tmp_path / "r.jsonl", *ROWS)
+
+
+def test_a_choice_says_which_column_the_rollouts_lack(made_up, file):
+    plan, rounds = plan_rollouts([file], METHODS)
+    assert [row.method.name for row in plan.rows] == ["control", "next", "learnability", "further", "first"]
+    assert [each.reason for each in plan.left_out] == ["the rollouts have no column token_length"]
+    assert rounds == [None]
+
+
+def test_a_wrong_value_leaves_out_those_that_need_its_column(made_up, tmp_path, monkeypatch):
+    monkeypatch.setattr(Short, "needs", ("entropy",))
+    pq.write_table(pa.Table.from_pylist([{**row, "entropy": float("inf")} for row in ROWS]), tmp_path / "r.parquet")
+    plan, _ = plan_rollouts([tmp_path / "r.parquet"], METHODS)
+    assert plan.rows[-1].method.name == "first"
+    assert [(each.label, each.reason) for each in plan.left_out] == [
+        ("short", "entropy of row 0: got inf; expected a finite number, or null")
+    ]
+
+
+def test_the_order_of_rollouts_changes_nothing(made_up, file, tmp_path):
+    shuffled = random.Random(0).sample(ROWS, len(ROWS))
+    one, other = (plan_rollouts([each])[0] for each in (file, write_rows(tmp_path / "s.jsonl", *shuffled)))
+    assert one.to_json() == other.to_json()
+    assert np.array_equal(one.overlap, other.overlap)
+
+
+def test_statistics_say_as_much_but_for_choices(made_up, file, tmp_path):
+    count_rollouts([file], tmp_path / "stats.parquet")
+    plan, rounds = plan_rollouts([file], METHODS[:2])
+    again, none = plan_rollouts([tmp_path / "stats.parquet"], METHODS)
+    assert again.to_json()["methods"] == plan.to_json()["methods"]
+    assert {each.reason for each in again.left_out} == {"needs rollouts; these are statistics of samples"}
+    assert (rounds, none) == ([None], [])
+    with pytest.raises(TableError, match="holds statistics of samples, which do not go with --round; give rollouts"):
+        plan_rollouts([tmp_path / "stats.parquet"], METHODS, rounds=[1])
+
+
+def test_rollouts_are_read_only_for_choices(made_up, file, monkeypatch):
+    monkeypatch.setattr("grounding_rewards.pool.plan.read_columns", lambda *_, **__: pytest.fail("read"))
+    plan_rollouts([file], ["learnability", "further", "short"])
+
+
+def test_rounds_choose_rollouts(made_up, tmp_path):
+    rows = [{**row, "round": number} for row in ROWS for number in (1, 2)]
+    plan, rounds = plan_rollouts([write_rows(tmp_path / "r.jsonl", *rows)], ["first"], rounds=[2])
+    assert (plan.rollouts, plan.rows[-1].rollouts, rounds) == (18, 8, [2])
+
+
+def test_clicks_may_be_named_by_their_element_or_their_place(made_up, tmp_path, monkeypatch):
+    monkeypatch.setattr(Short, "needs", ("answer",))
+    for more, reasons in (
+        ({}, ["the rollouts have no clicks"]), ({"x_unit": 0.5}, ["the rollouts have no clicks"]),
+        ({"x_unit": 0.5, "y_unit": 0.5}, []), ({"answer_key": "menu"}, []),
+    ):  # fmt: skip
+        file = write_rows(tmp_path / "r.jsonl", *({**row, **more} for row in ROWS))
+        assert [each.reason for each in plan_rollouts([file], ["short"])[0].left_out] == reasons
+
+
+def test_unreadable_rollouts_are_an_error(tmp_path):
+    with pytest.raises(PoolError, match="acc of a rollout of sample 'a': got 2; expected 0 or 1"):
+        plan_rollouts([write_rows(tmp_path / "r.jsonl", {"sample_id": "a", "acc": 2})])
+
+
+def test_bars_are_shares_and_cells_are_overlaps(made_up):
+    shown = page_of(compare(five(), candidates(["unsolved", "further", "first"]), five_rollouts()))
+    (bars,), (heat,) = (section["blocks"] for section in shown["sections"])
+    assert [row["label"] for row in bars["rows"]] == ["1: control", "2: next", "3: unsolved", "4: further", "5: first"]
+    shares = [{bars["key"][part][0]: share for part, share, *_ in row["parts"]} for row in bars["rows"]]
+    assert {name for row in shares for name in row} == {"never", "0.2 to 0.4", "0.4 to 0.6", "always", "unmeasured"}
+    assert [row.get("always", 0) for row in shares] == [0.25, 0, 0, 0, 0.25]
+    assert shares[3]["never"] == 0.75
+    (overlap,) = heat["matrices"]
+    assert [cell[0] for cell in overlap["rows"][0]["cells"]] == ["100", "75", "75", "50", "100"]
+    assert overlap["columns"] == ["1", "2", "3", "4", "5"]
