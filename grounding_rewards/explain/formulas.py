@@ -162,7 +162,8 @@ def _short(value: Any) -> str:
         return made_by(value)
     if isinstance(value, Bound):
         return f"{value.__name__}({', '.join(f'{name}={_short(item)}' for name, item in value.arguments)})"
-    return str(getattr(value, "__name__", "")) or _SHORT.repr(value.value if isinstance(value, Enum) else value)
+    named = value if hasattr(value, "__name__") or not type(value).__name__.startswith("_") else type(value)
+    return str(getattr(named, "__name__", "")) or _SHORT.repr(value.value if isinstance(value, Enum) else value)
 
 
 def _whole(value: Any) -> str:
