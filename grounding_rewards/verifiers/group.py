@@ -159,7 +159,7 @@ class Repetition(_Near):
         share: the reach as a share of the screen, ||(dx / width, dy / height)||.
         grid: cells along each side of the screen; one of the three must be given.
         per: "others" or "group". With ``grid``, "group" and a negative weight it is the batch penalty of outcome-based
-            exploration (arXiv 2509.06941, from two reading notes); cells of a grid are our own form of its answers.
+            exploration (arXiv 2509.06941, as reading notes on it say); cells of a grid are our own form of its answers.
 
     Raises:
         TargetError: ``share`` or ``grid`` is given, the recipe works in a pixel space, and the size of an image is
