@@ -70,7 +70,8 @@ def unfinished(out: Path) -> Path:
 def check_finished(path: Path) -> None:
     """Check that no run has yet to make a directory or one in it, and that a finished one has its shards.
 
-    An old directory beside unfinished shards is finished. Of shards the sizes count: hashes take as long as reading.
+    An old directory beside unfinished shards is finished. Of shards the sizes count: hashes take longer than reading,
+    and ``fingerprint`` has them.
     """
     own, found = path, sorted(path.glob("**/[!.]*.manifest.json"))  # temporary files begin with a point
     with suppress(ValueError):  # a name that no file can have
@@ -88,24 +89,44 @@ def check_finished(path: Path) -> None:
             )
     for each, text in damaged.items():
         if manifest_or_none(each) == read[each]:  # else another run has just replaced all
-            raise TableError(f"{each.parent}: {text}; bring it back, or run the command again that made the directory")
+            raise TableError(f"{each.parent}: {text}{_REMEDY}")
+
+
+_REMEDY = "; bring it back, or run the command again that made the directory"
 
 
 def _damaged(folder: Path, manifest: Mapping[str, Any]) -> str:
     """Return which shard of a finished run is missing or of another size; "" where none is."""
     sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
-    listed = manifest.get(OUTPUTS)
-    for each in listed if isinstance(listed, list) else ():
-        if isinstance(each, dict) and (size := sizes.get(str(each.get("path")))) != each.get("bytes"):
+    for each in _listed(manifest):
+        if (size := sizes.get(str(each.get("path")))) != each.get("bytes"):
             state = "is missing" if size is None else f"has {size:,} bytes"
             return f"{each.get('path')!r:.80} {state}; expected the {each.get('bytes')} bytes that its manifest says"
     return ""
 
 
+def _listed(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the shards that a manifest lists."""
+    listed = manifest.get(OUTPUTS) if manifest.get(COMPLETE) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _check_content(digests: Mapping[Path, str]) -> None:
+    """Check that shards of finished runs among files have the hashes that their manifests say."""
+    for folder in {file.parent for file in digests}:
+        for place in folder.glob("_*.manifest.json"):
+            for each in _listed(run := manifest_or_none(place) or {}):
+                found = digests.get(folder / str(each.get("path")))
+                if found is not None and found != each.get("sha256") and manifest_or_none(place) == run:
+                    text = f"{each['path']!r:.80} has other content than the run of its manifest wrote"
+                    raise TableError(f"{folder}: {text}{_REMEDY}")
+
+
 def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     """Return a path as the caller named it, how many files and bytes are there, and the SHA-256 of all.
 
-    That of one file is its own, that of several is the hash of their sorted hashes.
+    That of one file is its own, that of several is the hash of their sorted hashes. A shard of a finished run that has
+    been changed is an error.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +137,9 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     (1, 2, '44136fa3')
     """
     refuse_stream(path)
-    digests = sorted(digest(file) for file in files)  # by content: names and order of files do not count
+    each = {file: digest(file) for file in files}
+    _check_content(each)
+    digests = sorted(each.values())  # by content: names and order of files do not count
     whole = digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
     return {
         "path": shown(str(path)),
