@@ -1,5 +1,7 @@
 """One check of what verifiers and selectors declare and return, wherever one is named, composed, called or tested."""
 
+import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +11,7 @@ import grounding_rewards as gr
 from grounding_rewards.combine import weighted
 from grounding_rewards.pool import Band, sample_stats, select
 from grounding_rewards.verifiers import DastLength, Hit
+from tests.verifiers.judging import rollouts
 
 BOX = [0, 0, 1, 1]
 STATS = sample_stats(["a", "b"], [1, 0])
@@ -78,9 +81,10 @@ def test_a_class_in_a_file_is_named_with_what_it_lacks(tmp_path):
 def test_bounds_may_be_numpys_and_must_be_finite():
     found = gr.verifier(len, low=np.float32(0.5), high=np.int64(2))
     assert (found.low, found.high) == (0.5, 2.0)
-    for low in (False, -(10**400), np.float32("-inf"), "0"):
+    low_and_high = [(low, 1) for low in (False, -(10**400), np.float32("-inf"), "0", 2, math.nan, None)]
+    for low, high in [*low_and_high, (0, math.inf), (0, [1])]:
         with pytest.raises(gr.RecipeError, match=r"verifier\(low=, high=\): got .* expected finite bounds"):
-            gr.verifier(len, low=low, high=1)
+            gr.verifier(len, low=low, high=high)
 
 
 @pytest.mark.parametrize(("needs", "came"), [("group", "'group'"), (["Groups"], "'Groups'"), (5, "5"), (None, "None")])
@@ -89,7 +93,25 @@ def test_unknown_needs_of_a_function_are_refused(needs, came):
         gr.verifier(len, low=0, high=1, needs=needs)
 
 
+def parsed(rows):
+    """Module level, so that it pickles."""
+    return rows.predictions.parsed
+
+
+def test_a_function_of_rollouts_becomes_a_verifier():
+    lifted = gr.verifier(parsed, low=0, high=1)
+    assert (lifted.low, lifted.high, lifted.needs) == (0.0, 1.0, frozenset())
+    scores = lifted(rollouts([(1, 1), None], [{"bbox": BOX}] * 2))
+    assert (scores.tolist(), scores.dtype) == ([1, 0], np.float64)
+    assert pickle.loads(pickle.dumps(lifted)) == lifted == gr.verifier(parsed, low=0.0, high=1.0)
+    for needs in ("groups", ["groups"], ("groups",), {"groups"}):  # of one name no letters
+        assert gr.verifier(parsed, low=0, high=1, needs=needs).needs == {"groups"}
+
+
 def test_a_lifted_verifier_keeps_its_needs_and_a_class_is_none():
+    for fn in (None, "parsed", 3):
+        with pytest.raises(gr.RecipeError, match="expected a function of Rollouts"):
+            gr.verifier(fn, low=0, high=1)
     assert gr.verifier(DastLength(), low=-1, high=1, needs="screen").needs == {"groups", "screen"}
     with pytest.raises(gr.RecipeError, match=r"verifier\(fn\): got the class Hit; build it: Hit\(\)"):
         gr.verifier(Hit, low=0, high=1)
@@ -124,11 +146,33 @@ def test_any_number_is_one(returned):
     assert (total.tolist(), total.dtype) == ([1.0], np.float64)
 
 
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ([0.5, math.nan], "returned nan for row 1; expected 0.0 to 1.0"),
+        ([0.5, 1.5], "returned 1.5 for row 1; expected 0.0 to 1.0"),
+        ([-0.1, 0.5], "returned -0.1 for row 0; expected 0.0 to 1.0"),
+        ([math.inf, 0], "returned inf for row 0"),
+        ([0.5], r"returned shape \(1,\); expected \(2,\)"),
+        ([[1], [0]], r"returned shape \(2, 1\); expected \(2,\)"),
+        (1.0, r"returned shape \(\); expected \(2,\)"),
+    ],
+)
+def test_scores_are_as_many_as_rows_and_within_the_bounds(returned, message):
+    for own in (Own(returned), gr.verifier(Own(returned), low=0, high=1)):
+        with pytest.raises(gr.VerifierError, match=f"^part 'own': verifier Own {message}"):
+            replace(gr.recipe("gelato"), reward=weighted(own=(1, own))).score(["(1, 1)"] * 2, [BOX] * 2)
+
+
 @pytest.mark.parametrize("error", [SystemExit(3), gr.SpaceError("which?"), KeyError("which?")])
 def test_whatever_is_raised_is_named(error):
     said = f"raised {type(error).__name__}: "
-    with pytest.raises(gr.VerifierError, match=f"^part 'own': verifier Own {said}"):
+    with pytest.raises(gr.VerifierError, match=f"^part 'own': verifier Own {said}") as raised:
         replace(gr.recipe("gelato"), reward=weighted(own=(1, Own(error)))).score("(1, 1)", BOX)
+    assert raised.value.__cause__ is error
+    for where in ("reward", "success"):
+        with pytest.raises(gr.VerifierError, match=f"^{where}: verifier Own {said}"):
+            replace(gr.recipe("gelato"), **{where: Own(error)}).score("(1, 1)", BOX)
     with pytest.raises(gr.errors.SelectorError, match=f"^selector <.*Own object.*> {said}"):
         select(STATS, Own(error))
 
@@ -137,6 +181,12 @@ def test_what_a_verifier_says_of_the_arguments_of_score_stays_a_recipe_error():
     broken = replace(gr.recipe("gelato"), reward=weighted(own=(1, Own(gr.RecipeError("extras: got 5")))))
     with pytest.raises(gr.RecipeError, match=r"^part 'own': extras: got 5$"):
         broken.score("(1, 1)", BOX)
+
+
+def test_errors_about_targets_pass_through():
+    error = gr.TargetError(3, "bbox", 7, "a box")
+    with pytest.raises(gr.TargetError, match="target of row 3, field 'bbox': got 7; expected a box"):
+        replace(gr.recipe("gelato"), reward=Own(error)).score("(1, 1)", BOX)
 
 
 def test_dast_names_the_verifier_inside_it():

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.parsing import ACTION_JSON, AUTO_ACTION, TaggedDialect
@@ -197,33 +195,6 @@ def test_a_part_may_take_them_as_its_argument():
         scores = recipe.score(texts, targets, groups=[0, 0, 1], bad_target="abstain")
         assert (scores.total[:2] > 0).tolist() == [True, False]
         assert scores.valid.tolist() == [1, 1, float(not abstains)]
-
-
-PIECES = st.sampled_from([
-    "<verdict>", "</verdict>", "<suggestion>", "</suggestion>", "<think>", "</think>", "correct", "incorrect", " ",
-    CLICK, ELSEWHERE, "refusal", "wait()", "\x00", "\ud800", "é",
-]) | st.text(max_size=5)  # fmt: skip
-TEXTS = st.lists(PIECES, max_size=12).map("".join)
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(TEXTS, st.booleans()), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_a_row_depends_on_itself_alone_whatever_it_holds(rows, random):
-    scores = RECIPE.score([text for text, _ in rows], [wanted(truth) for _, truth in rows])
-    table = np.array([scores.total, scores.acc, *scores.parts.values()]).T
-    assert set(np.unique(table[:, 1:])) <= {0, 1}
-    alone = [RECIPE.score([text], [wanted(truth)]) for text, truth in rows]
-    assert [each.total.item() for each in alone] == scores.total.tolist()
-    order = random.sample(range(len(rows)), len(rows))
-    shuffled = RECIPE.score([rows[row][0] for row in order], [wanted(rows[row][1]) for row in order])
-    assert shuffled.total.tolist() == scores.total[order].tolist()
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=20), st.booleans())
-def test_one_and_the_same_verdict_scores_its_share(truths, says):
-    texts = [answer("correct" if says else "incorrect")] * len(truths)
-    verdicts = RECIPE.score(texts, list(map(wanted, truths))).parts["verdict"]
-    assert verdicts.sum() == truths.count(says)
 
 
 @pytest.mark.slow

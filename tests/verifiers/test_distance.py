@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.testing import check_verifier
 from grounding_rewards.verifiers import DenseDistance, InsideDistance, ScreenDistance
 from tests.verifiers.judging import judge
 
@@ -97,26 +96,3 @@ def test_nearer_to_the_centre_is_never_worth_less(build, box, x, y, u, v, floor)
     assume(away[0][1] <= away[1][1])
     near, far = judge(build(floor), [nearer, (x, y)], {"bbox": box}, size=(1000, 800))
     assert near >= far - 1e-15
-
-
-@settings(max_examples=60)
-@given(boxes, anywhere, anywhere, st.floats(-300, 300), st.floats(-300, 300))
-@pytest.mark.parametrize("verifier", [InsideDistance(), DenseDistance()])
-def test_moving_click_and_target_together_changes_nothing(verifier, box, x, y, dx, dy):
-    # A click within rounding of the border may change sides.
-    edges = [abs(x - box[0]), abs(x - box[2]), abs(y - box[1]), abs(y - box[3])]
-    assume(min(edges) > 1e-6)
-    assume(min(box[2] - box[0], box[3] - box[1]) > 1e-3)
-    moved = {"bbox": [box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy]}
-    expected = judge(verifier, [(x, y)], {"bbox": box}, size=(1000, 800))
-    assert judge(verifier, [(x + dx, y + dy)], moved, size=(1000, 800)) == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.slow
-def test_what_every_verifier_promises():
-    for verifier, more in [
-        (InsideDistance(), {"scale": True, "translation": True}), (DenseDistance(), {"scale": True}),
-        (DenseDistance(floor=0.2, polygon="half_open", point_radius=4), {}), (DenseDistance(point_share=0.1), {}),
-        (ScreenDistance(), {"scale": True}), (ScreenDistance(power=1), {"scale": True}),
-    ]:  # fmt: skip
-        check_verifier(verifier, **more)

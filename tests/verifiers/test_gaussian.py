@@ -56,17 +56,3 @@ def test_any_two_boxes_are_within_bounds_and_it_does_not_matter_which_is_which(a
     assert cover(a, target={"bbox": list(a)}, alpha=alpha) == [1.0]
     (point,) = judge_boxes(GaussianPoint(alpha=alpha), [a], {"bbox": list(b)})
     assert math.isfinite(point)
-
-
-@settings(max_examples=100, deadline=None)
-@given(boxes, st.floats(-5, 5), st.floats(0.1, 50), st.floats(-500, 500))
-def test_moving_and_growing_everything_changes_nothing(box, shift, factor, more):
-    def moved(corners):
-        return [number * factor + more for number in corners]
-
-    off = tuple(number + shift for number in box)
-    before = cover(off, target={"bbox": list(box)}), judge_boxes(GaussianPoint(), [off], {"bbox": list(box)})
-    target = {"bbox": moved(box)}
-    after = cover(moved(off), target=target), judge_boxes(GaussianPoint(), [moved(off)], target)
-    assert after[0] == pytest.approx(before[0], abs=1e-6)
-    assert after[1] == pytest.approx(before[1], abs=1e-6)

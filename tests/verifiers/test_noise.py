@@ -6,8 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from grounding_rewards.combine import evaluate, weighted
 from grounding_rewards.verifiers import Hit, Noise
@@ -61,15 +59,3 @@ def test_it_is_spread_evenly_and_uncorrelated_between_seeds():
     assert np.histogram(first, bins=4, range=(-1, 1))[0] == pytest.approx(900, abs=120)
     assert abs(first.mean()) < 0.05
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.06
-
-
-@settings(max_examples=100)
-@given(st.lists(st.text(), min_size=1, max_size=6), st.floats(0, 1e3), st.integers(-(2**63), 2**63 - 1), st.randoms())
-def test_a_row_s_noise_depends_on_its_text_alone(texts, amplitude, seed, random):
-    verifier = Noise(amplitude, seed)
-    together = noise(texts, amplitude, seed)
-    assert all(verifier.low <= value <= verifier.high for value in together)
-    assert [noise([text], amplitude, seed)[0] for text in texts] == together
-    order = list(range(len(texts)))
-    random.shuffle(order)
-    assert noise([texts[row] for row in order], amplitude, seed) == [together[row] for row in order]
