@@ -70,27 +70,11 @@ def test_a_name_that_no_config_could_use_is_an_error(name):
             collected("verifiers", "mine", Hit, plugin=name)
 
 
-def test_a_hook_without_its_mark_is_an_error_and_not_silence():
-    bare = SimpleNamespace(register_recipes=lambda register: None)
-    with pytest.raises(
-        gr.PluginError, match="'acme' of acme-rewards: its register_recipes has no mark; write @hookimpl"
-    ):
-        collect([("acme", "acme-rewards", bare)])
+def raises(error):
+    def hook(register):
+        raise error
 
-
-@pytest.mark.parametrize("name", ["register_recipe", "register_receipes"])
-def test_a_misspelt_hook_without_its_mark_is_an_error_beside_good_ones(name):
-    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
-    setattr(plugin, name, lambda register: None)
-    message = f"'acme' of acme-rewards: its {name} has no mark and is no hook: call it register_recipes; write @hookim"
-    with pytest.raises(gr.PluginError, match=message):
-        collect([("acme", "acme-rewards", plugin)])
-
-
-def test_a_helper_of_the_hooks_is_no_misspelt_hook():
-    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
-    plugin.register_all, plugin.registry_of_recipes = lambda register: None, dict
-    assert collect([("acme", "acme-rewards", plugin)]).verifiers["acme/hit"] is Hit
+    return hook
 
 
 def returns_a_dict(register):
@@ -105,26 +89,49 @@ async def waits(register):
     register("hit", Hit)
 
 
+def beside_a_good_one(name):
+    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
+    setattr(plugin, name, lambda register: None)
+    return plugin
+
+
+def marked(hook, **mark):
+    return SimpleNamespace(register_verifiers=hookimpl(lambda register: hook(register), **mark))
+
+
+LOST = "its register_verifiers returned {}.*; expected None: call register\\("
+MISSPELT = " has no mark and is no hook: call it register_recipes; write @hookimpl"
+
+
 @pytest.mark.parametrize(
-    ("hook", "mark", "came"),
+    ("plugin", "message"),
     [
-        (returns_a_dict, {}, r"\{'hit': <class"),
-        (yields, {}, "<generator object yields"),
-        (waits, {}, "<coroutine object waits"),
-        (yields, {"wrapper": True}, "<generator object yields"),
-        (yields, {"hookwrapper": True}, "<generator object yields"),
+        (SimpleNamespace(register_recipes=lambda register: None), "its register_recipes has no mark; write @hookimpl"),
+        (beside_a_good_one("register_recipe"), f"its register_recipe{MISSPELT}"),
+        (beside_a_good_one("register_receipes"), f"its register_receipes{MISSPELT}"),
+        (marked(returns_a_dict), LOST.format(r"\{'hit': <class")),
+        (marked(yields), LOST.format("<generator object yields")),
+        (marked(waits), LOST.format("<coroutine object waits")),
+        (SimpleNamespace(register_verifiers=hookimpl(yields, wrapper=True)), LOST.format("<generator object yields")),
+        (SimpleNamespace(something=1), "offers nothing: .* has none of register_parsers, register_verifiers, reg"),
+        (offering(register_recipes=raises(SystemExit())), r"fails in register_recipes \(SystemExit: \)"),
+        (offering(register_parsers=raises(KeyError("oh no"))), r"fails in register_parsers \(KeyError: 'oh no'\)"),
+        (offering(register_recipes=lambda registry: None), "is not valid: .*register_recipes"),
+        (offering(register_recipes=lambda register, more: None), "is not valid: .*register_recipes"),
+        (offering(register_recipes=lambda: None), r"fails in register_recipes \(TypeError"),
+        (offering(register_recipe=lambda register: None), "is not valid: unknown hook 'register_recipe'"),
+        (type("Acme", (), {}), r"is <class '.*Acme'>; let .* name an instance of it"),
     ],
 )
-def test_a_hook_whose_things_would_be_lost_is_an_error(hook, mark, came):
-    def fresh(register):  # marks stay on a function
-        return hook(register)
+def test_a_plugin_that_offers_wrongly_is_named_with_what_to_do(plugin, message):
+    with pytest.raises(gr.PluginError, match=f"'acme' of acme-rewards:? {message}"):
+        collect([("acme", "acme-rewards", plugin)])
 
-    marked = hookimpl(hook if mark else fresh, **mark)
-    message = (
-        rf"^plugin 'acme' of acme-rewards: its register_verifiers returned {came}.*; expected None: call register\("
-    )
-    with pytest.raises(gr.PluginError, match=message):
-        collect([("acme", "acme-rewards", SimpleNamespace(register_verifiers=marked))])
+
+def test_a_helper_of_the_hooks_is_no_misspelt_hook():
+    plugin = offering(register_verifiers=lambda register: register("hit", Hit))
+    plugin.register_all, plugin.registry_of_recipes = lambda register: None, dict
+    assert collect([("acme", "acme-rewards", plugin)]).verifiers["acme/hit"] is Hit
 
 
 def test_register_takes_no_names_of_others_and_none_after_its_hook():
@@ -137,28 +144,6 @@ def test_register_takes_no_names_of_others_and_none_after_its_hook():
     with pytest.raises(gr.PluginError, match="verifier 'acme/late' comes too late: register_verifiers has returned"):
         kept[0]("late", Hit)
     assert "acme/late" not in known.verifiers
-
-
-def test_a_class_as_a_plugin_is_refused_and_an_instance_asked_for():
-    with pytest.raises(
-        gr.PluginError, match=r"'acme' of acme-rewards is <class '.*Acme'>; let .* name an instance of it"
-    ):
-        collect([("acme", "acme-rewards", Acme)])
-
-
-def test_a_hook_that_ends_the_process_is_an_error():
-    def ends(register):
-        raise SystemExit
-
-    with pytest.raises(gr.PluginError, match=r"'acme' of acme-rewards fails in register_recipes \(SystemExit: \)"):
-        collect([("acme", "acme-rewards", offering(register_recipes=ends))])
-
-
-def test_a_plugin_without_hooks_is_an_error_and_not_silence():
-    with pytest.raises(
-        gr.PluginError, match=r"offers nothing: .* has none of register_parsers, register_verifiers, reg"
-    ):
-        collect([("acme", "acme-rewards", SimpleNamespace(something=1))])
 
 
 def test_a_plugin_that_ends_the_process_is_an_error():

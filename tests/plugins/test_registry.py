@@ -104,29 +104,6 @@ def test_two_distributions_under_one_plugin_name_are_an_error_that_names_both():
         collect([("acme", "acme-rewards", Plugin()), ("acme", "acme-rewards", Plugin())])
 
 
-def test_a_wrong_signature_is_an_error_that_names_the_distribution():
-    for hook in (lambda registry: None, lambda register, more: None):
-        with pytest.raises(gr.PluginError, match=r"'acme' of acme-rewards is not valid: .*register_recipes"):
-            collect([("acme", "acme-rewards", offering(register_recipes=hook))])
-    with pytest.raises(gr.PluginError, match=r"'acme' of acme-rewards fails in register_recipes \(TypeError"):
-        collect([("acme", "acme-rewards", offering(register_recipes=lambda: None))])
-
-
-def test_an_unknown_hook_is_an_error_and_not_silence():
-    with pytest.raises(gr.PluginError, match="'acme' of acme-rewards is not valid: unknown hook 'register_recipe'"):
-        collect([("acme", "acme-rewards", offering(register_recipe=lambda register: None))])
-
-
-def test_a_hook_that_raises_is_an_error_that_names_plugin_distribution_and_hook():
-    def fails(register):
-        raise ZeroDivisionError("oh no")
-
-    with pytest.raises(
-        gr.PluginError, match=r"'acme' of acme-rewards fails in register_parsers \(ZeroDivisionError: oh no\)"
-    ):
-        collect([("acme", "acme-rewards", offering(register_parsers=fails))])
-
-
 def test_the_same_module_twice_is_an_error():
     plugin = Plugin()
     with pytest.raises(gr.PluginError, match="'b' of dist-b is not valid"):
