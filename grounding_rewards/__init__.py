@@ -9,6 +9,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from grounding_rewards._lazy import lazily
 from grounding_rewards._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -20,96 +21,67 @@ if TYPE_CHECKING:
     from grounding_rewards import testing as testing
     from grounding_rewards import verifiers as verifiers
     from grounding_rewards.batch.evaluate import evaluate as evaluate
-    from grounding_rewards.catalogue import list_recipes, recipe
-    from grounding_rewards.checks.space_fit import fit_spaces
-    from grounding_rewards.combine import affine, asymmetric, best, clip, gate, product, steps, weighted
-    from grounding_rewards.coords.spaces import CoordSpace
-    from grounding_rewards.errors import (
-        GroundingRewardsError,
-        PluginError,
-        RecipeError,
-        SpaceError,
-        TableError,
-        TargetError,
-        TargetWarning,
-        VerifierError,
-    )
+    from grounding_rewards.catalogue import list_recipes as list_recipes
+    from grounding_rewards.catalogue import recipe as recipe
+    from grounding_rewards.checks.space_fit import fit_spaces as fit_spaces
+    from grounding_rewards.combine import affine as affine
+    from grounding_rewards.combine import asymmetric as asymmetric
+    from grounding_rewards.combine import best as best
+    from grounding_rewards.combine import clip as clip
+    from grounding_rewards.combine import gate as gate
+    from grounding_rewards.combine import product as product
+    from grounding_rewards.combine import steps as steps
+    from grounding_rewards.combine import weighted as weighted
+    from grounding_rewards.coords.spaces import CoordSpace as CoordSpace
+    from grounding_rewards.errors import GroundingRewardsError as GroundingRewardsError
+    from grounding_rewards.errors import PluginError as PluginError
+    from grounding_rewards.errors import RecipeError as RecipeError
+    from grounding_rewards.errors import SpaceError as SpaceError
+    from grounding_rewards.errors import TableError as TableError
+    from grounding_rewards.errors import TargetError as TargetError
+    from grounding_rewards.errors import TargetWarning as TargetWarning
+    from grounding_rewards.errors import VerifierError as VerifierError
     from grounding_rewards.explain import room
-    from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores
-    from grounding_rewards.scoring import Recipe
-    from grounding_rewards.settings.reading import read_settings
-    from grounding_rewards.targets.columns import Targets
-    from grounding_rewards.verifiers import Verifier, per_row, verifier
-    from grounding_rewards.verifiers.alternatives import any_of
+    from grounding_rewards.rollouts import Predictions as Predictions
+    from grounding_rewards.rollouts import Reason as Reason
+    from grounding_rewards.rollouts import Rollouts as Rollouts
+    from grounding_rewards.rollouts import Scores as Scores
+    from grounding_rewards.scoring import Recipe as Recipe
+    from grounding_rewards.settings.reading import read_settings as read_settings
+    from grounding_rewards.targets.columns import Targets as Targets
+    from grounding_rewards.verifiers import Verifier as Verifier
+    from grounding_rewards.verifiers import per_row as per_row
+    from grounding_rewards.verifiers import verifier as verifier
+    from grounding_rewards.verifiers.alternatives import any_of as any_of
     from grounding_rewards.wrapping import wrap as wrap
 
     explain = room  # the module, which is called, too
 
-__all__ = [
-    "CoordSpace",
-    "GroundingRewardsError",
-    "PluginError",
-    "Predictions",
-    "Reason",
-    "Recipe",
-    "RecipeError",
-    "Rollouts",
-    "Scores",
-    "SpaceError",
-    "TableError",
-    "TargetError",
-    "TargetWarning",
-    "Targets",
-    "Verifier",
+_NAMES = {
+    "batch.evaluate": "evaluate",
+    "catalogue": "list_recipes recipe",
+    "checks.space_fit": "fit_spaces",
+    "combine": "affine asymmetric best clip gate product steps weighted",
+    "coords.spaces": "CoordSpace",
+    "errors": "GroundingRewardsError PluginError RecipeError SpaceError TableError TargetError TargetWarning "
     "VerifierError",
-    "affine",
-    "any_of",
-    "asymmetric",
-    "best",
-    "clip",
-    "fit_spaces",
-    "gate",
-    "list_recipes",
-    "per_row",
-    "product",
-    "read_settings",
-    "recipe",
-    "steps",
-    "verifier",
-    "weighted",
-]
-
-_MODULES = {
-    "catalogue": ("list_recipes", "recipe"),
-    "rollouts": ("Predictions", "Reason", "Rollouts", "Scores"),
-    "combine": ("affine", "asymmetric", "best", "clip", "gate", "product", "steps", "weighted"),
-    "errors": (
-        "GroundingRewardsError", "PluginError", "RecipeError", "SpaceError", "TableError", "TargetError",
-        "TargetWarning", "VerifierError",
-    ),
-    "scoring": ("Recipe",),
-    "settings.reading": ("read_settings",),
-    "batch.evaluate": ("evaluate",),  # reads files, which `import *` does without
-    "checks.space_fit": ("fit_spaces",),
-    "coords.spaces": ("CoordSpace",),
-    "targets.columns": ("Targets",),
-    "verifiers": ("Verifier", "per_row", "verifier"),
-    "verifiers.alternatives": ("any_of",),
-    "wrapping": ("wrap",),  # likewise
-}  # fmt: skip
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+    "rollouts": "Predictions Reason Rollouts Scores",
+    "scoring": "Recipe",
+    "settings.reading": "read_settings",
+    "targets.columns": "Targets",
+    "verifiers": "Verifier per_row verifier",
+    "verifiers.alternatives": "any_of",
+    "wrapping": "wrap",
+}
 _ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})
+_names, _imported = lazily(__name__, _NAMES)
+__all__ = sorted({*_names} - {"evaluate", "wrap"})  # these read files, which ``import *`` does without
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is asked for first: the command line takes signals before numpy is imported."""
-    if name in _ROOMS:
-        return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return value
+    return import_module(f"{__name__}.{name}") if name in _ROOMS else _imported(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*_HOMES, *_ROOMS, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*_names, *_ROOMS, *(name for name in globals() if name.startswith("__"))})
