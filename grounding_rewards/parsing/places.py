@@ -96,6 +96,11 @@ BOX_TOKENS = form(
     "box>",
 )
 POINT_TAG = form("point_tag", rf"<point>{SPACE}{PLACE}</point>", "<point>")
+POINT_PAIR = form(  # <point>(5, 3)</point>, or in a list, of whole numbers
+    "point_pair",
+    rf"<point>{SPACE}(?:\[{SPACE})?\({SPACE}(?P<x>[0-9]+){COMMA}(?P<y>[0-9]+){SPACE}\){SPACE}(?:\]{SPACE})?</point>",
+    "<point>",
+)
 XY_TAGS = form(
     "xy_tags", rf"<x>{SPACE}(?P<x>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<y>{NUMBER}){SPACE}</y>", "<x>"
 )

@@ -28,7 +28,10 @@ _NAMES = {
     "action_match": "ActionMatch CorrectRefusal FalseClick FalseRefusal RefusalMatch",
     "alternatives": "any_of if_placed same_action",
     "critic": "Suggestion Verdict",
-    "distance": "Centredness CornerDistance DenseDistance GaussianCoverage GaussianPoint InsideDistance ScreenDistance",
+    "distance": """
+        Centredness CornerDistance DenseDistance GaussianCoverage GaussianPoint InsideDistance PointDistance
+        ScreenDistance
+    """,
     "each_row": "per_row",
     "format": "Format GradedFormat JudgedFormat",
     "group": "Consensus Difficulty InConsensus Noise Novelty Repetition",

@@ -24,7 +24,7 @@ from grounding_rewards.verifiers.hit import (
     screens,
 )
 from grounding_rewards.verifiers.options import Length, Part, Positive, Range
-from grounding_rewards.verifiers.terms import NEEDS_SCREEN, OfPlaces
+from grounding_rewards.verifiers.terms import NEEDS_SCREEN, PLACES, OfPlaces
 
 Power = Literal[1, 2]
 
@@ -161,6 +161,38 @@ class ScreenDistance(OfPlaces):
         decay = 1.0 - (share if self.power == 1 else share * share)
         # fmax reads a NaN, which a row without a point has, as 0.0.
         return np.fmax(decay, 0.0) * (away <= 1.0)
+
+
+@dataclass(frozen=True)
+class PointDistance(OfPlaces):
+    """(1 - d / reach)² where d < reach, else 0.0, with d the distance to the point marked in the target's place.
+
+    d = ||p - g|| in shares of the screen's width and height: 1.0 on the point, and half at 0.29 · reach, however large
+    the target is. The marked point is as in ``NearPoint``. No predicted point, or no marked one: 0.0. Several places:
+    the best one's score.
+
+    Args:
+        reach: the distance from which on a click is worth nothing, as a share of the screen; above 0.
+
+    Raises:
+        TargetError: the recipe works in a pixel space, and a target's image size is unknown.
+
+    Source: NeMo Gym 07d6b0d, ``resources_servers/gui_coordinate``.
+    """
+
+    reach: Positive = 0.15
+
+    needs = NEEDS_SCREEN
+
+    @property
+    def judges(self) -> frozenset[str]:
+        return PLACES | {"point"}
+
+    def places(self, rollouts: Rollouts) -> Floats:
+        regions, screen = rollouts.targets.regions, screens(rollouts, type(self).__name__)
+        away = geometry.distance(regions.each(rollouts.predictions.xy) / screen, regions.point / screen)
+        left = 1.0 - np.fmin(away / self.reach, 1.0)  # fmin reads a NaN, which a row without a point has, as 1.0
+        return left * left
 
 
 def _centres(regions: Regions) -> Floats:

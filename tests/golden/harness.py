@@ -197,6 +197,12 @@ _VIGORL = {
     for form in ("", "grounded", "multicrop")
     for key, column in (("overall", "total"), ("format", "format"), ("accuracy", "acc"))
 }
+
+
+def max_dist(line: Line) -> dict[str, Any]:
+    return {name: value for name, value in extra_of(line).items() if value > 0}
+
+
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -249,6 +255,10 @@ PEERS = {
     "uirft": Peer("ui-rft", {"score": "total"}),
     "uishift": Peer("uishift", {"action": "action", "format": "format"}),
     "vigorl": Peer("vigorl", _VIGORL, more=forms("vigorl", "form", "grounded", "multicrop")),
+    "mobileuse_easyr1": Peer("mobile-use", {"overall": "total", "format": "format", "accuracy": "matched"}),
+    "nemogym_gui": Peer(
+        "nemo-gym", {"reward": "total"}, max_dist, unlike=frozenset({"distance", "extracted_x", "extracted_y"})
+    ),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),
 }
 

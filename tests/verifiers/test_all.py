@@ -54,6 +54,7 @@ BUILT_WITH = {
         ({"pixel_convention": True}, MOVES)],
     "refusal_match": [({}, BOTH)],
     "repetition": [({"radius": 50}, MOVES), ({"share": 0.25}, BOTH), ({"grid": 4, "per": "group"}, SCALE)],
+    "point_distance": [({}, SCALE)],
     "screen_distance": [({}, SCALE)],
     "suggestion": [({"tag": "better"}, BOTH), ({"tag": "better", "point_radius": 9}, MOVES)],
     "thinking_length": [({}, BOTH), ({"form": "plain"}, BOTH)],

@@ -64,6 +64,16 @@ def all_occur(rollouts: Rollouts, patterns: Sequence[str]) -> NDArray[np.bool_]:
     return np.array([all([search(text) for search in searches]) for text in texts.values], dtype=np.bool_)  # noqa: C419
 
 
+def thinks_then_answers(text: str, thought: str, answer: str, *, must: bool = True) -> bool:
+    """Test a whole text for tags of thinking, which need not be there unless they ``must``, then tags of an answer.
+
+    >>> [thinks_then_answers(text, "think", "a") for text in ("<think>-</think> <a>1</a>", "<think><a>1</a>")]
+    [True, False]
+    """
+    opened = text.startswith(f"<{thought}>") and re.compile(rf"</{thought}>\s*<{answer}>").search(text)
+    return bool(opened or (not must and text.startswith(f"<{answer}>"))) and text.endswith(f"</{answer}>")
+
+
 def clicks_with_places(fields: Mapping[str, Any], *, any_case: bool = False) -> dict[str, Any] | None:
     """A target of the wire form, with a box that is missing wherever a click has no place; None where all have one.
 

@@ -18,7 +18,7 @@ from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, contains, number, tag_span
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations
-from grounding_rewards.recipes.published._solutions import clicks_with_places
+from grounding_rewards.recipes.published._solutions import clicks_with_places, thinks_then_answers
 from grounding_rewards.recipes.published.gui_r1 import InPlace, texts_agree
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
@@ -135,8 +135,7 @@ class _WellFormed:
     tag: str
 
     def __call__(self, text: str) -> bool:
-        thought = text.startswith(f"<{self.tag}>") and compiled(f"</{self.tag}>{SPACE}<answer>").search(text)
-        if not (thought or text.startswith("<answer>")) or not text.removesuffix("\n").endswith("</answer>"):
+        if not thinks_then_answers(text.removesuffix("\n"), self.tag, "answer", must=False):
             return False
         span = tag_span(text, "answer")
         item = read_json(text[slice(*span)]) if span else None

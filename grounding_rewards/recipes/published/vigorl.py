@@ -1,4 +1,4 @@
-"""ViGoRL: a hit and a format, which may ask for a place in the thinking, or pay for crops of several turns."""
+"""ViGoRL: a hit and a format, which may ask for a place in the thinking, or grow with the crops of several turns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import LITERAL_PAIR
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
 from grounding_rewards.parsing.readers import call_texts, whole_pair
-from grounding_rewards.parsing.texts import SPACE, compiled, tag_span
+from grounding_rewards.parsing.texts import tag_span
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations
+from grounding_rewards.recipes.published._solutions import thinks_then_answers
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
@@ -96,9 +97,8 @@ def is_well_formed(text: str) -> bool:
     >>> [is_well_formed(f"<think>-</think><answer>{answer}</answer>") for answer in ("(1, 2)", "1, 2")]
     [True, False]
     """
-    joint = text.startswith("<think>") and compiled(f"</think>{SPACE}<answer>").search(text)
     span = tag_span(text, "answer")
-    return bool(joint) and text.endswith("</answer>") and span is not None and _is_tuple(text[slice(*span)].strip())
+    return span is not None and thinks_then_answers(text, "think", "answer") and _is_tuple(text[slice(*span)].strip())
 
 
 def _is_tuple(body: str) -> bool:

@@ -18,6 +18,8 @@ from tests.golden.departures import (
     gui_libra,
     gui_r1,
     infigui_g1,
+    mobile_use,
+    nemo_gym,
     se_gui,
     tailrl,
     ui_agile,
@@ -52,5 +54,7 @@ ORACLES: Mapping[str, tuple[Oracle, ...]] = {
     "ui-s1": ui_s1.ORACLES,
     "uishift": uishift.ORACLES,
     "vigorl": vigorl.ORACLES,
+    "mobile-use": mobile_use.ORACLES,
+    "nemo-gym": nemo_gym.ORACLES,
 }
 """The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""
