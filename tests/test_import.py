@@ -98,7 +98,7 @@ def test_scoring_a_json_file_imports_what_it_needs_alone(tmp_path, verb):
     assert "grounding_rewards.batch.table_scorer" in modules
     assert modules & {"pyarrow", "duckdb", "shapely", "scipy", "rich.markdown"} == set()
     others = {
-        *OTHER_ROOMS, "pool", "engines", "recipes.composite", "recipes.published", "tables.parquet",
+        *OTHER_ROOMS, "pool", "engines", "recipes.composite", "recipes.published", "tables.arrow_rows",
         "tables.rollout_source", "tables.rollout_sql", "tables.trainer_logs.trl", "verifiers.distance",
         "verifiers.each_row", "verifiers.group", "verifiers.length", "verifiers.overlap", "verifiers.points",
     } - {f"cli.{verb}"}  # fmt: skip

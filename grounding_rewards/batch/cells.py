@@ -9,8 +9,8 @@ from typing import Any
 from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
-from grounding_rewards.tables.base import column_of
 from grounding_rewards.tables.columns import is_refusal, place_named
+from grounding_rewards.tables.rows import column_of
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.targets.read import PLACES
 from grounding_rewards.targets.shapes import spread

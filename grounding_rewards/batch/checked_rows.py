@@ -19,9 +19,9 @@ from grounding_rewards.checks.finding import Code
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.errors import ConvertError, PictureError
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.image_files import Image, read_images
 from grounding_rewards.tables.prompts import image_path, prompt_text
+from grounding_rewards.tables.rows import value_at
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS
 from grounding_rewards.targets.columns import Targets
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from grounding_rewards.batch.layouts import LAYOUTS, Layout, lacking, layout_of
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Table, require_column
 from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_columns, guess_note, offered
-from grounding_rewards.tables.files import schema_of
+from grounding_rewards.tables.rows import Table, require_column
 from grounding_rewards.targets.box_format import BoxFormat
 
 SOME = 64
@@ -142,12 +141,12 @@ def _first_rows(
 
 def _with_fields(table: Table, roles: Sequence[str]) -> Sequence[str]:
     """Return the columns that may have fields of these roles."""
-    schema = schema_of(table)
+    schema = table.schema
     if not {"response", "target"} & {*roles}:
         return ()
     if schema is None:
         return table.columns
-    from grounding_rewards.tables.parquet import holds_bytes  # pyarrow, which JSON does without
+    from grounding_rewards.tables.arrow_rows import holds_bytes  # pyarrow, which JSON does without
 
     return [each.name for each in schema if hasattr(each.type, "fields") and not holds_bytes(each.type)]
 

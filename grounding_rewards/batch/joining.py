@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from grounding_rewards.batch.columns import Columns, has
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.tables import Table
-from grounding_rewards.tables.base import Note, require_column
 from grounding_rewards.tables.columns import GUESSED, columns_read
 from grounding_rewards.tables.contents import STDIN, is_stream
-from grounding_rewards.tables.folders import ChainedTable, open_rows
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream
 from grounding_rewards.tables.matched import PREDICTED, MatchedTable
+from grounding_rewards.tables.opening import ChainedTable, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.rows import Note, require_column
 from grounding_rewards.tables.trainer_logs import trainer_log
 
 if TYPE_CHECKING:

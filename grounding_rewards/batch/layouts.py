@@ -10,7 +10,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING, TableError, TargetError
 from grounding_rewards.literals import literal
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import value_at
+from grounding_rewards.tables.rows import value_at
 from grounding_rewards.targets.box_format import FOUR, BoxFormat
 
 Row = Mapping[str, Any]

@@ -32,9 +32,7 @@ from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.atomic import atomic_files
-from grounding_rewards.tables.base import Batch, Note, Table
 from grounding_rewards.tables.columns import columns_read
-from grounding_rewards.tables.files import overlap
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest
@@ -44,9 +42,11 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, arrow_
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_sql import BatchedRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from grounding_rewards.tables.rows import Batch, Note, Table
 from grounding_rewards.tables.runs import Run, described, is_whole, open_run
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.tables.trainer_logs.logged import TrainerLog
+from grounding_rewards.tables.writing import overlap
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
 MANIFEST = "_score.manifest.json"

@@ -22,12 +22,11 @@ from grounding_rewards.errors import MISSING, ConvertError, PictureError, Recipe
 from grounding_rewards.literals import literal
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Table
-from grounding_rewards.tables.base import Batch, Note, joined, require_column, value_at
 from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_named
-from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.folders import folder_of
 from grounding_rewards.tables.image_files import ImageFiles, read_images
+from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import response_text
+from grounding_rewards.tables.rows import Batch, Note, joined, require_column, value_at
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
@@ -189,10 +188,10 @@ class TableScorer:
         one = len({self.recipe.space, self.recipe.response_space, targets}) == 1 and "screen" not in self.recipe.needs
         if self.images is None or (one and self.diagnosis is None):
             return False
-        schema, top = schema_of(table), self.columns.image.partition(".")[0]
+        schema, top = table.schema, self.columns.image.partition(".")[0]
         if schema is None or top not in schema.names or not (one or has(table, self.columns.image_size)):
             return True
-        from grounding_rewards.tables.parquet import holds_bytes  # pyarrow, which JSON does without
+        from grounding_rewards.tables.arrow_rows import holds_bytes  # pyarrow, which JSON does without
 
         return not holds_bytes(schema.field(top).type)
 

@@ -13,10 +13,8 @@ from grounding_rewards.converting.prompts import further_fields
 from grounding_rewards.converting.samples import Reading
 from grounding_rewards.errors import ConvertError
 from grounding_rewards.tables import Table
-from grounding_rewards.tables.base import Note, value_at
-from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.inferred_schema import Inferred
-from grounding_rewards.tables.parquet import refuse_bytes
+from grounding_rewards.tables.arrow_rows import Inferred, refuse_bytes
+from grounding_rewards.tables.rows import Note, value_at
 
 PROMPT = "prompt"
 _ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bytes: pa.binary()}
@@ -52,7 +50,7 @@ def merged_columns(
     types = {name: arrow_type(kind) for name, kind in form.types.items()}
     if reading.columns.image:
         types[IMAGES] = arrow_type([{"bytes": bytes, "path": str}] if fields else [str])
-    schema = schema_of(table)
+    schema = table.schema
     if not parquet:
         if schema is not None and merged:
             refuse_bytes(table.path, [schema.field(name) for name in merged])

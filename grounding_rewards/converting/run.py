@@ -20,13 +20,13 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table, write_table
+from grounding_rewards.tables.arrow_rows import holds_bytes, refuse_bytes
 from grounding_rewards.tables.columns import NONE, Survey, find_columns, guess_note, place_named
-from grounding_rewards.tables.files import PARQUET, schema_of, stem_of
-from grounding_rewards.tables.folders import folder_of, open_rows
+from grounding_rewards.tables.contents import PARQUET, stem_of
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
-from grounding_rewards.tables.parquet import holds_bytes, refuse_bytes
+from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.without_columns import IMAGES_FEATURE, KeptColumns
+from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.suspects import SuspectTargets, described
 
@@ -261,7 +261,7 @@ class Converter:
 
     def _survey(self, table: Table, file: Path, result: Converted) -> Survey:
         """Survey the columns: by the schema, else by all rows."""
-        survey, schema = Survey(), schema_of(table)
+        survey, schema = Survey(), table.schema
         if schema is not None:
             # The schema has all names, a few rows have the kinds of values.
             survey.add([empty_row(schema), *next(table.batches(size=_FIRST)).rows])
@@ -332,7 +332,7 @@ class Converter:
 
     def _as_fields(self, table: Table, reading: Reading, out: Path) -> bool:
         """True where images are written with their bytes, or as fields of ``datasets``; False for paths."""
-        column, schema = reading.columns.image, schema_of(table)
+        column, schema = reading.columns.image, table.schema
         if column is not None and schema is not None:
             top = schema.field(column if column in schema.names else column.partition(".")[0])
             if holds_bytes(top.type):

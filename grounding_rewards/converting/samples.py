@@ -18,9 +18,9 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
 from grounding_rewards.errors import MISSING, ConvertError, GroundingRewardsError, TargetError
 from grounding_rewards.scoring import KINDS, Recipe
-from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageInfo, read_images
+from grounding_rewards.tables.rows import value_at
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets

@@ -22,16 +22,15 @@ from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Batch, Note, Table, joined, value_at
+from grounding_rewards.tables.arrow_rows import holds_bytes
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_note
-from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.folders import files_of_table, folder_of, open_rows
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
-from grounding_rewards.tables.parquet import holds_bytes
+from grounding_rewards.tables.opening import files_of_table, folder_of, open_rows
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, fields
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
+from grounding_rewards.tables.rows import Batch, Note, Table, joined, value_at
 from grounding_rewards.tables.sample_ids import plain
 from grounding_rewards.targets.box_format import BoxFormat
 
@@ -166,7 +165,7 @@ def _source(
     parts = () if recipe is None else recipe.parts
     taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
     ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
-    own_types = schema_of(table) or ()
+    own_types = table.schema or ()
     held = [each.name for each in own_types if holds_bytes(each.type)]
     held += [image] if in_rows and image not in held else []
     if held:

@@ -35,14 +35,15 @@ from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts, rai
 from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
 from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Note, require_column
-from grounding_rewards.tables.files import open_table, overlap
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.interrupting import thread_of
 from grounding_rewards.tables.manifests import digest, fingerprint, read_manifest
 from grounding_rewards.tables.object_stores import local
+from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.rows import Note, require_column
 from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.tables.sample_ids import name_of
+from grounding_rewards.tables.writing import overlap
 from grounding_rewards.targets.box_format import as_box_format
 
 MANIFEST = "_rollout.manifest.json"

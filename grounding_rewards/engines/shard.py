@@ -22,9 +22,9 @@ from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError, short_repr
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.image_files import Image, read_images
 from grounding_rewards.tables.rollout_columns import IMAGE_HASH, arrow
+from grounding_rewards.tables.rows import value_at
 
 _TEXT = 2**31 - 2**20
 """Bytes of all responses of a shard, which Arrow counts in 32 bits."""

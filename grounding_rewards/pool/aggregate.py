@@ -22,10 +22,10 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import not_installed, shares, target_boxes
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.rollout_sql import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
+from grounding_rewards.tables.rows import Note
 
 ALL = tuple(column.name for column in fields(SampleStats))
 """Every column of statistics."""

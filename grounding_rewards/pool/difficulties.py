@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, Ints, read_only
 from grounding_rewards.errors import PoolError, near
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.rollout_columns import PLACES
 from grounding_rewards.tables.rollout_table import RolloutTable
+from grounding_rewards.tables.rows import Note
 
 COLUMNS = ("policy", "round", "temperature")
 """Columns of a rollout table that tell rollouts of one ability from those of another."""

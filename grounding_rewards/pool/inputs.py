@@ -14,9 +14,9 @@ from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats
-from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.rollout_columns import PLACES
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from grounding_rewards.tables.rows import Note
 
 
 class Input(NamedTuple):

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.draws import check_whole
-from grounding_rewards.tables.base import require_column
-from grounding_rewards.tables.files import open_table
+from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.rows import require_column
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.verifiers.options import is_number
 

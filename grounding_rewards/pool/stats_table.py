@@ -17,10 +17,11 @@ from grounding_rewards.errors import PoolError, TableError, near
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import pass_at_k, wilson
-from grounding_rewards.tables.base import Note
-from grounding_rewards.tables.files import JSON, JSON_LINES, PARQUET, open_table, suffix_of
+from grounding_rewards.tables.contents import JSON, JSON_LINES, PARQUET, suffix_of
+from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.rollout_columns import CORRECT
 from grounding_rewards.tables.rollout_table import open_rollouts
+from grounding_rewards.tables.rows import Note
 
 _TEXTS = ("sample_id", "source")
 _NEEDED = ("sample_id", "n", "num_correct")

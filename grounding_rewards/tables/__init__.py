@@ -15,7 +15,8 @@ beside the target is renamed at the end, and removed on any failure.
 {"response": "(1, 2)", "total": 1.0}
 """
 
-from grounding_rewards.tables.base import BATCH_ROWS, Batch, Table, Writer
-from grounding_rewards.tables.files import open_table, write_table
+from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.rows import BATCH_ROWS, Batch, Table, Writer
+from grounding_rewards.tables.writing import write_table
 
 __all__ = ["BATCH_ROWS", "Batch", "Table", "Writer", "open_table", "write_table"]

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError, near
-from grounding_rewards.tables.base import number, value_at
 from grounding_rewards.tables.image_files import looks_like_images
 from grounding_rewards.tables.prompts import prompt_text, response_text
+from grounding_rewards.tables.rows import number, value_at
 from grounding_rewards.targets.box_format import FOUR, BoxFormat
 from grounding_rewards.targets.read import PLACES, TARGET_KEYS
 

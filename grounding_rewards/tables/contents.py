@@ -1,4 +1,4 @@
-"""Bytes of files of rows: as they are, compressed, or of a stream, which is copied because rows are read twice."""
+"""Suffixes of files of rows, and their bytes: compressed or not, or a copy of a stream, because rows are read twice."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from typing import IO, Any
 
 from grounding_rewards.errors import TableError
 
+JSON_LINES = (".jsonl", ".ndjson", ".json-lines")
+JSON = (".json",)
+CSV = (".csv", ".tsv")
+PARQUET = (".parquet",)
+TEXTS = (*JSON_LINES, *JSON, *CSV)
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Compressions by their suffix."""
 
@@ -104,6 +109,28 @@ class _Recoded(io.RawIOBase):
         size = min(len(buffer), len(piece))
         buffer[:size], self._left = piece[:size], piece[size:]
         return size
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix that names a file's format, without that of a compression, in lower case.
+
+    >>> suffix_of(Path("rows.JSONL.gz")), suffix_of(Path("rows.parquet")), suffix_of(Path("a.parquet.gz"))
+    ('.jsonl', '.parquet', '.parquet.gz')
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    if len(suffixes) == 2 and suffixes[1] in COMPRESSIONS:
+        return suffixes[0] if suffixes[0] in TEXTS else "".join(suffixes)
+    return suffixes[-1] if suffixes else ""
+
+
+def stem_of(path: Path) -> str:
+    """Return a file's name without the suffixes of its format and its compression.
+
+    >>> stem_of(Path("data/train.jsonl.gz")), stem_of(Path("v1.2.parquet")), stem_of(Path(".")) == Path.cwd().stem
+    ('train', 'v1.2', True)
+    """
+    path = path if path.name else path.resolve()
+    return Path(path.stem).stem if path.suffix.lower() in COMPRESSIONS else path.stem
 
 
 def is_stream(path: Path) -> bool:

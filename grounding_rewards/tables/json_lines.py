@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Batch, NewColumns, no_collision
+from grounding_rewards.tables.rows import Batch, NewColumns, no_collision
 
 
 class JsonLinesWriter:

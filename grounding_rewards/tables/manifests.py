@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.contents import is_stream
+from grounding_rewards.tables.contents import JSON_LINES, PARQUET, is_stream, suffix_of
 from grounding_rewards.tables.data_paths import regular_files
-from grounding_rewards.tables.files import JSON_LINES, PARQUET, suffix_of
 from grounding_rewards.tables.object_stores import shown
 
 COMPLETE = "complete"

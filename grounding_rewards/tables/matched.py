@@ -14,10 +14,9 @@ from unicodedata import normalize
 
 from grounding_rewards.coords.image_header import ENOUGH, image_size
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.tables.base import BATCH_ROWS, Batch, Note, Table, number, require_column
 from grounding_rewards.tables.columns import GUESSED
-from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.folders import files_of_table
+from grounding_rewards.tables.opening import files_of_table
+from grounding_rewards.tables.rows import BATCH_ROWS, Batch, Note, Table, number, require_column
 from grounding_rewards.tables.sample_ids import from_json, name_of, plain
 
 Key = tuple[str | int, ...]
@@ -100,6 +99,8 @@ class MatchedTable:
     ...     [row for batch in table.batches() for row in batch.rows]
     [{'id': 'a', 'target': [1, 2, 3, 4], 'response': '(1, 2)'}]
     """
+
+    schema = None
 
     def __init__(
         self, annotations: Table, predictions: Table, id: str | None = None, *,
@@ -451,12 +452,11 @@ def _differ(ours: Any, theirs: Any, *, texts: bool = False) -> bool:
 
 
 def _columns_of_bytes(table: Table) -> set[str]:
-    schema = schema_of(table)
-    if schema is None:
+    if table.schema is None:
         return set()
-    from grounding_rewards.tables.parquet import holds_bytes  # pyarrow, which JSON does without
+    from grounding_rewards.tables.arrow_rows import holds_bytes  # pyarrow, which JSON does without
 
-    return {field.name for field in schema if holds_bytes(field.type)}
+    return {field.name for field in table.schema if holds_bytes(field.type)}
 
 
 def _begun(value: Any) -> Any:

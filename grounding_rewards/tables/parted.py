@@ -12,13 +12,13 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from grounding_rewards.tables.arrow_rows import Inferred, gathered, unpacked_bytes
 from grounding_rewards.tables.atomic import Files, atomic_file
-from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, Note, Table, Writer
-from grounding_rewards.tables.files import PARQUET, check_output, schema_of, table_writer
-from grounding_rewards.tables.inferred_schema import Inferred
+from grounding_rewards.tables.contents import PARQUET
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.manifests import digest
-from grounding_rewards.tables.parquet import gathered, unpacked_bytes
+from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, Note, Table, Writer
+from grounding_rewards.tables.writing import check_output, table_writer
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def write_parts(
     """
     chosen = {path: frozenset(some) for path, some in parts.items() if not frozenset(some).isdisjoint(names)}
     inferred = None
-    if schema_of(table) is None and any(path.suffix.lower() in PARQUET for path in chosen):
+    if table.schema is None and any(path.suffix.lower() in PARQUET for path in chosen):
         inferred = Inferred.of((batch.rows for batch in table.batches()), note)  # once for all files
     with ExitStack() as writers:
         opened = [_Part(files.open(path), path, some, writers, table, inferred) for path, some in chosen.items()]

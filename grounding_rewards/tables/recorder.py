@@ -32,11 +32,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.tables.arrow_rows import first_line
 from grounding_rewards.tables.atomic import atomic_file, output_of, remove_leftovers
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.launches import PREFIX, Launch
 from grounding_rewards.tables.manifests import check_finished
-from grounding_rewards.tables.parquet import first_line
 from grounding_rewards.tables.rollout_columns import arrow, held, rollout_schema
 
 LOG = logging.getLogger("grounding_rewards")

@@ -14,13 +14,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Batch, Note, Table, number
-from grounding_rewards.tables.files import PARQUET, schema_of
-from grounding_rewards.tables.inferred_schema import Inferred, wider
+from grounding_rewards.tables.arrow_rows import Inferred, ParquetTable, gathered, refuse_bytes, wider
+from grounding_rewards.tables.contents import PARQUET
 from grounding_rewards.tables.json_lines import JsonLinesWriter, dumps
-from grounding_rewards.tables.parquet import ParquetTable, gathered, refuse_bytes
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
-from grounding_rewards.tables.without_columns import KeptColumns
+from grounding_rewards.tables.rows import Batch, ChangedTable, Note, Table, number
+from grounding_rewards.tables.writing import KeptColumns
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.rollout_table import RolloutTable
@@ -52,7 +51,7 @@ class RolloutFile:
     def batches(self, columns: Collection[str]) -> Iterator[Batch]:
         """Yield the rows in order; ``columns`` are what ``Batch.rows`` must hold."""
         # None for JSON, whose rows are read whole anyway.
-        yield from self.table.batches(list(columns) if schema_of(self.table) is not None else None)
+        yield from self.table.batches(list(columns) if self.table.schema is not None else None)
         self.check()
 
     def check(self) -> None:
@@ -178,8 +177,8 @@ class ChosenRollouts:
             self._write_parquet(file, batches, new, note)
             return
         for table in self.tables:
-            if schema_of(table) is not None:
-                refuse_bytes(table.path, schema_of(table))
+            if table.schema is not None:
+                refuse_bytes(table.path, table.schema)
         for place, batch, here in batches:
             writer = JsonLinesWriter(file, self.tables[place].path, dict.fromkeys(new, str))
             writer.write(batch, {name: column[here].tolist() for name, column in new.items()})
@@ -208,7 +207,7 @@ class ChosenRollouts:
         """Yield the place of each table, a batch of its rows that were chosen, and their places among all of these."""
         start = 0
         for place, (table, state) in enumerate(zip(self.tables, self._states, strict=True)):
-            for batch in table.batches([] if schema_of(table) is not None else None):
+            for batch in table.batches([] if table.schema is not None else None):
                 low, high = np.searchsorted(rows, (start, start + len(batch))).tolist()
                 if low < high:
                     yield place, batch.take((rows[low:high] - start).tolist()), slice(low, high)
@@ -221,27 +220,17 @@ class ChosenRollouts:
 _Chosen = tuple[int, Batch, slice]
 
 
-class _Numbers:
-    """A CSV file whose cells are numbers, where they hold some and their column is no text of rollouts."""
-
-    def __init__(self, table: Table) -> None:
-        self.table, self.path, self.columns = table, table.path, table.columns
-        self._texts = {name for name, kind in COLUMNS.items() if kind == "string"}
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """The rows in order; see ``Table``."""
-        for batch in self.table.batches(columns, whole=whole, size=size):
-            rows = [
-                {name: value if name in self._texts else number(value) for name, value in row.items()}
-                for row in batch.whole
-            ]
-            yield replace(batch, rows=rows, whole=rows, texts=False)
+_TEXTS = {name for name, kind in COLUMNS.items() if kind == "string"}
 
 
 def _table(table: Table) -> Table:
-    return _Numbers(table) if getattr(table, "texts", False) else table
+    """Return a table; of a CSV file one whose cells are numbers, where they hold some in columns of no texts."""
+    return ChangedTable(table, _with_numbers) if getattr(table, "texts", False) else table
+
+
+def _with_numbers(batch: Batch) -> Batch:
+    rows = [{name: value if name in _TEXTS else number(value) for name, value in row.items()} for row in batch.whole]
+    return replace(batch, rows=rows, whole=rows, texts=False)
 
 
 def _type(column: NDArray[Any]) -> Any:

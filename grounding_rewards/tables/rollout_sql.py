@@ -22,13 +22,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Batch, Table, number
+from grounding_rewards.tables.arrow_rows import ParquetTable, first_line, plain_type
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.json_lines import dumps, encodable
 from grounding_rewards.tables.launches import PREFIX
-from grounding_rewards.tables.parquet import ParquetTable, first_line, plain_type
 from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, ENTROPY, PLACES
+from grounding_rewards.tables.rows import Batch, Table, number
 from grounding_rewards.tables.text_rows import JsonLinesTable
 
 MEMORY = "512MB"

@@ -24,13 +24,13 @@ import duckdb
 import pyarrow as pa
 
 from grounding_rewards.errors import PoolError, TableError, near
-from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.arrow_rows import first_line
+from grounding_rewards.tables.contents import PARQUET
 from grounding_rewards.tables.data_paths import not_there
-from grounding_rewards.tables.files import PARQUET, open_table
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.manifests import check_finished, files_of_rows, fingerprint, refuse_stream
 from grounding_rewards.tables.object_stores import local
-from grounding_rewards.tables.parquet import first_line
+from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.rollout_columns import CORRECT, KEY, PLACES
 from grounding_rewards.tables.rollout_sql import (
     BatchedRollouts,
@@ -41,6 +41,7 @@ from grounding_rewards.tables.rollout_sql import (
     last_parts,
     quoted,
 )
+from grounding_rewards.tables.rows import NoRowsError
 from grounding_rewards.tables.trainer_logs import trainer_log
 
 if TYPE_CHECKING:

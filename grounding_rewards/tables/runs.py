@@ -19,10 +19,10 @@ from typing import IO, Any
 
 from grounding_rewards.errors import DataPathError, TableError
 from grounding_rewards.tables.atomic import atomic_file, lock, named, output_of, remove, renaming, write_json
-from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.data_paths import inside_file, real_directory
 from grounding_rewards.tables.manifests import COMPLETE, OUTPUTS, digest, manifest_or_none, unfinished
 from grounding_rewards.tables.object_stores import moved
+from grounding_rewards.tables.rows import Note
 
 
 class Run:

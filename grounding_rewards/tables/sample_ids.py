@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.tables.base import Table, require_column
 from grounding_rewards.tables.json_lines import finite
+from grounding_rewards.tables.rows import Table, require_column
 
 SOURCE_COLUMNS = ("source", "data_source")
 IMAGE_COLUMNS = ("image_path", "image", "images")

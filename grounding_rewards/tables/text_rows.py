@@ -18,10 +18,10 @@ from typing import IO, Any
 import msgspec
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.json_lines import Lines
+from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 from grounding_rewards.targets.unique_keys import unique_keys
 
 Read = tuple[dict[str, Any], int, int | None, str, bytes]
@@ -49,8 +49,8 @@ _TRIED = ("utf-16", "gbk", "cp1252")
 class JsonLinesTable:
     """A file of JSON lines, opened again for each pass; where tolerant, lines that cannot be read are rows too."""
 
-    texts = False
-    """True where all values are texts."""
+    schema = None
+    texts = False  # True where all values are texts
 
     def __init__(self, path: Path, source: Contents | None = None, *, tolerant: bool = False) -> None:
         self.path, self.source, self.tolerant = path, source or Contents(path), tolerant

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from grounding_rewards._version import __version__
 from grounding_rewards.errors import PictureError, printable
 from grounding_rewards.tables.atomic import atomic_file
-from grounding_rewards.tables.files import check_place
+from grounding_rewards.tables.writing import check_place
 from grounding_rewards.viewer.blocks import VIRIDIS
 
 QUALITY = 82

@@ -11,7 +11,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.batch import rescore as rescoring
 from grounding_rewards.batch.rescore import Rescored, rescore
-from grounding_rewards.tables import parquet, text_rows
+from grounding_rewards.tables import arrow_rows, text_rows
 from grounding_rewards.tables.recorder import read_rollouts
 
 BOX = {"bbox": [0.25, 0.25, 0.75, 0.5]}
@@ -41,7 +41,7 @@ def table(out: Path) -> list[dict[str, Any]]:
 
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have 4 rows in a shard."""
-    for module in (text_rows, parquet):
+    for module in (text_rows, arrow_rows):
         monkeypatch.setattr(module, "BATCH_ROWS", 4)
     monkeypatch.setattr(import_module("grounding_rewards.batch.rescore"), "SHARD_BATCHES", 1)
     monkeypatch.setattr(rescoring, "GROUP_ROWS", 4)

@@ -44,7 +44,7 @@ def test_bad_rows_at_the_start_are_left_out(convert, tmp_path, monkeypatch):
     monkeypatch.setattr(converter, "DECIDING", 20)
     rows = {"instruction": [None] * 12 + ["Save"] * 12, "bbox": [[1, 2, 3, 4]] * 24, "image": [PNG + bytes(200)] * 24}
     pq.write_table(pa.table(rows), tmp_path / "in.parquet")
-    monkeypatch.setattr("grounding_rewards.tables.parquet.BATCH_BYTES", 1000)
+    monkeypatch.setattr("grounding_rewards.tables.arrow_rows.BATCH_BYTES", 1000)
     result, written = convert(tmp_path / "in.parquet", "--skip-bad", name="out.parquet")
     assert [row["extra_info"]["index"] for row in written] == [*range(12, 24)]
     assert [line.partition(":")[0] for line in said(result)] == ["12 rows, first row 0"]

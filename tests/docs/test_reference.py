@@ -22,7 +22,7 @@ from grounding_rewards.explain import describe
 from grounding_rewards.parsing import parse
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS, PARSED, Reason
-from grounding_rewards.tables import files, rollout_columns
+from grounding_rewards.tables import contents, rollout_columns
 from grounding_rewards.tables.contents import COMPRESSIONS
 from grounding_rewards.targets import read as wire
 from grounding_rewards.targets.box_format import BoxFormat
@@ -239,7 +239,7 @@ def test_columns_are_those_of_the_code():
 
 def test_formats_of_files_are_listed():
     listed = section("table", "Files of rows")
-    for suffix in (*files.JSON_LINES, *files.JSON, *files.CSV, *files.PARQUET, *COMPRESSIONS):
+    for suffix in (*contents.JSON_LINES, *contents.JSON, *contents.CSV, *contents.PARQUET, *COMPRESSIONS):
         assert f"`{suffix}`" in listed
 
 

@@ -23,7 +23,7 @@ from grounding_rewards.engines.data import Plan, stretches
 from grounding_rewards.engines.rollout import read_allocated, roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, TableError
-from grounding_rewards.tables.base import Batch
+from grounding_rewards.tables.rows import Batch
 from tests.cli.command import write_rows
 from tests.engines.seeded import Scripted
 from tests.engines.test_rollout import BOX, CLICK, SMALL, data, rows

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import value_at
 from grounding_rewards.tables.columns import columns_read, find_columns
+from grounding_rewards.tables.rows import value_at
 
 ROLES = ("target", "instruction", "image", "image-size", "id", "source")
 

@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import parquet
-from grounding_rewards.tables.files import schema_of
-from grounding_rewards.tables.folders import folder_of, open_rows
+from grounding_rewards.tables import arrow_rows
+from grounding_rewards.tables.opening import folder_of, open_rows
 
 
 def shard(path, *values):
@@ -315,7 +314,7 @@ def test_arrow_files_in_parts_and_cut_off(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", [pa.ipc.new_stream, pa.ipc.new_file])
 def test_arrow_files_with_large_rows_make_small_batches(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 100_000)
+    monkeypatch.setattr(arrow_rows, "BATCH_BYTES", 100_000)
     shared = pa.array([b"a" * 10_000] * 20 + [b""] * 20)
     table = pa.table({"n": range(40), "image": shared, "kind": shared.dictionary_encode()})
     (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
@@ -335,7 +334,7 @@ def test_data_sets_that_datasets_saved(tmp_path):
     both.save_to_disk(tmp_path / "both")
     assert values(open_rows(tmp_path / "one")) == [0, 1, 2, 3, 4]
     assert values(open_rows(tmp_path / "both", "test")) == [1]
-    assert b"huggingface" in schema_of(open_rows(tmp_path / "one")).metadata
+    assert b"huggingface" in open_rows(tmp_path / "one").schema.metadata
     with pytest.raises(TableError, match="holds several splits; name one: --split train or test"):
         open_rows(tmp_path / "both")
     with pytest.raises(TableError, match="holds one split; leave --split train out"):

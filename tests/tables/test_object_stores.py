@@ -14,9 +14,8 @@ import grounding_rewards as gr
 from grounding_rewards.batch import rescore as rescoring
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import object_stores
-from grounding_rewards.tables.files import open_table
-from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.object_stores import local
+from grounding_rewards.tables.opening import open_rows, open_table
 from grounding_rewards.tables.runs import Run
 from tests.batch.made import BOX, HIT, gelato, rollouts, small_shards
 from tests.cli.command import Runner, names, result_of, write_rows

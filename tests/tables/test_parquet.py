@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table, parquet, write_table
+from grounding_rewards.tables import arrow_rows, open_table, write_table
 from tests.tables.passing import NEW, scored
 
 
@@ -65,7 +65,7 @@ def test_parquet_is_read_in_batches_across_row_groups(tmp_path):
 
 
 def test_large_rows_make_small_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 100_000)
+    monkeypatch.setattr(arrow_rows, "BATCH_BYTES", 100_000)
     same = os.urandom(10_000)  # written once, by the dictionary that Parquet makes of a column
     fields = pa.struct({"bytes": pa.binary(), "path": pa.string()})
     repeated = pa.array([{"bytes": same, "path": "a.png"}] * 40, fields)
@@ -98,8 +98,8 @@ def test_a_value_that_rows_share_counts_for_each_of_them():
     fields = pa.StructArray.from_arrays([shared, pa.array([text] * 8)], ["bytes", "path"])
     rows = pa.record_batch({"image": shared, "fields": fields})
     assert shared.nbytes < 2000
-    assert 16_000 < parquet.unpacked_bytes(rows) < 16_400
-    assert 4_000 < parquet.unpacked_bytes(rows.slice(3, 2)) < 4_100
+    assert 16_000 < arrow_rows.unpacked_bytes(rows) < 16_400
+    assert 4_000 < arrow_rows.unpacked_bytes(rows.slice(3, 2)) < 4_100
 
 
 def test_only_the_wanted_columns_are_read(tmp_path):

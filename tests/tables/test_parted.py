@@ -10,7 +10,7 @@ import pytest
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
 from grounding_rewards.tables.atomic import atomic_files
-from grounding_rewards.tables.folders import open_rows
+from grounding_rewards.tables.opening import open_rows
 from grounding_rewards.tables.parted import write_parts, write_tables
 from grounding_rewards.tables.text_rows import JsonLinesTable
 

@@ -17,9 +17,9 @@ import pytest
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import atomic
 from grounding_rewards.tables.atomic import atomic_files
-from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.launches import MARK, PREFIX
 from grounding_rewards.tables.manifests import check_finished, files_of_rows, fingerprint, unfinished
+from grounding_rewards.tables.opening import open_rows
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards.tables.rollout_table import open_rollouts
 from grounding_rewards.tables.runs import differing, open_run

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table, text_rows, write_table
-from grounding_rewards.tables.base import Batch, joined
+from grounding_rewards.tables.rows import Batch, joined
 from tests.tables.passing import scored
 
 

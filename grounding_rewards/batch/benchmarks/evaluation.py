@@ -19,7 +19,7 @@ from grounding_rewards.checks.accuracy import NONE, Evaluation, evaluate, merge
 from grounding_rewards.errors import TableError, TargetError, short_repr
 from grounding_rewards.rollouts import Reason, Scores
 from grounding_rewards.stats.intervals import wilson, wilson_of_samples
-from grounding_rewards.tables.base import Batch, Table
+from grounding_rewards.tables.rows import Batch, Table
 from grounding_rewards.targets.read import PLACES
 
 

@@ -6,48 +6,16 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from grounding_rewards.batch.benchmarks.known import Benchmark
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import Batch, Note, Table
-from grounding_rewards.tables.files import schema_of, stem_of
-from grounding_rewards.tables.folders import ChainedTable, open_rows, splits_of
+from grounding_rewards.tables.contents import stem_of
+from grounding_rewards.tables.opening import ChainedTable, open_rows, splits_of
+from grounding_rewards.tables.rows import ChangedTable, Note, Table
 
 _CATEGORIES = '{"classified": {"category": [{"id": "..."}]}}'
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledTable:
-    """Rows of a file with further columns, ``labels``, whose values are the same in all rows."""
-
-    table: Table
-    labels: Mapping[str, str]
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.table.path
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns: those of the file, then the labels'."""
-        return tuple(dict.fromkeys([*self.table.columns, *self.labels]))
-
-    @property
-    def schema(self) -> Any:
-        """The Arrow schema of the file; None where it has none."""
-        return schema_of(self.table)
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """The rows in order; see ``Table``."""
-        own = None if columns is None else [each for each in columns if each not in self.labels]
-        for batch in self.table.batches(own, whole=whole, size=size):
-            yield replace(batch, rows=[{**row, **self.labels} for row in batch.rows])
 
 
 def open_benchmark(
@@ -72,7 +40,16 @@ def _tables(benchmark: Benchmark, path: Path, split: str | None, note: Note) -> 
         table = open_rows(path, name)
         labels = _labels(benchmark, name or stem_of(path))
         for part in table.tables if isinstance(table, ChainedTable) else [table]:
-            yield LabelledTable(part, labels) if labels else part
+            yield _labelled(part, labels) if labels else part
+
+
+def _labelled(table: Table, labels: Mapping[str, str]) -> Table:
+    """Return a table with further columns, ``labels``, whose values are the same in all rows."""
+    return ChangedTable(
+        table,
+        lambda batch: replace(batch, rows=[{**row, **labels} for row in batch.rows]),
+        [*table.columns, *labels],
+    )
 
 
 def _is_own(benchmark: Benchmark, split: str) -> bool:

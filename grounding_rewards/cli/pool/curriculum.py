@@ -10,7 +10,7 @@ import typer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.errors import PoolError
-from grounding_rewards.tables.files import JSON_LINES, PARQUET
+from grounding_rewards.tables.contents import JSON_LINES, PARQUET
 from grounding_rewards.wording import percent
 
 if TYPE_CHECKING:

@@ -26,11 +26,12 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, output_of
 from grounding_rewards.tables.data_paths import inside_file, made_directory
-from grounding_rewards.tables.files import open_table, overlap, schema_of
 from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint
+from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.parted import Written, write_parts, write_tables
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import open_rollouts
+from grounding_rewards.tables.writing import overlap
 
 USUAL = ("difficulty", "band")
 """Columns of declared bands, where none is named."""
@@ -123,7 +124,7 @@ def write_stages(
                 stats = stats.taken(np.array([name in there for name in stats.sample_id.tolist()], dtype=np.bool_))
             staged = stage_sets(stats, curriculum, seed)
         # Rows without a schema do not fit into Parquet.
-        suffix = ".jsonl" if rows is not None and schema_of(rows.table) is None else ".parquet"
+        suffix = ".jsonl" if rows is not None and rows.table.schema is None else ".parquet"
         # Names of stages are free text, names of files are not.
         slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", stage.name).strip("-.")[:80] or "stage" for stage in curriculum.stages]
         names = None if weights else [f"stage-{place}-{slug}{suffix}" for place, slug in enumerate(slugs, 1)]

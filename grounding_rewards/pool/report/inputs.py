@@ -27,9 +27,9 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats
 from grounding_rewards.pool.transitions import ONE_ROUND, confounded
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.manifests import read_manifest
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from grounding_rewards.tables.rows import Note
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from grounding_rewards.pool.report.rounds import Numbers, Round
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import outlines
-from grounding_rewards.tables.base import Table, require_column
-from grounding_rewards.tables.folders import open_rows
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
+from grounding_rewards.tables.opening import open_rows
 from grounding_rewards.tables.prompts import prompt_text
+from grounding_rewards.tables.rows import Table, require_column
 from grounding_rewards.tables.sample_ids import sample_names
 from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import Block, mark, shape, view

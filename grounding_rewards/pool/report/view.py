@@ -24,8 +24,8 @@ from grounding_rewards.pool.report.samples import (
 )
 from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.base import Note
 from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.rows import Note
 from grounding_rewards.viewer import Block, check_page, serve, write_page
 from grounding_rewards.viewer.blocks import section
 from grounding_rewards.wording import count, plural

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.files import JSON_LINES, PARQUET
+from grounding_rewards.tables.contents import JSON_LINES, PARQUET
 from grounding_rewards.tables.trainer_logs import easyr1, verl
 from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 

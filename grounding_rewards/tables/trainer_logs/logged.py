@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow, arrow_type
+from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 from grounding_rewards.tables.sample_ids import as_json, from_json, name_of, sample_id
 
 LOG = logging.getLogger("grounding_rewards")
@@ -419,7 +419,7 @@ class TrainerLog:
         """Yield the rows in order; see ``Table``."""
         import pyarrow as pa
 
-        from grounding_rewards.tables.parquet import ArrowRows
+        from grounding_rewards.tables.arrow_rows import ArrowRows
 
         schema, start = self.schema, 0
         wanted = [name for name in self.columns if columns is None or name in columns]

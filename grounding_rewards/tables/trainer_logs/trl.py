@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import NoRowsError
+from grounding_rewards.tables.arrow_rows import ParquetTable
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.manifests import digest
-from grounding_rewards.tables.parquet import ParquetTable
 from grounding_rewards.tables.prompts import answer
 from grounding_rewards.tables.rollout_columns import COLUMNS
+from grounding_rewards.tables.rows import NoRowsError
 from grounding_rewards.tables.sample_ids import as_json
 from grounding_rewards.tables.trainer_logs.logged import EMPTY, VERDICTS, Logged, TrainerLog, name, number, target_keys
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.data_paths import regular_files
 from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.rollout_columns import COLUMNS, IMAGE_HASH
+from grounding_rewards.tables.rows import NoRowsError
 from grounding_rewards.tables.text_rows import JsonLinesTable
 from grounding_rewards.tables.trainer_logs.logged import EMPTY, TORN, VERDICTS, Logged, TrainerLog, missing, number
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.rollout_table import open_rollouts
+from grounding_rewards.tables.rows import NoRowsError
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.tables.trainer_logs import trainer_log
 

@@ -13,9 +13,9 @@ import pytest
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.tables.base import NoRowsError
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow_type
 from grounding_rewards.tables.rollout_table import open_rollouts
+from grounding_rewards.tables.rows import NoRowsError
 from grounding_rewards.tables.sample_ids import sample_id
 from grounding_rewards.tables.trainer_logs import trainer_log
 from grounding_rewards_adapters.verl import compute_score

@@ -1,11 +1,17 @@
-"""Parquet files, read and written in batches of bounded memory; types and the schema's metadata stay as they are."""
+"""Rows of Arrow: Parquet and Arrow files in batches of bounded memory, with their types and metadata; types of JSON.
+
+Arrow files, streams and not, are what ``datasets`` writes when it saves a data set to a directory.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,8 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.base import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, no_collision
 from grounding_rewards.tables.contents import Contents
+from grounding_rewards.tables.json_lines import encodable, finite
+from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NewColumns, NoRowsError, Note, no_collision
 
 # Without a buffer size Arrow reads a whole column of a row group at once: in many files, all of the images.
 _READ_BYTES = 1 << 20
@@ -26,6 +33,10 @@ FEW_ROWS = 16
 The size that such a file states is no guide: it may count an image that many rows repeat once.
 """
 # Arrow types of new columns that are declared by a Python type; others are declared by an Arrow type.
+_MAGIC = b"ARROW1"
+_UNFIT = (pa.ArrowException, OverflowError)  # OverflowError: whole numbers beyond 64 bits
+"""Errors of Arrow where values share no type, or fit none."""
+
 _TYPES = {float: pa.float64(), str: pa.string()}
 
 
@@ -87,6 +98,67 @@ class ParquetTable:
                 yield pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise TableError(f"{self.path}: cannot be read as Parquet ({first_line(error)})") from None
+
+
+class ArrowTable:
+    """An Arrow file, opened again for each pass."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        with self._reading() as source:
+            # A stream does not state its number of rows; the first chunk that has any settles it.
+            if not any(map(len, _chunks(_reader(source)))):
+                raise NoRowsError(f"{self.path}: no rows")
+        return tuple(self.schema.names)
+
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema, metadata included."""
+        with self._reading() as source:
+            return _reader(source).schema
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """The rows in order; see ``Table``."""
+        wanted = [name for name in self.columns if columns is None or name in columns]
+        length, start = max(self.path.stat().st_size, 1), 0
+        with self._reading() as source:
+            for chunk in _chunks(_reader(source)):
+                # `or 1`, because the range is made at once, also where size is None.
+                slices = (chunk.slice(at, size) for at in range(0, len(chunk), size or 1))
+                for arrow in pieces(chunk) if size is None else slices:
+                    picked = arrow.select(wanted)
+                    yield Batch(start, ArrowRows(picked), arrow if whole else picked, min(source.tell() / length, 1.0))
+                    start += len(arrow)
+
+    @contextmanager
+    def _reading(self) -> Iterator[IO[bytes]]:
+        """The file in memory as far as it is looked at; whatever Arrow cannot read in it becomes one error."""
+        try:
+            with self.path.open("rb") as file, pa.BufferReader(mmap(file.fileno(), 0, access=ACCESS_READ)) as source:
+                yield source
+        except (pa.ArrowException, OSError, ValueError) as error:
+            if isinstance(error, TableError):  # a ValueError, too
+                raise
+            raise TableError(f"{self.path}: cannot be read as an Arrow file ({first_line(error)})") from None
+
+
+def _reader(source: IO[bytes]) -> Any:
+    is_file = source.read(len(_MAGIC)) == _MAGIC
+    source.seek(0)
+    return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+
+
+def _chunks(reader: Any) -> Iterator[Any]:
+    """The record batches, one at a time."""
+    if hasattr(reader, "num_record_batches"):  # a file; a stream can only be read on
+        return (reader.get_batch(index) for index in range(reader.num_record_batches))
+    return iter(reader)
 
 
 class ArrowRows(Sequence[Mapping[str, Any]]):
@@ -249,3 +321,100 @@ def _one(batches: list[Any]) -> Any:
         return batches[0]
     (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return batch
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """Columns of JSON objects as Parquet can hold them."""
+
+    # the Arrow type of each; text where its values have no type in common, which are written as JSON then
+    types: Mapping[str, Any]
+    as_json: frozenset[str]  # these
+    broken: frozenset[str]  # columns with lone surrogates, which are replaced
+    rows: int  # how many rows there are
+
+    @classmethod
+    def of(cls, batches: Iterable[Sequence[Mapping[str, Any]]], note: Note, within: str = "") -> Inferred:
+        """Infer from all rows, batch by batch; ``within`` stands before the names of columns in notes."""
+        types, broken, rows = _types(batches)
+        as_json = frozenset(name for name, kind in types.items() if kind is None)
+        notes = {
+            "written as JSON strings, for want of one Parquet type": as_json,
+            "lone surrogates, which Parquet cannot hold, are written as U+FFFD": broken - as_json,
+        }
+        for text, names in notes.items():
+            if names:
+                note(f"{text}: {', '.join(f'{within}{name}' for name in sorted(names))}")
+        named_types = {name: kind or pa.string() for name, kind in types.items()}
+        return cls(named_types, as_json, frozenset(broken - as_json), rows)
+
+    def schema(self, metadata: Mapping[bytes, bytes] | None = None) -> Any:
+        """Return the schema of the columns."""
+        return pa.schema(list(self.encodable_types.items()), metadata)
+
+    @property
+    def encodable_types(self) -> dict[str, Any]:
+        """The types by names that Parquet can hold."""
+        return {self.name(name): kind for name, kind in self.types.items()}
+
+    def name(self, name: str) -> str:
+        """Return a column's name as Parquet can hold it."""
+        return str(encodable(name))
+
+    def fitted(self, name: str, value: Any) -> Any:
+        """Return a value as its column's type holds it."""
+        if name in self.as_json:
+            return None if value is None else json.dumps(finite(value))  # JSON has no NaN
+        return encodable(value) if name in self.broken else value
+
+    def columns(self, path: Path, batch: Batch) -> list[Any]:
+        """Return the columns of a batch of a file as Arrow arrays."""
+        return [self.array(path, batch, name, kind) for name, kind in self.types.items()]
+
+    def array(self, path: Path, batch: Batch, name: str, kind: Any) -> Any:
+        """Return a column of a batch of a file as an Arrow array of a type."""
+        try:
+            return pa.array([self.fitted(name, value) for value in batch.column(name)], kind)
+        except _UNFIT as error:
+            raise TableError(f"{path}: column {self.name(name)} cannot be written ({first_line(error)})") from None
+
+
+def _types(batches: Iterable[Sequence[Mapping[str, Any]]]) -> tuple[dict[str, Any], set[str], int]:
+    """Return the type of each column, None where values share none; the columns with lone surrogates; and all rows."""
+    types: dict[str, Any] = {}
+    broken: set[str] = set()
+    rows = 0
+    for batch in batches:
+        rows += len(batch)
+        for name in dict.fromkeys(key for row in batch for key in row):
+            values = [row.get(name) for row in batch]
+            try:
+                kind = _type(values)
+            except UnicodeEncodeError:
+                broken.add(name)
+                kind = _type(encodable(values))
+            types[name] = wider(types[name], kind) if name in types else kind
+    return types, broken, rows
+
+
+def _type(values: list[Any]) -> Any:
+    # Arrow reads true as 1.0 in a column of floats.
+    if {bool, float} <= set(map(type, values)):
+        return None
+    try:
+        kind = pa.array(values).type
+    except _UNFIT:
+        return None
+    # Parquet has no objects without keys.
+    return None if any(pa.types.is_struct(each) and not each.num_fields for each in types_within(kind)) else kind
+
+
+def wider(first: Any, second: Any) -> Any:
+    """Return the type of Arrow that holds what either type holds; None where there is none, or one is None."""
+    if first is None or second is None or first.equals(second):
+        return first and second
+    schemas = [pa.schema([("column", kind)]) for kind in (first, second)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None

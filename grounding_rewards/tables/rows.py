@@ -170,6 +170,11 @@ class Table(Protocol):
         """Names of the columns; those of the first batch where each row has its own."""
         ...
 
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema, metadata included; None where rows come with keys of their own."""
+        ...
+
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
@@ -184,6 +189,20 @@ class Table(Protocol):
             TableError: the file cannot be read to its end.
         """
         ...
+
+
+class ChangedTable:
+    """A table whose batches are changed as they are read; it has the ``columns`` of the other one, or others."""
+
+    def __init__(self, table: Table, change: Callable[[Batch], Batch], columns: Iterable[str] | None = None) -> None:
+        self.table, self.change, self.path, self.schema = table, change, table.path, table.schema
+        self.columns = table.columns if columns is None else tuple(dict.fromkeys(columns))
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """Yield the rows in order; see ``Table``."""
+        return map(self.change, self.table.batches(columns, whole=whole, size=size))
 
 
 class Writer(Protocol):

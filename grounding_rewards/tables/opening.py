@@ -1,4 +1,4 @@
-"""Directories of rows: data sets that ``datasets`` saved, and folders of files of one format in shards."""
+"""Open rows: files of one format, data sets that ``datasets`` saved, and folders of files in shards."""
 
 from __future__ import annotations
 
@@ -13,19 +13,102 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.errors import DataPathError, TableError, near
-from grounding_rewards.tables.base import Batch, NoRowsError, Note, Table
-from grounding_rewards.tables.contents import is_stream
-from grounding_rewards.tables.data_paths import inside, inside_file, regular_files
-from grounding_rewards.tables.files import CSV, JSON, JSON_LINES, PARQUET, open_table, schema_of, stem_of, suffix_of
+from grounding_rewards.tables.contents import (
+    COMPRESSIONS,
+    CSV,
+    JSON,
+    JSON_LINES,
+    PARQUET,
+    TEXTS,
+    Contents,
+    copied,
+    is_stream,
+    stem_of,
+    suffix_of,
+)
+from grounding_rewards.tables.data_paths import inside, inside_file, not_there, regular_files
 from grounding_rewards.tables.manifests import check_finished
 from grounding_rewards.tables.object_stores import local
-from grounding_rewards.tables.without_columns import with_features
+from grounding_rewards.tables.rows import Batch, NoRowsError, Note, Table
+from grounding_rewards.tables.text_rows import CsvTable, JsonArrayTable, JsonLinesTable
+from grounding_rewards.tables.writing import with_features
+
+_MAGIC = b"PAR1"
+"""The first bytes of a Parquet file."""
 
 # -00000-of-00002, _3 or .0, and the 16 hexadecimal digits of older files of the Hugging Face hub
 _SHARD = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+)?(?:-[0-9a-f]{16})?$")
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 _FORMATS = (PARQUET, JSON_LINES, CSV, JSON)
 """Formats of a folder's files: those of the first that any file has are its rows. JSON files may be about them."""
+
+
+def open_table(path: str | os.PathLike[str], *, tolerant: bool = False, encoding: str | None = None) -> Table:
+    """Open a file of rows.
+
+    Args:
+        path: JSON lines (.jsonl, .ndjson, .json-lines), JSON (.json: an array of objects, or an object that holds one
+            such array) or CSV (.csv, or .tsv with tabs), also compressed (.gz, .zst), or Parquet (.parquet). ``-`` and
+            ``/dev/stdin`` are standard input, ``/dev/fd/N`` a stream that the shell passes: Parquet, or else JSON
+            lines.
+        tolerant: True where lines that cannot be read are rows, in ``Batch.unread``, and no error.
+        encoding: of JSON lines, JSON and CSV; None for UTF-8.
+
+    Returns:
+        The table; its columns are known, its rows are read batch by batch.
+
+    Raises:
+        TableError: the file is missing, a directory, empty or unreadable, or has another suffix.
+
+    >>> open_table("rows.txt")
+    Traceback (most recent call last):
+    grounding_rewards.errors.TableError: rows.txt: a file of rows ends in .jsonl, .ndjson, .json-lines, .json, .csv or \
+.tsv, also with .gz or .zst, or in .parquet
+    """
+    path = local(path)
+    if is_stream(path):
+        source = copied(path)
+        suffix = PARQUET[0] if source.begins(_MAGIC) else JSON_LINES[0]
+    else:
+        suffix, compression = _format(path)
+        if path.is_dir():
+            raise TableError(f"{path}: is a directory; expected a file")
+        if not path.exists():
+            raise TableError(f"{path}: {not_there(path)}")
+        if not path.is_file():
+            raise TableError(
+                f"{path}: is no regular file, and rows are read more than once; write them to a file first"
+            )
+        source = Contents(path, compression=compression)
+    source = replace(source, encoding=encoding) if encoding and suffix not in PARQUET else source
+    if suffix not in PARQUET and not source.file.stat().st_size:  # Parquet without rows has a footer
+        raise NoRowsError(f"{path}: is empty")
+    if suffix in PARQUET:
+        from grounding_rewards.tables.arrow_rows import ParquetTable  # pyarrow, which JSON does without
+
+        table: Table = ParquetTable(path, source)
+    else:
+        kind = CsvTable if suffix in CSV else JsonArrayTable if suffix in JSON else JsonLinesTable
+        table = kind(path, source, tolerant=tolerant)
+    # Asking for the columns reads the first rows, so that an unreadable file is an error here.
+    _ = table.columns
+    return table
+
+
+def _format(path: Path) -> tuple[str, str | None]:
+    """Return the format of a file, by its suffix, and its compression."""
+    suffix, compression = suffix_of(path), COMPRESSIONS.get(path.suffix.lower())
+    if suffix in (*PARQUET, *TEXTS):
+        return suffix, compression
+    if compression and Path(suffix).stem in PARQUET:
+        raise TableError(
+            f"{path}: is Parquet within {compression}, where its parts cannot be read one by one; unpack it first: "
+            "Parquet is compressed by itself"
+        )
+    raise TableError(
+        f"{path}: a file of rows ends in {', '.join(TEXTS[:-1])} or {TEXTS[-1]}, also with "
+        f"{' or '.join(COMPRESSIONS)}, or in {', '.join(PARQUET)}"
+    )
 
 
 def open_rows(
@@ -114,12 +197,12 @@ class ChainedTable:
     @cached_property
     def schema(self) -> Any:
         """The Arrow schema of the first file, with types for nulls where another has one; None for JSON lines."""
-        first = schema_of(self.tables[0])
+        first = self.tables[0].schema
         if first is None:
             return None
         schema = first
         for table in self.tables[1:]:
-            schema = _both(schema, schema_of(table), table, self.tables[0], fill=self.of_rollouts)
+            schema = _both(schema, table.schema, table, self.tables[0], fill=self.of_rollouts)
         # What `datasets` says of a column whose type was widened here would contradict it.
         same = [field.name for field in first if field.type.equals(schema.field(field.name).type)]
         return first if same == schema.names else schema.with_metadata(with_features(first.metadata, same, {}))
@@ -194,7 +277,7 @@ def _names(kind: Any) -> list[str]:
 
 def _saved(path: Path, split: str | None) -> Table:
     """The Arrow files that ``state.json`` lists."""
-    from grounding_rewards.tables.arrow_files import ArrowTable
+    from grounding_rewards.tables.arrow_rows import ArrowTable
 
     files = _read_json(path / _STATE, "_data_files")
     names = [file.get("filename") for file in files if isinstance(file, dict)] if isinstance(files, list) else []
