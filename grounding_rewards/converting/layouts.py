@@ -18,27 +18,16 @@ MESSAGES = [{"role": str, "content": str}]
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of the rows of one trainer.
-
-    Attributes:
-        name: the trainer's name.
-        row: a sample as the trainer's columns, all but the images.
-        types: the types of these columns: ``str``, ``int``, ``float`` or ``bytes``, [type] of lists, {field: type}.
-        reserved: names of the trainer's own columns.
-        decoded: True where it needs images, not paths, so that Parquet must declare the column as images.
-        merged: columns of objects in which fields of the input stay beside the packed ones.
-        steering: reserved names by which a trainer's own rows steer it; they stay in such rows.
-        sourced: the layout of rows that also name the data set they are from; None where all rows do.
-    """
+    """Layout of the rows of one trainer."""
 
     name: str
-    row: Callable[[Sample], dict[str, Any]]
-    types: Mapping[str, Any]
-    reserved: frozenset[str] = frozenset()
-    decoded: bool = False
-    merged: tuple[str, ...] = ()
-    steering: frozenset[str] = frozenset()
-    sourced: Layout | None = None
+    row: Callable[[Sample], dict[str, Any]]  # a sample as the trainer's columns, all but the images
+    types: Mapping[str, Any]  # of these: ``str``, ``int``, ``float`` or ``bytes``, [type] of lists, {field: type}
+    reserved: frozenset[str] = frozenset()  # names of the trainer's own columns
+    decoded: bool = False  # True where it needs images, not paths, so that Parquet must declare the column as images
+    merged: tuple[str, ...] = ()  # columns of objects in which fields of the input stay beside the packed ones
+    steering: frozenset[str] = frozenset()  # reserved names by which a trainer's own rows steer it; they stay in these
+    sourced: Layout | None = None  # the layout of rows that also name the data set they are from; None where all do
 
     def taken(self, names: Sequence[str]) -> frozenset[str]:
         """Return the names that other columns cannot keep; the trainer's own rows may keep ``steering`` ones."""

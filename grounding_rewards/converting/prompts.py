@@ -28,15 +28,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Wording:
-    """System message and template around instructions.
+    """System message and template around instructions."""
 
-    Attributes:
-        system: the text of a system message; None for none.
-        template: a text in which ``{instruction}`` stands for a row's instruction; None for the instruction alone.
-    """
-
-    system: str | None = None
-    template: str | None = None
+    system: str | None = None  # the text of a system message
+    template: str | None = None  # a text in which ``{instruction}`` stands for a row's instruction; None for it alone
 
     def __post_init__(self) -> None:
         if self.template is not None and FIELD not in self.template:

@@ -10,28 +10,32 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from grounding_rewards.batch import layouts as benchmarks
 from grounding_rewards.batch.columns import OWN, SOME, role
-from grounding_rewards.converting.layouts import IMAGES, Layout
-from grounding_rewards.converting.merged import MergedColumns, empty_row, merged_columns
-from grounding_rewards.converting.prompts import Wording
-from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, SampleNames, TargetReader, read_rows
+from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
+from grounding_rewards.converting.prompts import Wording, further_fields
+from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, SampleNames, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table, write_table
-from grounding_rewards.tables.arrow_rows import holds_bytes, refuse_bytes
+from grounding_rewards.tables.arrow_rows import Inferred, holds_bytes, refuse_bytes
 from grounding_rewards.tables.columns import NONE, Survey, find_columns, guess_note, place_named
 from grounding_rewards.tables.contents import PARQUET, stem_of
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
 from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.rows import Note, value_at
 from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.suspects import SuspectTargets, described
 
 LISTED = 20
 SOURCE = "data_source"
+_PROMPT = "prompt"
+_ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bytes: pa.binary()}
 _NUMBERS = re.compile(r"-?[0-9][-+0-9.,e ]*")
 
 
@@ -183,6 +187,114 @@ def note_samples(
         )
 
 
+@dataclass(frozen=True)
+class MergedColumns:
+    """Columns that are written again."""
+
+    types: Mapping[str, Any]  # their Arrow types
+    merged: Sequence[str] = ()  # those in which fields of the input stay
+    found: Mapping[str, Any] = field(default_factory=dict)  # inferred types of their fields, where the input has none
+
+    def merge(self, row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+        """Merge our columns of a row over its own."""
+        return {**ours, **{name: over(self._fitted(name, row.get(name)), ours[name]) for name in self.merged}}
+
+    def _fitted(self, name: str, cell: Any) -> Any:
+        inferred = self.found.get(name)
+        if inferred is None or not isinstance(cell, Mapping):
+            return cell
+        return {inferred.name(key): inferred.fitted(key, value) for key, value in _filled(cell).items()}
+
+
+def merged_columns(
+    form: Layout, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
+) -> MergedColumns:
+    """Return the columns of a layout's rows, in which fields of the ``merged`` columns of the input stay.
+
+    ``fields`` is True to write images with their bytes, ``parquet`` where the output needs types; ``note`` takes
+    remarks on values that types could not keep as they were.
+    """
+    types = {name: arrow_type(kind) for name, kind in form.types.items()}
+    if reading.columns.image:
+        types[IMAGES] = arrow_type([{"bytes": bytes, "path": str}] if fields else [str])
+    schema = table.schema
+    if not parquet:
+        if schema is not None and merged:
+            refuse_bytes(table.path, [schema.field(name) for name in merged])
+        return MergedColumns(types, merged)
+    inferred = {} if schema is not None else {name: _inferred(table, name, note) for name in merged}
+    for name in merged:
+        theirs = _fields(schema.field(name).type) if schema is not None else inferred[name].encodable_types
+        types[name] = pa.struct(over(theirs, _fields(types[name])))
+    if _PROMPT in types:
+        further = _further_types(table, schema, reading.columns.instruction)
+        types[_PROMPT] = pa.list_(pa.struct({**_fields(arrow_type(MESSAGES[0])), **further}))
+    return MergedColumns(types, merged, inferred)
+
+
+def arrow_type(kind: Any) -> Any:
+    """Return the Arrow type of a column, from its type in ``Layout.types``."""
+    if isinstance(kind, list):
+        return pa.list_(arrow_type(kind[0]))
+    if isinstance(kind, dict):
+        return pa.struct({name: arrow_type(each) for name, each in kind.items()})
+    return _ARROW[kind]
+
+
+def empty_row(schema: Any) -> dict[str, Any]:
+    """Return a row that has every column of a schema, and every field of its structs, all None."""
+    return {field.name: dict.fromkeys(_fields(field.type)) or None for field in schema}
+
+
+def _inferred(table: Table, name: str, note: Note) -> Inferred:
+    batches = table.batches([name], whole=False)
+    filled = ([_filled(row[name]) for row in batch.rows if isinstance(row.get(name), Mapping)] for batch in batches)
+    return Inferred.of(filled, note, f"{name}.")
+
+
+def _filled(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields without empty objects, for which Parquet has no type."""
+    return {key: value for key, value in fields.items() if value != {}}
+
+
+def _further_types(table: Table, schema: Any, column: str) -> dict[str, Any]:
+    """Return the types of the fields of messages beside role and content."""
+    if schema is not None:
+        kind = _type_at(schema, column)
+        one = getattr(kind, "value_type", None)
+        return {name: each for name, each in _fields(one).items() if name not in ("role", "content")}
+
+    def messages(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        content = value_at(row, column)
+        return [each for each in content if isinstance(each, Mapping)] if isinstance(content, list) else []
+
+    batches = table.batches([column.partition(".")[0], column], whole=False)  # a column may be called a.b itself
+    further = ([further_fields(each) for row in batch.rows for each in messages(row)] for batch in batches)
+    types = Inferred.of(further, lambda text: None)
+    if types.as_json:
+        raise ConvertError(
+            f"instruction: {', '.join(sorted(types.as_json))} of its messages has no one Parquet type; write JSON lines"
+        )
+    return types.encodable_types
+
+
+def _type_at(schema: Any, name: str) -> Any:
+    if name in schema.names:
+        return schema.field(name).type
+    top, *rest = name.split(".")
+    kind = schema.field(top).type if top in schema.names else None
+    for each in rest:
+        kind = _fields(kind).get(each)
+    return kind
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """Return the fields of a struct's type; none of another type's."""
+    if kind is None or not pa.types.is_struct(kind):
+        return {}
+    return {kind.field(place).name: kind.field(place).type for place in range(kind.num_fields)}
+
+
 DECIDING = 256
 """Number of rows, none of them convertible, after which the columns or the space must be wrong."""
 _FIRST = 16
@@ -293,13 +405,6 @@ class Converter:
         """The space of targets that an option names."""
         return self.space or benchmarks.space_named(self.recipe)
 
-    def _target_reader(self, column: str | None, benchmark: benchmarks.Layout | None) -> TargetReader:
-        """Return the reader of targets; options go before a benchmark's layout, and that before a recipe's own form."""
-        if benchmark is None:
-            return TargetReader.of(self.recipe, self.space, self.box_format or place_named(column or "")[1])
-        space, box_format = self._named_space or benchmark.space, self.box_format or benchmark.box_format
-        return replace(TargetReader.of(self.recipe, space, box_format), benchmark=benchmark)
-
     def _reading(
         self, survey: Survey, benchmark: benchmarks.Layout | None, file: Path, result: Converted
     ) -> tuple[Reading, list[str]]:
@@ -318,16 +423,23 @@ class Converter:
         dropped = {*self.dropped, *(benchmark.reads if benchmark else ())}
         chosen, guesses, remarks = find_columns(survey.rows(), named, needed=needed, dropped=dropped)
         columns = ColumnNames(**{role.replace("-", "_"): column for role, column in chosen.items()})
-        target_reader = self._target_reader(columns.target, benchmark)
+        # Options go before a benchmark's layout, and that before a recipe's own form.
+        space, box_format = self._named_space, self.box_format
+        if benchmark is not None:
+            space, box_format = space or benchmark.space, box_format or benchmark.box_format
+        else:
+            box_format = box_format or place_named(columns.target or "")[1]
         # A file's name need not be UTF-8; a text of a row must be.
         unnamed = stem_of(file).encode("utf-8", "backslashreplace").decode()
         if SOURCE in self.layout.types and self.source is None and columns.source is None:
             guesses["source"] = unnamed
-        result.guesses, result.space = guesses, None if target_reader.space is None else str(target_reader.space)
         reading = Reading(
-            columns, target_reader, self.wording, folder=self.folder, source=self.source, unnamed=unnamed,
-            split=self.split or "", chosen=frozenset(role for role, name in self.columns.items() if name is not None),
+            columns, self.recipe, space, box_format, benchmark, self.wording, folder=self.folder, source=self.source,
+            unnamed=unnamed, split=self.split or "",
+            chosen=frozenset(role for role, name in self.columns.items() if name is not None),
         )  # fmt: skip
+        result.guesses = guesses
+        result.space = None if reading.target_space is None else str(reading.target_space)
         return reading, remarks
 
     def _as_fields(self, table: Table, reading: Reading, out: Path) -> bool:

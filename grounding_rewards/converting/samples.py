@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,90 +35,6 @@ NO_SPACE = (
     "targets the rows have"
 )
 _SIZES = ("image_size", "model_image_size")
-
-
-@dataclass(frozen=True)
-class TargetReader:
-    """Settings for reading targets.
-
-    Attributes:
-        native: a recipe's own form, tried first.
-        space: the space of targets that do not name one; None where each must.
-        accepts: the accepted kinds of targets.
-        label_free: True where targets may be empty.
-        needs: the requirements of the recipe that will score them, if known.
-        box_format: how boxes are written, as in ``Targets.from_list``.
-        benchmark: the layout of the benchmark whose rows these are; None for rows with one column of targets.
-    """
-
-    native: NativeForm | None = None
-    space: CoordSpace | None = None
-    accepts: frozenset[str] = frozenset(KINDS)
-    label_free: bool = False
-    needs: Requirements | None = None
-    box_format: BoxFormat | None = None
-    benchmark: Benchmark | None = None
-
-    @classmethod
-    def of(
-        cls,
-        recipe: Recipe | None,
-        space: CoordSpace | None,
-        box_format: BoxFormat | None = None,
-    ) -> TargetReader:
-        """Return a recipe's own reading, else that of the wire form."""
-        if recipe is None:
-            return cls(space=space, box_format=box_format)
-        needs = recipe.requirements
-        return cls(recipe.native, space or recipe.target_space, needs.accepts, needs.label_free, needs, box_format)
-
-    def cells(self, column: str | None, refusal: str | None = None) -> TargetCells:
-        """Return the columns of which targets are made."""
-        return TargetCells(column or "", refusal or "", self.benchmark, self.native is not None)
-
-    def read(self, row: Mapping[str, Any], cells: TargetCells, index: int) -> tuple[Target, bool]:
-        """Read the target of a row; return True beside it where it is in the recipe's own form.
-
-        Raises:
-            TargetError: it cannot be read.
-        """
-        (value,) = cells.values([row], self.space)
-        return read_with_form(value, index, self.native, self.space, self.label_free, self.box_format)
-
-    def check(
-        self, texts: Sequence[str], targets: Sequence[Target], own_form: Collection[int] = ()
-    ) -> tuple[dict[int, str], list[SuspectTargets]]:
-        """Return the errors of targets that could be read and written, by place in the list, and suspicious targets.
-
-        ``own_form`` are the places of those that were in the recipe's own form.
-
-        An error is: it does not read back as the same target; its space is unknown; its coordinates belong to another
-        space; its kind is not accepted. A size that is not known yet is no error.
-        """
-        if self.label_free:
-            again: Sequence[Target | None] = [read_target(text, native=self.native, label_free=True) for text in texts]
-            errors: Mapping[int, TargetError] = {}
-            noticed = list[SuspectTargets]()
-        else:
-            table = Targets.from_list(texts, native=self.native, space=self.space, bad_target="abstain")
-            again = table.rows
-            into = next((target.space for target in targets if target.space is not None), PIXEL)
-            errors = {
-                row: error
-                for row, error in violations(table, Requirements(into, None, self.accepts)).items()
-                if not (error.field in _SIZES and error.came is MISSING)
-            }
-            checked = table.changed(
-                errors={**table.errors, **errors}, box_format=self.box_format, own_form=frozenset(own_form)
-            )
-            noticed = suspect_targets(checked, self.needs, partly=True)
-        problems = {row: _why(error) for row, error in errors.items()}
-        for row, (target, other) in enumerate(zip(targets, again, strict=True)):
-            if target.space is None and target.ends:
-                problems.setdefault(row, NO_SPACE)
-            if other != target:
-                problems[row] = 'target: would not read back as the same; JSON cannot hold its "extra"'
-        return problems, noticed
 
 
 def written(target: Target) -> str:
@@ -150,25 +66,15 @@ _SHOWN = 5  # samples with the name of an earlier one
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Names of columns; None for an absent one. ``a.b`` is the field b of the column a.
+    """Names of columns; None for an absent one. ``a.b`` is the field b of the column a."""
 
-    Attributes:
-        target: targets.
-        instruction: instructions, texts or conversations.
-        image: images, or lists of images.
-        image_size: width and height in one column, or in two with a comma between them.
-        id: names of samples.
-        source: names of data sets.
-        refusal: which rows are to be refused.
-    """
-
-    instruction: str
+    instruction: str  # texts or conversations
     target: str | None = None
-    image: str | None = None
-    image_size: str | None = None
+    image: str | None = None  # images, or lists of images
+    image_size: str | None = None  # width and height in one column, or in two with a comma between them
     id: str | None = None
-    source: str | None = None
-    refusal: str | None = None
+    source: str | None = None  # names of data sets
+    refusal: str | None = None  # which rows are to be refused
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -178,29 +84,17 @@ class ColumnNames:
 
 @dataclass(frozen=True)
 class Sample:
-    """One row of a data set.
+    """One row of a data set."""
 
-    Attributes:
-        index: number of the row in the input, from 0.
-        source: its data set.
-        target: its target, with the image's size and the sample's name in it.
-        wire: the target as JSON.
-        messages: its prompt.
-        images: the images, in the order of their ``<image>`` in the messages.
-        split: its split; "" without one.
-        turned: number of its images that their EXIF data ask to turn.
-        own_form: True where its target was in the recipe's own form.
-    """
-
-    index: int
-    source: str
-    target: Target
-    wire: str
+    index: int  # number of the row in the input, from 0
+    source: str  # its data set
+    target: Target  # with the image's size and the sample's name in it
+    wire: str  # the target as JSON
     messages: tuple[Message, ...]
-    images: tuple[Image, ...] = ()
+    images: tuple[Image, ...] = ()  # in the order of their ``<image>`` in the messages
     split: str = ""
-    turned: int = 0
-    own_form: bool = False
+    turned: int = 0  # number of its images that their EXIF data ask to turn
+    own_form: bool = False  # True where its target was in the recipe's own form
 
     @property
     def name(self) -> str:
@@ -210,46 +104,51 @@ class Sample:
 
 @dataclass(frozen=True)
 class Reading:
-    """Settings for reading rows.
-
-    Attributes:
-        columns: names of columns.
-        target_reader: settings for reading targets.
-        wording: the system message and template of prompts.
-        look: reads the size of an image; returns None where it cannot be read from here, raises for a missing one.
-        folder: the folder of relative image paths; None leaves them as they are.
-        source: the data set of all rows; None leaves that to a column.
-        unnamed: the source of rows without one.
-        split: the split of the rows.
-        chosen: roles whose columns options name: such an id goes before that of a target, and such a size before that
-            of the image itself.
-    """
+    """Settings for reading rows."""
 
     columns: ColumnNames
-    target_reader: TargetReader = field(default_factory=TargetReader)
+    recipe: Recipe | None = None  # the recipe that will score the rows, whose own form of targets is tried first
+    space: CoordSpace | None = None  # the space of targets that do not name one; None for the recipe's
+    box_format: BoxFormat | None = None  # how boxes are written, as in ``Targets.from_list``
+    benchmark: Benchmark | None = None  # the layout of the benchmark whose rows these are
     wording: Wording = field(default_factory=Wording)
-    look: Look = lambda image: None
-    folder: str | None = None
-    source: str | None = None
-    unnamed: str = "unknown"
+    look: Look = lambda image: None  # reads the size of an image; None where it cannot be read from here
+    folder: str | None = None  # the folder of relative image paths; None leaves them as they are
+    source: str | None = None  # the data set of all rows; None leaves that to a column
+    unnamed: str = "unknown"  # the source of rows without one
     split: str = ""
+    # roles whose columns options name: such an id goes before that of a target, such a size before the image's own
     chosen: frozenset[str] = frozenset()
+
+    @property
+    def target_space(self) -> CoordSpace | None:
+        """The space of targets that do not name one; None where each must."""
+        return self.space or (self.recipe.target_space if self.recipe else None)
+
+    @property
+    def native(self) -> NativeForm | None:
+        """The recipe's own form of targets."""
+        return self.recipe.native if self.recipe else None
+
+    @property
+    def needs(self) -> Requirements | None:
+        """The requirements of the recipe."""
+        return self.recipe.requirements if self.recipe else None
+
+    @property
+    def label_free(self) -> bool:
+        """True where targets may be empty."""
+        return self.recipe is not None and self.recipe.label_free
 
     @property
     def cells(self) -> TargetCells:
         """The columns of which targets are made."""
-        return self.target_reader.cells(self.columns.target, self.columns.refusal)
+        refusal = self.columns.refusal or ""
+        return TargetCells(self.columns.target or "", refusal, self.benchmark, self.native is not None)
 
 
-@dataclass(frozen=True)
-class ReadRows:
-    """Samples of some rows, None for a row with a problem.
-
-    Attributes:
-        samples: a sample a row, or None.
-        problems: the problem of each row without a sample, by its place.
-        suspects: suspicious targets.
-    """
+class ReadRows(NamedTuple):
+    """Samples of some rows, None for a row with a problem; these problems by the row's place; suspicious targets."""
 
     samples: tuple[Sample | None, ...]
     problems: Mapping[int, str]
@@ -257,18 +156,9 @@ class ReadRows:
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> ReadRows:
-    """Read rows.
+    """Read rows, dicts of at least ``reading.columns.read``; ``start`` is the number of the first one in the input.
 
-    Args:
-        rows: rows as dicts, at least of ``reading.columns.read``.
-        reading: settings.
-        start: number of the first row in the input.
-
-    Returns:
-        Samples and problems; a row has one or the other.
-
-    >>> from grounding_rewards.coords.spaces import PIXEL
-    >>> reading = Reading(ColumnNames("ask", target="box"), TargetReader(space=PIXEL))
+    >>> reading = Reading(ColumnNames("ask", target="box"), space=PIXEL)
     >>> rows = [{"ask": "Save", "box": {"bbox": [1, 2, 3, 4], "id": "a"}}, {"box": {"bbox": [3, 2, 1]}}]
     >>> read = read_rows(rows, reading)
     >>> read.samples[0].wire
@@ -287,22 +177,53 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
         except GroundingRewardsError as error:
             problems[place] = str(error)
     good = [(place, sample) for place, sample in enumerate(samples) if sample is not None]
-    unfit, noticed = reading.target_reader.check(
-        [sample.wire for _, sample in good],
-        [sample.target for _, sample in good],
-        [index for index, (_, sample) in enumerate(good) if sample.own_form],
-    )
+    unfit, noticed = _checked([sample for _, sample in good], reading)
     for index, why in unfit.items():
         place = good[index][0]
         samples[place], problems[place] = None, why
     noticed = [replace(each, row=good[each.row][0]) for each in noticed]
-    noticed += inverted_boxes(errors, reading.target_reader.needs)
+    noticed += inverted_boxes(errors, reading.needs)
     return ReadRows(tuple(samples), dict(sorted(problems.items())), noticed)
+
+
+def _checked(samples: Sequence[Sample], reading: Reading) -> tuple[dict[int, str], list[SuspectTargets]]:
+    """Return the errors of targets that could be read and written, by place in the list, and suspicious targets.
+
+    An error is: it does not read back as the same target; its space is unknown; its coordinates belong to another
+    space; its kind is not accepted. A size that is not known yet is no error.
+    """
+    texts, noticed, errors = [sample.wire for sample in samples], list[SuspectTargets](), dict[int, TargetError]()
+    if reading.label_free:
+        again: Sequence[Target | None] = [read_target(text, native=reading.native, label_free=True) for text in texts]
+    else:
+        table = Targets.from_list(texts, native=reading.native, space=reading.target_space, bad_target="abstain")
+        again = table.rows
+        into = next((each.target.space for each in samples if each.target.space is not None), PIXEL)
+        accepts = reading.needs.accepts if reading.needs else frozenset(KINDS)
+        errors = {
+            row: error
+            for row, error in violations(table, Requirements(into, None, accepts)).items()
+            if not (error.field in _SIZES and error.came is MISSING)
+        }
+        own_form = frozenset(place for place, sample in enumerate(samples) if sample.own_form)
+        noticed = suspect_targets(
+            table.changed(errors={**table.errors, **errors}, box_format=reading.box_format, own_form=own_form),
+            reading.needs, partly=True,
+        )  # fmt: skip
+    problems = {row: _why(error) for row, error in errors.items()}
+    for row, (sample, other) in enumerate(zip(samples, again, strict=True)):
+        if sample.target.space is None and sample.target.ends:
+            problems.setdefault(row, NO_SPACE)
+        if other != sample.target:
+            problems[row] = 'target: would not read back as the same; JSON cannot hold its "extra"'
+    return problems, noticed
 
 
 def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
     columns = reading.columns
-    target, own_form = reading.target_reader.read(row, reading.cells, index)
+    space = reading.target_space
+    (value,) = reading.cells.values([row], space)
+    target, own_form = read_with_form(value, index, reading.native, space, reading.label_free, reading.box_format)
     originals = read_images(value_at(row, columns.image)) if columns.image else ()
     asked = value_at(row, columns.instruction)
     messages = read_prompt(asked, reading.wording, len(originals))

@@ -7,6 +7,7 @@ run to the same output can remove what a killed run left. Of several writers the
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import logging
@@ -20,11 +21,6 @@ from time import sleep
 from typing import IO, Any
 
 from grounding_rewards.tables.object_stores import put, removed
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 LOG = logging.getLogger("grounding_rewards")
 
@@ -101,10 +97,8 @@ class Files:
                 for old in () if place else self.removed:
                     remove(old)
                     remove_leftovers(old)
-                if os.name == "nt":
-                    file.close()  # Windows renames no open file; elsewhere it is locked until it has its name
                 with named(path):
-                    os.replace(file.name, path)
+                    os.replace(file.name, path)  # open still, and so locked until it has its name
                 put(path)
         self._close()
         for _, manifest in self._files[:1] if several else ():
@@ -145,7 +139,7 @@ def leftovers(path: str | os.PathLike[str]) -> list[Path]:
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove temporary files that killed runs left of an output: those that nothing has locked.
 
-    Where there are no locks, as on Windows and some network file systems, the log names them instead.
+    Where there are no locks, as on some network file systems, the log names them instead.
     """
     for each in leftovers(path):
         if each.is_symlink() or not each.is_file():
@@ -172,7 +166,7 @@ def lock(file: IO[bytes] | int, *, shared: bool = False) -> bool | None:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:  # locked by another open file, also one of this process
         return False
-    except (AttributeError, OSError):  # no fcntl, or a file system without locks
+    except OSError:  # a file system without locks
         return None
     return True
 
@@ -199,7 +193,7 @@ def renaming(folder: Path, *, alone: bool = False) -> Iterator[None]:
     """Change names in a directory: alone, so that outputs of two runs are not mixed. Then the disk has them, too."""
     with ExitStack() as stack:
         handle = None
-        with suppress(AttributeError, OSError):  # the system opens no directories
+        with suppress(OSError):  # a directory that may be written into, and not read
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, handle)
         for _ in range(_PATIENCE if alone else 0):

@@ -19,7 +19,7 @@ _KINDS = {
     stat.S_IFDIR: "a directory", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device", stat.S_IFLNK: "one of symbolic links in a circle",
 }  # fmt: skip
-_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 """Without waiting for whoever writes to a FIFO that takes a file's place just before it is opened."""
 _STEP = 1 << 20
 
@@ -69,7 +69,7 @@ def open_regular(
         place = path if folder is None else inside(folder, path)
         _check(os.stat(place, follow_symlinks=folder is None), expected)  # some devices act when they are opened
         # O_NOFOLLOW: links are resolved by now, and one that is there again is refused.
-        handle = os.open(place, _FLAGS | (0 if folder is None else getattr(os, "O_NOFOLLOW", 0)))
+        handle = os.open(place, _FLAGS | (0 if folder is None else os.O_NOFOLLOW))
         with os.fdopen(handle, "rb") as file:
             _check(os.fstat(handle), expected)  # another file may have taken its place just now
             if folder is not None and inside(folder, path) != place:  # or a link that of a folder above it

@@ -26,7 +26,7 @@ MARK = ".launch.json"
 LOG = logging.getLogger("grounding_rewards")
 
 _RUN = re.compile(rf"{PREFIX}(?:run-(\d+)-)?[0-9a-f]{{8}}-\d{{6}}\.parquet")
-_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)  # a link may lead to a file of somebody else's
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW  # a link may lead to a file of somebody else's
 _PROCESS = secrets.token_hex(8)  # a forked process has it, too
 
 

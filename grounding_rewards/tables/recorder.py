@@ -286,5 +286,4 @@ def _forked() -> None:
         recorder._renew()  # threads that are not here may hold its locks
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_forked)

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from grounding_rewards.converting import LAYOUTS, ColumnNames, Reading, TargetReader, Wording, read_rows
-from grounding_rewards.converting.merged import arrow_type
+from grounding_rewards.converting import LAYOUTS, Wording
+from grounding_rewards.converting.run import arrow_type
+from grounding_rewards.converting.samples import ColumnNames, Reading, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError
 
@@ -15,7 +16,7 @@ WIRE = '{"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id":
 
 def sample(row=ROW, wording=None):
     columns = ColumnNames("ask", "box", "img", "size", "id", "from")
-    reading = Reading(columns, TargetReader(space=CoordSpace.PIXEL), wording or Wording(), split="train")
+    reading = Reading(columns, space=CoordSpace.PIXEL, wording=wording or Wording(), split="train")
     found = read_rows([row], reading, 7)
     assert not found.problems
     return found.samples[0]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from grounding_rewards.converting import LAYOUTS, ColumnNames, Reading, TargetReader, read_rows
+from grounding_rewards.converting import LAYOUTS
+from grounding_rewards.converting.samples import ColumnNames, Reading, read_rows
 from tests.golden import harness
 from tests.golden.test_golden import lines
 
@@ -15,7 +16,7 @@ def test_a_packed_row_scores_as_the_native_one(peer):
     for line in chosen:
         recipe, sizes = harness.build(peer, line), adapter.score_options(line)
         row = {"ask": "Save", "truth": adapter.target(line), "size": sizes.get("image_sizes")}
-        reading = Reading(ColumnNames("ask", "truth", image_size="size"), TargetReader.of(recipe, None))
+        reading = Reading(ColumnNames("ask", "truth", image_size="size"), recipe)
         native = recipe.score([line["response"]], [row["truth"]], bad_target="abstain", **sizes)
         found = read_rows([row], reading)
         if found.samples[0] is None:
@@ -42,7 +43,7 @@ def test_rows_that_cannot_be_packed_are_those_whose_target_is_bad():
             native = recipe.read_targets([line["ground_truth"]], bad_target="abstain")
             found = read_rows(
                 [{"ask": "Save", "truth": line["ground_truth"]}],
-                Reading(ColumnNames("ask", "truth"), TargetReader.of(recipe, None)),
+                Reading(ColumnNames("ask", "truth"), recipe),
             )
             if native.errors:
                 assert found.problems

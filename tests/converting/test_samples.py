@@ -5,20 +5,20 @@ import json
 import pytest
 
 from grounding_rewards import recipe
-from grounding_rewards.converting import ColumnNames, Reading, TargetReader, Wording, read_rows
-from grounding_rewards.converting.samples import NO_SPACE
+from grounding_rewards.converting import Wording
+from grounding_rewards.converting.samples import NO_SPACE, ColumnNames, Reading, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.tables.image_files import ImageInfo
 from grounding_rewards.tables.sample_ids import sample_id
 
-PIXEL = TargetReader(space=CoordSpace.PIXEL)
+PIXEL = CoordSpace.PIXEL
 COLUMNS = ColumnNames("ask", "box", image_size="w,h", id="id")
 ROW = {"ask": "Save", "box": [1, 2, 3, 4], "w": 640, "h": 480, "id": "a"}
 
 
 def one(row, **reading):
     """The only sample of a row, its target as plain values."""
-    found = read_rows([row], Reading(**{"columns": COLUMNS, "target_reader": PIXEL, **reading}), 7)
+    found = read_rows([row], Reading(**{"columns": COLUMNS, "space": PIXEL, **reading}), 7)
     assert not found.problems
     (sample,) = found.samples
     return sample, json.loads(sample.wire)
@@ -26,7 +26,7 @@ def one(row, **reading):
 
 def problem(row, **reading):
     """Return the problem of a row that stands behind a good one."""
-    found = read_rows([ROW, row], Reading(**{"columns": COLUMNS, "target_reader": PIXEL, **reading}))
+    found = read_rows([ROW, row], Reading(**{"columns": COLUMNS, "space": PIXEL, **reading}))
     assert found.samples[0] is not None
     assert found.samples[1] is None
     assert list(found.problems) == [1]
@@ -60,7 +60,7 @@ def test_a_row_without_id_is_named_by_its_content():
     assert name == sample_id(instruction="Save", target=wire)
     assert one(row, unnamed="clicks")[1]["id"] == name
     assert one(row, source="clicks")[1]["id"] == sample_id(source="clicks", instruction="Save", target=wire)
-    shown = Reading(ColumnNames("ask", "box", "img"), PIXEL, folder="/data")
+    shown = Reading(ColumnNames("ask", "box", "img"), space=PIXEL, folder="/data")
     ids = [read_rows([{**row, "img": img}], shown).samples[0].target.id for img in ("a.png", b"a", ["a.png", b"a"])]
     asked = {"instruction": "Save", "target": wire}
     assert ids == [sample_id(image=image, **asked) for image in ("a.png", b"a", ["a.png", b"a"])]
@@ -98,7 +98,7 @@ def test_every_image_is_looked_at_and_the_last_ones_size_counts():
 def test_a_guessed_size_that_is_not_the_images_is_no_size():
     reading = {"columns": WITH_IMAGE, "look": lambda image: SIZES[image.path], "folder": "/data"}
     row = {**ROW, "img": "a.png"}
-    found = read_rows([row], Reading(target_reader=PIXEL, **reading))
+    found = read_rows([row], Reading(space=PIXEL, **reading))
     assert found.problems == {
         0: "image size (w,h, by its name): got [640, 480], and the image is [32, 18]; if the column is right, name it "
         "by --image-size-column w,h, else give --image-size-column none"
@@ -120,7 +120,7 @@ def test_a_guessed_size_that_is_not_the_images_is_no_size():
 def test_a_bare_list_in_a_column_with_the_name_of_a_place(column, value, wire):
     top, _, inner = column.partition(".")
     row = {"ask": "Save", top: {inner: value} if inner else value, "id": 1}
-    reading = Reading(ColumnNames("ask", column, id="id"), TargetReader.of(None, CoordSpace.PIXEL))
+    reading = Reading(ColumnNames("ask", column, id="id"), space=PIXEL)
     (sample,) = read_rows([row], reading).samples
     found = json.loads(sample.wire)
     assert found == {**wire, "space": "pixel", "id": 1}
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_rows():
     assert problem({**ROW, "id": 2**63}) == f"id (id): got {2**63}, which 64 bits do not hold; write it as text"
     assert one({**ROW, "id": 2**63 - 1})[1]["id"] == 2**63 - 1
     sourced = ColumnNames("ask", "box", source="from")
-    found = read_rows([{**ROW, "from": 3}], Reading(sourced, PIXEL))
+    found = read_rows([{**ROW, "from": 3}], Reading(sourced, space=PIXEL))
     assert found.problems[0] == "source (from): got 3; expected a text; --source-column names another, or none"
     assert problem({**ROW, "ask": "\ud800"}).startswith("got '\\ud800'; half a surrogate pair")
     assert "JSON" in problem({**ROW, "box": {"bbox": [1, 2, 3, 4], "extra": {1, 2}}})
@@ -155,9 +155,8 @@ def test_what_is_wrong_with_rows():
 
 def test_no_space_is_ever_guessed():
     row = {"ask": "Save", "box": [1, 2, 3, 4]}
-    bare = TargetReader()
     rows = [row, {**row, "box": {"action": {"name": "drag", "to": [1, 2]}}}, {**row, "box": {"refusal": True}}]
-    found = read_rows([*rows, {**row, "box": {"action": "back"}}], Reading(ColumnNames("ask", "box"), bare))
+    found = read_rows([*rows, {**row, "box": {"action": "back"}}], Reading(ColumnNames("ask", "box")))
     assert found.problems == {0: NO_SPACE, 1: NO_SPACE}
     assert "--target-space" in NO_SPACE
     assert "--recipe" in NO_SPACE
@@ -167,7 +166,7 @@ def test_no_space_is_ever_guessed():
 def test_coordinates_of_another_space_and_kinds_that_a_recipe_does_not_take():
     assert "these look like unit" in problem({**ROW, "box": [0.1, 0.2, 0.3, 0.4]})
     assert "coordinates in pixel within (or near) 0..640 by 0..480" in problem({**ROW, "box": [2000, 2, 2001, 4]})
-    gelato = TargetReader.of(recipe("gelato"), None)
+    gelato = recipe("gelato")
     found = read_rows([{**ROW, "box": {"refusal": True}}], Reading(COLUMNS, gelato))
     assert "refusal" in found.problems[0]
     found = read_rows([{**ROW, "box": [0.1, 0.2, 0.3, 0.4]}], Reading(COLUMNS, gelato))
@@ -175,7 +174,7 @@ def test_coordinates_of_another_space_and_kinds_that_a_recipe_does_not_take():
 
 
 def test_a_recipe_that_compares_nothing_with_targets_needs_none():
-    free = TargetReader.of(recipe("gui-rcpo", response_space="pixel"), None)
+    free = recipe("gui-rcpo", response_space="pixel")
     found = read_rows([{"ask": "Save"}], Reading(ColumnNames("ask"), free))
     assert not found.problems
     assert "bbox" not in json.loads(found.samples[0].wire)

@@ -343,14 +343,6 @@ def test_without_locks_leftovers_are_said_and_stay(tmp_path, caplog):
     assert not caplog.records
 
 
-def test_systems_without_such_calls_write_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(atomic, "fcntl", None)
-    monkeypatch.delattr(os, "O_DIRECTORY")
-    for text in (b"old", b"new"):
-        write(tmp_path, text)
-    assert contents(tmp_path) == dict.fromkeys(("manifest", "one", "two"), b"new")
-
-
 def test_what_the_system_refuses_names_the_file(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=f"{tmp_path}/none/one"), atomic_files() as files:
         files.open(tmp_path / "none" / "one")
