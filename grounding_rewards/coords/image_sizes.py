@@ -24,6 +24,9 @@ def read_size(value: Any) -> tuple[float, float] | None:
     >>> read_size([1920, 1080]), read_size("1920x1080"), read_size("large"), read_size([0, 5])
     ((1920.0, 1080.0), (1920.0, 1080.0), None, None)
     """
+    if type(value) is list and len(value) == 2 and type(value[0]) is type(value[1]) is int:  # mostly so
+        width, height = value
+        return (float(width), float(height)) if 1 <= min(value) <= max(value) <= COORDINATE_LIMIT else None
     if isinstance(value, str):
         value = numbers_of(_BETWEEN.sub(r"\1 \2", value)) or literal(value)
     if isinstance(value, np.ndarray):

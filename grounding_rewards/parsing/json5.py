@@ -14,8 +14,8 @@ import math
 import re
 from typing import Any
 
+from grounding_rewards.literals import unique_keys
 from grounding_rewards.parsing.literal import read_json
-from grounding_rewards.targets.unique_keys import unique_keys
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error."""

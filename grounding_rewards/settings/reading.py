@@ -16,11 +16,11 @@ from typing import Any, get_args, get_type_hints
 
 from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
+from grounding_rewards.literals import unique_keys
 from grounding_rewards.plugins.loading import names_code
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import check_whole, flags_of
-from grounding_rewards.targets.unique_keys import unique_keys
 
 RECIPE = "recipe"
 TABLES: Mapping[str, Sequence[type]] = {

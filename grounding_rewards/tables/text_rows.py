@@ -18,11 +18,11 @@ from typing import IO, Any
 import msgspec
 
 from grounding_rewards.errors import TableError
+from grounding_rewards.literals import unique_keys
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.json_lines import Lines
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
-from grounding_rewards.targets.unique_keys import unique_keys
 
 Read = tuple[dict[str, Any], int, int | None, str, bytes]
 """A row as it was read: its columns, its length in the file, the line where it begins, why it cannot be read, its text.

@@ -194,7 +194,8 @@ class Targets:
             typed = read_typed(items, native)
         rows, box = typed.rows, typed.box
         if declared is not None:  # nobody else has these targets yet
-            bare: Any = rows if box is not None and "space" not in typed.fields else _without_space(rows)
+            every = box is not None and "space" not in typed.fields
+            bare: Any = rows if every else [row for row in rows if row is not None and row.space is None]
             deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
         own: set[int] = set()
         if native and items and type(items[0]) is list:  # those that are read at once are of one type
@@ -370,10 +371,6 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     if own is None or outside is None:
         return own if outside is None else outside
     return np.where(np.isnan(outside), own, outside)
-
-
-def _without_space(rows: Iterable[Target | None]) -> list[Target]:
-    return [row for row in rows if row is not None and row.space is None]
 
 
 def _boxes_alone(box: Floats, fields: frozenset[str], rows: tuple[Target, ...], **more: Any) -> Targets:

@@ -35,7 +35,7 @@ from grounding_rewards.actions import normalised
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace, as_space
 from grounding_rewards.errors import MISSING, SpaceError, TargetError, near
-from grounding_rewards.literals import literal
+from grounding_rewards.literals import literal, unique_keys
 from grounding_rewards.targets.box_format import FOUR, BoxFormat, corners, inverted
 from grounding_rewards.targets.shapes import corners_of, places_of, spread
 from grounding_rewards.targets.target import (
@@ -48,7 +48,6 @@ from grounding_rewards.targets.target import (
     Target,
     placed,
 )
-from grounding_rewards.targets.unique_keys import unique_keys
 
 PLACES = {
     "bbox": RegionKind.BBOX,

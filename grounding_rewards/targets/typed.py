@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.literals import unique_keys
 from grounding_rewards.targets.target import Box, NativeForm, Target
-from grounding_rewards.targets.unique_keys import unique_keys
 
 _decode = msgspec.json.Decoder(Target).decode
 _EXACT = {str, int, float, bool, type(None)}

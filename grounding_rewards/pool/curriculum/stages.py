@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
+from grounding_rewards.literals import unique_keys
 from grounding_rewards.pool.curriculum.gate import StageGate, gate_of, of_plain
 from grounding_rewards.pool.draws import check_whole, draw, largest_remainder
 from grounding_rewards.pool.stats import SampleStats
-from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers.options import Count, check, is_number
 
 BETWEEN = -1

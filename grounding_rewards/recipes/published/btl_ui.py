@@ -14,6 +14,7 @@ from grounding_rewards.actions import Objects, canonical
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.combine import gate, weighted
 from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
+from grounding_rewards.literals import unique_keys
 from grounding_rewards.parsing import BTL_UI
 from grounding_rewards.parsing.literal import UNREAD, read_json
 from grounding_rewards.parsing.published import (
@@ -35,7 +36,6 @@ from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Sou
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import NativeForm, RegionKind
-from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.hit import inside_regions, screens
 from grounding_rewards.verifiers.match import token_f1

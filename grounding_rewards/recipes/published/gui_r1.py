@@ -14,6 +14,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import MISSING
+from grounding_rewards.literals import unique_keys
 from grounding_rewards.parsing import GUI_R1
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.published import GUI_R1_CLOSE, GUI_R1_OPEN, PLAIN_TEXT, WHOLE, usual_answer
@@ -23,7 +24,6 @@ from grounding_rewards.recipes.published._solutions import CLICK, clicks_with_pl
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, POINT, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm, RegionKind
-from grounding_rewards.targets.unique_keys import unique_keys
 from grounding_rewards.verifiers import JudgedFormat
 from grounding_rewards.verifiers.alternatives import any_of, same_action
 from grounding_rewards.verifiers.match import TextAs

@@ -41,11 +41,8 @@ def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
 def _in_folder(path: Path) -> TrainerLog | None:
     from grounding_rewards.tables.trainer_logs import trl
 
-    logs = [
-        (verl.open_log, verl.step_files(path)), (trl.open_log, trl.step_files(path)),
-        (easyr1.open_log, easyr1.log_files(path)),
-    ]  # fmt: skip
-    logged = next((log for open_log, files in logs if files and (log := open_log(path, files))), None)
+    found = ((kind, kind.step_files(path)) for kind in (verl, trl, easyr1))
+    logged = next((log for kind, files in found if files and (log := kind.open_log(path, files))), None)
     recorded = next(path.glob("rollouts-*.parquet"), None)
     if logged is not None and recorded is not None:
         raise TableError(

@@ -29,7 +29,7 @@ PROMPT, OUTPUT, TRUTH, SCORE = "[prompt] ", "\n[output] ", "\n[ground_truth] ", 
 _SCORE_LINE = re.compile(r"\[score\] [-+.\w()]+\n", re.ASCII)
 
 
-def log_files(folder: Path) -> list[Path]:
+def step_files(folder: Path) -> list[Path]:
     """Return the log in a folder; none where there is none."""
     return regular_files(each for each in [folder / NAME] if os.path.lexists(each))
 
