@@ -5,13 +5,16 @@ Functions only and absolute imports: verl can load this file by its path, under 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from asyncio import AbstractEventLoop, Future, Task
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import grounding_rewards as gr
 from grounding_rewards.batch.score_rows import Inputs
-from grounding_rewards_adapters import _launch, _scorer, _waiting
+from grounding_rewards_adapters import _launch, _scorer
 
 _TRAINER = _launch.Trainer(
     name="verl",
@@ -88,7 +91,7 @@ async def compute_score_async(
     """
     key = tuple((name, id(value)) for name, value in options.items())  # which the score holds, so that they stay
     row = data_source, solution_str, ground_truth, extra_info
-    scored: dict[str, float] = await _waiting.together(key, row, partial(_scored_rows, options))
+    scored: dict[str, float] = await _together(key, row, partial(_scored_rows, options))
     return scored
 
 
@@ -177,3 +180,44 @@ def _scored(
     inputs = Inputs(texts, truths, columns, sizes.get("image_size"), sizes.get("model_image_size"))
     scored = scorer.score(inputs, [None if info.get("index") is None else f"index {info['index']}" for info in extra])
     return _scorer.rows({"score": scored.columns["total"], "acc": scored.columns["acc"], **_scorer.beside(scored)})
+
+
+_WAIT = 0.001
+"""Seconds for which the first row of a batch waits for others."""
+
+_Pending = dict[Hashable, tuple[list[tuple[Any, "Future[Any]"]], "Task[None]"]]
+_PENDING: WeakKeyDictionary[AbstractEventLoop, _Pending] = WeakKeyDictionary()
+"""Rows of each loop that wait, by what they are scored with. A forked process has loops of its own."""
+
+
+async def _together(key: Hashable, row: Any, score: Callable[[Sequence[Any]], list[Any]]) -> Any:
+    """Return a row's score, computed in a thread with those of the rows that wait beside it under the same key."""
+    loop = asyncio.get_running_loop()
+    pending, future = _PENDING.setdefault(loop, {}), loop.create_future()
+    if key not in pending:
+        pending[key] = [], loop.create_task(_awaited(pending, key, score))
+    pending[key][0].append((row, future))
+    return await future
+
+
+async def _awaited(pending: _Pending, key: Hashable, score: Callable[[Sequence[Any]], list[Any]]) -> None:
+    await asyncio.sleep(_WAIT)
+    waiting = [(row, future) for row, future in pending.pop(key)[0] if not future.done()]  # less those given up
+    outcomes = await asyncio.to_thread(_outcomes, score, [row for row, _ in waiting]) if waiting else []
+    for (_, future), outcome in zip(waiting, outcomes, strict=True):
+        if future.done():
+            continue
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+def _outcomes(score: Callable[[Sequence[Any]], list[Any]], rows: Sequence[Any]) -> list[Any]:
+    """Return the score of each row; where the batch fails, that of each alone, or its error."""
+    try:
+        return score(rows)
+    except BaseException as error:
+        if len(rows) == 1:
+            return [error]
+        return [outcome for row in rows for outcome in _outcomes(score, [row])]

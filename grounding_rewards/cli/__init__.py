@@ -10,8 +10,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from grounding_rewards.cli.signals import Stopping
-from grounding_rewards.cli.streams import standard_streams
+from grounding_rewards.cli.process import Stopping, standard_streams
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -2,20 +2,89 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from grounding_rewards import catalogue
+from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
 from grounding_rewards.batch.benchmarks.evaluation import options_of
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import Severity, command_line
-from grounding_rewards.cli import benchmarks, comparing, options, terminal
+from grounding_rewards.checks.paired import Comparison, compare
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
+from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
+
+Paired = Annotated[
+    bool,
+    typer.Option(
+        "--paired",
+        help="Also compare two files over the samples that both have: the difference with a 95 % interval and a p "
+        "over images, and McNemar's exact test. --json is then an object with `files` and `paired`.",
+    ),
+]
+Consensus = Annotated[
+    bool,
+    typer.Option(
+        "--consensus",
+        help="Judge one answer a sample: the middle of the region in which most of its rollouts agree (GUI-RC).",
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the draws of --paired. Default: 0.")
+]
+_PANEL = "Published benchmarks"
+
+
+@dataclass(frozen=True)
+class PublishedBenchmark:
+    """The benchmark that is named, and its file of categories; None where nothing is named."""
+
+    benchmark: Benchmark | None = None
+    categories: Path | None = None
+
+
+_PANEL = "Published benchmarks"
+
+
+def _published(
+    benchmark_name: Annotated[
+        str | None,
+        typer.Option(
+            "--benchmark",
+            metavar="NAME",
+            help=f"Read and judge the files as one published benchmark: {', '.join(BENCHMARKS)}.",
+            autocompletion=options.completing(lambda: BENCHMARKS),
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    categories: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="OSWorld-G's categories of each id. Default: classification_result.json beside the rows.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+) -> PublishedBenchmark:
+    if benchmark_name is None:
+        if categories is not None:
+            raise RecipeError("--categories: got it without --benchmark, whose rows they are of")
+        return PublishedBenchmark()
+    named = benchmark(benchmark_name)
+    if categories is not None and not named.categories:
+        raise RecipeError(f"--categories: {named.title} has no categories in a file of their own")
+    return PublishedBenchmark(named, categories)
+
+
+Published = Annotated[PublishedBenchmark, _published]
+"""Both options as one argument; see ``options.FileColumns``."""
 
 
 def evaluate_files(
@@ -34,10 +103,10 @@ def evaluate_files(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     join: options.Joining,
-    published: benchmarks.Published,
-    paired: comparing.Paired = False,
-    consensus: comparing.Consensus = False,
-    seed: comparing.Seed = None,
+    published: Published,
+    paired: Paired = False,
+    consensus: Consensus = False,
+    seed: Seed = None,
 ) -> None:
     """Count how often a model was right, with 95 % Wilson intervals.
 
@@ -57,7 +126,10 @@ def evaluate_files(
     Two models, each with a space of its own: `grounding-rewards eval a.jsonl b.jsonl --paired --response-space
     pixel,thousandths`
     """
-    comparing.check(seed, paired=paired, consensus=consensus, benchmark=published.benchmark is not None)
+    if seed is not None and not paired:
+        raise RecipeError("--seed: got it without --paired, whose draws it is the seed of")
+    if published.benchmark is not None and consensus:
+        raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
     fields, named = list(dict.fromkeys(by or ())), published.benchmark
     join = replace(join, reporting=replace(terminal.REPORTING, note=terminal.note_once()))
     inputs = join.inputs(files, paired=paired, whole=named is not None)
@@ -80,14 +152,22 @@ def evaluate_files(
             )
         )  # fmt: skip
         live.append(terminal.warnings()[known:])
-    shown = [(name or published.called(paths), each) for (name, paths, _), each in zip(inputs, runs, strict=True)]
-    compared = comparing.compare(shown, seed or 0) if paired else None
+    whole = named.name if named else ""
+    shown = [
+        (name or (str(paths[0].absolute()) if len(paths) == 1 else whole), each)
+        for (name, paths, _), each in zip(inputs, runs, strict=True)
+    ]
+    names = [name for name, _ in shown]
+    compared = compare(*(each.samples.scores(name) for name, each in shown), seed=seed or 0) if paired else None
     if not as_json:
         for letter, each in zip("AB", runs, strict=False):
             if named is not None:
                 show.totals(f"{named.title}{paired * f', {letter}'}", each.figures)
         show.evaluations(shown, label_free=recipes[0].label_free)
-        comparing.show(shown, compared)
+        if single := [(name, each.singles) for name, each in shown if each.singles is not None]:
+            show.singles(single)
+        if compared is not None:
+            show.pairs(compared.pairs, names)
         if recipes[0].label_free and named is None:
             terminal.note(options.unlabelled(recipes[0]))
     entries = list[dict[str, Any]]()
@@ -97,6 +177,16 @@ def evaluate_files(
             (terminal.note if severity is Severity.NOTE else terminal.warn)(text)
         terminal.report(each.findings, each.file if len(runs) > 1 else "")
         entries.append({**each.to_dict(), "warnings": [*earlier, *terminal.warnings()[known:]]})
-    about = comparing.report(compared, [name for name, _ in shown])
+    about = {} if compared is None else {"paired": _reported(compared, names)}
     if as_json:
-        terminal.print_json({"files": entries, **({"paired": about} if paired else {})})
+        terminal.print_json({"files": entries, **about})
+
+
+def _reported(compared: Comparison, files: Sequence[str]) -> dict[str, Any]:
+    """Print notes and warnings on a comparison; return its plain values for JSON."""
+    for text in compared.notes():
+        terminal.note(text)
+    warnings = compared.warnings(files)
+    for text in warnings:
+        terminal.warn(text)
+    return {"files": [*files], **compared.to_dict(), "warnings": warnings}

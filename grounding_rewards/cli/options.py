@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from grounding_rewards import catalogue
+from grounding_rewards.batch.benchmarks import BENCHMARKS
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.cli import terminal
@@ -49,6 +50,8 @@ def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 
 _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "response_space": lambda: CoordSpace, "family": catalogue.known_families, "model": pipelines,
+    "benchmark_name": lambda: BENCHMARKS,
+    "selector": lambda: sorted(registry().methods),
 }  # fmt: skip
 """Values that settings may take, by setting."""
 
@@ -64,15 +67,16 @@ def option_of(declared: Field[Any], callback: Callable[[Any], Any] | None = None
 
 
 def group(
-    made: Callable[..., Any], *groups: type, checks: Mapping[str, Callable[[Any], Any]] | None = None,
+    made: Any, *groups: type, checks: Mapping[str, Callable[[Any], Any]] | None = None,
     beside: Iterable[inspect.Parameter] = (),
 ) -> Any:  # fmt: skip
     """Return a function whose options are those of groups of settings, for an argument of a verb to stand for them.
 
-    ``application.strict`` calls it with their values by name, and ``made`` makes the argument of these. ``checks`` are
-    by setting, and ``beside`` are options that stand before the groups.
+    ``application.strict`` calls it with their values by name, and ``made`` makes the argument of these: by default it
+    is the only group. ``checks`` are by setting, and ``beside`` are options that stand before the groups.
     """
-    declared = {own.name: (own, get_type_hints(each)[own.name]) for each in groups for own in fields(each)}
+    hints = [(own, get_type_hints(each)) for each in groups or (made,) for own in fields(each)]
+    declared = {own.name: (own, known[own.name]) for own, known in hints}
 
     def make(**given: Any) -> Any:
         read = {name: own.metadata["read"] for name, (own, _) in declared.items() if own.metadata["read"]}

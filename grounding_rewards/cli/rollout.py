@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +22,10 @@ from grounding_rewards.coords.resizing import RESIZING, Resizing
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError
 from grounding_rewards.settings.groups import InstructionColumns
-from grounding_rewards.wording import percent
+from grounding_rewards.wording import percent, plural
+
+if TYPE_CHECKING:
+    from grounding_rewards.engines.rollout import RolledOut
 
 _MODEL, _SAMPLING, _PROMPT, _PARTS = "Model", "Sampling", "Prompts and images", "Parts of a run"
 _EVERY = 60.0
@@ -156,9 +159,6 @@ def rollout(
             box_format=box_format, image_files=images, allocated=allocate, shard=_shard(shard), again=again,
             overwrite=overwrite, count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
         )  # fmt: skip
-    if done.manifest is None:
-        _say_missing(done, out, as_json)
-        return
     _report(done, out, as_json)
 
 
@@ -215,47 +215,28 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
-def _say_missing(done: Any, out: Path, as_json: bool) -> None:
+def _report(done: RolledOut, out: Path, as_json: bool) -> None:
+    manifest = done.manifest
     pieces = {"made": done.made, "found": done.found, "missing": done.missing}
     if as_json:
-        terminal.print_json({"out": str(out), "pieces": pieces})
-        return
-    there = done.made + done.found
-    terminal.say(
-        f"{there} of {there + done.missing} shards of {out} are there, {done.made} of them new; other processes "
-        "make the rest, and the last one finishes it"
-    )
-
-
-def _report(done: Any, out: Path, as_json: bool) -> None:
-    manifest: Mapping[str, Any] = done.manifest
-    pieces = {"made": done.made, "found": done.found, "missing": 0}
-    if as_json:
-        kept = {name: value for name, value in manifest.items() if name not in ("outputs", "complete")}
+        kept = {name: value for name, value in (manifest or {}).items() if name not in ("outputs", "complete")}
         terminal.print_json({"out": str(out), **kept, "pieces": pieces})
         return
+    if manifest is None:
+        there = done.made + done.found
+        terminal.say(
+            f"{there} of {there + done.missing} shards of {out} are there, {done.made} of them new; other processes "
+            "make the rest, and the last one finishes it"
+        )
+        return
     for each in manifest.get("by_temperature", ()):
-        rate = f"{_share(manifest)} {percent(each['hit_rate'])}" if each["scored"] else "not scored"
+        rate = f"{terminal.share_named(manifest)} {percent(each['hit_rate'])}" if each["scored"] else "not scored"
         terminal.say(f"temperature {each['temperature']:g}: {each['rows']:,} rollouts, {rate}")
-    terminal.say(_line(manifest, pieces, out))
-
-
-def _share(manifest: Mapping[str, Any]) -> str:
-    return "mean acc" if manifest.get("label_free") else "accuracy"
-
-
-def _line(manifest: Mapping[str, Any], pieces: Mapping[str, int], out: Path) -> str:
     unanswered = manifest["rows"] - manifest["answered"]
     without = f" ({unanswered:,} without a response)" if unanswered else ""
-    line = f"{manifest['rows']:,} rollouts{without} of {manifest['samples']:,} sample{'s' * (manifest['samples'] != 1)}"
-    line += f" by {manifest['policy']}"
+    line = f"{manifest['rows']:,} rollouts{without} of {plural(manifest['samples'], 'sample')} by {manifest['policy']}"
     if manifest["recipe"]:
-        mean = "-" if manifest["mean_total"] is None else f"{manifest['mean_total']:.4f}"
-        parsed = percent(manifest["parse_rate"])
-        line += f": mean total {mean}, {_share(manifest)} {percent(manifest['hit_rate'])}, parse rate {parsed}"
         # samples that are all right or all wrong have more rollouts, and count as often
-        line += ", each over rollouts" if manifest["max"] is not None else ""
-    if not pieces["made"]:
-        return f"{line}; nothing to do, all is in {out}"
-    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} shards were there" if pieces["found"] else ""
-    return f"{line}; written to {out}{kept}"
+        each_over = ", each over rollouts" if manifest["max"] is not None else ""
+        line += f": {terminal.scores_in_words(manifest)}{each_over}"
+    terminal.say_made(line, pieces, out, "shards")

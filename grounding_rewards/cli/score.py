@@ -23,7 +23,6 @@ from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.tables import Table, write_table
 from grounding_rewards.tables.interrupting import ahead, behind
 from grounding_rewards.tables.json_lines import dumps
-from grounding_rewards.wording import percent
 
 
 def score(
@@ -64,7 +63,9 @@ def score(
     if as_json:
         terminal.print_json(summary)
     else:
-        terminal.say(_line(summary))
+        left_out = summary["rows"] - summary["valid"]
+        scored = f"{summary['rows']} rows scored with {built.name}{f' ({left_out} of them not valid)' * bool(left_out)}"
+        terminal.say(f"{scored}: {terminal.scores_in_words(summary)}; written to {out}")
         if scorer.recipe.label_free:
             terminal.note(options.unlabelled(scorer.recipe))
 
@@ -134,15 +135,3 @@ def _summary(table: Table, out: Path, recipe: Recipe, evaluation: Evaluation, to
         "parse_rate": evaluation.parse_rate,
         "reasons": dict(evaluation.reasons),
     }
-
-
-def _line(summary: dict[str, Any]) -> str:
-    left_out = summary["rows"] - summary["valid"]
-    share = "mean acc" if summary.get("label_free") else "accuracy"
-    mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
-    return (
-        f"{summary['rows']} rows scored with {summary['recipe']['name']}"
-        f"{f' ({left_out} of them not valid)' if left_out else ''}: mean total {mean}, "
-        f"{share} {percent(summary['accuracy'])}, parse rate {percent(summary['parse_rate'])}; "
-        f"written to {summary['out']}"
-    )

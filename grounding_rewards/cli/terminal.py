@@ -17,6 +17,7 @@ from grounding_rewards.checks.finding import Finding, Severity
 from grounding_rewards.errors import printable as printable
 from grounding_rewards.tables.object_stores import shown
 from grounding_rewards.tables.reporting import Reporting
+from grounding_rewards.wording import percent
 
 _PLAIN: Mapping[str, Any] = {"code": None, "severity": "warning"}
 """A warning that is no finding of a kind."""
@@ -56,6 +57,24 @@ def progress(what: str) -> Iterator[Callable[..., None]]:
 def say(*lines: str) -> None:
     """Print lines on stderr."""
     sys.stderr.writelines(f"{printable(shown(line))}\n" for line in lines)
+
+
+def share_named(summary: Mapping[str, Any]) -> str:
+    """Return what the share of rows with ``acc`` is called: of a recipe that looks at no target, nobody is right."""
+    return "mean acc" if summary.get("label_free") else "accuracy"
+
+
+def scores_in_words(summary: Mapping[str, Any]) -> str:
+    """Return the figures of scored rows; ``hit_rate`` is what manifests call the accuracy."""
+    mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
+    share = percent(summary["accuracy"] if "accuracy" in summary else summary["hit_rate"])
+    return f"mean total {mean}, {share_named(summary)} {share}, parse rate {percent(summary['parse_rate'])}"
+
+
+def say_made(line: str, pieces: Mapping[str, int], out: Any, what: str) -> None:
+    """Print what a run in pieces made, and how many of these were there."""
+    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} {what} were there" if pieces["found"] else ""
+    say(f"{line}; written to {out}{kept}" if pieces["made"] else f"{line}; nothing to do, all is in {out}")
 
 
 def note(text: str) -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from grounding_rewards.cli import application, signals
+from grounding_rewards.cli import application, process
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.rollout_table import RolloutTable
 from tests.children import run_child
@@ -151,7 +151,7 @@ def test_an_exception_that_is_dropped_is_raised_again(run, folder, monkeypatch):
                 if len(dropped) == 3:
                     raise
 
-    monkeypatch.setattr(signals, "AGAIN", 0.05)
+    monkeypatch.setattr(process, "AGAIN", 0.05)
     monkeypatch.setattr("grounding_rewards.scoring.Recipe.evaluate", score)
     result = run("score", "rows.jsonl", "--recipe", "gelato", "--out", "out.jsonl")
     assert result == (130, "", "stopped by Ctrl-C\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.pool.specs import Reading, options_named, read_spec
 from grounding_rewards.cli.render.next import print_manifest, say, summary
 from grounding_rewards.errors import PoolError
+from grounding_rewards.settings.declared import option
 
 if TYPE_CHECKING:
     from grounding_rewards.pool import Band
@@ -18,73 +20,46 @@ if TYPE_CHECKING:
 _FILTERS = "Filters"
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """Options of the draws and their filters."""
+
+    zero_share: float = option("Share of never-solved samples, below 1.", 0.2, metavar="F")
+    seed: int = option("Seed of all draws.", 0, metavar="N")
+    exclude_source: list[str] | None = option(
+        "Leave out this source, or value of --by; may be given several times.", None, metavar="S", panel=_FILTERS
+    )
+    band: str | None = option(
+        "Keep pass rates strictly between the two. LO is 0 or more, so never-solved samples are left out, unless "
+        "--confident keeps them.", None, metavar="LO,HI", panel=_FILTERS,
+    )  # fmt: skip
+    confident: bool = option(
+        "Let --band leave out only samples whose 95 % interval of the pass rate is outside.", False, panel=_FILTERS
+    )
+    two_model: str | None = option(
+        "Rollouts or statistics of two models on these samples: keep those that the weak one never solves and the "
+        "strong one does at least once.", None, metavar="WEAK,STRONG", panel=_FILTERS,
+    )  # fmt: skip
+    min_rollouts: int | None = option(
+        "Leave out samples with fewer scored rollouts.", None, metavar="N", panel=_FILTERS
+    )
+    selector: list[str] | None = option(
+        'A selector, such as learnability or \'{"name": "spread", "threshold": 0.3}\'; 0 leaves a sample out, other '
+        "weights steer the draws. May be given several times.", None, metavar="NAME|JSON", panel=_FILTERS,
+    )  # fmt: skip
+    keep_suspects: bool = option(
+        "Do not set aside never-solved samples whose clicks agree on another place.", False, panel=_FILTERS
+    )
+    limit: int | None = option("Largest number of samples in the pool.", None, metavar="N")
+    control: bool = option("Also draw as many samples at random, from all measured ones.", False)
+
+
 def next_round(
     rollouts: options.Rollouts,
     out: Annotated[Path, typer.Option("--out", metavar="POOL", help="Where to write: .parquet or .jsonl.")],
-    zero_share: Annotated[float, typer.Option(metavar="F", help="Share of never-solved samples, below 1.")] = 0.2,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all draws.")] = 0,
-    exclude_source: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="S",
-            help="Leave out this source, or value of --by; may be given several times.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    band: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LO,HI",
-            help="Keep pass rates strictly between the two. LO is 0 or more, so never-solved samples are left out, "
-            "unless --confident keeps them.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    confident: Annotated[
-        bool,
-        typer.Option(
-            "--confident",
-            help="Let --band leave out only samples whose 95 % interval of the pass rate is outside.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = False,
-    two_model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WEAK,STRONG",
-            help="Rollouts or statistics of two models on these samples: keep those that the weak one never solves and "
-            "the strong one does at least once.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    min_rollouts: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Leave out samples with fewer scored rollouts.", rich_help_panel=_FILTERS),
-    ] = None,
-    selector: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME|JSON",
-            autocompletion=options.METHODS,
-            help='A selector, such as learnability or \'{"name": "spread", "threshold": 0.3}\'; 0 leaves a sample '
-            "out, other weights steer the draws. May be given several times.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = None,
-    keep_suspects: Annotated[
-        bool,
-        typer.Option(
-            "--keep-suspects",
-            help="Do not set aside never-solved samples whose clicks agree on another place.",
-            rich_help_panel=_FILTERS,
-        ),
-    ] = False,
+    drawing: Annotated[Drawing, options.group(Drawing)],
     *,
     reading: Reading,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Largest number of samples in the pool.")] = None,
-    control: Annotated[
-        bool, typer.Option("--control", help="Also draw as many samples at random, from all measured ones.")
-    ] = False,
     data: options.TrainingRows = None,
     id_column: options.SampleColumn = None,
     split: options.Split = None,
@@ -110,18 +85,19 @@ def next_round(
     from grounding_rewards.pool.command import next_round as draw_pool
 
     options.check_data(data, id_column, split)
-    if confident and band is None:
+    if drawing.confident and drawing.band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
-    weak_strong = None if two_model is None else _two(two_model, "--two-model", "WEAK,STRONG, two paths")
+    two = None if drawing.two_model is None else _two(drawing.two_model, "--two-model", "WEAK,STRONG, two paths")
     named = "zero_share", "seed", "min_rollouts", "limit", "two_model"
     with options_named(*named, exclude_sources="--exclude-source", selectors="--selector"):
         manifest = draw_pool(
-            rollouts, out, seed=seed, zero_share=zero_share, exclude_sources=exclude_source or (),
-            min_rollouts=min_rollouts,
-            two_model=None if weak_strong is None else (Path(weak_strong[0]), Path(weak_strong[1])),
-            suspects=not keep_suspects, band=None if band is None else _band(band, confident),
-            selectors=[read_spec("--selector", text) for text in selector or ()], limit=limit, control=control,
-            data=data, id_column=id_column, split=split, reporting=terminal.REPORTING, **reading,
+            rollouts, out, seed=drawing.seed, zero_share=drawing.zero_share,
+            exclude_sources=drawing.exclude_source or (), min_rollouts=drawing.min_rollouts,
+            two_model=two and (Path(two[0]), Path(two[1])), suspects=not drawing.keep_suspects,
+            band=None if drawing.band is None else _band(drawing.band, drawing.confident),
+            selectors=[read_spec("--selector", text) for text in drawing.selector or ()], limit=drawing.limit,
+            control=drawing.control, data=data, id_column=id_column, split=split, reporting=terminal.REPORTING,
+            **reading,
         )  # fmt: skip
     say(manifest)
     if as_json:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.settings.groups import OnBadTarget
-from grounding_rewards.wording import percent
 
 
 def score_rollouts(
@@ -57,24 +56,12 @@ def score_rollouts(
     for text in warnings:
         terminal.warn(text)
     pieces = {"made": done.made, "found": done.found}
-    summary = {"out": str(out), **done.manifest, "pieces": pieces}
+    made = {name: value for name, value in done.manifest.items() if name not in ("outputs", "complete")}
     if as_json:
-        terminal.print_json({name: value for name, value in summary.items() if name not in ("outputs", "complete")})
+        terminal.print_json({"out": str(out), **made, "pieces": pieces})
         return
-    terminal.say(_line(summary))
+    left_out = f" ({made['unscored']} of them not scored)" if made["unscored"] else ""
+    line = f"{made['rows']} rollouts{left_out} with {built.name}: {terminal.scores_in_words(made)}"
+    terminal.say_made(line, pieces, out, "pieces")
     if built.label_free:
         terminal.note(options.unlabelled(built))
-
-
-def _line(summary: dict[str, Any]) -> str:
-    pieces, share = summary["pieces"], "mean acc" if summary.get("label_free") else "accuracy"
-    mean = "-" if summary["mean_total"] is None else f"{summary['mean_total']:.4f}"
-    left_out = f" ({summary['unscored']} of them not scored)" if summary["unscored"] else ""
-    line = (
-        f"{summary['rows']} rollouts{left_out} with {summary['recipe']['name']}: mean total {mean}, "
-        f"{share} {percent(summary['hit_rate'])}, parse rate {percent(summary['parse_rate'])}"
-    )
-    if not pieces["made"]:
-        return f"{line}; nothing to do, all is in {summary['out']}"
-    kept = f", {pieces['found']} of {pieces['found'] + pieces['made']} pieces were there" if pieces["found"] else ""
-    return f"{line}; written to {summary['out']}{kept}"

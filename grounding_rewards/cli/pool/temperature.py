@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +10,7 @@ import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.settings.declared import option
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.temperature import Sweep
@@ -22,6 +23,20 @@ class Rule(StrEnum):
     TOLERANCE = "tolerance"
 
 
+@dataclass(frozen=True)
+class Choosing:
+    """Options of the choice."""
+
+    rule: Rule = option("Rule for a collapsed temperature.", Rule.BOOTSTRAP)
+    tolerance: float = option("For `tolerance`: largest loss of accuracy against the reference.", 0.02, metavar="X")
+    margin: float = option("For `bootstrap`: largest loss of accuracy beyond the interval.", 0.01, metavar="X")
+    reference: float | None = option(
+        "Temperature to compare with. Default: the best; for tolerance the lowest.", None, metavar="T"
+    )
+    seed: int = option("Seed of the bootstrap.", 0, metavar="N")
+    draws: int = option("Number of bootstrap draws.", 2000, metavar="N")
+
+
 def temperature(
     files: Annotated[
         list[str],
@@ -31,19 +46,7 @@ def temperature(
             "`1.4=FILE`, which chooses one where the column has several. `FILE@N` takes round N.",
         ),
     ],
-    rule: Annotated[Rule, typer.Option(help="Rule for a collapsed temperature.")] = Rule.BOOTSTRAP,
-    tolerance: Annotated[
-        float, typer.Option(metavar="X", help="For `tolerance`: largest loss of accuracy against the reference.")
-    ] = 0.02,
-    margin: Annotated[
-        float, typer.Option(metavar="X", help="For `bootstrap`: largest loss of accuracy beyond the interval.")
-    ] = 0.01,
-    reference: Annotated[
-        float | None,
-        typer.Option(metavar="T", help="Temperature to compare with. Default: the best; for tolerance the lowest."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the bootstrap.")] = 0,
-    draws: Annotated[int, typer.Option(metavar="N", help="Number of bootstrap draws.")] = 2000,
+    choosing: Annotated[Choosing, options.group(Choosing)],
     as_json: options.AsJson = False,
 ) -> None:
     """Choose the highest temperature whose accuracy has not collapsed.
@@ -65,13 +68,8 @@ def temperature(
         inputs = [read_input(text) for text in files]
         comparison = sweep(
             stats_by_temperature(inputs, lambda text: together.update({text: None})),
-            rule=rule.value,
-            reference=reference,
-            tolerance=tolerance,
-            margin=margin,
-            draws=draws,
-            seed=seed,
             policies=policies_of(inputs),
+            **{**vars(choosing), "rule": choosing.rule.value},
         )
         comparison = replace(comparison, warnings=(*comparison.warnings, *together))
         advance(1.0)
