@@ -42,6 +42,7 @@ class Code(StrEnum):
     NO_HITS = "no-hits"  #: responses are read, and hardly any is right
     NO_VARIANCE = "no-variance"  #: rollouts of most groups earn the same, so that nothing is learnt of them
     FORM_ALONE = "form-alone"  #: rewards differ by whether an answer can be read rather than by its place
+    LAUNCH = "launch"  #: a trainer would not get its rewards, or get other ones
     INVERTED_BOX = "inverted-box"  #: boxes whose second corner lies before the first, among others that are well formed
     NOT_FINITE = "not-finite"  #: targets with numbers that are not finite
     ZERO_AREA = "zero-area"  #: boxes without width or height

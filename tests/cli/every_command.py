@@ -22,6 +22,9 @@ COMMANDS = {
     "check data": "data.jsonl --target-space pixel",
     "check rollouts": "rows.jsonl --recipe gelato",
     "check recipe": "gelato",
+    "check verl": "--dataset verl.jsonl --recipe gelato",
+    "check trl": "--dataset trl.jsonl --recipe gelato",
+    "check easyr1": "--dataset easyr1.jsonl --recipe gelato",
     "recipes": "gelato",
     "families": "gta1",
     "plugins": "--all",
@@ -52,6 +55,11 @@ def write_inputs(folder: Path) -> None:
     write_rows(folder / "rows.jsonl", HIT, MISS)
     row = {"instruction": "Open the menu", "bbox": [10, 20, 30, 40], "image_size": [640, 480]}
     write_rows(folder / "data.jsonl", {**row, "id": "a"}, {**row, "id": "b"})
+    box = '{"bbox": [0.1, 0.1, 0.3, 0.2]}'
+    truth = {"data_source": "web", "reward_model": {"ground_truth": box}}
+    write_rows(folder / "verl.jsonl", {"prompt": "Open the menu", **truth})
+    write_rows(folder / "trl.jsonl", {"prompt": "Open the menu", "target": box})
+    write_rows(folder / "easyr1.jsonl", {"problem": "Open the menu", "answer": box})
     for file in ("rollouts.jsonl", "warmer.jsonl", "later.jsonl"):
         rollouts(folder / file)
 
