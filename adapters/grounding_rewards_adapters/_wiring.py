@@ -17,11 +17,10 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from grounding_rewards.tables.base import value_at
-
 import grounding_rewards as gr
 from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
 from grounding_rewards.settings.reading import read_value
+from grounding_rewards.tables.rows import value_at
 from grounding_rewards_adapters import easyr1, trl, verl
 
 Rows = Sequence[Mapping[str, Any]]

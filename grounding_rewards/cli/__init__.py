@@ -91,6 +91,6 @@ _REFUSED = {
 
 def _error(message: str) -> tuple[int, str]:
     from grounding_rewards.errors import printable
-    from grounding_rewards.tables.object_stores import shown
 
-    return 2, f"error: {printable(shown(message.strip()))}"
+    stores = sys.modules.get("grounding_rewards.tables.object_stores")  # without it there are no copies to name
+    return 2, f"error: {printable(stores.shown(message.strip()) if stores else message.strip())}"
