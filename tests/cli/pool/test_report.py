@@ -102,45 +102,6 @@ def test_screenshots_and_instructions_come_from_data(run, two, tmp_path):
     packed = write_rows(tmp_path / "verl.jsonl", {"extra_info": {"id": "b"}, "prompt": prompt, "image": HOSTILE})
     found = reported(run, *words, "--data", packed)
     assert (found["suspects"][0]["instruction"], found["suspects"][0]["screenshot"]) == ("Do it", False)
-    other = write_rows(tmp_path / "other.jsonl", {"sample_id": "z", "image": "z.png"})
-    assert run.error("pool", "report", *words, "--data", other) == (
-        f"{other}: holds none of the 1 sample to show, such as 'b'; it names 'z': expected the data of these rollouts, "
-        "or --id-column NAME"
-    )
-    assert "no such file" in run.error("pool", "report", *words, "--samples", 0, "--data", tmp_path / "none.parquet")
-    assert "no column 'picture' (--image-column)" in run.error(
-        "pool", "report", *words, "--data", other, "--image-column", "picture"
-    )  # fmt: skip
-
-
-def test_only_samples_and_verdicts_or_only_manifests_are_enough(run, tmp_path):
-    bare = write_rows(tmp_path / "bare.jsonl", {"sample_id": "a", "acc": 0}, {"sample_id": "b", "acc": None})
-    found = reported(run, bare, "--out", tmp_path / "report")
-    assert (found["rounds"][0]["samples"], found["rounds"][0]["unscored_samples"]) == (2, 1)
-    assert [(each["sample_id"], each["clicks_unit"]) for each in found["hardest"]] == [("a", [])]
-    pool = tmp_path / "p.manifest.json"
-    pool.write_text(json.dumps(manifest()))
-    found = reported(run, pool, "--out", tmp_path / "report")
-    assert ([each["pool"] for each in found["pools"]], found["rounds"]) == (["p"], [])
-
-
-def test_bad_input_is_one_line_and_nothing_is_written(run, two, tmp_path):
-    out, bad = tmp_path / "report", tmp_path / "bad.manifest.json"
-    bad.write_text("{")
-    assert "cannot be read as a manifest" in run.error("pool", "report", two, bad, "--out", out)
-    bad.write_text("{}")
-    assert f"{bad}, field 'kept': got nothing" in run.error("pool", "report", two, bad, "--out", out)
-    assert f"{two}: is given twice" in run.error("pool", "report", two, f"{two}@1", "--out", out)
-    assert "no such file" in run.error("pool", "report", tmp_path / "none.manifest.json", "--out", out)
-    assert "no such file" in run.error("pool", "report", tmp_path / "none.jsonl", "--out", out)
-    unnamed = write_rows(tmp_path / "unnamed.jsonl", {"sample": "a", "acc": 1})
-    assert "did you mean 'sample'" in run.error("pool", "report", unnamed, "--out", out)
-    assert "no column 'kind'" in run.error("pool", "report", two, "--out", out, "--by", "kind")
-    counted = write_rows(tmp_path / "stats.jsonl", {"sample_id": "a", "n": 2, "num_correct": 1})
-    assert "--by kind takes rollouts" in run.error("pool", "report", counted, "--out", out, "--by", "kind")
-    assert not out.exists()
-    out.write_text("")
-    assert "is not a directory" in run.error("pool", "report", two, "--out", out)
 
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(run, two, tmp_path, monkeypatch):
@@ -202,15 +163,3 @@ def test_a_pool_of_an_own_recipe_records_whose_form_targets_have(run, tmp_path):
     result = run(*words, "--recipe", "gelato")
     assert result_of(result.out)["settings"]["recipe"] == {"name": "gelato"}
     assert "not read" not in result.err
-
-
-def test_targets_that_are_not_drawn_are_a_note_that_names_the_options(run, tmp_path):
-    target = {"bbox": [10, 10, 50, 20], "image_size": [100, 100]}
-    source = write_rows(tmp_path / "in.jsonl", *({**row, "target": target} for row in rollouts("a", 0)))
-    shown = run("pool", "report", source, "--out", tmp_path / "page")
-    assert (shown.code, shown.err.splitlines()[0]) == (
-        0,
-        "note: the page shows no target of 1 of 1 samples, which name no space, and rollouts no installed recipe; give "
-        "--recipe NAME or --target-space SPACE",
-    )
-    assert "note" not in run("pool", "report", source, "--out", tmp_path / "page", "--target-space", "pixel").err

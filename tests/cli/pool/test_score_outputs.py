@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,77 +11,18 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.batch import rollout_scorer, table_scorer
-from tests.batch.made import contents, rollouts, small_shards, table
+from tests.batch.made import contents, rollouts, small_shards
 from tests.cli.command import names, result_of, write_rows
-from tests.cli.pool.scoring import GELATO, SCORE
 from tests.disks import full_disk
+
+SCORE = ("pool", "score")
+GELATO = ("--recipe", "gelato")
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Shards of 4 rows."""
     small_shards(monkeypatch)
-
-
-def test_the_same_words_again_do_nothing(run, tmp_path):
-    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
-    words = (*SCORE, source, *GELATO, "--out", out)
-    run(*words)
-    before = {path: path.stat().st_mtime_ns for path in out.iterdir()}
-    result = run(*words)
-    assert result.code == 0
-    assert result.err.endswith(f"; nothing to do, all is in {out}\n")
-    assert {path: path.stat().st_mtime_ns for path in out.iterdir()} == before
-    assert result_of(run(*words, "--overwrite", "--json").out)["pieces"] == {"made": 0, "found": 1}
-
-
-def test_another_output_gives_way_only_to_overwrite(run, tmp_path):
-    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
-    run(*SCORE, source, *GELATO, "--out", out)
-    old = contents(out)
-    other = (*SCORE, source, *GELATO, "--option", "format_weight=0.5", "--out", out)
-    assert run.error(*other) == (
-        f"{out}: was made with recipe.format_weight null, and not 0.5; "
-        "write to another directory, or replace it by --overwrite"
-    )
-    assert contents(out) == old
-    write_rows(source, *rollouts(6))
-    message = run.error(*SCORE, source, *GELATO, "--out", out)
-    assert "was made with other inputs, or with what these held before; " in message
-    assert run(*other, "--overwrite").code == 0
-    assert len(table(out)) == 6
-    assert names(tmp_path) == ["in.jsonl", "out"]
-
-
-def test_an_output_that_was_changed_is_an_error_and_overwrite_replaces_it(run, tmp_path):
-    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(5)), tmp_path / "out"
-    words = (*SCORE, source, *GELATO, "--out", out)
-    run(*words)
-    whole = contents(out)
-    (out / "rollouts-000000.parquet").write_bytes(b"half")
-    assert "rollouts-000000.parquet is not what _score.manifest.json says" in run.error(*words)
-    assert run(*words, "--overwrite").code == 0
-    assert contents(out) == whole
-    (out / "mine.txt").touch()
-    assert "also holds mine.txt, which _score.manifest.json does not list" in run.error(*words, "--overwrite")
-
-
-def test_what_was_not_made_here_is_never_replaced(run, tmp_path):
-    source = write_rows(tmp_path / "in.jsonl", *rollouts(1))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "work.txt").touch()
-    (tmp_path / "file").touch()
-    (tmp_path / "empty").mkdir()
-    for name in ("mine", "file"):
-        message = run.error(*SCORE, source, *GELATO, "--out", tmp_path / name, "--overwrite")
-        assert message.endswith(
-            ": is there, and holds no _score.manifest.json, so it is not replaced; write to another directory"
-        )
-    for out in (tmp_path, tmp_path / "in.jsonl", tmp_path / "none" / "out"):
-        assert run(*SCORE, source, *GELATO, "--out", out, "--overwrite").code == 2
-    assert "lies in the input" in run.error(*SCORE, tmp_path, *GELATO, "--out", tmp_path / "out")
-    assert run(*SCORE, source, *GELATO, "--out", tmp_path / "empty").code == 0
-    assert sorted(os.listdir(tmp_path)) == ["empty", "file", "in.jsonl", "mine"]
 
 
 def test_a_file_that_grows_while_it_is_read(run, tmp_path, monkeypatch):
@@ -101,16 +41,6 @@ def test_a_file_that_grows_while_it_is_read(run, tmp_path, monkeypatch):
         "it was done"
     )
     assert not out.exists()
-
-
-def test_where_images_are_is_part_of_what_a_run_is(run, tmp_path):
-    source, out = write_rows(tmp_path / "in.jsonl", *rollouts(1, shot="a.png")), tmp_path / "out"
-    words = (*SCORE, source, *GELATO, "--out", out, "--image-root")
-    assert run(*words, tmp_path).code == 0
-    assert "nothing to do" in run(*words, tmp_path).err
-    (tmp_path / "other").mkdir()
-    assert "was made with image_root" in run.error(*words, tmp_path / "other")
-    assert "was made with image_column null" in run.error(*words, tmp_path, "--image-column", "shot")
 
 
 def test_own_code_is_part_of_what_a_run_is(run, tmp_path):

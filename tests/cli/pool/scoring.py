@@ -1,4 +1,0 @@
-"""Words of ``pool score``."""
-
-SCORE = ("pool", "score")
-GELATO = ("--recipe", "gelato")
