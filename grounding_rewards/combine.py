@@ -69,22 +69,9 @@ def _folded(fold: np.ufunc) -> Callable[[Columns], Floats]:
     return lambda columns: reduce(fold, columns) if len(columns) > 1 else columns[0].copy()
 
 
-def _gate(columns: Columns, otherwise: float) -> Floats:
-    return np.where(columns[0] > 0, columns[1], otherwise)
-
-
 def _affine_bounds(bounds: Sequence[Bounds], scale: float, shift: float) -> Bounds:
     low, high = sorted(scale * end for end in bounds[0])
     return low + shift, high + shift
-
-
-def _asymmetric(columns: Columns, positive: float, negative: float) -> Floats:
-    return columns[0] * np.where(columns[0] > 0, positive, negative)
-
-
-def _asymmetric_bounds(bounds: Sequence[Bounds], positive: float, negative: float) -> Bounds:
-    low, high = (end * (positive if end > 0 else negative) for end in bounds[0])
-    return low, high
 
 
 def _steps(columns: Columns, edges: Sequence[float], values: Sequence[float]) -> Floats:
@@ -97,10 +84,16 @@ OPS: Mapping[str, Op] = {
     "weighted": Op(_sum, _sum_bounds),
     "product": Op(_folded(np.multiply), _product_bounds),
     "best": Op(_folded(np.maximum), lambda bounds: (max(low for low, _ in bounds), max(high for _, high in bounds))),
-    "gate": Op(_gate, lambda bounds, otherwise: (min(bounds[1][0], otherwise), max(bounds[1][1], otherwise))),
+    "gate": Op(
+        lambda columns, otherwise: np.where(columns[0] > 0, columns[1], otherwise),
+        lambda bounds, otherwise: (min(bounds[1][0], otherwise), max(bounds[1][1], otherwise)),
+    ),
     "clip": Op(lambda columns, low, high: np.clip(columns[0], low, high), lambda bounds, low, high: (low, high)),
     "affine": Op(lambda columns, scale, shift: scale * columns[0] + shift, _affine_bounds),
-    "asymmetric": Op(_asymmetric, _asymmetric_bounds),
+    "asymmetric": Op(
+        lambda columns, positive, negative: columns[0] * np.where(columns[0] > 0, positive, negative),
+        lambda bounds, positive, negative: tuple([end * (positive if end > 0 else negative) for end in bounds[0]]),
+    ),
     "steps": Op(_steps, lambda bounds, edges, values: (min(values), max(values))),
 }
 

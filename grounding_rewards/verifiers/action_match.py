@@ -31,8 +31,8 @@ from grounding_rewards.verifiers.match import (
     same_keys,
     text_rule,
 )
-from grounding_rewards.verifiers.options import Length, Part, Positive
-from grounding_rewards.verifiers.terms import ACTIONS, NEEDS_SCREEN, NOTHING, PLACES, Mask, Term
+from grounding_rewards.verifiers.options import Length, Part, Positive, ScreenShare
+from grounding_rewards.verifiers.terms import ACTIONS, PLACES, Mask, Term
 
 _CLICKED = np.isin(np.arange(len(Reason)), CLICKED)
 _REFUSED = np.int8(Reason.REFUSED)
@@ -171,7 +171,7 @@ class ActionMatch(Term):
     """
 
     point_radius: Length | None = None
-    point_share: Length | None = None
+    point_share: ScreenShare | None = None
     enlarge: Positive = 1.0
     text: TextRule = "exact"
     text_threshold: Part | None = None
@@ -183,10 +183,6 @@ class ActionMatch(Term):
     app: TextRule | None = None
 
     rivals = "point_radius", "point_share"
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return NOTHING if self.point_share is None else NEEDS_SCREEN
 
     @property
     def judges(self) -> frozenset[str]:

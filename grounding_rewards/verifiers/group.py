@@ -118,16 +118,11 @@ class _Near(Term):
     share: Length | None = None
     grid: Cells | None = None
 
-    rivals = "radius", "share", "grid"
+    rivals, needs_one = ("radius", "share", "grid"), True
 
     @property
     def needs(self) -> frozenset[str]:
         return NEEDS_GROUPS if self.radius is not None else NEEDS_GROUPS | NEEDS_SCREEN
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if all(getattr(self, name) is None for name in self.rivals):
-            raise RecipeError(f"{type(self).__name__}: got neither {' nor '.join(self.rivals)}; give one of them")
 
     def repeated(self, rollouts: Rollouts, xy: Floats) -> Floats:
         """Return how many other rollouts of the group click near each point: (n,), 0.0 without one."""

@@ -10,12 +10,12 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats, Ints, nowhere, ranges
 from grounding_rewards.coords.spaces import extents
-from grounding_rewards.errors import MISSING, RecipeError, TargetError
+from grounding_rewards.errors import MISSING, TargetError
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import PerSample, Regions
 from grounding_rewards.targets.target import RegionKind
-from grounding_rewards.verifiers.options import Length, Positive
-from grounding_rewards.verifiers.terms import NEEDS_SCREEN, NOTHING, PLACES, OfPlaces
+from grounding_rewards.verifiers.options import Length, Positive, ScreenShare
+from grounding_rewards.verifiers.terms import PLACES, OfPlaces
 
 Border = Literal["inclusive", "strict"]
 BoxBorder = Literal["inclusive", "strict", "rounded"]
@@ -64,13 +64,9 @@ class Hit(OfPlaces):
     actions: tuple[str, ...] | None = None
     border: BoxBorder = "inclusive"
     enlarge: Positive = 1.0
-    point_share: Length | None = None
+    point_share: ScreenShare | None = None
 
     rivals = "point_radius", "point_share"
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return NOTHING if self.point_share is None else NEEDS_SCREEN
 
     @property
     def judges(self) -> frozenset[str]:
@@ -110,19 +106,10 @@ class NearPoint(OfPlaces):
     """
 
     radius: Length | None = None
-    share: Length | None = None
+    share: ScreenShare | None = None
     border: Border = "inclusive"
 
-    rivals = "radius", "share"
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return NOTHING if self.share is None else NEEDS_SCREEN
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.radius is None and self.share is None:
-            raise RecipeError("NearPoint: got neither radius nor share; give one of them")
+    rivals, needs_one = ("radius", "share"), True
 
     def places(self, rollouts: Rollouts) -> Floats:
         regions, strict = rollouts.targets.regions, self.border == "strict"
@@ -155,7 +142,10 @@ def inside_regions(
     drawn = points if enlarge == 1.0 else regions.centre + (points - regions.centre) / enlarge
     kind = regions.kind
     if RegionKind.POLYGON in regions.kinds:
-        drawn_in = _in_polygon(drawn, regions, polygon)
+        if polygon == "half_open":
+            drawn_in = geometry.in_polygon_half_open(drawn, regions.vertices, regions.offsets)
+        else:
+            drawn_in = geometry.in_polygon(drawn, regions.vertices, regions.offsets, strict=polygon == "strict")
         if rounded and polygon == "inclusive":
             drawn_in |= geometry.outline_distance(drawn, regions.vertices, regions.offsets) <= ROUNDING
         inside = np.where(kind == POLYGON, drawn_in, inside)
@@ -192,12 +182,6 @@ def pairs_inside(
         pairs.append((starts[regions.row[place]] + turn, place))
     point, place = (np.concatenate(column) for column in zip(*pairs, strict=True))
     return point, place
-
-
-def _in_polygon(points: Floats, regions: Regions, rule: PolygonRule) -> geometry.Bools:
-    if rule == "half_open":
-        return geometry.in_polygon_half_open(points, regions.vertices, regions.offsets)
-    return geometry.in_polygon(points, regions.vertices, regions.offsets, strict=rule == "strict")
 
 
 def near_points(

@@ -21,8 +21,8 @@ from grounding_rewards.rollouts import CLICKED, Predictions, Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.hit import GROWN, screens, within
-from grounding_rewards.verifiers.options import Length, Part, Positive
-from grounding_rewards.verifiers.terms import NEEDS_SCREEN, NOTHING, Mask, OfAlternatives
+from grounding_rewards.verifiers.options import Length, Part, Positive, ScreenShare
+from grounding_rewards.verifiers.terms import Mask, OfAlternatives
 
 Columns = tuple[NDArray[Any] | None, NDArray[Any] | None]
 """An argument as predicted and as wanted, a value for each of k alternatives; None where no row has one."""
@@ -444,14 +444,10 @@ class EndHit(OfAlternatives):
     """
 
     radius: Length | None = None
-    share: Length | None = None
+    share: ScreenShare | None = None
     enlarge: Positive = 1.0
 
     rivals = "radius", "share"
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return NOTHING if self.share is None else NEEDS_SCREEN
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         ends, wanted = argument(rollouts, "to")

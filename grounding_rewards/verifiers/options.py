@@ -46,6 +46,9 @@ Positive = Annotated[float, Range(0, above=True)]
 Share = Annotated[float, Range(0, 1)]
 Part = Annotated[float, Range(0, 1, above=True)]
 Discount = Annotated[float, Range(0, 1, below=True)]
+ScreenShare = Annotated[float, Range(0), "of the screen"]
+"""A length as a share of the screen, which asks for the size of the image."""
+
 Count = Annotated[int, Range(1, whole=True)]
 Whole = Annotated[int, Range(0, whole=True)]
 
@@ -78,16 +81,25 @@ def checked(fn: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any
 
 
 @cache
+def screen_shares(kind: Hashable) -> tuple[str, ...]:
+    """Return the fields of a dataclass that are a ``ScreenShare``."""
+    return tuple(name for name, hint in _hints(kind).items() if ScreenShare in (hint, *get_args(hint)))
+
+
+@cache
 def _of_class(kind: Hashable) -> tuple[tuple[str, Fit], ...]:
     return tuple(_fits(kind).items())
 
 
-def _fits(thing: Any) -> dict[str, Fit]:
+def _hints(thing: Any) -> dict[str, Any]:
     try:
-        hints = get_type_hints(thing, include_extras=True)
+        return get_type_hints(thing, include_extras=True)
     except Exception:  # a plugin's annotations need not be names that are there when it runs
         return {}
-    fits = {name: _fit(hint) for name, hint in hints.items() if name != "return"}
+
+
+def _fits(thing: Any) -> dict[str, Fit]:
+    fits = {name: _fit(hint) for name, hint in _hints(thing).items() if name != "return"}
     return {name: fit for name, fit in fits.items() if fit is not None}
 
 

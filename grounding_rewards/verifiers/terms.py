@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +56,16 @@ class Term:
     rivals: ClassVar[tuple[str, ...]] = ()
     """Options of which one at most is given, such as the same reach in two units."""
 
+    needs_one: ClassVar[bool] = False
+    """True where one of the rivals must be given."""
+
     def __post_init__(self) -> None:
         options.check(self)
         given = [name for name in self.rivals if getattr(self, name) is not None]
         if len(given) > 1:
             raise RecipeError(f"{type(self).__name__}: got both {given[0]} and {given[1]}; give one of them")
+        if self.needs_one and not given:
+            raise RecipeError(f"{type(self).__name__}: got neither {' nor '.join(self.rivals)}; give one of them")
 
     @property
     def within(self) -> tuple[Any, ...]:
@@ -77,7 +82,8 @@ class Term:
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        return frozenset().union(*(term.needs for term in self.within))
+        shares = any(getattr(self, name) is not None for name in options.screen_shares(cast(Hashable, type(self))))
+        return frozenset().union(*(term.needs for term in self.within), NEEDS_SCREEN if shares else NOTHING)
 
     @cached_property
     def reads(self) -> frozenset[str]:
