@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -135,6 +134,8 @@ def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     >>> whole["files"], whole["bytes"], whole["sha256"][:8]
     (1, 2, '44136fa3')
     """
+    import hashlib  # which tables that hash nothing do without
+
     refuse_stream(path)
     each = {file: digest(file) for file in files}
     _check_content(each)
@@ -168,5 +169,7 @@ def files_of_rows(path: Path) -> list[Path]:
 
 def digest(file: Path) -> str:
     """Return the SHA-256 of a file's content."""
+    import hashlib
+
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
