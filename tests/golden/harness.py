@@ -203,6 +203,17 @@ def max_dist(line: Line) -> dict[str, Any]:
     return {name: value for name, value in extra_of(line).items() if value > 0}
 
 
+def model_input(line: Line) -> dict[str, Any]:
+    """Return the original's size, and the model's, a grid of patches of 14 pixels."""
+    seen = [side // 14 * 14 for side in line["extra"]["input_size"]]
+    return {"image_sizes": line["extra"]["image_size"], "model_image_sizes": seen}
+
+
+def formatted(line: Line, scores: gr.Scores) -> Columns:
+    """VisionReasoner's format, of the tags and of the objects."""
+    return {"format": float(scores.parts["tags"][0] + scores.parts["items"][0])}
+
+
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -258,6 +269,12 @@ PEERS = {
     "mobileuse_easyr1": Peer("mobile-use", {"overall": "total", "format": "format", "accuracy": "matched"}),
     "nemogym_gui": Peer(
         "nemo-gym", {"reward": "total"}, max_dist, unlike=frozenset({"distance", "extracted_x", "extracted_y"})
+    ),
+    "vlmr1": Peer("vlm-r1", {"iou": "iou", "format": "format"}, score_options=model_input),
+    "visionreasoner": Peer(
+        "vision-reasoner",
+        {"total": "total", "format": "format", "accuracy": "matched", "non_repeat": "fresh"},
+        more=formatted,
     ),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),
 }

@@ -28,6 +28,8 @@ from tests.golden.departures import (
     ui_s1,
     uishift,
     vigorl,
+    vision_reasoner,
+    vlm_r1,
 )
 from tests.golden.departures.oracle import Oracle
 
@@ -56,5 +58,7 @@ ORACLES: Mapping[str, tuple[Oracle, ...]] = {
     "vigorl": vigorl.ORACLES,
     "mobile-use": mobile_use.ORACLES,
     "nemo-gym": nemo_gym.ORACLES,
+    "vlm-r1": vlm_r1.ORACLES,
+    "vision-reasoner": vision_reasoner.ORACLES,
 }
 """The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""
