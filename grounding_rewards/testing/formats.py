@@ -79,6 +79,7 @@ ANSWER_FORMATS = tuple(AnswerFormat(*row) for row in (
     ("named call", "Click(512, 384)", "Click(512 384)"),
     ("x and y tags", "<x>512</x><y>384</y>", "<x>512</x><y></y>"),
     ("point tags", "<point>512 384</point>", "<point>512,</point>"),
+    ("point tags around a pair", "<point>(512, 384)</point>", "<point>(512, )</point>"),
     ("pointer tokens", "pyautogui.click(<|pointer_start|><|pointer_pad|><|pointer_end|>)", "<|pointer_start|>"),
     ("points with indices", '<points coords="1 1 512 384 2 300 400">save</points>',
      '<points coords="1 1 512">save</points>'),
