@@ -1,11 +1,8 @@
 """Our own recipe for actions: 0.9 for the right action or refusal, 0.1 for an answer that can be read."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.testing import hostile_responses
 
 ACTION = gr.recipe("action", response_space="pixel")
 BOX = {"bbox": [10, 10, 20, 20]}
@@ -67,27 +64,3 @@ def test_actions_in_order_are_one_step_where_the_target_asks_for_them(response, 
 def test_rewards_for_nothing_are_listed_as_exploits(options, names):
     recipe = gr.recipe("action", response_space="unit", **options)
     assert [exploit.name for exploit in recipe.exploits] == names
-
-
-TARGETS = [BOX, {"refusal": True}, {"action": "back"}, {"action": {"name": "type", "text": "a"}},
-           {"regions": [BOX, {"action": {"name": "scroll", "direction": "up"}}]},
-           {**BOX, "action": {"name": "drag", "to": [40, 40, 60, 60]}}]  # fmt: skip
-RESPONSES = [CLICK, "(15, 15)", "refusal", call("back"), call("type", text='"a"'), call("type", text='"\\ud800"'),
-             call("scroll", direction='"up"'), call("teleport"), call("terminate", status='"failure"'), "", "x",
-             "<think>", call("left_click_drag", start_coordinate=[15, 15], end_coordinate=[50, 50])]  # fmt: skip
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(RESPONSES), st.sampled_from(TARGETS)), min_size=1, max_size=5))
-def test_a_row_alone_scores_as_among_others(rows):
-    texts, targets = map(list, zip(*rows, strict=True))
-    together = ACTION.score(texts * 15, targets * 15)
-    assert together.total.tolist() == [ACTION.score(*row).total.item() for row in rows] * 15
-    assert together.reason.tolist() == [ACTION.score(*row).reason.item() for row in rows] * 15
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_hostile_responses_are_within_bounds(target):
-    hostile = hostile_responses(length=5000)
-    scores = ACTION.score(hostile, [target] * len(hostile))
-    assert ((scores.total >= 0) & (scores.total <= 1)).all()

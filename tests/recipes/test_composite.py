@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.combine import RESERVED
+from grounding_rewards.verifiers import InConsensus
 from tests.parsing.fragments import responses
 
 ROOT = Path(__file__).parents[2]
@@ -204,3 +205,33 @@ def test_the_total_is_the_weighted_sum_and_stays_within_the_bounds(a, b, c, text
     assert (scores.total <= recipe.high).all()
     lone = [recipe.score(text, BOX).total[0] for text in texts]
     assert scores.total.tolist() == lone
+
+
+@pytest.mark.parametrize(
+    ("parts", "reach"),
+    [
+        ({"action_type": 1}, (None, None, 1.0)),
+        ({"hit": 1, "end_hit": {"weight": 1, "radius": 5}}, (5, None, 1.0)),
+        ({"hit": {"weight": 1, "point_radius": 3, "enlarge": 1.5}, "end_hit": {"weight": 1, "radius": 5}},
+         (3, None, 1.5)),
+        ({"end_hit": {"weight": 1, "share": 0.1, "enlarge": 1.2}}, (None, 0.1, 1.2)),
+        ({"near_point": {"weight": 1, "share": 0.2}, "action_type": 1}, (None, 0.2, 1.0)),
+        ({"hit": {"weight": 1, "point_radius": 3},
+          "right": {"verifier": "action_match", "weight": 1, "point_radius": 9}}, (9, None, 1.0)),
+        ({"done": {"weight": 1, "any_of": {"product": {"kind": "action_type",
+                                                       "place": {"verifier": "hit", "point_radius": 7}}}}},
+         (7, None, 1.0)),
+    ],
+)  # fmt: skip
+def test_the_reach_of_the_default_success(parts, reach):
+    success = build(parts).success
+    assert (success.point_radius, success.point_share, success.enlarge) == reach
+
+
+def test_success_may_be_any_that_looks_at_no_target(tmp_path):
+    texts, free = ["(100, 80)", "(105, 80)", "(300, 280)", "?"], {"label_free": True}
+    assert build({"format": 1}, success="format", **free).score(texts, None).acc.tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert build({"in": {"verifier": "in_consensus", "weight": 1, "votes": 3}}, **free).success == InConsensus(votes=3)
+    (tmp_path / "own.py").write_text("import numpy as np\n\ndef own(rollouts):\n    return np.ones(len(rollouts))\n")
+    own = {"verifier": f"{tmp_path}/own.py:own", "weight": 1, "low": 0, "high": 1}
+    assert build({"own": own}, success="own", **free).score(texts, None).acc.tolist() == [1.0] * 4

@@ -13,6 +13,7 @@ from tests.golden import harness
 from tests.parsing.fragments import responses
 
 UI_R1, DAST, UI_R1_E = gr.recipe("ui-r1"), gr.recipe("ui-r1", form="dast"), gr.recipe("ui-r1-e")
+WITH_LENGTH = gr.recipe("ui-r1-dast")
 TARGET = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</answer>"
 ORIGIN = "<answer>[{'action': 'click' ,'coordinate': [0, 0, 300, 200] }]</answer>"
 SAME = {"image_sizes": (1000, 800), "model_image_sizes": (1000, 800)}
@@ -118,3 +119,30 @@ def test_long_texts_take_no_longer_than_their_length(piece):
         recipe.score([text], [TARGET], **SAME)
         recipe.score([text] * VECTOR_ROWS, [TARGET] * VECTOR_ROWS, **SAME)
     assert time.perf_counter() - start < 5
+
+
+RIGHT, MISS = written("[200, 150]"), written("[900, 150]")
+
+
+def grouped(texts, recipe=WITH_LENGTH, **more):
+    return recipe.score(texts, [TARGET] * len(texts), groups=[0] * len(texts), **SAME, **more)
+
+
+def test_all_but_the_length_is_the_dast_form():
+    texts = [RIGHT, MISS, RIGHT.replace("answer>", "answers>"), "", None, written("[1, 2]], [[200, 150]")]
+    ours, theirs = grouped(texts), grouped(texts, DAST)
+    for name in DAST.parts:
+        assert ours.parts[name].tolist() == theirs.parts[name].tolist()
+    assert ours.total == pytest.approx(theirs.total + ours.parts["length"], abs=1e-12)
+    assert ours.acc.tolist() == theirs.acc.tolist()
+    assert WITH_LENGTH.parts == (*DAST.parts, "length")
+    assert (WITH_LENGTH.deviations, WITH_LENGTH.native, WITH_LENGTH.dialect, WITH_LENGTH.answers) == (
+        DAST.deviations, DAST.native, DAST.dialect, DAST.answers,
+    )  # fmt: skip
+
+
+def test_what_it_needs_and_says():
+    assert (WITH_LENGTH.low, WITH_LENGTH.high, WITH_LENGTH.needs) == (-1.0, 4.0, {"groups"})
+    with pytest.raises(gr.RecipeError, match="ui-r1-dast compares the rollouts of one sample"):
+        WITH_LENGTH.score([RIGHT], [TARGET], **SAME)
+    assert WITH_LENGTH.source.files[-1].endswith("DAST_grpo_trainer.py")

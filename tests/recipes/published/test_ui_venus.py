@@ -1,17 +1,16 @@
-"""UI-Venus: boxes in pixels of the image the model saw (1.0), points in thousandths and refusals (1.5)."""
+"""UI-Venus: boxes in pixels of the image the model saw (1.0), points in thousandths (1.5), and calls of navigation."""
 
 import time
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.parsing.texts import VECTOR_ROWS
-from tests.parsing.fragments import responses
+from grounding_rewards.recipes.published.ui_venus import is_formed
 
 BOXES, POINTS = gr.recipe("ui-venus"), gr.recipe("ui-venus", version=1.5)
+NAVIGATION = gr.recipe("ui-venus-navigation")
 TARGET = [100, 100, 300, 200]
 SIZES = {"image_sizes": (1000, 500), "model_image_sizes": (500, 250)}
 
@@ -19,25 +18,6 @@ SIZES = {"image_sizes": (1000, 500), "model_image_sizes": (500, 250)}
 def test_a_version_as_a_whole_number_is_the_same_recipe():
     assert gr.recipe("ui-venus", version=1) == BOXES
     assert POINTS.to_dict() == {"name": "ui-venus", "version": 1.5}
-
-
-numbers = st.sampled_from(["0", "-1", "200", "300", "0.5", ".5", "12.", "9" * 400, "-9", "1e5", "NaN", ""])
-lists = st.lists(numbers, max_size=5).map(lambda items: f"[{','.join(items)}]")
-texts = st.lists(st.one_of(responses, lists), min_size=1, max_size=4).map("".join)
-
-
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None)
-@given(st.sampled_from([BOXES, POINTS]), st.lists(texts, min_size=1, max_size=5))
-def test_one_response_and_many_score_alike(recipe, answers):
-    rows = len(answers)
-    many = recipe.score(answers * VECTOR_ROWS, [TARGET] * rows * VECTOR_ROWS, **SIZES)
-    assert np.isfinite(many.total).all()
-    assert ((many.total >= 0) & (many.total <= 1)).all()
-    for row, answer in enumerate(answers):
-        one = recipe.score(answer, TARGET, **SIZES)
-        assert one.total[0].tobytes() == many.total[row].tobytes()
-        assert (one.acc[0], one.reason[0]) == (many.acc[row], many.reason[row])
 
 
 @pytest.mark.parametrize("recipe", [BOXES, POINTS], ids=["1.0", "1.5"])
@@ -54,3 +34,46 @@ def test_long_texts_take_no_longer_than_their_length(recipe, text):
     start = time.perf_counter()
     recipe.score(text, TARGET, **SIZES)
     assert time.perf_counter() - start < 2.0
+
+
+def answer(call):
+    return f"<think>so</think>\n<action>{call}</action>\n<conclusion>done</conclusion>"
+
+
+@pytest.mark.parametrize(
+    ("text", "formed"),
+    [
+        (answer("Wait()"), True), ("<think>a</think><action>Wait()</action>", True),
+        (" <think></think> <action> Wait() </action> \n", True), ("<action>Wait()</action>", False),
+        ("a</think><action>Wait()</action>", False), ("<think>a</think>Wait()", False),
+        ("<think>a</think><action>Fly()</action>", False), ("<think>a</think><action>wait()</action>", False),
+        ("<think>a</think><action>Click(box=1)</action>", False), (answer("Wait()") + "x", False),
+        ("<think>a</think>x<action>Wait()</action>", False), (answer("Wait()") * 2, False), ("", False),
+        (answer("Type(content='a<b')"), True), ("<think>a</think><action>Wait()", False),
+        ("<think>a</think><action>Wait()</action><conclusion><action></conclusion>", False),
+        ("<think>a</think><action>Wait()</action><conclusion>so", False), (answer("Wait()") + "</think>", False),
+        ("<think>a</think><action>Wait()</action><action>Wait()</action>", False),
+    ],
+)  # fmt: skip
+def test_what_is_formed(text, formed):
+    assert is_formed(text) is formed
+
+
+THOUGHTS = st.sampled_from(
+    ["<think>so</think>", "<think></think>\n", " <think>a</think>", "<think><b</think>", "a</think>"]
+)
+CALLS = st.sampled_from([
+    "Click(box=(1, 2))", "LongPress(box=(1.5,-2))", "Click(box=( 1, 2))", "Wait()", "PressHome()", "Wait(1)", "Fly()",
+    "Scroll(start=(1, 2), end=(3, 4), direction='up')", "Scroll(start=(1, 2), end=(3, 4), direction='')",
+    "Drag(start=(1, 2), end=(3, 4))", "Type(content='a b')", "Type(content='it's')", "Type(content='a')')",
+    "Type(content='a\\')", "Launch(app='x')", "Launch(content='x')", "Finished(content='')", "Click(box=(1., .2))",
+])  # fmt: skip
+ENDS = st.sampled_from(["", "\n", "<conclusion>a</conclusion>", "\n<conclusion>\n</conclusion>\n", "<conclusion>", "x"])
+TEXTS = st.builds(lambda thought, call, end: f"{thought}<action>{call}</action>{end}", THOUGHTS, CALLS, ENDS)
+
+
+@settings(deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=5))
+def test_what_is_formed_is_the_same_for_many(texts):
+    parts = NAVIGATION.score(texts * 60, [{"action": "wait"}] * len(texts) * 60, **SIZES).parts
+    assert parts["format"].tolist() == [float(is_formed(text)) for text in texts] * 60
