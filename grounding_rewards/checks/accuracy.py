@@ -82,27 +82,9 @@ class Evaluation:
 def evaluate(
     scores: Scores, *, refusals: NDArray[np.bool_] | None = None, by: Mapping[str, Sequence[Any]] | None = None
 ) -> Evaluation:
-    """Count scores.
+    """Count n scores; ``refusals`` are True where the target is one, ``by`` has fields to break down by.
 
-    Args:
-        scores: n rows.
-        refusals: (n,) True where the target is a refusal (``Targets.refusal``); without it nothing is said about them.
-        by: fields to break down by, each a sequence of n values. A list counts under each of its values, once; None,
-            NaN and an empty list count under "(none)".
-
-    Returns:
-        The counts; rates and intervals follow from them.
-
-    Raises:
-        ValueError: ``refusals`` or a field has another length than the scores.
-
-    >>> from grounding_rewards import recipe
-    >>> scores = recipe("gelato").score(["(200, 150)", "(900, 900)", "?"], [[0.1, 0.1, 0.3, 0.2]] * 3)
-    >>> result = evaluate(scores, by={"kind": ["icon", ["icon", "text"], None]})
-    >>> result.correct, result.n, result.reasons
-    (1, 3, {'OK': 2, 'NO_ANSWER': 1})
-    >>> {value: (part.correct, part.n) for value, part in result.by["kind"].items()}
-    {'icon': (1, 2), '(none)': (0, 1), 'text': (0, 1)}
+    A field has n values. A list counts under each of its values, once; None, NaN and an empty list under "(none)".
     """
     for name, column in {"refusals": refusals, **(by or {})}.items():
         if column is not None and len(column) != len(scores):

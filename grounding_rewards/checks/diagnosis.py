@@ -79,17 +79,7 @@ _FINE = (Reason.OK, Reason.REFUSED, Reason.BAD_TARGET)
 
 @dataclass(eq=False)
 class Diagnosis:
-    """Findings about rows that one recipe scored.
-
-    >>> from grounding_rewards import recipe
-    >>> from grounding_rewards.batch.score_rows import Inputs, score_rows
-    >>> gelato = recipe("gelato")
-    >>> diagnosis = Diagnosis(gelato)
-    >>> diagnosis.add(score_rows(gelato, Inputs(["click(x=200, y=150)"] * 9, [[0.1, 0.1, 0.3, 0.2]] * 9), "raise"))
-    >>> print(*diagnosis.findings())
-    0 of 9 responses were read as bare_tuple_whole (answers such as '(200, 150)'); 9 of the others are read by \
-keyword_call; build recipe('click', response_space='thousandths', target_space='unit')
-    """
+    """Findings about rows that one recipe scored."""
 
     recipe: Recipe  # the recipe
     naming: Naming = PYTHON  # names of settings, for fixes

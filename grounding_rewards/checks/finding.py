@@ -119,11 +119,7 @@ def in_python(settings: Mapping[str, Any]) -> str:
 
 
 def as_flags(settings: Mapping[str, Any]) -> str:
-    """Return how to set something on the command line.
-
-    >>> as_flags({"recipe": "click", "response_space": "unit", "target_space": "pixel"})
-    'use --recipe click --response-space unit --target-space pixel'
-    """
+    """Return how to set something on the command line."""
     words = [
         f"--{_CALLED.get(name, name).replace('_', '-')} {value}"
         if name in _FLAGS

@@ -90,10 +90,9 @@ class Case:
         return (self.image_sizes and self.image_sizes[self.row]) or (target.image_size if target else None)
 
     def sized(self, recipe: Recipe, size: Size, origin: str) -> Case:
-        """Give the image size to the row to explain, and to the rest of its group, where nothing else says it.
+        """Give the image size, that of the file ``origin``, to the row to explain and the rest of its group.
 
-        Raises:
-            TargetError: the target cannot be read, or says another size than ``origin``, the file that the size is of.
+        A TargetError where the target cannot be read, or says another size.
         """
         sizes, known = list(self.image_sizes or [None] * len(self.responses)), self.size(recipe)
         if known is not None:
@@ -115,12 +114,7 @@ class Case:
         return scores
 
     def rollouts(self, recipe: Recipe, *, checked: bool = True) -> Rollouts:
-        """Return the rollouts that verifiers get; ``checked=False`` lets the row to explain abstain as well.
-
-        Raises:
-            TargetError: the target of the row to explain cannot be used; others abstain.
-            RecipeError: something that the recipe needs is missing.
-        """
+        """Return the rollouts that verifiers get; ``checked=False`` lets the row to explain abstain as others do."""
         read = recipe.read_targets(list(self.targets), bad_target="abstain", warn=False, box_format=self.box_format)
         rollouts = recipe.prepare(list(self.responses), read, **self.arguments(), bad_target="abstain")
         if checked:

@@ -51,7 +51,7 @@ def stats_of(
     recipe: Recipe | None = None,
     warn: Note = lambda text: None,
 ) -> SampleStats:
-    r"""Return statistics of the samples of a rollout table, one row a sample, sorted by name.
+    """Return statistics of the samples of a rollout table, one row a sample, sorted by name.
 
     Rollouts of all rounds count together, unless ``rounds`` chooses some. Results do not depend on the order of
     rollouts, to the last bit: means and variances are exact sums of totals rounded to 2^-60 and 2^-40 of the largest,
@@ -73,15 +73,6 @@ def stats_of(
     Raises:
         TableError: a file cannot be read, or lacks a column.
         PoolError: a rollout comes twice, has no sample, or its ``acc`` is neither 0, 1 nor null; no rollout is left.
-
-    >>> import pathlib, tempfile
-    >>> from grounding_rewards.tables.rollout_table import open_rollouts
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "rollouts.jsonl")
-    ...     _ = file.write_text('{"sample_id": "b", "acc": 1}\n{"sample_id": "a", "acc": null}\n')
-    ...     stats = stats_of(open_rollouts([file]))
-    >>> stats.sample_id.tolist(), stats.n.tolist(), stats.num_correct.tolist()
-    (['a', 'b'], [0, 1], [0, 1])
     """
     _check_arguments(rounds, temperature, columns)
     chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}

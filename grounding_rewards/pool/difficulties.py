@@ -65,10 +65,6 @@ def difficulties(
 
     Source: the 1PL model of item response theory (Rasch, 1960), the 3PL of SEELE, arXiv 2509.06923, without guessing
     and with one discrimination; its use for pools, the prior and the scale of 0 to 100 are our own form.
-
-    >>> fit = difficulties(["a", "a", "b", "b"], [1, 2, 1, 2], right=[1, 1, 3, 3], n=[4, 4, 4, 4])
-    >>> fit.sample.tolist(), fit.difficulty.round(2).tolist()
-    (['a', 'b'], [72.22, 27.78])
     """
     from scipy.special import expit
 

@@ -22,9 +22,6 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
     Of equal remainders the larger share is served first, then the earlier. Shares need not sum to 1.
 
     Source: Hamilton's method.
-
-    >>> largest_remainder([100, 50, 10], 20)
-    [13, 6, 1]
     """
     exact = [_exact("shares", share) for share in shares]
     check_whole("total", total, 0)
@@ -45,9 +42,6 @@ def zero_quota(positive: int, zero_share: Any) -> int:
     one fifth here, not the float next to it.
 
     Source: the 20/80 split that the Gelato pipeline reports, positive samples fixing the size.
-
-    >>> [zero_quota(positive, 0.2) for positive in (12, 10, 77, 80)]
-    [3, 3, 19, 20]
     """
     share = share_of_zeros(zero_share)
     check_whole("positive samples", positive, 0)
@@ -92,9 +86,6 @@ def draw(
     that of 0, is never drawn, and None draws all alike.
 
     Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
-
-    >>> draw(["a", "b", "c", "d"], 2, seed=7, purpose="zero").tolist()
-    [1, 2]
     """
     check_whole("count", count, 0)
     check_whole("seed", seed, 0)

@@ -125,13 +125,6 @@ def suspects(stats: SampleStats) -> NDArray[np.bool_]:
     dispersion of these clicks is at most ``OF_SCREEN`` and, where the target's size is known, at most
     ``OF_TARGET * target_diagonal``. The rollouts agree on one place, and it is not the target: the label may be wrong,
     or the instruction ambiguous. The model may also make the same mistake each time, so look before you delete.
-
-    >>> from dataclasses import replace
-    >>> from grounding_rewards.pool import sample_stats
-    >>> stats = sample_stats(["a"] * 4 + ["b"] * 4, [0] * 8)
-    >>> clicks, diagonal = np.array([4, 4]), np.array([0.05, 0.05])
-    >>> suspects(replace(stats, clicks=clicks, dispersion=np.array([0.01, 0.2]), target_diagonal=diagonal))
-    array([ True, False])
     """
     enough = stats.none_correct & (stats.n >= MIN_CLICKS) & (stats.clicks >= MIN_CLICKS)
     known = ~np.isnan(stats.target_diagonal)

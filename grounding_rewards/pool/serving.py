@@ -26,9 +26,6 @@ def stage_order(sizes: Sequence[int], epochs: Sequence[int], seed: int) -> Ints:
     first stage from 0; their order, (Σ sizes · epochs,), depends on the arguments alone.
 
     Source: our own form of the stages that Gelato's pipeline trains on one after the other.
-
-    >>> stage_order([3, 2], [2, 1], seed=7)
-    array([0, 2, 1, 1, 2, 0, 3, 4])
     """
     check_whole("seed", seed, 0)
     if not len(sizes) or len(sizes) != len(epochs):
@@ -54,11 +51,6 @@ def weighted_order(weights: ArrayLike, *, length: int, batch_size: int, weighted
 
     Source: MMR1, arXiv 2509.21268, section 3 (its text and code). New orders for later passes, and equal weights where
     all are 0, are our own form: its code walks through one order again and again, and fails where all weights are 0.
-
-    >>> order = weighted_order([0, 0, 1, 0, 0, 0], length=10, batch_size=5, weighted_share=0.5, seed=7)
-    >>> order.reshape(2, 5)
-    array([[2, 2, 3, 0, 2],
-           [2, 2, 1, 4, 5]])
     """
     for name, value, least in (("length", length, 0), ("batch_size", batch_size, 1), ("seed", seed, 0)):
         check_whole(name, value, least)

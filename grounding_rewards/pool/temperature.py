@@ -93,13 +93,6 @@ def sweep(
     ``tolerance``: a temperature has collapsed where its accuracy is more than ``tolerance`` below the reference's.
     Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen, and
     one below it has lower accuracy at most.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> cool = sample_stats([f"{place // 2}" for place in range(80)], [1, 0] * 40)
-    >>> hot = sample_stats([f"{place // 2}" for place in range(80)], [0, 0] * 40)
-    >>> swept = sweep({0.7: cool, 1.4: hot})
-    >>> swept.chosen, swept.rows[1].verdict, swept.rows[1].why
-    (0.7, 'collapsed', '50.0 points below T 0.7, 95 % -50.0 to -50.0: collapsed, wholly below -1.0')
     """
     _check(rule, margin, draws, confidence)
     check_whole("seed", seed, 0)

@@ -194,12 +194,6 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
       chi-square test at 5 %).
 
     A measured null makes no assumption on pass rates.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> before, after = sample_stats(["a", "a", "b", "b"], [0, 0, 0, 1]), sample_stats(["a", "a", "c"], [0, 1, 1])
-    >>> moved = transitions(before, after)
-    >>> moved.counts.tolist(), moved.moves.escaped, moved.dropped.tolist(), moved.new.tolist()
-    ([[0, 1, 0], [0, 0, 0], [0, 0, 0]], 1, ['b'], ['c'])
     """
     names = ["the round before", "the round after"]
     rows = in_common([before, after], names)

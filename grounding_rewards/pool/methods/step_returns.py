@@ -49,12 +49,6 @@ class StepReturns(Method):
     form: Form = setting("the paper's formulas, or those of its published code", "paper")
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
-        """Return all scored rollouts, with their columns.
-
-        Raises:
-            PoolError: a rollout has no trajectory or step, two samples are the same step of a trajectory, or its steps
-                have different numbers of rollouts.
-        """
         _check_places(rollouts)
         order = np.argsort(rollouts.trajectory, kind="stable")
         scored, columns = ~np.isnan(rewards_of(rollouts)), np.empty((2, len(rollouts)))
