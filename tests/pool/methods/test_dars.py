@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.pool import SampleStats
-from grounding_rewards.pool.methods import ALLOCATION, method
 from grounding_rewards.pool.methods.dars import Dars
 from grounding_rewards.pool.methods.protocol import allocate
 
@@ -22,20 +20,6 @@ def stats_of(correct, n):
 
 
 EIGHT = stats_of(range(9), 8)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "further"),
-    [
-        ({}, [24, 11, 3, 1]),
-        ({"form": "hardness"}, [56, 24, 8, 3]),
-        ({"std": True}, [9, 5, 2, 1]),
-        ({"form": "hardness", "std": True}, [23, 14, 6, 3]),
-    ],
-)
-def test_eight_rollouts(arguments, further):
-    dars = method({"name": "dars", **arguments}, ALLOCATION)
-    assert allocate(EIGHT, dars).tolist() == further + [0] * 5
 
 
 def test_limits():

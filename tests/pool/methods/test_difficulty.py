@@ -19,11 +19,6 @@ def measured(*difficulty):
     return replace(stats, item_difficulty=np.array(difficulty, dtype=np.float64))
 
 
-def test_item_response_weighs_most_where_half_are_expected_right():
-    weights = select(measured(0, 10, 50, 90, 100, None), ItemResponse())
-    assert weights == pytest.approx([0.0, 0.36, 1.0, 0.36, 0.0, 0.0])
-
-
 def test_without_any_difficulty_the_error_says_how_to_measure_it():
     for stats in (counted((1, 4)), measured(None, None)):
         with pytest.raises(
@@ -38,20 +33,6 @@ def test_without_any_difficulty_the_error_says_how_to_measure_it():
 def test_a_difficulty_out_of_range_is_an_error_that_names_the_sample(chosen, wrong):
     with pytest.raises(SelectorError, match=f"item_difficulty of sample '1': got {wrong:g}; expected 0 to 100"):
         select(measured(5, wrong), chosen)
-
-
-def test_the_target_moves_with_the_mean_reward():  # pool.md, example 13
-    target, targets = 0.0, []
-    for reward in (0.75, 1.0, 0.5, 0.25):
-        target = next_target(target, reward)
-        targets.append(round(target, 3))
-    assert targets == [23.106, 61.186, 61.186, 38.080]
-
-
-def test_the_nearest_samples_stay():  # pool.md, example 13
-    assert select(measured(0, 20, 60, 90), MovingTarget(batch=2, target=23.1)).tolist() == [1.0, 1.0, 0.0, 0.0]
-    moved = MovingTarget(batch=2, target=23.106, mean_reward=1.0)  # to 61.186
-    assert select(measured(0, 20, 60, 90), moved).tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
 def test_pass_rates_stand_in_for_difficulties_and_unscored_samples_are_out():

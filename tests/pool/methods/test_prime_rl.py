@@ -17,11 +17,6 @@ def averaging(*means):
     return replace(stats, mean=np.array(means, dtype=np.float64))
 
 
-def test_bounds_of_pools_are_inside():  # pool.md, example 15
-    stats = averaging(0.0, 0.25, 0.26, 0.75, 0.76, 1.0, None)
-    assert select(stats, DifficultyPools()).tolist() == [0.2, 0.2, 1.0, 1.0, 0.2, 0.2, 1.0]
-
-
 def test_the_last_pool_catches_all_and_the_first_whatever_is_below():
     assert select(averaging(-3.0, 2.5), DifficultyPools()).tolist() == [0.2, 0.2]
     assert select(averaging(-3.0, 2.5, None), DifficultyPools([[0.5, 3]], unseen=0)).tolist() == [3.0, 3.0, 0.0]

@@ -14,10 +14,6 @@ def sized(*areas):
     return SampleStats(np.arange(len(areas)).astype(str).astype(object), one, one, target_area=np.array(areas))
 
 
-def test_small_targets_weigh_more():  # pool.md, example 17
-    assert select(sized(0.04, 0.01, 0.0025), TargetSize()).round(3).tolist() == [0.143, 0.571, 2.286]
-
-
 def test_the_published_form_runs_from_a_half_to_one_and_a_half():  # GUI-G1, appendix C.3
     published = TargetSize(form="published")
     assert select(sized(0.04, 0.01, 0.0025), published).tolist() == pytest.approx([0.5, 0.7, 1.5])

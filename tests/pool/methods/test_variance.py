@@ -34,21 +34,6 @@ def kept(spec, table):
     return chosen(spec, table).kept.tolist()
 
 
-@pytest.mark.parametrize(
-    ("totals", "keep", "variance", "expected"),
-    [
-        ([0, 0.1, 0.5, 0.9, 1], 3, 0.2022, [0, 3, 4]),
-        ([1] + [0] * 7, 4, 0.1875, [0, 1, 2, 3]),
-        ([1] * 5 + [0] * 3, 4, 0.25, [0, 1, 5, 6]),
-        ([0, 0, 0, 1, 1, 10], 3, 22.22, [0, 1, 5]),
-    ],
-)
-def test_pods_worked_examples(totals, keep, variance, expected):
-    table = rollouts({"a": totals})
-    assert kept({"name": "pods", "keep": keep}, table) == expected
-    assert round(float(table.total[expected].var()), 2 if variance > 20 else 4) == variance
-
-
 def test_pods_keeps_as_many_of_each_sample_and_round():
     table = rollouts({"a": [0, 1, 0, 1, 0], "b": [0.5, None, None, 0.25]}, round=[1, 1, 2, 2, 2, 1, 1, 2, 2])
     choice = chosen({"name": "pods", "keep": 2}, table)

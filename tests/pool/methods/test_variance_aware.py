@@ -14,12 +14,6 @@ EXAMPLE = replace(counted((4, 8), (1, 8), (0, 8)), distinct=np.array([6, 4, 8]))
 """Example 7 of pool.md: diversities of 0.75, 0.5 and 1."""
 
 
-def test_scores_and_their_scale():  # pool.md, example 7
-    weigh = VarianceAware(diversity="responses")
-    assert weigh.scores(EXAMPLE).tolist() == pytest.approx([0.35, 0.1875, 0.2], abs=1e-12)
-    assert weigh.scaled(EXAMPLE).round(4).tolist() == [1.0, 0.0, 0.0769]
-
-
 def test_half_of_the_chances_are_alike():
     weights = select(EXAMPLE, VarianceAware(diversity="responses"))
     # Scores 1, 0 and 1/13: chances 13/28 + 1/6, 1/6 and 1/28 + 1/6, which are 53, 14 and 17 of 84.

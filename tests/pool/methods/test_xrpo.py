@@ -13,7 +13,7 @@ from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.pool import sample_stats
 from grounding_rewards.pool.methods import ALLOCATION, method
 from grounding_rewards.pool.methods.protocol import allocate
-from grounding_rewards.pool.methods.xrpo import Xrpo, half_width
+from grounding_rewards.pool.methods.xrpo import Xrpo
 from tests.pool.methods.test_dars import stats_of
 
 EXAMPLE = {"alpha": 0.05, "exploration": 0.1, "total": 12}
@@ -21,21 +21,6 @@ EXAMPLE = {"alpha": 0.05, "exploration": 0.1, "total": 12}
 
 def near(value):
     return pytest.approx(value, abs=5e-5)
-
-
-def test_priorities_of_the_worked_example():
-    stats = sample_stats(["a"] * 4 + ["b"] * 4 + ["c"] * 4 + ["d"] * 2, [1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0])
-    xrpo = Xrpo(budget=1, **EXAMPLE)
-    assert [half_width(n, np.std([1, 1, 0, 0], ddof=1), 0.05) for n in (4, 5)] == [near(0.9187), near(0.7169)]
-    assert [half_width(n, 0.5**0.5, 0.05) for n in (2, 3)] == [
-        pytest.approx(width, abs=5e-4) for width in (6.353, 1.757)
-    ]
-    drop, phi = xrpo._terms(np.int64(4))
-    assert (np.std([1, 1, 0, 0], ddof=1), phi) == (near(0.5774), near(0.0801))
-    assert (0.5773503 * drop, 0.5 * drop) == (near(0.2018), near(0.1748))
-    assert xrpo.priority(stats)[:3].tolist() == [near(0.2819), near(0.2549), near(0.0801)]
-    assert xrpo.priority(stats)[3] == pytest.approx(4.710, abs=5e-4)
-    assert xrpo(stats).tolist() == [0, 0, 0, 1]
 
 
 def test_totals_have_a_deviation_of_their_own():
