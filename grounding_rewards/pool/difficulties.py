@@ -21,6 +21,7 @@ from grounding_rewards.tables.rows import Note
 COLUMNS = ("policy", "round", "temperature")
 """Columns of a rollout table that tell rollouts of one ability from those of another."""
 
+_PRIOR = 0.5  # right, and wrong, rollouts more
 _STEPS = 100
 _CLOSE, _NEAR = 1e-9, 1e-3
 """A step so small is the last; from the second on, one that does not halve is rounding, as counts of billions make."""
@@ -47,18 +48,17 @@ def difficulties(
     n: Sequence[int] | NDArray[Any],
     *,
     at: Any = None,
-    prior: float = 0.5,
 ) -> Difficulties:
     """Fit a Rasch model: policy p solves sample s with the probability 1 / (1 + exp(d_s - t_p)).
 
     So a sample that only strong policies answered is harder than one that only weak ones did, at equal pass rates.
-    Abilities t and difficulties d maximise the likelihood of the counts and of ``prior`` right and ``prior`` wrong
-    rollouts more: of each sample by a policy of ability 0, and of each policy on a sample of difficulty 0. So 0 of n
-    and n of n are finite. With equal abilities the accuracy is (right + prior) / (n + 2 prior).
+    Abilities t and difficulties d maximise the likelihood of the counts and of half a right and half a wrong rollout
+    more: of each sample by a policy of ability 0, and of each policy on a sample of difficulty 0. So 0 of n and n of n
+    are finite. With equal abilities the accuracy is (right + 0.5) / (n + 1).
 
     Columns are (r,): ``right`` of ``n`` scored rollouts of a sample by a policy, checkpoint or round; counts of the
     same two are added up, and the order of rows changes nothing. Difficulties are those at the ability of the policy
-    ``at``, or at the mean ability of all. A prior of 0.5 is our own choice, that of Jeffreys' prior for a share.
+    ``at``, or at the mean ability of all. The half rollouts are our own choice, those of Jeffreys' prior for a share.
 
     Newton's method: each of some ten steps takes time linear in r, times the number of policies at most. Fewer than two
     policies with scored rollouts, or two that share no sample, not even through others, are a PoolError.
@@ -79,7 +79,7 @@ def difficulties(
     _check_linked(samples[scored], answered_by[scored], policies)
     both, row = np.unique(samples * len(policies) + answered_by, return_inverse=True)
     solved, summed = (_sums(row, each, len(both)) for each in (solved, times))
-    hard, ability = _fitted(both // len(policies), both % len(policies), solved, summed, float(prior))
+    hard, ability = _fitted(both // len(policies), both % len(policies), solved, summed)
     level = float(ability.mean() if at is None else ability[policies.tolist().index(at)])
     measured = _sums(samples, times, len(names)) > 0
     return Difficulties(names, np.where(measured, 100.0 * expit(hard - level), np.nan), policies, ability, level)
@@ -132,7 +132,7 @@ def add_difficulty(
     return difficulty, {"column": column, "at": None if at is None else str(at), "abilities": abilities}
 
 
-def _fitted(sample: Ints, policy: Ints, right: Floats, n: Floats, prior: float) -> tuple[Floats, Floats]:
+def _fitted(sample: Ints, policy: Ints, right: Floats, n: Floats) -> tuple[Floats, Floats]:
     """Return difficulties and abilities by Newton's method from 0, with halved steps where one goes too far.
 
     Rows are pairs of a sample and a policy, each once and sorted. A step eliminates the difficulties, whose part of the
@@ -146,15 +146,15 @@ def _fitted(sample: Ints, policy: Ints, right: Floats, n: Floats, prior: float) 
     def likelihood(hard: Floats, able: Floats) -> float:
         z = able[policy] - hard[sample]
         pseudo = sum(float((log_expit(each) + log_expit(-each)).sum()) for each in (hard, able))
-        return float((right * log_expit(z) + (n - right) * log_expit(-z)).sum()) + prior * pseudo
+        return float((right * log_expit(z) + (n - right) * log_expit(-z)).sum()) + _PRIOR * pseudo
 
     def step(hard: Floats, able: Floats) -> tuple[Floats, Floats]:
         accuracy = expit(able[policy] - hard[sample])
         over, weight = right - n * accuracy, n * accuracy * (1.0 - accuracy)
-        slope_hard = -_sums(sample, over, samples) - prior * np.tanh(hard / 2)
-        slope_able = _sums(policy, over, policies) - prior * np.tanh(able / 2)
-        bend_hard = _sums(sample, weight, samples) + 2.0 * prior * expit(hard) * expit(-hard)
-        bend_able = _sums(policy, weight, policies) + 2.0 * prior * expit(able) * expit(-able)
+        slope_hard = -_sums(sample, over, samples) - _PRIOR * np.tanh(hard / 2)
+        slope_able = _sums(policy, over, policies) - _PRIOR * np.tanh(able / 2)
+        bend_hard = _sums(sample, weight, samples) + 2.0 * _PRIOR * expit(hard) * expit(-hard)
+        bend_able = _sums(policy, weight, policies) + 2.0 * _PRIOR * expit(able) * expit(-able)
 
         def across(ability: Floats) -> Floats:
             return _sums(sample, weight * ability[policy], samples)
