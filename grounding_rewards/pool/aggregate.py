@@ -81,10 +81,10 @@ def stats_of(
         warn(text)
     where = _where(rounds, temperature)
     wanted = {*columns, *(_READ if set(_TARGETS) & set(columns) else ())}
-    largest, rounds_differ = _extent(table, where, totals=bool(wanted & _OF_TOTALS))
+    largest = _largest_total(table, where) if wanted & _OF_TOTALS else 0.0
     table.check_names()  # 1 and '1' would be one sample in SQL
     answered, named = bool(wanted & set(_OF_CELLS)) and bool(answered_by(table.columns)), "sample_id" in wanted
-    chosen = counts(table.columns, by if "source" in wanted else None, names=named, rounds=rounds_differ)
+    chosen = counts(table.columns, by if "source" in wanted else None, names=named)
     chosen |= {name: sql for name, sql in other_columns(table.columns, largest).items() if name in wanted}
     chosen |= {"key": HASH} if answered else {}
     # Sorting millions of names is slow, so only where it is needed.
@@ -146,18 +146,17 @@ def _where(rounds: Collection[int] | None, temperature: float | None) -> str:
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
-def _extent(table: RolloutTable, where: str, *, totals: bool) -> tuple[float, bool]:
-    """Return the size of the largest total, if totals are needed, and True for rollouts of several rounds."""
-    needed = [name for name in ("acc", "round", "temperature", *(["total"] if totals else ())) if name in table.columns]
-    largest = f"max(abs({TOTAL}))" if "total" in needed else "0.0"
-    number = "coalesce(round, -1)" if "round" in needed else "0"  # nulls are a round too; min and max pass them over
-    sql = f"SELECT {largest} AS largest, min({number}) <> max({number}) AS rounds FROM {{rollouts}}{where}"
-    extent = table.query(sql, needed).to_pylist()[0]
-    if extent["largest"] and not extent["largest"] < LARGEST_TOTAL:  # so written that NaN fails as well
+def _largest_total(table: RolloutTable, where: str) -> float:
+    """Return the size of the largest total; 0.0 without one."""
+    if "total" not in table.columns:
+        return 0.0
+    needed = [name for name in ("acc", "total", "round", "temperature") if name in table.columns]
+    largest = table.query(f"SELECT max(abs({TOTAL})) FROM {{rollouts}}{where}", needed)[0][0].as_py() or 0.0
+    if not largest < LARGEST_TOTAL:  # so written that NaN fails as well
         raise _wrong(
             table, where, "total", f"abs({TOTAL}) >= {LARGEST_TOTAL!r}", "a number of a size below 1e12, or null"
         )
-    return float(extent["largest"] or 0.0), bool(extent["rounds"])
+    return float(largest)
 
 
 def _wrong(table: RolloutTable, where: str, name: str, condition: str, expected: str) -> PoolError:
@@ -328,12 +327,11 @@ GRID = 32
 """Cells along each side of an image, in which clicks count as the same answer."""
 
 
-def counts(has: Collection[str], by: str | None, *, names: bool, rounds: bool) -> dict[str, str]:
+def counts(has: Collection[str], by: str | None, *, names: bool) -> dict[str, str]:
     """Return the SQL of the columns that all statistics need, by name, over rollouts grouped by sample.
 
     ``unclear`` names samples with rollouts that may be repeated, ``several`` those with several sources. ``has`` names
-    the table's columns; ``by`` becomes ``source``; ``names`` is True where ``sample_id`` is wanted, ``rounds`` for
-    rollouts of several rounds.
+    the table's columns; ``by`` becomes ``source``; ``names`` is True where ``sample_id`` is wanted.
     """
     columns = {"sample_id": "sample_id"} if names else {}
     columns |= {"unnamed": "coalesce(sample_id, '') = ''"}  # null = '' is null in SQL
@@ -345,7 +343,7 @@ def counts(has: Collection[str], by: str | None, *, names: bool, rounds: bool) -
         columns["other"] = f"CASE WHEN {one} <> {other} THEN {other} END"
     if "rollout" in has:
         # Rounds number their rollouts alike: 31, which is odd, moves each round to other bits.
-        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if rounds else "rollout"
+        number = "(rollout & 63) + 31 * (coalesce(round, 0) & 63)" if "round" in has else "rollout"
         # Fewer distinct numbers modulo 64 than rollouts may mean a repeated one. Nulls set no bit: samples with
         # rollouts without a number are unclear here, and pass the check.
         bits = f"bit_count(bit_or(1::UBIGINT << (({number}) & 63)))"
