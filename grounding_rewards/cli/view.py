@@ -44,7 +44,7 @@ def view(
     from dataclasses import replace
 
     from grounding_rewards.errors import PoolError
-    from grounding_rewards.pool.report.view import serve_view, write_view
+    from grounding_rewards.pool.report.command import serve_view, write_view
     from grounding_rewards.wording import plural
 
     if serve == (out is not None):

@@ -16,12 +16,11 @@ from PIL import Image
 
 from grounding_rewards.errors import PictureError, PoolError
 from grounding_rewards.pool.plan import plan_rollouts
-from grounding_rewards.pool.report import view
-from grounding_rewards.pool.report.command import write_report
+from grounding_rewards.pool.report import command
+from grounding_rewards.pool.report.command import serve_view, write_report, write_view
 from grounding_rewards.pool.report.inputs import Options, read_inputs
 from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import Screenshots
-from grounding_rewards.pool.report.view import serve_view, write_view
 from tests.cli.command import write_rows
 from tests.viewer.browser import chromium, go, serious, tab, until
 from tests.viewer.test_page import HOSTILE
@@ -78,7 +77,7 @@ def address(request, file, page):
 def served(inputs, **options):
     """Serve a page from a thread, and end it as Ctrl-C does."""
     ready, found, made = threading.Event(), [], []
-    server = view.serve.__globals__["_Server"]
+    server = command.serve.__globals__["_Server"]
 
     class Kept(server):
         def __init__(self, *arguments):
@@ -89,7 +88,7 @@ def served(inputs, **options):
         serve_view(inputs, lambda address, *_: (found.append(address), ready.set()), **options)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(view.serve.__globals__, "_Server", Kept)
+        patched.setitem(command.serve.__globals__, "_Server", Kept)
         thread = threading.Thread(target=run)
         thread.start()
         assert ready.wait(60)
@@ -268,7 +267,7 @@ def asked(address, path=None, host=None):
 
 
 def test_the_server_answers_who_knows_its_token_and_its_name(file, monkeypatch):
-    monkeypatch.setattr(view, "LINES", 2)
+    monkeypatch.setattr(command, "LINES", 2)
     with served([str(file)]) as address:
         place = urlsplit(address)
         assert len(json.loads(asked(address, f"{place.path}lines?first=0&most=1000000")[1])) == 2
@@ -357,7 +356,7 @@ def test_rollouts_are_chosen_by_falling_pass_rates_and_by_a_temperature_that_onl
 def test_a_page_that_cannot_be_made_is_an_error(file, tmp_path, monkeypatch):
     with pytest.raises(PictureError, match=r"a page ends in \.html"):
         write_view([str(file)], tmp_path / "out.png")
-    monkeypatch.setattr(view, "MOST", 24)
+    monkeypatch.setattr(command, "MOST", 24)
     with pytest.raises(
         PoolError,
         match="a page holds 24 rollouts; got 25: choose a round as PATH@ROUND, or look at all of them by --serve",
