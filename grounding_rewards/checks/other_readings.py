@@ -128,7 +128,8 @@ def other_reading(
     Most of what a reading reads must be about as right as what the recipe reads, whose share of right responses is
     ``accuracy``, perhaps with other spaces. Where nothing is right, only general forms are an answer to that.
     """
-    own_space = _say_their_space(unfit, rows)
+    targets = Targets.from_list([row.target for row in rows], native=unfit.native, bad_target="abstain")
+    own_space = all(target.space is not None for target in targets.rows if target is not None)
     for readings in (_policies(unfit), _dialects(unfit), _recipes(unfit, own_space=own_space)):
         tried = [replace(each, **_outcome(each, rows, box_format)) for each in readings]
         most = max((each.count for each in tried), default=0)
@@ -141,7 +142,9 @@ def other_reading(
             continue
         if _holds(best, accuracy):
             return best
-        general = (each for each in enough if _is_general(each) and each.inside >= _INSIDE * each.count)
+        general = (
+            each for each in enough if each.recipe.dialect.name in _GENERAL and each.inside >= _INSIDE * each.count
+        )
         if not accuracy and (first := next(general, None)) is not None:
             return first
     return None
@@ -150,17 +153,6 @@ def other_reading(
 def _holds(reading: Reading, accuracy: float) -> bool:
     """Return True where enough of what is read is right."""
     return reading.right >= max(1.0, max(accuracy / 2, _LEAST_RIGHT) * reading.count)
-
-
-def _is_general(reading: Reading) -> bool:
-    """Return True where a reading is one of a form that our own recipes read without an option."""
-    return reading.recipe.dialect.name in _GENERAL
-
-
-def _say_their_space(unfit: Recipe, rows: Sequence[Row]) -> bool:
-    """Return True where all targets name their space, as those of benchmarks' layouts do."""
-    targets = Targets.from_list([row.target for row in rows], native=unfit.native, bad_target="abstain")
-    return all(target.space is not None for target in targets.rows if target is not None)
 
 
 def fitted(judge: Recipe, rows: Sequence[Row], box_format: BoxFormat | None) -> SpaceFit:

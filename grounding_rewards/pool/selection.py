@@ -132,6 +132,8 @@ def suspects(stats: SampleStats) -> NDArray[np.bool_]:
     return enough & near
 
 
+_suspects = suspects  # ``next_pool`` has an option of this name
+
 SelectorSpec = Selector | str | Mapping[str, Any]
 
 
@@ -358,7 +360,7 @@ def next_pool(
         _remove_rejected(funnel, stats, *_pair(two_model))
     easy = funnel.remove("all_correct", stats.all_correct)
     never = funnel.by_source(stats.none_correct)
-    aside = _set_aside(funnel, stats) if suspects else np.zeros(0, dtype=np.int64)
+    aside = funnel.remove("suspects", _suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
     logs = weigh(funnel, stats, chosen)
     zero, positive, quota = _mix(funnel, stats, logs, zero_share, seed, limit)
     others = None
@@ -383,10 +385,6 @@ def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit
             f"limit: got {limit}; at zero_share {zero_share} not one positive sample fits with its never-solved "
             f"ones; expected {1 + zero_quota(1, zero_share)} or more"
         )
-
-
-def _set_aside(funnel: Funnel, stats: SampleStats) -> Rows:
-    return funnel.remove("suspects", suspects(stats))
 
 
 def _pair(value: Any) -> tuple[SampleStats, SampleStats]:

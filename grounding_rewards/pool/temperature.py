@@ -102,7 +102,8 @@ def sweep(
     common, every = _common([stats_by_temperature[value] for value in temperatures], temperatures)
     rates = np.stack([stats.pass_rate for stats in common])
     accuracies = [exact_mean(rate) for rate in rates]
-    against = _against(temperatures, accuracies, rule, reference)
+    best = accuracies.index(max(accuracies)) if rule == BOOTSTRAP else 0  # of equally good ones the lowest
+    against = best if reference is None else temperatures.index(reference)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     rng = Bootstrap(draws, seed, confidence)  # one seed: equal values have equal intervals
     gaps = [  # of differences by sample, in which its difficulty cancels out
@@ -112,7 +113,9 @@ def sweep(
         held = [high >= -margin - _SLACK for _, _, high in gaps]
     else:
         held = [gap >= -tolerance - _SLACK for gap, _, _ in gaps]
-    top = _top(held, against)
+    top = against  # the last that is reached from there over held temperatures
+    while top + 1 < len(held) and held[top + 1]:
+        top += 1
     rounds = {number for stats in common for number in stats.round.tolist() if number >= 0}
     mixed = confounded(temperatures, rounds, policies)
     verdicts = [CONFOUNDED if mixed else _verdict(row, held[row], against, top) for row in range(len(held))]
@@ -157,21 +160,6 @@ def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tu
     rows = in_common(scored, [f"the scored rollouts at temperature {value:g}" for value in temperatures])
     every = set().union(*(stats.sample_id.tolist() for stats in several))
     return [stats.taken(chosen) for stats, chosen in zip(scored, rows, strict=True)], len(every)
-
-
-def _against(temperatures: Sequence[float], accuracies: Sequence[float], rule: str, reference: float | None) -> int:
-    """Return the index of the temperature to compare with; of equally good ones the lowest."""
-    if reference is not None:
-        return temperatures.index(reference)
-    return accuracies.index(max(accuracies)) if rule == BOOTSTRAP else 0
-
-
-def _top(held: Sequence[bool], start: int) -> int:
-    """Return the last index that is reached from ``start`` over held temperatures."""
-    top = start
-    while top + 1 < len(held) and held[top + 1]:
-        top += 1
-    return top
 
 
 def _verdict(row: int, held: bool, against: int, top: int) -> str:

@@ -44,17 +44,13 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     >>> check_dialect(BARE_TUPLE, ["(1, 2)", "(1, 2) or (3, 4)", "(", None])
     """
     texts = hostile_responses() if responses is None else list(responses)
-    texts = list(
-        dict.fromkeys([*texts, *_otherwise([text for text in texts if text and len(text) < _SHORT][:_VARIED])])
-    )
+    varied = [text for text in texts if text and len(text) < _SHORT][:_VARIED]
+    otherwise = (text.translate(to) for text in varied for to in (_WIDE, _BLANK, _DOTLESS))
+    texts = list(dict.fromkeys([*texts, *(f"{text}\n" for text in varied), *otherwise]))
     quietly(f"dialect {dialect.name}", lambda: check_patterns(dialect))
     survives_copies(f"dialect {dialect.name}", dialect)
     for answers in get_args(Answers):
         _check(f"dialect {dialect.name} (answers={answers!r})", dialect, texts, answers)
-
-
-def _otherwise(texts: Sequence[str]) -> list[str]:
-    return [each for text in texts for each in (f"{text}\n", *(text.translate(to) for to in (_WIDE, _BLANK, _DOTLESS)))]
 
 
 def _check(name: str, dialect: Dialect, texts: list[str | None], answers: Answers) -> None:

@@ -60,14 +60,11 @@ def template(recipe: Recipe, response: str | None, extent: tuple[float, float]) 
         probes = _probes(place, extent)
         if _same(_read(recipe, tried.write(probes)), tried.rounded(probes)):
             return tried
+    such = f", such as {recipe.example.response!r}" if recipe.example else ""
     raise RecipeError(
         f"{recipe.name}: the place in this response cannot be exchanged for others, so that there is no map of it; "
-        f"give --response with a plain answer{_such_as(recipe)}"
+        f"give --response with a plain answer{such}"
     )
-
-
-def _such_as(recipe: Recipe) -> str:
-    return f", such as {recipe.example.response!r}" if recipe.example else ""
 
 
 def _read(recipe: Recipe, responses: list[str]) -> Floats:

@@ -49,7 +49,9 @@ class StepReturns(Method):
     form: Form = setting("the paper's formulas, or those of its published code", "paper")
 
     def __call__(self, rollouts: RolloutColumns) -> Choice:
-        _check_places(rollouts)
+        for name, column in (("trajectory", rollouts.trajectory), ("step", rollouts.step)):
+            for row in np.flatnonzero(column < 0)[:1]:
+                raise PoolError(f"{rollouts.named(row)}: got no {name}; expected one in each rollout for step returns")
         order = np.argsort(rollouts.trajectory, kind="stable")
         scored, columns = ~np.isnan(rewards_of(rollouts)), np.empty((2, len(rollouts)))
         for rows in np.split(order, begins(rollouts.trajectory[order])[1:]):
@@ -75,12 +77,6 @@ class StepReturns(Method):
         if self.form == "published":
             return returns, step_and_task_advantages(rewards[kept], returns, *names[:2], **weights)
         return returns, step_and_episode_advantages(returns, *names, **weights)
-
-
-def _check_places(rollouts: RolloutColumns) -> None:
-    for name, column in (("trajectory", rollouts.trajectory), ("step", rollouts.step)):
-        for row in np.flatnonzero(column < 0)[:1]:
-            raise PoolError(f"{rollouts.named(row)}: got no {name}; expected one in each rollout for step returns")
 
 
 def _check_samples(rollouts: RolloutColumns, place: Ints) -> None:

@@ -210,25 +210,17 @@ def _matrices(moved: Numbers) -> Iterator[Block]:
     high = int(np.flatnonzero(observed.sum(axis=1))[-1]) + 1
     # Chance leaves a trace everywhere: half a sample counts.
     wide = int(np.flatnonzero(observed.sum(axis=0) + np.nansum(expected, axis=0) >= 0.5)[-1]) + 1
+    was, now = right_in(moved["from"]), right_in(moved["to"])
     sides = f"rows: right before, of {listed(moved['n_before'])}; columns: after, of {listed(moved['n_after'])}"
     for title, cells in (("observed", observed), (f"by chance ({moved['null']['kind']})", expected)):
-        sums = np.nansum(cells, axis=1)
+        sums, led = np.nansum(cells, axis=1), title == "observed"
         rows = [
-            (
-                f"{row} ({count(observed[row].sum())})",
-                [
-                    _cell(cell, sums[row], _between(moved, row, column) if title == "observed" else None)
-                    for column, cell in enumerate(cells[row, :wide].tolist())
-                ],
-            )
+            (f"{row} ({count(observed[row].sum())})",
+             [_cell(cell, sums[row], [[was, str(row)], [now, str(column)]] if led else None)
+              for column, cell in enumerate(cells[row, :wide].tolist())])
             for row in range(high)
-        ]
+        ]  # fmt: skip
         yield matrix(f"{title}; {sides}", [str(column) for column in range(wide)], rows)
-
-
-def _between(moved: Numbers, before: int, after: int) -> Link:
-    """Return a link to the samples with so many right rollouts before and after."""
-    return [[right_in(moved["from"]), str(before)], [right_in(moved["to"]), str(after)]]
 
 
 def _cell(samples: float, row: float, to: Link) -> list[object] | None:
@@ -288,8 +280,9 @@ def _sources(report: Numbers) -> Iterator[Block]:
         name, found = each["round"], each["by_source"]
         if not place:
             rows = [
-                bar(line["source"], *_split([line[each] / line["samples"] for each in OUTCOMES], 0),
-                    f"n = {count(line['samples'])}", links=_solved(round=name, source=line["source"]))
+                bar(line["source"], *_split([line[key] / line["samples"] for key in OUTCOMES], 0),
+                    f"n = {count(line['samples'])}",
+                    links=[to(round=name, source=line["source"], solved=solved) for solved in _SOLVED.values()])
                 for line in _fewer_sources(found)
             ]  # fmt: skip
             alt = (
@@ -308,11 +301,6 @@ def _sources(report: Numbers) -> Iterator[Block]:
             for line in found
         ]
         yield table(name, heads, cells)
-
-
-def _solved(**labels: str) -> list[Link]:
-    """Return a link for each outcome of samples."""
-    return [to(**labels, solved=solved) for solved in _SOLVED.values()]
 
 
 def _split(shares: Sequence[float], digits: int) -> tuple[Sequence[float], list[str]]:
