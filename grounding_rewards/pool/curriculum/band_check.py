@@ -58,11 +58,6 @@ class BandCheck:
         """Return the name of the type for a sentence."""
         return "all types" if self.kind is None else f"type {self.kind!r}"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        bands = [{**vars(band), "rate": band.rate} for band in self.bands]
-        return {"bands": bands, "problems": list(self.problems), "missing": list(self.missing)}
-
 
 @dataclass(frozen=True)
 class Validation:
@@ -92,10 +87,14 @@ class Validation:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
-        together, *kinds = self.checks
-        types = {str(check.kind): check.to_json() for check in kinds}
+        together, *types = (
+            {"bands": [{**vars(band), "rate": band.rate} for band in check.bands], "problems": list(check.problems),
+             "missing": list(check.missing)}
+            for check in self.checks
+        )  # fmt: skip
         results = {"passed": self.passed, "problems": list(self.problems), "remarks": list(self.remarks)}
-        return {**results, "overall": together.to_json(), "types": types}
+        kinds = (str(check.kind) for check in self.checks[1:])
+        return {**results, "overall": together, "types": dict(zip(kinds, types, strict=True))}
 
 
 def validate(
@@ -183,7 +182,7 @@ def validate_stats(stats: SampleStats, declared: Sequence[Any] | NDArray[Any], c
 
 
 def _measured(name: str, correct: int, n: int, limits: tuple[float, float] | None) -> MeasuredBand:
-    low, high = (float(end) for end in wilson(correct, n))
+    low, high = map(float, wilson(correct, n))
     inside = None if limits is None or not n else bool(limits[0] <= correct / n <= limits[1])
     return MeasuredBand(name, correct, n, low, high, inside)
 

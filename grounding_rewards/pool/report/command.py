@@ -24,7 +24,6 @@ from grounding_rewards.pool.report.samples import (
     views,
 )
 from grounding_rewards.pool.report.sections import sections
-from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.data_paths import made_directory
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Note
@@ -40,18 +39,16 @@ def write_report(
     out: Path,
     *,
     title: str = "Pools by round",
-    by: str = "source",
-    target_space: str | None = None,
-    recipe: Recipe | None = None,
     samples: int = 6,
     data: Screenshots | None = None,
     reporting: Reporting = SILENT,
+    **reading: Any,
 ) -> dict[str, Any]:
-    """Write a report from files, as ``grounding-rewards pool report`` does."""
+    """Write a report from files, as ``grounding-rewards pool report`` does; ``reading`` is by fields of ``Options``."""
     if out.exists() and not out.is_dir():
         raise PictureError(f"{out}: is not a directory")
     warnings = dict[str, None]()  # a set in order: every round warns of the same recipes
-    options = Options(by, target_space, recipe, lambda text: warnings.update({text: None}))
+    options = Options(**reading, warn=lambda text: warnings.update({text: None}))
     with reporting.progress("counting rollouts") as advance:
         read = read_inputs(inputs, options)
         advance(1.0)
@@ -70,7 +67,7 @@ def write_report(
         write_page(out / PAGE, page_of(numbers, listing(read.parts, options, each)))
     unread = [sample for sample in each if not sample.outlines]
     table = read.parts[-1].table if read.parts else None
-    if unread and table and "target" in table.columns and recipe is None and target_space is None:
+    if unread and table and "target" in table.columns and not (options.recipe or options.target_space):
         reporting.note(
             f"the page shows no target of {len(unread)} of {len(each)} samples, which name no space, and rollouts no "
             "installed recipe; give --recipe NAME or --target-space SPACE"
@@ -99,15 +96,13 @@ def write_view(
     inputs: Sequence[str],
     out: Path,
     *,
-    by: str = "source",
-    target_space: str | None = None,
-    recipe: Recipe | None = None,
     data: Screenshots | None = None,
     screenshots: int = 200,
     reporting: Reporting = SILENT,
+    **reading: Any,
 ) -> dict[str, Any]:
     """Write a page of rollouts, as ``grounding-rewards view --out`` does."""
-    options = Options(by, target_space, recipe, reporting.warn)
+    options = Options(**reading, warn=reporting.warn)
     with reporting.progress("reading rollouts") as advance:
         read = _read(inputs, options)
         check_page(out, [file for part in read.parts if part.table for file in (*part.table.paths, *part.table.files)])
@@ -131,17 +126,15 @@ def serve_view(
     inputs: Sequence[str],
     ready: Callable[[str, int, int], None],
     *,
-    by: str = "source",
-    target_space: str | None = None,
-    recipe: Recipe | None = None,
     data: Screenshots | None = None,
     reporting: Reporting = SILENT,
+    **reading: Any,
 ) -> None:
     """Serve a page of rollouts to this machine until Ctrl-C, as ``grounding-rewards view --serve`` does.
 
     Arguments are those of ``write_view``; ``ready`` takes the address, and the numbers of samples and rollouts.
     """
-    options = Options(by, target_space, recipe, reporting.warn)
+    options = Options(**reading, warn=reporting.warn)
     with reporting.progress("reading rollouts") as advance:
         read = _read(inputs, options)
         if data is not None:
