@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from grounding_rewards.batch.samples import CONTENT
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.data import DataCheck
 from grounding_rewards.checks.finding import Code
-from grounding_rewards.coords.spaces import PIXEL
+from grounding_rewards.coords.spaces import PIXEL, UNIT
 from grounding_rewards.errors import ConvertError, PictureError
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.image_files import Image, read_images
@@ -111,6 +112,50 @@ def targets_of(file: Path, scorer: TableScorer, join: Join, *, split: str | None
         yield read.prepare(needs, image_sizes=None if sizes is None else _table(sizes), bad_target="abstain")
 
 
+@dataclass(frozen=True)
+class ShownRow:
+    """A row to draw."""
+
+    words: str  # its instruction; "" for none
+    size: tuple[float, float] | None  # width and height of its screen, in pixels
+    outlines: tuple[Floats, ...]  # each place as corners (k, 2) in shares of the screen
+    image: Any  # its screenshot, decoded by Pillow; None where it cannot be read
+
+
+def shown_rows(
+    file: Path, scorer: TableScorer, join: Join, rows: Collection[int], *, split: str | None = None
+) -> dict[int, ShownRow]:
+    """Read some rows of a file again, with their screenshots."""
+    table, _ = join.open(file, split, scorer.columns)
+    scorer, found = scorer.of(table), dict[int, ShownRow]()
+    needs = replace(scorer.recipe.requirements, into=UNIT, response_space=None)
+    for batch in _batches(scorer, table):
+        some = [place for place in range(len(batch)) if batch.number(place) in rows]
+        if not some:
+            continue
+        part = batch.take(some, whole=False)
+        read = scorer.read_targets(scorer.targets(part))
+        sizes = scorer.needed_sizes(table, part)
+        drawn = read.prepare(needs, image_sizes=None if sizes is None else _table(sizes), bad_target="abstain")
+        for place in range(len(some)):
+            own = np.flatnonzero(drawn.regions.row == place).tolist() if drawn.valid[place] else []
+            wide, high = drawn.image_sizes[place].tolist()
+            found[part.number(place)] = ShownRow(
+                words=_words(part.rows[place]), size=None if np.isnan(wide) else (wide, high),
+                outlines=tuple(drawn.regions.outline(each) for each in own),
+                image=_decoded(scorer, value_at(part.rows[place], scorer.columns.image)),
+            )  # fmt: skip
+    return found
+
+
+def _decoded(scorer: TableScorer, value: Any) -> Any:
+    """Return a row's last image; None where it cannot be read."""
+    with suppress(ConvertError, PictureError):
+        if scorer.images and value is not None:
+            return scorer.images.files.decode(read_images(value)[-1])
+    return None
+
+
 def _batches(scorer: TableScorer, table: Table) -> Iterator[Batch]:
     further = [scorer.columns.image, *(name for name in CONTENT if name in table.columns)]
     return scorer.batches(table, by=[name for name in further if name in table.columns], whole=False)
@@ -151,8 +196,13 @@ def _table(sizes: Any) -> Floats:
 
 def _content(row: Mapping[str, Any], image: Any, digest: bytes) -> int:
     """Return 64 bits of a row's image and instruction; 0 where it lacks one of them."""
-    words = next((text for name in INSTRUCTION_COLUMNS if (text := prompt_text(value_at(row, name)))), None)
+    words = _words(row)
     shown = digest or image_path(image) or next((each for n in IMAGE_COLUMNS if (each := image_path(row.get(n)))), None)
     if not words or not shown:
         return 0
     return int.from_bytes(blake2b(repr((shown, words)).encode(), digest_size=8).digest())
+
+
+def _words(row: Mapping[str, Any]) -> str:
+    """Return a row's instruction; "" without one."""
+    return next((text for name in INSTRUCTION_COLUMNS if (text := prompt_text(value_at(row, name)))), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,6 +40,9 @@ def check_data(
         Path | None,
         typer.Option(metavar="FILE", help="Other rows, such as those to evaluate on, that should share no image."),
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="PAGE.html", help="A page to write, with the first rows of each kind drawn.")
+    ] = None,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
     images: options.SizedImages,
@@ -54,9 +58,11 @@ def check_data(
 
     Example: `grounding-rewards check data train.parquet --response-space thousandths --against screenspot.json`
     """
-    from grounding_rewards.batch.checked_rows import check_rows
+    from grounding_rewards.batch.checked_rows import check_rows, shown_rows
     from grounding_rewards.batch.joining import Join
     from grounding_rewards.batch.table_scorer import TableScorer
+    from grounding_rewards.cli.render.checked_page import page_of
+    from grounding_rewards.viewer import check_page, write_page
 
     answered = any(chosen.get(name) is not None for name in ("response_space", "family", "model"))
     own = {} if answered else {"response_space": chosen.get("target_space") or "pixel"}
@@ -66,10 +72,17 @@ def check_data(
         built, columns, "abstain", box_format, images, answered=False, on_note=report.note, on_warning=report.warn
     )
     join = Join(reporting=report, encoding=encoding)
+    if html is not None:
+        check_page(html, [file])
     check = check_rows(file, scorer, join, split=split, against=against, answered=answered or recipe != "click")
     findings = check.findings()
+    if html is not None:
+        first = {row for each in findings for row in each.rows}
+        quiet = replace(scorer, on_note=lambda text: None)
+        shown = shown_rows(file, quiet, join, first, split=split) if first else {}
+        write_page(html, page_of(file.name, check.rows, findings, shown))
     if as_json:
-        terminal.print_json({"rows": check.rows})
+        terminal.print_json({"rows": check.rows, **({} if html is None else {"page": str(html)})})
     else:
         _print_findings(findings, check.rows)
     terminal.report(findings)

@@ -252,3 +252,26 @@ def test_shares_of_targets_that_thousandths_of_a_large_screen_miss(pixels: int, 
     found.add(click.read_targets(rows))
     (unreachable,) = [each for each in found.findings() if each.code == "unreachable-target"]
     assert unreachable.count / len(rows) == pytest.approx(share, abs=0.03)
+
+
+def test_a_page_shows_the_first_rows_of_each_finding(run: Runner, tmp_path: Path) -> None:
+    rows = screens(tmp_path)
+    rows[1].update(bbox=[900, 500, 903, 504])
+    rows[2].update(image_size=[1920, 1081])
+    rows.append({"bbox": [1, 2, 3], "image_size": SCREEN})
+    page = tmp_path / "page.html"
+    assert check(run, tmp_path, rows, "--html", str(page))[0] == 1
+    data = json.loads(page.read_text().partition('<script type="application/json" id="data">')[2].partition("</")[0])
+    first, *drawn = data["sections"]
+    codes = ["bad-target", "other-image-size", "tiny-target"]
+    assert [row[:3] for row in first["blocks"][0]["rows"]] == [
+        [code, severity, "1"] for code, severity in zip(codes, ["error", "error", "note"], strict=True)
+    ]
+    assert [each["title"].partition(":")[0] for each in drawn] == codes
+    (unread,), (other,), (tiny,) = (each["blocks"] for each in drawn)
+    assert (unread["kind"], unread["facts"]) == ("facts", [["row", "3"]])
+    assert (other["title"], other["size"]) == ("row 2: open 2", [1920, 1081])
+    assert other["image"].startswith("data:image/webp;base64,")
+    assert tiny["shapes"][0]["corners"][0] == [0.46875, 0.462962963]
+    assert tiny["views"][1]["title"] == "1: a closer view"
+    assert run("check", "data", tmp_path / "rows.jsonl", "--html", "page.pdf").err.startswith("error: page.pdf: a page")
