@@ -147,7 +147,7 @@ def rollout(
                 "--first-rollout: 8 where 8 rollouts are there, 0 for all rollouts of another round"
             )
         settings = replace(settings, n=None)
-    resizing, chosen = _resizing(recipe, chosen)
+    resizing = _resizing(recipe, chosen)
     if "family" in chosen and prompt is None:
         prompt = next(iter(catalogue.family(chosen["family"]).prompts), None)
     with terminal.progress("rolling out") as advance:
@@ -162,17 +162,16 @@ def rollout(
     _report(done, out, as_json)
 
 
-def _resizing(recipe: str | None, chosen: Mapping[str, Any]) -> tuple[Resizing | None, dict[str, Any]]:
-    """Return the way of images into the model, and the recipe's options without it: rows say the size it makes."""
+def _resizing(recipe: str | None, chosen: Mapping[str, Any]) -> Resizing | None:
+    """Return the way of images into the model, which is asked for without a recipe, too."""
     sizes = {key: value for key, value in chosen.items() if key in RESIZING}
-    rest = {key: value for key, value in chosen.items() if key not in sizes}
-    options.check_recipe(recipe, {key: value for key, value in rest.items() if key != "family"})
+    options.check_recipe(recipe, {key: value for key, value in chosen.items() if key not in (*sizes, "family")})
     if "model" in sizes:
-        return Resizing(**sizes), rest
-    own = resizing_of(catalogue.family(rest["family"])) if "family" in rest else None
+        return Resizing(**sizes)
+    own = resizing_of(catalogue.family(chosen["family"])) if "family" in chosen else None
     if sizes and own is None:
         raise EngineError("--min-pixels and --max-pixels are bounds of --pipeline; name it, too")
-    return (own if own is None else replace(own, **sizes)), rest
+    return own if own is None else replace(own, **sizes)
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:

@@ -48,7 +48,6 @@ class Data:
     image: str  # that of images; "" for rows of text alone
     files: ImageFiles  # where images are
     image_root: str = ""  # their folder, where the caller names one; "" for that of the data
-    judged: bool = False  # True where a recipe scores the responses by targets
     encoding: str | None = None  # of the texts of the data; None for UTF-8
 
     @property
@@ -120,8 +119,7 @@ def open_data(
     source, schema = _source(table, scorer, recipe, image.partition(".")[0], note, in_rows=in_rows)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"], reads=recipe)
-    judged = recipe is not None and not recipe.label_free
-    return Data(source, reader, chosen["instruction"], image, whole, files.root, judged, encoding)
+    return Data(source, reader, chosen["instruction"], image, whole, files.root, encoding)
 
 
 def _own_problem(table: Table) -> tuple[str, ...]:
@@ -240,10 +238,12 @@ class _Survey:
 
     def _check_targets(self, batch: Batch) -> None:
         """Count the targets that can be used, but for sizes of images, which are read later."""
-        table, scorer = self.data.table, self.data.reader.scorer
+        table, scorer, recipe = self.data.table, self.data.reader.scorer, self.data.reader.reads
+        if recipe is not None and recipe.label_free:
+            return
         read = scorer.read_targets(scorer.targets(batch))
         errors = dict(read.errors)
-        if self.data.judged:
+        if recipe is not None:
             ready = scorer.recipe.prepare(
                 [None] * len(batch), read, image_sizes=scorer.image_sizes(table, batch, read),
                 model_image_sizes=scorer.sizes(table, batch, scorer.columns.model_image_size), groups=range(len(batch)),

@@ -255,7 +255,12 @@ class ShardMaker:
                 known or (one.image_size and [*one.image_size])
                 for known, one in zip(samples.column("image_size").to_pylist(), seen, strict=True)
             ],
-            "model_image_size": [_size_seen(group.reply, one) for (group, _), one in zip(each, seen, strict=True)],
+            "model_image_size": [
+                _size_seen(group.reply, one) or (None if one.sizes else known)
+                for (group, _), one, known in zip(
+                    each, seen, samples.column("model_image_size").to_pylist(), strict=True
+                )
+            ],
             "problem": [answer.problem or None for answer in answers],
             "cut": [None if answer.text is None else answer.cut for answer in answers],
             "seed": [group.seeds[place] for group, place in each],

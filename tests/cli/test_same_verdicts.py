@@ -1,0 +1,101 @@
+"""The same answers get the same verdicts from ``rollout``, ``score`` and ``eval``, and from a table that is read again.
+
+Each recipe is asked in two pairs of a space of targets and a way of resizing, so that all pairs come twice.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards.catalogue import shown_with
+from grounding_rewards.coords.spaces import PIXEL, SPACES, convert
+from grounding_rewards.engines import Answer, Reply
+from grounding_rewards.tables.rollout_table import open_rollouts
+from tests.cli.command import read_rows, result_of, write_rows
+
+SIZE, SEEN = (1400, 700), (1148, 588)
+RESIZED = [
+    {}, {"model": "qwen2_5_vl"}, {"model": "verl+qwen3_vl", "max_pixels": 602112}, {"family": "gta1"},
+    {"model": "qwen2_5_vl", "response_space": "thousandths"},
+]  # fmt: skip
+FLAGS = {
+    "model": "--pipeline",
+    "max_pixels": "--max-pixels",
+    "family": "--family",
+    "response_space": "--response-space",
+}
+PAIRS = [*product([{}, *({"target_space": str(space)} for space in SPACES)], RESIZED)]
+NAMES = gr.list_recipes()
+
+
+@dataclass(frozen=True)
+class Echo:
+    """An engine that answers with its prompt."""
+
+    model: str
+
+    @contextmanager
+    def start(self):
+        def answer(requests):
+            return [Reply(tuple(Answer(request.messages[-1].text) for _ in request.seeds)) for request in requests]
+
+        answer.at_once, answer.resizing = 1, None
+        yield answer
+
+
+def targets_of(recipe):
+    """A target around the recipe's example of an answer, in the recipe's space of targets, and one beside it."""
+    sizes = {"image_sizes": SIZE, "model_image_sizes": SEEN if recipe.resizing is None else None}
+    somewhere = {"bbox": [0.1, 0.1, 0.2, 0.2], "space": "unit"}
+    rollouts = recipe.prepare([recipe.example.response], [somewhere], groups=["s"], **sizes)
+    both = rollouts.targets.image_sizes, rollouts.targets.model_image_sizes
+    (place,) = convert(rollouts.predictions.xy, recipe.space, recipe.target_space, *both)
+    (side,) = convert(np.array([[30.0, 30.0]]), PIXEL, recipe.target_space, *both)
+    more = {"action": "click"} if "action" in recipe.accepts else {}
+    more |= {"wh": SIZE} if recipe.name == "tailrl" else {}  # without which its own form has answers in thousandths
+    return [{"bbox": [*(at - side).tolist(), *(at + side).tolist()], **more} for at in (place, place + 3 * side)]
+
+
+@pytest.mark.parametrize(("name", "first"), [(name, each) for each, name in enumerate(NAMES)])
+def test_rollout_score_and_eval_judge_alike(run, tmp_path, name, first):
+    for number in (first, first + len(NAMES)):
+        space, resized = PAIRS[number % len(PAIRS)]
+        judges_alike(run, tmp_path / str(number), name, space, resized)
+
+
+def judges_alike(run, folder, name, space, resized):
+    shown = {key: value for key, value in shown_with(name).items() if not (resized and key == "response_space")}
+    recipe = gr.recipe(name, **shown, **resized, **space)
+    right, beside = [{"id": "any"}] * 2 if recipe.label_free else targets_of(recipe)
+    rows = [
+        {"sample_id": sample, "instruction": text, "target": target, "image_size": SIZE}
+        | ({} if recipe.resizing else {"model_image_size": SEEN})
+        for sample, text, target in (
+            ("a", recipe.example.response, right), ("b", recipe.example.response, beside), ("c", "nothing", right),
+        )
+    ]  # fmt: skip
+    folder.mkdir()
+    data, out = write_rows(folder / "data.jsonl", *rows), folder / "out"
+    answered = write_rows(folder / "answered.jsonl", *({**row, "response": row.pop("instruction")} for row in rows))
+    words = ["--recipe", name, *chain(*((FLAGS[key], value) for key, value in resized.items()))]
+    words += chain(*(("--option", f"{key}={json.dumps(value)}") for key, value in shown.items()))
+    where = [*chain(*(("--target-space", value) for value in space.values()))]
+    engine = ("--engine", f"{Path(__file__)}:Echo", "--model", "m", "--n", 1, "--prompt", "plain")
+    made = run("rollout", data, *engine, "--out", out, *words, *where)
+    assert made.code == 0, made.err
+    assert run("score", answered, "--out", folder / "scored.jsonl", *words, *where).code == 0
+    columns = ["total", "acc", "reason"]
+    scored = [{key: row[key] for key in columns} for row in read_rows(folder / "scored.jsonl")]
+    assert open_rollouts([out]).read(columns).to_pylist() == scored
+    assert [row["acc"] for row in scored] == ([0, 0, 0] if recipe.label_free else [1, 0, 0])
+    for again in ([answered, *words, *where], [out, *words]):  # the table says the space of its targets
+        (entry,) = result_of(run("eval", *again, "--json").out)
+        assert (entry["n"], entry["correct"]) == (3, sum(row["acc"] for row in scored))
