@@ -134,14 +134,14 @@ def wrap(
         raise RecipeError(f"{name}: its parameters tell no contract; say one of {', '.join(get_args(Contract)[1:])}")
     if isinstance(function, type):
         function = function()
-    space, call = as_space(response_space), _Call(function, how, float(low), float(high), time_limit)
+    space, call = as_space(response_space), _Called(function, how, float(low), float(high), time_limit)
     options = {"contract": contract, "success": success, "low": low, "high": high, "response_space": space}
     defaults = {"contract": "auto", "success": 1.0, "low": -_BOUND, "high": _BOUND, "response_space": CoordSpace.PIXEL}
     kept = {key: value for key, value in options.items() if value != defaults[key]}
     return WrappedRecipe(
         name=name,
         dialect=dialect_named("auto"),
-        reward=_Called(call),
+        reward=call,
         success=_Succeeds(call, float(success)),
         space=space,
         response_space=space,
@@ -189,7 +189,7 @@ class WrappedRecipe(Recipe):
 
     def evaluate(self, rollouts: Rollouts) -> WrappedScores:
         """Score rollouts by one call of the function for each row or batch."""
-        found = self.reward.call.outcomes(rollouts)
+        found = self.reward.outcomes(rollouts)
         total = np.array([each.total for each in found], dtype=np.float64)
         valid = rollouts.targets.valid
         return WrappedScores(
@@ -216,51 +216,27 @@ class WrappedScores(Scores):
 class _Called(Term):
     """The total that the function returns; 0.0 where it returns none."""
 
-    call: _Call
+    fn: Callable[..., Any]
+    contract: str
+    least: float  # what it may return
+    most: float
+    time_limit: float | None
 
     @property
     def low(self) -> float:
-        """The lowest total; that of rows without one is 0.0."""
-        return min(self.call.low, 0.0)
+        return min(self.least, 0.0)
 
     @property
     def high(self) -> float:
-        """The highest total."""
-        return max(self.call.high, 0.0)
+        return max(self.most, 0.0)
 
     def __call__(self, rollouts: Rollouts) -> Floats:
-        """Call the function for n rollouts: (n,)."""
-        return np.array([each.total for each in self.call.outcomes(rollouts)], dtype=np.float64)
+        return np.array([each.total for each in self.outcomes(rollouts)], dtype=np.float64)
 
     def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, str]:
         """Return what the function returned for a row, or did in its place."""
-        found = self.call.outcomes(rollouts)[row]
+        found = self.outcomes(rollouts)[row]
         return {"the function": found.fault or f"returned {short_repr(found.said)}"}
-
-
-@dataclass(frozen=True)
-class _Succeeds(Term):
-    """1.0 where the function calls the response right, or returns at least the total of a success."""
-
-    call: _Call
-    least: float
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        """Call the function for n rollouts: (n,)."""
-        return np.array([self.of(each) for each in self.call.outcomes(rollouts)], dtype=np.float64)
-
-    def of(self, found: Outcome) -> bool:
-        """Return True where an outcome is a success."""
-        return not found.fault and (found.total >= self.least if found.success is None else found.success)
-
-
-@dataclass(frozen=True)
-class _Call:
-    fn: Callable[..., Any]
-    contract: str
-    low: float
-    high: float
-    time_limit: float | None
 
     def outcomes(self, rollouts: Rollouts) -> list[Outcome]:
         """Return the outcome of each row."""
@@ -293,9 +269,24 @@ class _Call:
             total = float(number)
         except OverflowError:
             total = math.inf
-        if not self.low <= total <= self.high:  # NaN, too
-            return Outcome(fault=f"returned {total:g}, outside {self.low:g} to {self.high:g}")
+        if not self.least <= total <= self.most:  # NaN, too
+            return Outcome(fault=f"returned {total:g}, outside {self.least:g} to {self.most:g}")
         return Outcome(total, None if success is None else bool(success), said=said)
+
+
+@dataclass(frozen=True)
+class _Succeeds(Term):
+    """1.0 where the function calls the response right, or returns at least the total of a success."""
+
+    call: _Called
+    least: float
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return np.array([self.of(each) for each in self.call.outcomes(rollouts)], dtype=np.float64)
+
+    def of(self, found: Outcome) -> bool:
+        """Return True where an outcome is a success."""
+        return not found.fault and (found.total >= self.least if found.success is None else found.success)
 
 
 def _kept(target: Any) -> Any:
@@ -357,7 +348,7 @@ def _halved(run: _Run, rows: Sequence[Mapping[str, Any]], fault: str) -> list[Ou
 
 
 @contextmanager
-def _in_process(call: _Call, seconds: float) -> Iterator[_Run]:
+def _in_process(call: _Called, seconds: float) -> Iterator[_Run]:
     """Yield what calls a function in another process, which ends with it, and begins again after the time limit."""
     from multiprocessing import get_context
 
@@ -392,7 +383,7 @@ def _in_process(call: _Call, seconds: float) -> Iterator[_Run]:
             worker.join()
 
 
-def _serve(pipe: Any, call: _Call) -> None:
+def _serve(pipe: Any, call: _Called) -> None:
     pipe.send(None)
     with suppress(EOFError):
         while True:
