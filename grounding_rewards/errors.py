@@ -53,6 +53,10 @@ class EngineError(GroundingRewardsError):
     """An engine cannot be built, or cannot answer any more."""
 
 
+class ClusterError(GroundingRewardsError):
+    """A Ray cluster that cannot be joined, or a worker of it that cannot work."""
+
+
 class PoolError(GroundingRewardsError, ValueError):
     """Rollouts do not make statistics of samples."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import groupby
+from io import BytesIO
+from itertools import accumulate, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
@@ -26,22 +28,24 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.catalogue import RecordedName, recorded_recipe
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import Finding, Severity, command_line
+from grounding_rewards.cluster import Cluster
 from grounding_rewards.coords.image_sizes import read_sizes
-from grounding_rewards.errors import RecipeError, TableError
+from grounding_rewards.errors import ClusterError, RecipeError, TableError
 from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.rollouts import PARSED, Reason, Scores
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.arrow_rows import ParquetTable
 from grounding_rewards.tables.atomic import atomic_files
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.launches import PREFIX, several_runs
 from grounding_rewards.tables.manifests import OUTPUTS, digest, manifest_bytes, manifest_or_none, read_manifest
-from grounding_rewards.tables.object_stores import local
+from grounding_rewards.tables.object_stores import fetched, local
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, arrow_type, fields, rollout_schema
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rollout_sql import BatchedRollouts
-from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
+from grounding_rewards.tables.rollout_table import MatchedRollouts, RolloutTable, open_rollouts
 from grounding_rewards.tables.rows import Batch, Note, Table
 from grounding_rewards.tables.runs import Run, described, is_whole, open_run
 from grounding_rewards.tables.sample_ids import name_of
@@ -91,6 +95,7 @@ def rescore(
     box_format: str | None = None,
     image_files: ImageFiles | None = None,
     overwrite: bool = False,
+    cluster: Cluster | None = None,
     advance: Advance = lambda done: None,
     note: Note = lambda text: None,
     warn: Note = lambda text: None,
@@ -111,6 +116,7 @@ def rescore(
         box_format: how boxes of targets are written, as in ``Targets.from_list``; the directory has them as xyxy.
         image_files: reads sizes that rows lack and conversions need from their images; None reads none.
         overwrite: replace a directory, or an unfinished run, that was made of something else.
+        cluster: scores on its workers, into the same shards; None scores here.
         advance: takes the share that is done, 0 to 1.
         note: takes remarks on what becomes of columns, and notes of the diagnosis.
         warn: takes warnings about rollouts and targets; the manifest has them, too.
@@ -119,6 +125,7 @@ def rescore(
         TableError: the rollouts cannot be read or scored, or the directory is already made of something else.
         PoolError: a round has a rollout of a sample twice.
         RecipeError: the recipe adds up trajectories, or ``bad_target`` is neither of the two.
+        ClusterError: the cluster cannot do the work.
         OSError: the directory cannot be written.
 
     >>> import pathlib, tempfile
@@ -139,7 +146,9 @@ def rescore(
     scorer = TableScorer(
         recipe, columns, bad_target, as_box_format(box_format), image_files, on_note=note, on_warning=warn
     )
-    done = _Rescorer(scorer, table, advance, note).run(local(out, output=True), overwrite=overwrite)
+    if cluster is not None and isinstance(table, MatchedRollouts):
+        raise ClusterError("--ray: answers of another file are joined and scored on one machine; leave --ray out")
+    done = _Rescorer(scorer, table, cluster, advance, note).run(local(out, output=True), overwrite=overwrite)
     for text in done.manifest.get("warnings", ()):
         warn(text)
     for finding in done.findings:
@@ -154,6 +163,7 @@ class _Rescorer:
 
     scorer: TableScorer
     rollouts: RolloutTable
+    cluster: Cluster | None
     advance: Advance
     note: Note
 
@@ -193,7 +203,7 @@ class _Rescorer:
         self, run: Run, sources: Sequence[RolloutFile], readers: Sequence[TableScorer], warned: Sequence[str]
     ) -> Rescored:
         """Write the shards that are not there yet, and the manifest."""
-        recipe, names, made = self.scorer.recipe, list[str](), 0
+        recipe = self.scorer.recipe
         # Rollouts without numbers are numbered from file << 32. Beside files that have numbers, files count from 1, so
         # that the numbers do not meet.
         numbered = any("rollout" in each.table.columns for each in sources)
@@ -204,19 +214,43 @@ class _Rescorer:
         columns = frozenset(name for each, source in pairs for name in each.reads(source.table))
         if recipe.reads_extras:
             columns = frozenset(name for source in sources for name in source.table.columns)
-        shards = _by_group if "groups" in recipe.needs else _by_file
-        for number, batches in enumerate(shards(run.folder, scorers, sources, columns)):
-            names.append(f"{PREFIX}{number:06d}.parquet")
-            if names[-1] not in run:
-                with run.write(names[-1]) as file:
-                    _write(file, schema, self._advanced(batches))
-                    for source in sources:
-                        source.check()  # before the shard gets its name: rows of a file that has changed are never kept
-                made += 1
+        scoring = _Scoring(schema, scorers, sources, columns, "groups" in recipe.needs)
+        names, made = self._here(run, scoring) if self.cluster is None else self._spread(run, scoring, self.cluster)
         manifest = run.finish(
             names, summary(run.folder, names, recipe, readers[0].columns.response, readers[0].box_format, warned)
         )
         return Rescored(manifest, made, len(names) - made)
+
+    def _here(self, run: Run, scoring: _Scoring) -> tuple[list[str], int]:
+        """Write the shards that are not there yet; return the names of all, and how many it made."""
+        names, made = list[str](), 0
+        for batches in scoring.shards(run.folder):
+            names.append(_name(len(names)))
+            if names[-1] not in run:
+                with run.write(names[-1]) as file:
+                    _write(file, scoring.schema, self._advanced(batches))
+                    scoring.check()  # before the shard gets its name: rows of a file that has changed are never kept
+                made += 1
+        return names, made
+
+    def _spread(self, run: Run, scoring: _Scoring, cluster: Cluster) -> tuple[list[str], int]:
+        """Write them as workers make them."""
+        units = [*scoring.units(run.folder)]
+        count, made = sum(each.count for each in units), 0
+        wanted = {number for number in range(count) if _name(number) not in run}
+        lacking = [replace(each, wanted=wanted & {*range(each.first, each.first + each.count)}) for each in units]
+        inputs = [*self.rollouts.files, *(each.groups for each in units if each.groups)]
+        own, said = scoring.apart(), set[str]()
+        for number, content, notes in cluster.map(own, [each for each in lacking if each.wanted], inputs):
+            for text in {*notes} - said:
+                self.note(text)
+            said.update(notes)
+            with run.write(_name(number)) as file:
+                file.write(content)
+                scoring.check()
+            made += 1
+            self.advance(_READING + (1 - _READING) * (count - len(wanted) + made) / count)
+        return [_name(number) for number in range(count)], made
 
     def _advanced(self, batches: Iterable[tuple[Any, float]]) -> Iterator[Any]:
         """Yield the batches, and report the progress after each."""
@@ -243,36 +277,102 @@ class _Rescorer:
         }
 
 
+def _name(number: int) -> str:
+    return f"{PREFIX}{number:06d}.parquet"
+
+
 Shard = Iterator[tuple[Any, float]]
 """Batches of a shard, scored when they are asked for; each with the share of all rows that is done by then."""
 
 
-def _by_file(
-    folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
-) -> Iterator[Shard]:
-    """Yield the shards of rows that are scored one by one: batches that follow each other in a file."""
+@dataclass(frozen=True)
+class _Unit:
+    """Shards that one worker makes, one after the other."""
 
-    def scored(place: int, batches: Iterable[tuple[int, Batch]]) -> Shard:
-        source, scorer = sources[place], scorers[place]
-        for _, batch in batches:
-            rows = scorer.scored(source.table, batch, scorer.unscored(source, place, batch))
-            yield rows, (place + batch.done) / len(sources)
+    first: int  # number of the first one
+    count: int
+    place: int = 0  # number of the file
+    ends: tuple[int, ...] = ()  # of batches, as in ``RolloutFile.batches``
+    groups: Path | None = None  # the file of rows that are compared with each other
+    wanted: Collection[int] = ()  # numbers of those that are not there yet
 
-    for place, source in enumerate(sources):
+
+@dataclass(frozen=True, eq=False)
+class _Scoring:
+    """Rollouts as shards of scored ones, here or on a worker."""
+
+    schema: Any
+    scorers: Sequence[RolloutScorer]
+    sources: Sequence[RolloutFile]
+    columns: Collection[str]
+    by_group: bool  # True where rows are compared with each other
+    notes: list[str] = field(default_factory=list)  # of a worker
+
+    def check(self) -> None:
+        for source in self.sources:
+            source.check()
+
+    def shards(self, folder: Path) -> Iterator[Shard]:
+        """Yield all shards in order; one that nobody asks for is not scored."""
+        if self.by_group:
+            files = _files_of_groups(folder, self.scorers, self.sources, self.columns)
+            for number, file in enumerate(files, 1):
+                yield self._of_groups(file, number / len(files))
+            return
+        for place, source in enumerate(self.sources):
+            yield from self._of_batches(place, source.batches(self.columns))
+
+    def units(self, folder: Path) -> Iterator[_Unit]:
+        """Yield the same shards by what one worker makes of them: those of a file, of Parquet those of a row group."""
+        if self.by_group:
+            for number, file in enumerate(_files_of_groups(folder, self.scorers, self.sources, self.columns)):
+                yield _Unit(number, 1, groups=file)
+            return
+        number = 0
+        for place, source in enumerate(self.sources):
+            ends = [0, *accumulate(map(len, source.batches(self.columns)))]
+            firsts = source.table.firsts if isinstance(source.table, ParquetTable) else []
+            groups = groupby(range(0, len(ends) - 1, SHARD_BATCHES), key=lambda start: bisect(firsts, ends[start]))
+            for starts in ([*each] for _, each in groups):
+                within = tuple(ends[starts[0] : starts[-1] + SHARD_BATCHES + 1]) if firsts else ()
+                yield _Unit(number, len(starts), place, within)
+                number += len(starts)
+
+    def apart(self) -> _Scoring:
+        """Return the same for workers, whose notes come with the shards."""
+        return replace(self, scorers=[each.noting(self.notes.append) for each in self.scorers])
+
+    def __call__(self, unit: _Unit) -> Iterator[tuple[int, bytes, list[str]]]:
+        """Yield the wanted shards of a unit: the number, the file, and notes."""
+        if unit.groups is not None:
+            shards = iter([self._of_groups(fetched(unit.groups), 1.0)])
+        else:
+            source, scorer = self.sources[unit.place], self.scorers[unit.place].scorer
+            for path in (source.table.path, *([Path(scorer.images.files.root)] if scorer.images else [])):
+                fetched(path)
+            source.check()
+            shards = self._of_batches(unit.place, source.batches(self.columns, unit.ends))
+        for number, batches in enumerate(shards, unit.first):
+            if number in unit.wanted:
+                _write(file := BytesIO(), self.schema, (rows for rows, _ in batches))
+                yield number, file.getvalue(), [*self.notes]
+                self.notes.clear()
+
+    def _of_groups(self, file: Path, done: float) -> Shard:
+        yield _scored_groups(file, self.scorers[0], self.sources), done
+
+    def _of_batches(self, place: int, batches: Iterable[Batch]) -> Iterator[Shard]:
+        """Yield shards of batches that follow each other in a file."""
         # groupby reads past the batches of a shard that nobody asks for: one that is there is not scored again.
-        numbered = ((index // SHARD_BATCHES, batch) for index, batch in enumerate(source.batches(columns)))
-        for _, batches in groupby(numbered, key=itemgetter(0)):
-            yield scored(place, batches)
+        numbered = ((index // SHARD_BATCHES, batch) for index, batch in enumerate(batches))
+        for _, each in groupby(numbered, key=itemgetter(0)):
+            yield self._scored(place, (batch for _, batch in each))
 
-
-def _by_group(
-    folder: Path, scorers: Sequence[RolloutScorer], sources: Sequence[RolloutFile], columns: Collection[str]
-) -> Iterator[Shard]:
-    """Yield the shards of rows that are compared with each other."""
-    files = _files_of_groups(folder, scorers, sources, columns)
-    for number, file in enumerate(files, 1):
-        # A generator, so that a shard that is there already is not scored again.
-        yield ((_scored_groups(each, scorers[0], sources), number / len(files)) for each in [file])
+    def _scored(self, place: int, batches: Iterable[Batch]) -> Shard:
+        source, scorer = self.sources[place], self.scorers[place]
+        for batch in batches:
+            rows = scorer.scored(source.table, batch, scorer.unscored(source, place, batch))
+            yield rows, (place + batch.done) / len(self.sources)
 
 
 def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:

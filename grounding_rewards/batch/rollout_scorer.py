@@ -27,6 +27,7 @@ from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import RolloutFile
+from grounding_rewards.tables.rows import Note
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire
@@ -53,6 +54,11 @@ class RolloutScorer:
     image: str = ""
     instruction: str = ""
     reads: Recipe | None = None
+
+    def noting(self, note: Note) -> RolloutScorer:
+        """Return the same, with another place for its notes and warnings."""
+        images = self.scorer.images and replace(self.scorer.images, note=note)
+        return replace(self, scorer=replace(self.scorer, images=images, on_note=note, on_warning=note))
 
     def unscored(self, source: RolloutFile, place: int, batch: Batch, *, alone: bool = True) -> Any:
         """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.

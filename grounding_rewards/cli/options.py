@@ -56,6 +56,15 @@ _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
 """Values that settings may take, by setting."""
 
 
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray", metavar="local|auto|ADDRESS",
+        help="Work on a Ray cluster: one started here, the one that runs here, or the one at an address.",
+    ),
+]  # fmt: skip
+
+
 def option_of(declared: Field[Any], callback: Callable[[Any], Any] | None = None) -> Any:
     """Build the option of a setting."""
     said = declared.metadata

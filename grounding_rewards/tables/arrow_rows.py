@@ -6,11 +6,13 @@ Arrow files, streams and not, are what ``datasets`` writes when it saves a data 
 from __future__ import annotations
 
 import json
+from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
@@ -68,6 +70,13 @@ class ParquetTable:
         with self._reading() as file:
             return file.schema_arrow
 
+    @property
+    def firsts(self) -> list[int]:
+        """The number of the first row of each row group, and that of all rows."""
+        with self._reading() as file:
+            groups = range(file.metadata.num_row_groups)
+            return [0, *accumulate(file.metadata.row_group(index).num_rows for index in groups)]
+
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
@@ -80,6 +89,19 @@ class ParquetTable:
             for arrow in batches if size else gathered(batches):
                 yield Batch(start, ArrowRows(arrow.select(wanted)), arrow, (start + len(arrow)) / rows)
                 start += len(arrow)
+
+    def between(self, ends: Sequence[int], columns: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Yield the rows from the first of ``ends`` on, whole, in batches that end at the others."""
+        wanted = [name for name in self.columns if columns is None or name in columns]
+        firsts = self.firsts
+        with self._reading() as file:
+            groups = range(bisect(firsts, ends[0]) - 1, bisect_left(firsts, ends[-1]))
+            read = file.iter_batches(self._rows_at_once(file), row_groups=[*groups])
+            lengths = [ends[0] - firsts[groups.start], *(end - start for start, end in pairwise(ends))]
+            cut = _cut(read, lengths)
+            next(cut)
+            for start, arrow in zip(ends, cut, strict=False):
+                yield Batch(start, ArrowRows(arrow.select(wanted)), arrow, (start + len(arrow)) / firsts[-1])
 
     def _rows_at_once(self, file: Any) -> int:
         """Return how many rows to read at once: few of a file with bytes, else about BATCH_BYTES by the mean row."""
@@ -285,6 +307,18 @@ def gathered(batches: Iterable[Any]) -> Iterator[Any]:
             held, count, size = [*held, piece], count + len(piece), size + more
     if held:
         yield _one(held)
+
+
+def _cut(batches: Iterator[Any], lengths: Sequence[int]) -> Iterator[Any]:
+    """Yield the same rows in record batches of these lengths; one of no rows is of a batch that has some."""
+    held, count = [next(batches)], 0
+    for length in lengths:
+        while (count := sum(map(len, held))) < length:
+            held.append(next(batches))
+        *whole, last = held
+        rest = count - length
+        yield _one([*whole, last.slice(0, len(last) - rest)]) if rest < len(last) else last.slice(0, 0)
+        held = [last.slice(len(last) - rest)]
 
 
 def unpacked_bytes(rows: Any) -> int:

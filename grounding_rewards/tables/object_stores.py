@@ -9,6 +9,7 @@ Addresses and credentials come from the environment, as Arrow and huggingface_hu
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -24,6 +25,9 @@ from weakref import finalize
 from grounding_rewards.errors import GroundingRewardsError, TableError, in_one_line
 
 _SCHEMES = ("s3", "gs", "hf")
+OWNED = "owned"
+"""A file in the folder of the process that removes it at its end."""
+
 _AT_ONCE = 8
 """Objects that are copied at once."""
 
@@ -37,6 +41,7 @@ class _Copies:
     def made(cls) -> Path:
         if cls.folder is None:
             cls.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="grounding-rewards-")))
+            (cls.folder / OWNED).touch()
             finalize(cls, shutil.rmtree, cls.folder, ignore_errors=True)
         return cls.folder
 
@@ -80,7 +85,7 @@ def shown(text: str) -> str:
 
 def put(path: Path) -> None:
     """Put a file into its store, if it is a copy."""
-    if _is_copy(path):
+    if is_copy(path):
         with _named(path, "be written to"):
             store, key = _stored(path)
             _arrow().copy_files(str(path), key, destination_filesystem=store)
@@ -88,7 +93,7 @@ def put(path: Path) -> None:
 
 def removed(path: Path) -> None:
     """Remove an object, or all below a prefix, of which the local copy has been removed."""
-    if _is_copy(path):
+    if is_copy(path):
         with _named(path, "be removed from"):
             store, key = _stored(path)
             kinds = _arrow().FileType
@@ -101,7 +106,7 @@ def removed(path: Path) -> None:
 
 def moved(old: Path, new: Path, last: str) -> None:
     """Move all objects below a prefix, of which the copies have been moved; ``last`` is the name of the last one."""
-    if not _is_copy(new):
+    if not is_copy(new):
         return
     with _named(new, "be written to"):
         removed(new)
@@ -112,7 +117,30 @@ def moved(old: Path, new: Path, last: str) -> None:
         removed(old)
 
 
-def _is_copy(path: Path) -> bool:
+def folder() -> Path | None:
+    """Return the folder of all copies; None before there is one."""
+    return _Copies.folder
+
+
+def copy_into(folder: Path | None) -> None:
+    """Copy to the same folder as another process, which may be on another machine."""
+    if folder is not None:
+        folder.mkdir(exist_ok=True)
+        _Copies.folder = folder
+
+
+def fetched(path: Path) -> Path:
+    """Return a path that another process has named, with its copy from the store where it is one."""
+    if is_copy(path) and not path.exists():
+        with _named(path, "be read from"), open(_Copies.made() / ".lock", "wb") as alone:
+            fcntl.flock(alone, fcntl.LOCK_EX)  # of the processes on a machine one copies
+            for key, known in _objects(path).items():
+                _copy(_place(path.relative_to(_Copies.made()).parts[0], key), known)
+    return path
+
+
+def is_copy(path: Path) -> bool:
+    """Return True for a path in the folder of all copies."""
     return _Copies.folder is not None and _Copies.folder in path.parents
 
 

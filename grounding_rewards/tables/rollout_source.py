@@ -48,10 +48,17 @@ class RolloutFile:
         inferred = Inferred.of((batch.rows for batch in kept.batches()), note)
         return cls(table, inferred.rows, kept, inferred.encodable_types, inferred, state)
 
-    def batches(self, columns: Collection[str]) -> Iterator[Batch]:
-        """Yield the rows in order; ``columns`` are what ``Batch.rows`` must hold."""
+    def batches(self, columns: Collection[str], ends: Sequence[int] = ()) -> Iterator[Batch]:
+        """Yield the rows in order; ``columns`` are what ``Batch.rows`` must hold.
+
+        ``ends`` are where batches of Parquet are to end, after the place where the first one begins.
+        """
         # None for JSON, whose rows are read whole anyway.
-        yield from self.table.batches(list(columns) if self.table.schema is not None else None)
+        own = list(columns) if self.table.schema is not None else None
+        if ends and isinstance(self.table, ParquetTable):
+            yield from self.table.between(ends, own)
+        else:
+            yield from self.table.batches(own)
         self.check()
 
     def check(self) -> None:

@@ -23,6 +23,7 @@ def score_rollouts(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
+    ray: options.Ray = None,
     as_json: options.AsJson = False,
     columns: options.FileColumns,
     join: options.Joining,
@@ -41,15 +42,16 @@ def score_rollouts(
     Example: `grounding-rewards pool score run1/rollouts --recipe gelato --out run1/scored`
     """
     from grounding_rewards.batch.rescore import rescore
+    from grounding_rewards.cluster import joined
 
     join.check(paths)
     built = catalogue.recipe(recipe, **chosen)
     rollouts, columns = join.rollouts(paths, columns)
     notes, warnings = list[str](), list[str]()
-    with terminal.progress(f"scoring with {recipe}") as advance:
+    with joined(ray) as cluster, terminal.progress(f"scoring with {recipe}") as advance:
         done = rescore(
             rollouts, built, out, columns=columns, bad_target=bad_target, box_format=box_format, image_files=images,
-            overwrite=overwrite, advance=advance, note=notes.append, warn=warnings.append,
+            overwrite=overwrite, cluster=cluster, advance=advance, note=notes.append, warn=warnings.append,
         )  # fmt: skip
     for text in dict.fromkeys(notes):
         terminal.note(text)

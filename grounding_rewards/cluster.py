@@ -1,0 +1,196 @@
+"""A Ray cluster: items of work that Ray Data spreads over workers, and what comes of each, as it is done.
+
+Ray starts an actor again that was killed, and gives its items to another one; an item whose results have come is not
+done again. The driver, the process that asks, alone writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import shutil
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from grounding_rewards._version import __version__
+from grounding_rewards.errors import ClusterError, GroundingRewardsError, in_one_line
+from grounding_rewards.tables import object_stores
+
+_STORE_BYTES = 1 << 30
+"""Memory of the object store where Ray is started here: results wait there until they are written."""
+
+_PATIENCE_S = 10
+
+_BLOCK_BYTES = 1 << 20
+"""Bytes of results from which Ray hands them over."""
+
+Work = Callable[[Any], Iterator[Any]]
+"""Makes results of an item; it travels to each worker once."""
+
+
+@contextmanager
+def joined(address: str | None) -> Iterator[Cluster | None]:
+    """Join a cluster, or start Ray on this machine for ``local``; ``auto`` is the cluster that runs here."""
+    if address is None:
+        yield None
+        return
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise ClusterError(f"--ray: {error}; install it: pip install 'grounding-rewards[ray]'") from None
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    own = {"object_store_memory": _STORE_BYTES, "num_cpus": os.cpu_count()} if address == "local" else {}
+    running = ray.is_initialized()
+    try:
+        if not running:
+            _reach(address)
+            ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **own)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ClusterError(
+            f"--ray {address}: {in_one_line(error)}; expected local, auto or the address of a cluster, such as "
+            "10.0.0.1:6379, with this version of Ray and Python"
+        ) from None
+    try:
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.target_max_block_size = _BLOCK_BYTES
+        yield Cluster(address)
+    finally:
+        if not running:
+            ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Connect to a cluster's port, since Ray itself tries for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host, int(port)), _PATIENCE_S).close()
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that was joined by an address."""
+
+    address: str
+
+    def map(self, work: Work, items: Sequence[Any], inputs: Sequence[Path] = ()) -> Iterator[Any]:
+        """Yield the results of all items, in no order, while others are made.
+
+        Before that every machine must have ``inputs``, as they are here, and what ``work`` is made of.
+
+        Raises:
+            ClusterError: a machine lacks something, or Ray cannot go on; names it.
+            GroundingRewardsError: ``work`` has raised it.
+        """
+        if not items:
+            return
+        import ray
+
+        payload = _packed(work)
+        try:
+            self._on_each(_lacking, payload, __version__, [(path, path.stat().st_size) for path in inputs])
+            rows = ray.data.from_items([{"item": pickle.dumps(item)} for item in items], override_num_blocks=len(items))
+            results = rows.map_batches(partial(_done, payload), batch_size=1, num_cpus=1)
+            # Each is asked for when the one before is written: a batch that is fetched ahead would wait for the next.
+            blocks = results.iter_batches(prefetch_batches=0, batch_size=None, batch_format="pyarrow")
+            for packed in (each for block in blocks for each in block.column("result").to_pylist()):
+                result = pickle.loads(packed)
+                if isinstance(result, BaseException):
+                    raise result
+                yield result
+        except ray.exceptions.RayError as error:
+            raise ClusterError(f"--ray {self.address}: {in_one_line(error)}") from None
+        finally:
+            if object_stores.folder():
+                self._on_each(_forget, payload)
+
+    def _on_each(self, function: Callable[..., str], *arguments: Any) -> None:
+        """Call a function on each machine; what one returns is an error."""
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        able = [each for each in ray.nodes() if each["Alive"] and each["Resources"].get("CPU")]
+        nodes = {each["NodeID"]: each["NodeManagerAddress"] for each in able}
+        task = ray.remote(num_cpus=0)(function)
+        calls = [
+            task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=True)).remote(*arguments)
+            for node in nodes
+        ]
+        for machine, call in zip(nodes.values(), calls, strict=True):
+            try:
+                said = ray.get(call)
+            except ray.exceptions.RayTaskError as error:  # such as without this package
+                said = in_one_line(error.cause or error)
+            if said:
+                raise ClusterError(f"--ray {self.address}: worker {machine}: {said}")
+
+
+def _done(payload: bytes, batch: Any) -> Iterator[dict[str, list[bytes]]]:
+    """Yield the results of one item; an error that has words for the user is a result, too."""
+    (item,) = batch["item"]
+    try:
+        for result in _unpacked(payload)(pickle.loads(item)):
+            yield {"result": [pickle.dumps(result)]}
+    except (GroundingRewardsError, OSError) as error:
+        yield {"result": [pickle.dumps(_on_this_worker(error))]}
+
+
+def _on_this_worker(error: GroundingRewardsError | OSError) -> BaseException:
+    """Return an error of the system with the worker in its words; others are about rows, which every worker reads."""
+    if isinstance(error, OSError) and error.errno is not None:
+        import ray
+
+        return OSError(error.errno, error.strerror, f"{error.filename} on worker {ray.util.get_node_ip_address()}")
+    try:
+        return pickle.loads(pickle.dumps(error))  # type: ignore[no-any-return]
+    except Exception:  # one that is made of more than its text
+        return ClusterError(str(error))
+
+
+def _packed(work: Work) -> bytes:
+    from ray import cloudpickle
+
+    packed: bytes = cloudpickle.dumps((object_stores.folder(), cloudpickle.dumps(work)))
+    return packed
+
+
+@lru_cache(1)
+def _unpacked(payload: bytes) -> Any:
+    """Return the work, after which copies from object stores lie at the same paths as in the driver."""
+    folder, work = pickle.loads(payload)
+    object_stores.copy_into(folder)
+    return pickle.loads(work)
+
+
+def _lacking(payload: bytes, version: str, inputs: Sequence[tuple[Path, int]]) -> str:
+    """Return what this machine lacks; "" for nothing."""
+    if version != __version__:
+        return f"has grounding-rewards {__version__}; expected {version}, as here"
+    try:
+        _unpacked(payload)
+    except Exception as error:  # of a file or a plugin that is not there
+        return f"cannot load what the command names ({in_one_line(error, named=True)}); install or copy it there"
+    for path, size in inputs:
+        if object_stores.is_copy(path):
+            continue  # which is fetched when it is read
+        if not path.is_file():
+            return f"{path}: no such file; workers read the same paths as here, such as on a shared disk or s3://"
+        if path.stat().st_size != size:
+            return f"{path}: has {path.stat().st_size:,} bytes; expected {size:,}, as here"
+    return ""
+
+
+def _forget(payload: bytes) -> str:
+    """Remove copies from object stores, unless this is the driver's machine, which does that at its end."""
+    folder, _ = pickle.loads(payload)
+    if folder is not None and not (folder / object_stores.OWNED).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+    return ""

@@ -1,0 +1,209 @@
+"""Work on a Ray cluster: a real one of two workers on this machine, with what one machine makes beside it."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import grounding_rewards as gr
+from grounding_rewards import cluster as clusters
+from grounding_rewards.batch import rescore as rescoring
+from grounding_rewards.batch.rescore import rescore
+from grounding_rewards.cluster import joined
+from grounding_rewards.errors import ClusterError, TableError
+from tests.batch.made import HIT, MISS, contents, gelato, rollouts, votes
+from tests.cli.command import Runner, write_rows
+
+pytestmark = [
+    pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600),
+]  # fmt: skip
+
+SHARD = rescoring.SHARD_BATCHES * 8192
+"""Rows of a shard: workers have the sizes that everybody has."""
+
+
+@pytest.fixture(scope="module")
+def ray(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}.items():
+            patch.setenv(name, value)
+        import ray
+
+        ray.init("local", num_cpus=2, object_store_memory=200 << 20, include_dashboard=False, log_to_driver=False)
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+@pytest.fixture
+def cluster(ray):
+    with joined("auto") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def address(ray):
+    return ray.get_runtime_context().gcs_address
+
+
+def of_rows(path: Path, count: int) -> Path:
+    """Rows of Parquet, in row groups that end within shards."""
+    rows = [{"sample_id": f"s{row // 3}", "rollout": row, "response": MISS if row % 3 else HIT} for row in range(count)]
+    table = pa.Table.from_pylist(rows).append_column("target", pa.array(["[0.25, 0.25, 0.75, 0.5]"] * count))
+    pq.write_table(table, path, row_group_size=40_000)
+    return path
+
+
+def test_shards_and_manifest_of_files_are_those_of_one_machine(tmp_path, cluster):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    of_rows(folder / "a.parquet", SHARD + 5)
+    write_rows(folder / "b.jsonl", *rollouts(9, round=1, kind="x"))
+    progress, notes = [], []
+    gelato(tmp_path / "one", folder)
+    done = gelato(tmp_path / "out", folder, cluster=cluster, advance=progress.append, note=notes.append)
+    assert (done.made, done.found, done.manifest["rows"], notes) == (3, 0, SHARD + 14, [])
+    assert contents(tmp_path / "out") == contents(tmp_path / "one")
+    assert (progress == sorted(progress), progress[-1]) == (True, 1.0)
+    again = gelato(tmp_path / "out", folder, cluster=cluster)
+    assert (again.made, again.found) == (0, 3)
+
+
+def test_shards_of_rows_that_are_compared_are_those_of_one_machine(tmp_path, cluster, monkeypatch):
+    monkeypatch.setattr(rescoring, "GROUP_ROWS", 8)
+    source = write_rows(tmp_path / "in.jsonl", *rollouts(40, image_size=[100, 100]))
+    votes(tmp_path / "one", source)
+    done = votes(tmp_path / "out", source, cluster=cluster)
+    assert (done.made, contents(tmp_path / "out")) == (5, contents(tmp_path / "one"))
+
+
+def test_a_worker_that_is_killed_leaves_every_row_once(tmp_path, cluster, own):
+    source = of_rows(tmp_path / "in.parquet", SHARD + 5)
+    rescore([source], gr.recipe(own), tmp_path / "one")
+    (tmp_path / "die").touch()
+    done = rescore([source], gr.recipe(own), tmp_path / "out", cluster=cluster)
+    assert not (tmp_path / "die").exists()
+    assert (done.made, contents(tmp_path / "out")) == (2, contents(tmp_path / "one"))
+
+
+def test_a_driver_that_is_killed_goes_on_with_the_shards_that_are_there(tmp_path, address, own):
+    source, out = of_rows(tmp_path / "in.parquet", SHARD + 5), tmp_path / "out"
+    words = [sys.executable, "-m", "grounding_rewards", "pool", "score", source, "--recipe", own, "--out", out]
+    (tmp_path / "wait").touch()
+    first = subprocess.Popen([*words, "--ray", address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 200
+    while not list(tmp_path.glob(".out.unfinished/rollouts-*.parquet")):
+        assert first.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    (tmp_path / "wait").unlink()
+    second = subprocess.run([*words, "--ray", address], capture_output=True, text=True, check=False, timeout=300)
+    assert (second.returncode, second.stderr.count("\n")) == (0, 1), second.stderr
+    assert second.stderr.endswith(f"written to {out}, 1 of 2 pieces were there\n")
+    rescore([source], gr.recipe(own), tmp_path / "one")
+    assert contents(out) == contents(tmp_path / "one")
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A reward in a file: it waits, or ends its process, where files in the folder say so."""
+    file = tmp_path / "own.py"
+    file.write_text(f"""
+import os, pathlib, time
+HERE = pathlib.Path({str(tmp_path)!r})
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    if (HERE / "die").exists() and os.environ.get("RAY_RAYLET_PID"):
+        (HERE / "die").unlink()
+        os.kill(os.getpid(), 9)
+    while extra_info["rollout"] >= {SHARD} and (HERE / "wait").exists():
+        time.sleep(0.1)
+    return float(solution_str == {HIT!r})
+""")
+    return f"{file}:compute_score"
+
+
+def test_errors_are_those_of_one_machine(tmp_path, cluster):
+    source = write_rows(tmp_path / "in.jsonl", *rollouts(3), {"sample_id": "z", "response": HIT, "target": "?"})
+    said = []
+    for each in (None, cluster):
+        with pytest.raises(TableError) as caught:
+            gelato(tmp_path / "out", source, cluster=each)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert said[0].startswith(f"{source}, line 4: target")
+    assert not (tmp_path / "out").exists()
+
+
+def test_answers_of_another_file_are_for_one_machine(tmp_path, address, capsys):
+    rows = write_rows(tmp_path / "in.jsonl", {"id": 1, "target": [0.1, 0.1, 0.2, 0.2]})
+    answers = write_rows(tmp_path / "answers.jsonl", {"id": 1, "response": HIT})
+    said = Runner(capsys).error(
+        "pool",
+        "score",
+        rows,
+        "--predictions",
+        answers,
+        "--recipe",
+        "gelato",
+        "--out",
+        tmp_path / "out",
+        "--ray",
+        "auto",
+    )
+    assert said == "--ray: answers of another file are joined and scored on one machine; leave --ray out"
+
+
+def missing(path: Path) -> str:
+    return clusters._lacking(clusters._packed(len), clusters.__version__, [(path, 3)])
+
+
+def test_what_a_machine_lacks_is_said_before_the_first_batch(tmp_path, cluster):
+    there = tmp_path / "there"
+    there.write_bytes(b"abc")
+    assert missing(there) == ""
+    assert missing(tmp_path / "none") == (
+        f"{tmp_path / 'none'}: no such file; workers read the same paths as here, such as on a shared disk or s3://"
+    )
+    there.write_bytes(b"abcd")
+    assert missing(there) == f"{there}: has 4 bytes; expected 3, as here"
+    assert clusters._lacking(clusters._packed(len), "0.0.1", []) == (
+        f"has grounding-rewards {clusters.__version__}; expected 0.0.1, as here"
+    )
+    file = tmp_path / "own.py"
+    file.write_text("def term(*arguments, **options): return 1.0\n")
+    own = clusters._packed(gr.recipe(f"{file}:term"))
+    file.unlink()
+    code = f"from grounding_rewards.cluster import _lacking, __version__ as v; print(_lacking({own!r}, v, []))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == (
+        f"cannot load what the command names (FileNotFoundError: there is no file {file}); install or copy it there\n"
+    )
+    with pytest.raises(ClusterError, match=r"--ray auto: worker [0-9.]+: no such thing"):
+        cluster._on_each(lambda: "no such thing")
+
+
+def test_no_space_on_a_worker_names_it(ray):
+    said = clusters._on_this_worker(OSError(errno.ENOSPC, "No space left on device", "/tmp/x"))
+    assert (said.errno, said.filename.startswith("/tmp/x on worker ")) == (errno.ENOSPC, True)
+
+
+def test_no_such_cluster_is_one_line(tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", *rollouts(3))
+    words = ["pool", "score", source, "--recipe", "gelato", "--out", tmp_path / "out", "--ray", "127.0.0.1:9"]
+    done = subprocess.run(
+        [sys.executable, "-m", "grounding_rewards", *words], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: --ray 127.0.0.1:9: ")
