@@ -135,34 +135,26 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
 
 
 def test_errors_are_those_of_one_machine(tmp_path, cluster):
-    source = write_rows(tmp_path / "in.jsonl", *rollouts(3), {"sample_id": "z", "response": HIT, "target": "?"})
+    source = write_rows(tmp_path / "in.jsonl", *rollouts(3), {**rollouts(1)[0], "sample_id": "z", "target": "?"})
     said = []
     for each in (None, cluster):
         with pytest.raises(TableError) as caught:
             gelato(tmp_path / "out", source, cluster=each)
         said.append(str(caught.value))
     assert said[0] == said[1]
-    assert said[0].startswith(f"{source}, line 4: target")
+    assert said[0].startswith(f"{source}, row 3 (line 4): target")
     assert not (tmp_path / "out").exists()
 
 
 def test_answers_of_another_file_are_for_one_machine(tmp_path, address, capsys):
     rows = write_rows(tmp_path / "in.jsonl", {"id": 1, "target": [0.1, 0.1, 0.2, 0.2]})
     answers = write_rows(tmp_path / "answers.jsonl", {"id": 1, "response": HIT})
-    said = Runner(capsys).error(
-        "pool",
-        "score",
-        rows,
-        "--predictions",
-        answers,
-        "--recipe",
-        "gelato",
-        "--out",
-        tmp_path / "out",
-        "--ray",
-        "auto",
+    words = ["score", rows, "--predictions", answers, "--recipe", "gelato", "--out", tmp_path / "out", "--ray", address]
+    done = Runner(capsys)("pool", *words)
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == (
+        "error: --ray: answers of another file are joined and scored on one machine; leave --ray out"
     )
-    assert said == "--ray: answers of another file are joined and scored on one machine; leave --ray out"
 
 
 def missing(path: Path) -> str:
@@ -182,8 +174,8 @@ def test_what_a_machine_lacks_is_said_before_the_first_batch(tmp_path, cluster):
         f"has grounding-rewards {clusters.__version__}; expected 0.0.1, as here"
     )
     file = tmp_path / "own.py"
-    file.write_text("def term(*arguments, **options): return 1.0\n")
-    own = clusters._packed(gr.recipe(f"{file}:term"))
+    file.write_text("def score(data_source, solution_str, ground_truth, extra_info=None): return 1.0\n")
+    own = clusters._packed(gr.recipe(f"{file}:score"))
     file.unlink()
     code = f"from grounding_rewards.cluster import _lacking, __version__ as v; print(_lacking({own!r}, v, []))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
