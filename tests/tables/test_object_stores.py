@@ -95,7 +95,7 @@ def test_rollouts_of_a_prefix_are_scored_into_a_prefix_as_between_directories(tm
     run = Runner(capsys)
     made = run("pool", "score", bucket("in"), "--recipe", "gelato", "--out", bucket("out/scored"))
     assert (made.code, made.err) == (
-        0, f"8 rollouts with gelato: mean total 0.5000, hit rate 50.0 %, parse rate 50.0 %; written to "
+        0, f"8 rollouts with gelato: mean total 0.5000, accuracy 50.0 %, parse rate 50.0 %; written to "
         f"{bucket('out/scored')}\n"
     )  # fmt: skip
     assert [key for key in bucket.objects() if key.startswith("out/")] == [
