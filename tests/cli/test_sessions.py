@@ -3,9 +3,9 @@
 A line after ``$`` is a command, whose lines on stderr stand behind ``!``; its status is 2 after an error, and 1 under
 ``--strict`` after a warning. ``... --json | KEY KEY`` shows some keys alone, ``... | N`` the first N lines. ``write
 FILE`` makes a file of the lines behind ``>``; ``rows FILE [KEY ...]`` shows rows, ``json FILE [KEY ...]`` a manifest,
-in which ``sha256`` is true where it is that of the file, and ``ls`` the files that were written. Inputs are those of
-``pool.made``. After a change that is meant, ``python -m tests.cli.test_sessions [FILE]`` writes what is printed now:
-read the difference.
+in which ``sha256`` is true where it is that of the file, and ``ls`` the files that were written. ``png WIDTH HEIGHT
+FILE`` makes an image, and ``TESTS/`` stands for the folder of all tests. Inputs are those of ``pool.made``. After a
+change that is meant, ``python -m tests.cli.test_sessions [FILE]`` writes what is printed now: read the difference.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from grounding_rewards.cli import application, main
 from grounding_rewards.tables.manifests import digest
 from tests.cli.command import read_rows, result_of, write_rows
 from tests.cli.pool.made import INPUTS
 
+TESTS = Path(__file__).parents[1]
 SESSIONS = sorted(Path(__file__).parent.glob("**/sessions/*.txt"))
 
 
@@ -72,12 +74,13 @@ def called(words: Sequence[str], keys: Sequence[str] | None) -> Iterator[str]:
         shown: Any = lines[: int(keys[0])]
     else:
         shown = picked(result_of(out.getvalue()), keys, Path()) if keys else lines
-    yield from (line.replace(f"{Path.cwd()}/", "") for line in (*shown, *(f"! {line}" for line in said)))
+    for line in (*shown, *(f"! {line}" for line in said)):
+        yield line.replace(f"{Path.cwd()}/", "").replace(str(Path.cwd()), ".").replace(f"{TESTS}/", "TESTS/")
 
 
 def answered(line: str, given: Sequence[str]) -> Iterator[str]:
     """Yield what a line of a session prints."""
-    words = shlex.split(line)
+    words = shlex.split(line.replace("TESTS/", f"{TESTS}/"))
     match words:
         case [verb, *_] if verb in application._VERBS:
             end = words.index("|") if "|" in words else len(words)
@@ -85,10 +88,13 @@ def answered(line: str, given: Sequence[str]) -> Iterator[str]:
         case ["write", name]:
             Path(name).parent.mkdir(exist_ok=True)
             Path(name).write_text("".join(f"{row}\n" for row in given))
+        case ["png", width, height, name]:
+            Path(name).parent.mkdir(exist_ok=True)
+            Image.new("1", (int(width), int(height))).save(name)
         case ["ls"]:
             yield " ".join(sorted({*os.listdir()} - {*INPUTS}))
         case ["rows", name, *keys]:
-            rows = pq.read_table(name).to_pylist() if name.endswith(".parquet") else read_rows(Path(name))
+            rows = read_rows(Path(name)) if name.endswith(".jsonl") else pq.read_table(name).to_pylist()
             if len(keys) == 1:
                 yield " ".join(str(plain(row.get(keys[0]), Path())) for row in rows)
             else:
