@@ -37,7 +37,7 @@ class Wiring:
     needed: tuple[str, ...]  # columns that it reads; "a.b" is a field
     target: str  # where targets are
     under: tuple[str, ...]  # where its config keeps options of the reward
-    line: str  # an option in a launch, with ``{}`` for name and value
+    line: str  # an option in a launch, with ``{}`` for name and value; "" where it is Python
     first: tuple[str, ...]  # the lines of a launch before the options
     call: Callable[..., Scored]  # (rows, responses, target column, options) to values by name
 
@@ -75,7 +75,7 @@ WIRINGS = {
         ("reward.custom_reward_function.path=pkg://grounding_rewards_adapters.verl",
          "reward.custom_reward_function.name=compute_score_async"), _verl,
     ),
-    "trl": Wiring("trl", ("prompt", "target"), "target", (), "reward_funcs(..., {}={})", (), _trl),
+    "trl": Wiring("trl", ("prompt", "target"), "target", (), "", (), _trl),
     "easyr1": Wiring(
         "", ("problem", "answer"), "answer", ("worker", "reward", "reward_function_kwargs"),
         "worker.reward.reward_function_kwargs.{}={}",
@@ -185,17 +185,29 @@ def check_wiring(trainer: str, rows: Rows, options: Mapping[str, Any], launch: L
                 findings += _looked_at(scored, partial(score, rows, texts), wiring, played)
         except gr.GroundingRewardsError as error:
             findings.append(Finding(Code.LAUNCH, Severity.ERROR, len(rows), (), str(error), ""))
-    lines = [*wiring.first, *(wiring.line.format(*pair) for pair in merged.items())]
-    if trainer == "trl":
-        lines = [f"reward_funcs({', '.join(f'{name}={value!r}' for name, value in merged.items())})"]
     return Wired(
         len(scored),
         tuple(scored[0] if scored else ()),
         seconds,
         _version(wiring.package),
-        tuple(lines),
+        tuple(launch_lines(trainer, merged)),
         tuple(findings),
     )
+
+
+def launch_lines(trainer: str, options: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a launch that set the reward."""
+    if trainer == "trl":
+        return [f"reward_funcs({', '.join(f'{name}={value!r}' for name, value in options.items())})"]
+    wiring = WIRINGS[trainer]
+    return [*wiring.first, *(wiring.line.format(name, _word(value)) for name, value in options.items())]
+
+
+def _word(value: Any) -> str:
+    """Return a value as configs have it."""
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{name}:{_word(each)}' for name, each in value.items())}}}"
+    return f"[{','.join(map(_word, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
 def _answers(options: Mapping[str, Any], count: int) -> list[str]:

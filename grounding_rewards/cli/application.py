@@ -48,6 +48,7 @@ _VERBS = {
     "score": "score:score",
     "eval": "eval:evaluate_files",
     "compare": "compare:compare",
+    "suggest": "suggest:suggest_recipes",
     "explain": "explain:explain_score",
     "view": "view:view",
     "rollout": "rollout:rollout",

@@ -16,6 +16,7 @@ COMMANDS = {
     "score": "rows.jsonl --recipe gelato --out out.jsonl",
     "eval": "rows.jsonl --recipe gelato",
     "compare": "rows.jsonl --recipe gelato --with gelato",
+    "suggest": "rows.jsonl --reward gelato",
     "init": "rows.jsonl --out out.toml",
     "explain": "rows.jsonl --row 0 --recipe gelato --out out.html",
     "convert": "data.jsonl --out out.jsonl --for verl --target-space pixel",

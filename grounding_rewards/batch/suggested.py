@@ -1,0 +1,160 @@
+"""Recipes that come closest to a reward function, by the rows on which they agree with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, get_args
+
+import numpy as np
+
+from grounding_rewards import catalogue
+from grounding_rewards.arrays import Floats
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.checks.other_readings import Row, RowSample, prepared
+from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.errors import GroundingRewardsError, RecipeError
+from grounding_rewards.parsing.reading import Answers
+from grounding_rewards.stats.intervals import wilson
+from grounding_rewards.tables import Table
+from grounding_rewards.targets.box_format import BoxFormat
+
+MOST = 5
+"""Number of recipes that are returned."""
+
+_TUNED = 8  # recipes whose options are tried
+_ALIKE = 1e-9
+_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5)
+_OTHER_ROWS = frozenset({"groups", "trajectories"})
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A recipe with its options, and how far it agrees with a reward function on n rows."""
+
+    recipe: str  # its name
+    options: Mapping[str, Any]
+    n: int  # number of rows of the sample
+    right: int  # rows that both call right, or both wrong
+    alike: int  # those of them with the same total
+    correlation: float | None  # of the totals; None where one of them never varies
+    kinds: int  # number of kinds of target that it judges
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the 95 % interval of the share of rows on whose success both agree."""
+        low, high = wilson(self.right, self.n)
+        return float(low), float(high)
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Return what puts the best first; of those that agree alike, the plainest."""
+        return -self.right, -self.alike, -round(self.correlation or 0.0, 9), len(self.options), self.kinds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**vars(self), "options": dict(self.options), "interval": list(self.interval)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Rows of a sample, with what the reward function made of them."""
+
+    rows: Sequence[Row]
+    total: Floats
+    right: Floats
+    box_format: BoxFormat | None
+
+    def compared(self, name: str, options: Mapping[str, Any]) -> Suggestion | None:
+        """Score the rows by a recipe; None where it cannot be built so, or needs what a row alone does not have."""
+        try:
+            built = catalogue.recipe(name, **options)
+            if built.label_free or built.needs & _OTHER_ROWS:
+                return None
+            scores = built.evaluate(prepared(built, self.rows, self.box_format))
+        except (GroundingRewardsError, KeyError, TypeError):  # a verifier may need columns that are absent here
+            return None
+        if not scores.valid.any():
+            return None
+        total, right = scores.total * scores.valid, scores.acc > 0
+        same = right == (self.right > 0)
+        alike = same & (np.abs(total - self.total) <= _ALIKE)
+        varied = total.std() > 0 and self.total.std() > 0
+        correlation = float(np.corrcoef(total, self.total)[0, 1]) if varied else None
+        counts = len(total), int(same.sum()), int(alike.sum())
+        return Suggestion(name, dict(options), *counts, correlation, len(built.accepts))
+
+
+def suggest(
+    table: Table, scorer: TableScorer, target_space: str | None, *, advance: Callable[[float], None]
+) -> list[Suggestion]:
+    """Return the recipes that agree most with a reward function on a sample of a table's rows, the closest first.
+
+    Each recipe is tried in each space of answers; the closest ones also with each rule for several answers and other
+    weights of the format.
+
+    Raises:
+        RecipeError: the function's totals are alike in all rows, so that nothing can be told.
+    """
+    judged = _judged(table, scorer.of(table), advance=lambda done: advance(0.3 * done))
+    if len(judged.rows) < 2 or judged.total.std() == 0:
+        raise RecipeError(
+            f"{scorer.recipe.name}: gives all of {len(judged.rows)} rows the same total, which fits anything; give it "
+            "rows with right and wrong responses"
+        )
+    names = catalogue.list_recipes()
+    found = list[Suggestion]()
+    for place, name in enumerate(names):
+        own = {} if target_space is None else {"target_space": target_space}
+        tried = (judged.compared(name, {**_shown(name), **own, **space}) for space in _spaces(name))
+        if best := min((each for each in tried if each), key=lambda each: each.rank, default=None):
+            found.append(best)
+        advance(0.3 + 0.4 * place / len(names))
+    closest = sorted(found, key=lambda each: each.rank)[:_TUNED]
+    for place, each in enumerate(closest):
+        closest[place] = _tuned(each, judged)
+        advance(0.7 + 0.3 * place / _TUNED)
+    return sorted(closest, key=lambda each: each.rank)[:MOST]
+
+
+def _shown(name: str) -> dict[str, Any]:
+    """Return the options without which a recipe cannot be built, but for its space."""
+    return {key: value for key, value in catalogue.shown_with(name).items() if key != "response_space"}
+
+
+def _spaces(name: str) -> Iterator[dict[str, Any]]:
+    if "response_space" not in catalogue.shown_with(name):
+        yield {}  # its own
+    yield from ({"response_space": str(space)} for space in CoordSpace)
+
+
+def _tuned(best: Suggestion, judged: _Judged) -> Suggestion:
+    """Try other values of some options, one after the other, and keep what agrees more."""
+    choices: dict[str, Sequence[Any]] = {"answers": get_args(Answers)}
+    if "format_weight" in signature(catalogue.builder(best.recipe)).parameters:
+        choices["format_weight"] = _WEIGHTS
+    for option, values in choices.items():
+        tried = (judged.compared(best.recipe, {**best.options, option: value}) for value in values)
+        best = min([best, *(each for each in tried if each)], key=lambda each: each.rank)
+    return best
+
+
+def _judged(table: Table, scorer: TableScorer, *, advance: Callable[[float], None]) -> _Judged:
+    """Score all rows by the function, and keep a sample of them."""
+    sample, total, right, count = RowSample(), list[Floats](), list[Floats](), 0
+    for batch in scorer.batches(table, whole=False):
+        scored = scorer.score(table, batch)
+        if scored.sizes[0] is None:  # other spaces may need what this one does not
+            sizes = scorer.needed_sizes(table, batch)
+            known = None if sizes is None else np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64)
+            scored = replace(scored, sizes=(known, scored.sizes[1]))
+        sample.add(scored, len(batch), count)
+        total.append(scored.scores.total * scored.scores.valid)
+        right.append(scored.scores.acc)
+        count += len(batch)
+        advance(batch.done)
+    rows = sample.rows
+    kept = [row.number for row in rows]
+    totals, rights = (np.concatenate([np.zeros(0), *each])[kept] for each in (total, right))
+    return _Judged(rows, totals, rights, scorer.box_format)

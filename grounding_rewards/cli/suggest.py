@@ -1,0 +1,94 @@
+"""``grounding-rewards suggest``: the recipes that come closest to a reward function of one's own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from grounding_rewards import catalogue
+from grounding_rewards.batch.suggested import Suggestion, suggest
+from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.cli.where import PACKAGE
+from grounding_rewards.wording import percent
+
+
+def suggest_recipes(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
+    reward: Annotated[
+        str, typer.Option(metavar="NAME", help="Your reward function, by module:attr or file.py:attr, or a recipe.")
+    ],
+    *,
+    chosen: options.RecipeOptions,
+    as_json: options.AsJson = False,
+    box_format: options.BoxFormats = None,
+    columns: options.FileColumns,
+    images: options.SizedImages,
+    split: options.RowsSplit = None,
+    join: options.Joining,
+) -> None:
+    """Name the recipes that agree most with a reward function on your rollouts, and how far they do.
+
+    All recipes are tried on 512 of the rows, in each space of answers; the closest ones with each rule for several
+    answers and other weights of the format. No agreement proves that two rewards are the same: look at the rows that
+    differ by `compare`, whose command is printed.
+
+    Example: `grounding-rewards suggest rollouts.jsonl --reward mine.py:compute_score`
+    """
+    join.check([file])
+    table, columns = join.open(file, split, columns)
+    own = catalogue.recipe(reward, **chosen)
+    scorer = TableScorer(
+        own, columns, "abstain", box_format, images, on_note=terminal.note_once(), on_warning=terminal.warn
+    )
+    with terminal.progress(f"trying recipes on {table.path.name}") as advance, redirect_stdout(sys.stderr):
+        found = suggest(table, scorer, chosen.get("target_space"), advance=advance)
+    if as_json:
+        terminal.print_json({"rows": found[0].n if found else 0, "recipes": [each.to_dict() for each in found]})
+    elif found:
+        _show(found)
+    if not found:
+        terminal.warn("no recipe can judge these rows alone; compare names what each lacks")
+    elif not as_json:
+        best = found[0]
+        wiring = import_module(f"{PACKAGE}._wiring")
+        lines = {each: wiring.launch_lines(each, {"recipe": best.recipe, **best.options}) for each in wiring.WIRINGS}
+        for trainer, each in lines.items():
+            terminal.say(f"in a launch of {trainer}: {' '.join(each)}")
+        words = [f"--with {best.recipe}", *_flags(best)]
+        line = f"grounding-rewards compare {quote(str(file))} --recipe {quote(reward)} {' '.join(words)}"
+        terminal.say(f"{best.n - best.alike:,} of {best.n:,} rows differ from {best.recipe}; next: {line}")
+
+
+def _flags(found: Suggestion) -> list[str]:
+    """Return the options of a suggestion as flags."""
+    named = {"response_space": "--response-space", "target_space": "--target-space"}
+    return [
+        f"{named[name]} {value}" if name in named else f"--option {quote(f'{name}={_said(value)}')}"
+        for name, value in found.options.items()
+    ]
+
+
+def _said(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _show(found: list[Suggestion]) -> None:
+    heads = ["same success", "95 % interval", "same total", "correlation"]
+    rows = [
+        (
+            each.recipe, " ".join(f"{name}={_said(value)}" for name, value in each.options.items()),
+            percent(each.right / each.n), layout.interval(*each.interval), percent(each.alike / each.n),
+            "-" if each.correlation is None else f"{each.correlation:.4f}",
+        )
+        for each in found
+    ]  # fmt: skip
+    layout.console().print(layout.table(["recipe", "options", *heads], ["recipe"], rows, figures=heads))

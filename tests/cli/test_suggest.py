@@ -1,0 +1,75 @@
+"""``grounding-rewards suggest``: the recipes that come closest to a reward function of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import Runner, result_of
+
+ROLLOUTS = Path(__file__).parents[2] / "examples" / "rollouts.jsonl"
+OLD = """
+import re
+
+
+def reward(solution_str, ground_truth, data_source=None, extra_info=None):
+    numbers = re.search(r"([0-9]+), ([0-9]+)", solution_str)
+    if numbers is None:
+        return 0.0
+    width, height = ground_truth["image_size"]
+    x, y = int(numbers[1]) / 1000 * width, int(numbers[2]) / 1000 * height
+    x1, y1, x2, y2 = ground_truth["bbox"]
+    return 0.7 * (x1 <= x <= x2 and y1 <= y <= y2) + 0.3
+"""
+
+
+def suggested(run: Runner, reward: str, *words: str, file: Path = ROLLOUTS) -> tuple[dict[str, Any], str]:
+    """Return the result, and what is said beside it."""
+    found = run("suggest", file, "--reward", reward, *words, "--json")
+    assert found.code == 0, found.err
+    return result_of(found.out), found.err
+
+
+def test_a_regex_and_a_box_test_are_a_click_with_its_space_and_its_weight(run: Runner, tmp_path: Path) -> None:
+    own = tmp_path / "old_reward.py"
+    own.write_text(OLD)
+    result, _ = suggested(run, f"{own}:reward")
+    first = result["recipes"][0]
+    assert (first["recipe"], first["options"]) == ("click", {"response_space": "thousandths", "format_weight": 0.3})
+    assert (result["rows"], first["right"], first["alike"], first["correlation"]) == (172, 172, 172, pytest.approx(1))
+    assert first["interval"] == [pytest.approx(0.978, abs=1e-3), 1.0]
+    said = run("suggest", ROLLOUTS, "--reward", f"{own}:reward")
+    assert (
+        "in a launch of trl: reward_funcs(recipe='click', response_space='thousandths', format_weight=0.3)" in said.err
+    )
+    assert "0 of 172 rows differ from click; next: grounding-rewards compare " in said.err
+    assert said.err.endswith("--with click --response-space thousandths --option format_weight=0.3\n")
+
+
+@pytest.mark.parametrize("name", ["gta1", "gui-g2", "se-gui", "infigui-g1"])
+def test_a_published_recipe_is_closest_to_itself(run: Runner, tmp_path: Path, name: str) -> None:
+    """Rows have the form of its own example, with places in and around the target."""
+    import grounding_rewards as gr
+
+    example = gr.recipe(name).example
+    assert example is not None
+    target = dict(example.target) if not isinstance(example.target, tuple) else list(example.target)
+    texts = [example.response, "?", *(example.response.replace(digit, "1") for digit in "23456789")]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps({"response": text, "target": target}) + "\n" for text in texts * 3))
+    result, _ = suggested(run, name, file=file)
+    found = {each["recipe"]: each for each in result["recipes"]}
+    assert (found[name]["right"], found[name]["alike"]) == (30, 30)
+    assert result["recipes"][0]["alike"] == 30
+
+
+def test_totals_that_never_differ_fit_anything(run: Runner, tmp_path: Path) -> None:
+    own = tmp_path / "constant_reward.py"
+    own.write_text("def reward(response, target):\n    return 0.5\n")
+    assert run("suggest", ROLLOUTS, "--reward", f"{own}:reward").err == (
+        f"error: {own}:reward: gives all of 172 rows the same total, which fits anything; give it rows with right and wrong "
+        "responses\n"
+    )
