@@ -70,6 +70,6 @@ def test_totals_that_never_differ_fit_anything(run: Runner, tmp_path: Path) -> N
     own = tmp_path / "constant_reward.py"
     own.write_text("def reward(response, target):\n    return 0.5\n")
     assert run("suggest", ROLLOUTS, "--reward", f"{own}:reward").err == (
-        f"error: {own}:reward: gives all of 172 rows the same total, which fits anything; give it rows with right and wrong "
-        "responses\n"
+        f"error: {own}:reward: gives all of 172 rows the same total, which fits anything; give it rows with right and "
+        "wrong responses\n"
     )
