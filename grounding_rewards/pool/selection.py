@@ -36,12 +36,8 @@ class Step:
     removed: int  # number of removed samples
     removed_zero: int  # number of never-solved ones among them
     kept: int  # number of samples left
-    per_source: Mapping[str, tuple[int, int]]  # samples before and after, by source, in the order of names
+    per_source: Mapping[str, list[int]]  # samples before and after, by source, in the order of names
     params: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {**vars(self), "per_source": {source: list(counts) for source, counts in self.per_source.items()}}
 
 
 _WORDS = {
@@ -82,8 +78,8 @@ class Funnel:
     def remove(self, name: str, unwanted: NDArray[np.bool_], **parameters: Any) -> NDArray[np.int64]:
         """Remove samples, record the step, and return the rows of those that were left before it."""
         before, after = self.left, self.left & ~unwanted
-        counts = zip(self._counts(before), self._counts(after), strict=True)
-        per_source = {source: pair for source, pair in zip(self._sources, counts, strict=True) if pair[0]}
+        counts = [np.bincount(self._source[each], minlength=len(self._sources)).tolist() for each in (before, after)]
+        per_source = {source: [was, now] for source, was, now in zip(self._sources, *counts, strict=True) if was}
         self.left = after
         removed = np.flatnonzero(before & ~after)
         zero = int(self._zero[removed].sum())
@@ -103,9 +99,6 @@ class Funnel:
         """Describe the removals of each step, for errors."""
         removed = [in_words(step.name, step.removed, step.params) for step in self.steps if step.removed]
         return f"{len(self.left)} samples" + (f"; left out: {', '.join(removed)}" if removed else "")
-
-    def _counts(self, chosen: NDArray[np.bool_]) -> list[int]:
-        return [int(count) for count in np.bincount(self._source[chosen], minlength=len(self._sources))]
 
 
 MIN_CLICKS = 4
@@ -282,7 +275,7 @@ class NextPool:
             "zero_share_actual": len(self.zero) / kept,
             "seed": self.seed,
             "idle_weights": self.idle_weights,
-            "steps": [step.to_json() for step in self.steps],
+            "steps": [dict(vars(step)) for step in self.steps],
         }
 
 

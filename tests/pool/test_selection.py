@@ -60,7 +60,7 @@ def test_each_step_says_what_it_did_by_source():
         ("band", 0, 9),
         ("zero_share", 1, 8),
     ]
-    assert found.steps[1].to_json() == {
+    assert vars(found.steps[1]) == {
         "name": "exclude_source",
         "removed": 4,
         "removed_zero": 0,
@@ -69,7 +69,7 @@ def test_each_step_says_what_it_did_by_source():
         "per_source": {"(none)": [1, 1], "app": [3, 3], "old": [4, 0], "web": [7, 7]},
     }
     assert [step.removed_zero for step in found.steps] == [0, 0, 0, 0, 0, 1]
-    assert found.steps[-1].per_source == {"(none)": (1, 1), "app": (3, 3), "web": (5, 4)}
+    assert found.steps[-1].per_source == {"(none)": [1, 1], "app": [3, 3], "web": [5, 4]}
 
 
 def test_shares_of_nothing_and_of_one():
