@@ -18,7 +18,7 @@ from grounding_rewards.errors import GroundingRewardsError, PoolError, TableErro
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.registry import registry
-from grounding_rewards.pool import methods as named
+from grounding_rewards.pool import methods
 from grounding_rewards.pool.command import Source, figures, source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, SELECTOR, allocate, choose, kind_of, select
@@ -81,7 +81,7 @@ def _candidate(spec: str | Mapping[str, Any]) -> Candidate:
     thing = registry().methods.get(name) if isinstance(name, str) else None
     if thing is not None and (needs := _missing(thing, config)):
         return Candidate(str(name), kind_of(thing), config, needs=needs)
-    built = named.method({"name": name, **config})
+    built = methods.method({"name": name, **config})
     return Candidate(str(name), kind_of(built), config, built)
 
 

@@ -313,8 +313,8 @@ def test_json_has_everything(made_up):
     }  # fmt: skip
 
 
-@given(counts=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=40), data=st.data())
-def test_the_order_of_samples_changes_nothing(counts, data):
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=12), st.randoms())
+def test_the_order_of_samples_changes_nothing(counts, shuffled):
     n = np.array([max(pair) for pair in counts])
     right = np.array([min(pair) for pair in counts])
     if not n.any():
@@ -322,7 +322,8 @@ def test_the_order_of_samples_changes_nothing(counts, data):
     names = np.array([f"s{place}" for place in range(len(n))], dtype=object)
     stats = SampleStats(names, n, right, lowest=np.where(right < n, 0.0, 1.0), highest=np.where(right > 0, 1.0, 0.0))
     chosen = candidates(["unsolved", "learnability", "band"])
-    one, other = (compare(each, chosen) for each in (stats, stats.taken(data.draw(st.permutations(range(len(n)))))))
+    order = shuffled.sample(range(len(n)), len(n))
+    one, other = (compare(each, chosen) for each in (stats, stats.taken(order)))
     assert [row.method.name for row in one.rows] == [row.method.name for row in other.rows]
     assert np.allclose(one.overlap, other.overlap)
     for a, b in zip(one.rows, other.rows, strict=True):
