@@ -336,7 +336,7 @@ def test_findings_are_plain_values_and_back() -> None:
         assert Finding.from_dict(plain) == finding
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from([*CALLS[:3], *IN_PIXELS[:3], "no idea", "", None, "refusal"]), max_size=40), st.data())
 def test_batches_change_nothing(answers: list[str | None], data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 40))
@@ -346,7 +346,7 @@ def test_batches_change_nothing(answers: list[str | None], data: st.DataObject) 
 
 
 def test_no_response_raises() -> None:
-    hostile = hostile_responses(length=4096)
+    hostile = hostile_responses(length=1024)
     for name in ("click", "action", "gelato"):
         recipe = gr.recipe(name, **({} if name == "gelato" else {"response_space": "pixel"}))
         for finding in diagnosed(recipe, hostile, [{**BOX, "space": "pixel"}] * len(hostile)):
