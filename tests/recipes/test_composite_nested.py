@@ -23,7 +23,7 @@ from grounding_rewards.verifiers import (
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BOX = {"bbox": [10, 10, 30, 20]}
 RESPONSES = ["<think>the red one</think>(20, 15)", "(20, 15)", "<think>the red one</think>(99, 15)", "hm " * 30]
-CLICK, TYPED = '{"action": "click", "coordinate": [%d, %d]}', '{"action": "type", "text": "%s"}'
+CLICK = '{"action": "click", "coordinate": [%d, %d]}'
 
 
 def build(parts, **options):

@@ -1,14 +1,29 @@
+"""The type of an action, the whole of it, where drags end, and refusals."""
+
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.actions import ACTIONS, Act, normalised
-from grounding_rewards.verifiers import ActionMatch, ActionType, DirectionMatch, Hit, RefusalMatch, TextMatch
+from grounding_rewards.combine import best, weighted
+from grounding_rewards.rollouts import Reason
+from grounding_rewards.verifiers import (
+    ActionMatch,
+    ActionType,
+    CorrectRefusal,
+    DirectionMatch,
+    EndHit,
+    FalseClick,
+    FalseRefusal,
+    Hit,
+    RefusalMatch,
+    TextMatch,
+)
 from tests.verifiers.acting import REFUSED, acting, judged
+from tests.verifiers.judging import judge
 
 BOX = {"bbox": [10, 10, 20, 20]}
-HERE, THERE = (15, 15), (50, 50)
-
-
+HERE = (15, 15)
 PLACES = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda xy: tuple(map(float, xy))) | st.just(())
 ARGUMENTS = st.fixed_dictionaries(
     {},
@@ -61,4 +76,41 @@ def test_what_a_target_asks_for_is_a_match(target):
 
 
 def test_only_a_share_needs_the_screen():
+    assert (EndHit(share=0.1).needs, EndHit(3).needs) == (frozenset({"screen"}), frozenset())
     assert (ActionMatch(point_share=0.1).needs, ActionMatch().needs) == (frozenset({"screen"}), frozenset())
+
+
+TAP = {"bbox": [10, 10, 20, 20], "action": "Tap"}
+
+
+def names(written):
+    return [Act(name, (5, 5)) for name in written]
+
+
+def test_names_of_the_same_action_are_equal_in_the_vocabulary():
+    acts = names(["click", "tap", "CLICK", "left_click", "", "double_click", "type", "teleport"])
+    assert judged(ActionType(), acts, TAP) == [1, 1, 1, 1, 1, 0, 0, 0]
+
+
+@settings(deadline=None)
+@given(st.sampled_from(ACTIONS), st.sampled_from(ACTIONS))
+def test_different_words_of_the_vocabulary_are_different_types(a, b):
+    for rule in ("vocabulary", "written", "lower"):
+        assert judged(ActionType(rule), [Act(a)], {"action": b}) == [float(a == b)]
+
+
+def test_places_far_away_and_numbers_that_are_none_are_no_hit():
+    target = {"action": {"name": "drag", "to": [1, 1, 2, 2]}}
+    assert judged(
+        EndHit(enlarge=1e6), [Act("any", (), {"to": end}) for end in ((1e12, -1e12), (np.nan, 1.5))], target
+    ) == [0, 0]
+
+
+def test_mistakes_can_cost():
+    outcome = best(hit=Hit(), refusal=CorrectRefusal())
+    reward = weighted(outcome=(1.0, outcome), false_refusal=(-0.25, FalseRefusal()), false_click=(-0.5, FalseClick()))
+    assert (reward.low, reward.high) == (-0.75, 1)
+    reasons = [Reason.OK, Reason.OK, Reason.REFUSED, Reason.EMPTY]
+    points = [(5, 5), (50, 50), None, None]
+    assert judge(reward, points, {"bbox": [0, 0, 9, 9]}, reasons=reasons) == [1, 0, -0.25, 0]
+    assert judge(reward, points, {"refusal": True}, reasons=reasons) == [-0.5, -0.5, 1, 0]

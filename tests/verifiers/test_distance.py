@@ -1,14 +1,29 @@
+"""Distances from a place: inside it, over the screen, to its corners, as f(n) of the offset, and by Gaussians."""
+
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.verifiers import DenseDistance, InsideDistance, ScreenDistance
+from grounding_rewards.verifiers import (
+    Centredness,
+    CornerDistance,
+    DenseDistance,
+    GaussianCoverage,
+    GaussianPoint,
+    InsideDistance,
+    ScreenDistance,
+)
+from grounding_rewards.verifiers.distance import SHAPES
+from tests.verifiers.boxing import judge_boxes
 from tests.verifiers.judging import judge
+
+WIDE = {"bbox": [100, 100, 300, 200]}
 
 
 @settings(max_examples=100)
@@ -96,3 +111,88 @@ def test_nearer_to_the_centre_is_never_worth_less(build, box, x, y, u, v, floor)
     assume(away[0][1] <= away[1][1])
     near, far = judge(build(floor), [nearer, (x, y)], {"bbox": box}, size=(1000, 800))
     assert near >= far - 1e-15
+
+
+numbers = st.integers(-2000, 3000) | st.floats(-2000, 3000).map(lambda number: round(number, 6))
+
+
+@settings(max_examples=300)
+@given(st.tuples(numbers, numbers), st.tuples(*[st.integers(0, 900)] * 2), st.tuples(*[st.floats(0, 99)] * 2))
+def test_it_stays_within_its_bounds_and_below_zero_is_outside(point, corner, extent):
+    x1, y1, x2, y2 = box = [*corner, corner[0] + extent[0], corner[1] + extent[1]]
+    (score,) = judge(CornerDistance(), [point], {"bbox": box}, size=(1000, 800))
+    assert -1 <= score <= 1
+    if x1 < x2 and y1 < y2:
+        assert (score >= 0) == (x1 <= point[0] <= x2 and y1 <= point[1] <= y2)
+
+
+@given(st.integers(301, 999), st.integers(1, 50))
+def test_farther_outside_is_worth_less(x, step):
+    near, far = judge(CornerDistance(), [(x, 150), (x + step, 150)], WIDE, size=(1000, 800))
+    assert -1 <= far < near < 0
+
+
+def test_each_shape_at_the_centre_half_way_and_on_the_border():
+    for shape, half, border in [
+        ("gaussian", math.exp(-1), math.exp(-4)), ("linear", 0.5, 0.0), ("quadratic", 0.75, 0.0),
+        ("inverse_quadratic", 0.8, 0.5), ("exponential", math.exp(-0.5), math.exp(-1)), ("cosine", 0.5, 0.0),
+        ("sigmoid", 2 / (1 + math.exp(2)), 2 / (1 + math.exp(4))), ("step", 1.0, 0.0), ("cubic", 0.875, 0.0),
+        ("sqrt", 1 - math.sqrt(0.5), 0.0),
+    ]:  # fmt: skip
+        points = [(200, 150), (250, 150), (200, 125), (250, 175), (300, 150), (100, 100), (300, 200), (301, 150), None]
+        scores = judge(Centredness(shape), points, WIDE)
+        assert scores == pytest.approx([1.0, half, half, half, border, border, border, 0.0, 0.0], abs=1e-15), shape
+        assert [judge(Centredness(shape), [point], WIDE)[0] for point in points] == scores, (shape, half, border)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(n=st.lists(st.floats(0, 1), min_size=2, max_size=2))
+def test_nearer_to_the_middle_is_never_worse(shape, n):
+    near, far = sorted(n)
+    f = SHAPES[shape](np.array([near, far]))
+    assert 1.0 >= f[0] >= f[1] >= 0.0
+    assert SHAPES[shape](np.array([0.0])).tolist() == [1.0]
+
+
+def cover(*boxes, target=WIDE, **options):
+    return judge_boxes(GaussianCoverage(**options), boxes, target)
+
+
+def matrix_form(a, b):
+    """The coefficient by its textbook form with 2 x 2 covariance matrices, for boxes with area."""
+    mean_a, mean_b = (np.array([(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]) for box in (a, b))
+    one, two = (np.diag([((box[2] - box[0]) / 2) ** 2, ((box[3] - box[1]) / 2) ** 2]) for box in (a, b))
+    mean = (one + two) / 2
+    apart = mean_a - mean_b
+    roots = np.linalg.det(one) * np.linalg.det(two)
+    distance = apart @ np.linalg.inv(mean) @ apart / 8 + 0.5 * np.log(np.linalg.det(mean) / np.sqrt(roots))
+    return float(np.exp(-distance))
+
+
+places, extents = st.floats(-2000, 2000), st.floats(1, 2000)
+large = st.builds(lambda x, y, w, h: (x, y, x + w, y + h), places, places, extents, extents)
+
+
+@settings(max_examples=200, deadline=None)
+@given(large, large)
+def test_the_closed_form_is_the_one_with_matrices(a, b):
+    assert cover(a, target={"bbox": list(b)}) == pytest.approx([matrix_form(a, b)], abs=1e-9)
+
+
+any_number = st.sampled_from([0.0, 1e12, -1e12, 5e-324, 1e-160]) | st.floats(-1e12, 1e12) | st.integers(0, 9)
+any_box = st.tuples(any_number, any_number, any_number, any_number)
+
+
+@settings(max_examples=400, deadline=None)
+@given(any_box, any_box, st.sampled_from([0.5, 1e-6, 1e6]))
+@example((0, 0, 0, 5e-324), (0, 0, 1e12, 1e12), 0.5)
+@example((0, 0, 1e-160, 1e-160), (0, 0, 0, 0), 0.5)
+@example((1e12,) * 4, (0, 0, 5e-324, 5e-324), 1e-6)
+def test_any_two_boxes_are_within_bounds_and_it_does_not_matter_which_is_which(a, b, alpha):
+    a, b = ((min(c[0], c[2]), min(c[1], c[3]), max(c[0], c[2]), max(c[1], c[3])) for c in (a, b))
+    (score,) = cover(a, target={"bbox": list(b)}, alpha=alpha)
+    (other,) = cover(b, target={"bbox": list(a)}, alpha=alpha)
+    assert score == pytest.approx(other, abs=1e-12)
+    assert cover(a, target={"bbox": list(a)}, alpha=alpha) == [1.0]
+    (point,) = judge_boxes(GaussianPoint(alpha=alpha), [a], {"bbox": list(b)})
+    assert math.isfinite(point)

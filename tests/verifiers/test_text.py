@@ -10,7 +10,6 @@ from grounding_rewards.verifiers import TextMatch
 from grounding_rewards.verifiers.match import either_contains, similarity, token_f1
 from tests.verifiers.acting import judged
 
-HELLO = {"action": {"name": "type", "text": "Hello world"}}
 words = st.text(st.sampled_from("ab \n"), max_size=30)
 
 

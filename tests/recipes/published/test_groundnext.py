@@ -4,11 +4,9 @@ import os
 import time
 
 import pytest
-from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.parsing.texts import VECTOR_ROWS
-from tests.parsing.fragments import responses
 
 GROUNDNEXT = gr.recipe("groundnext")
 CALL = (
@@ -35,12 +33,6 @@ def test_code_in_a_call_is_not_run(tmp_path):
     assert not os.path.exists(path)
 
 
-pieces = st.sampled_from(
-    ["<tool_call>", "</tool_call>", "{", "}", '"', "true", "null", CALL.format("[200, 150]"), CALL.format("[1.5, 2]")]
-)
-texts = st.lists(st.one_of(pieces, pieces, responses), min_size=1, max_size=6).map("".join)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -53,10 +45,10 @@ texts = st.lists(st.one_of(pieces, pieces, responses), min_size=1, max_size=6).m
     ids=range(9),
 )  # fmt: skip
 def test_long_texts_take_no_longer_than_their_length(text):
-    start = time.perf_counter()
+    start = time.process_time()
     GROUNDNEXT.score(text, TARGET, **SIZE)
     GROUNDNEXT.score([text] * VECTOR_ROWS, [TARGET] * VECTOR_ROWS, **SIZE)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_native_rows_may_carry_sizes_and_names():

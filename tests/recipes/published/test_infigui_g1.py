@@ -12,7 +12,7 @@ from tests.verifiers.test_exploration import curve
 RECIPE = gr.recipe("infigui-g1")
 BOX = {"x1": 100, "y1": 100, "x2": 300, "y2": 200}
 THOUGHT = "<think>It is at the top.</think>\n"
-HIT, MISS, OTHER = (200, 150), (10, 20), (400, 7)
+HIT = (200, 150)
 
 
 def listed(*points):
@@ -21,9 +21,6 @@ def listed(*points):
 
 def totals(*responses, recipe=RECIPE, target=BOX):
     return recipe.score(list(responses), [target] * len(responses)).total.tolist()
-
-
-# What peers.md (c) lists about this reward.
 
 
 def test_not_more_than_256_points_are_read():

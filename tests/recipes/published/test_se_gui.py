@@ -73,7 +73,7 @@ def test_the_format_is_that_of_the_published_pattern(text):
     ids=range(11),
 )  # fmt: skip
 def test_long_texts_take_no_longer_than_their_length(text):
-    start = time.perf_counter()
+    start = time.process_time()
     SE_GUI.score(text, TARGET)
     SE_GUI.score([text] * VECTOR_ROWS, [TARGET] * VECTOR_ROWS)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

@@ -78,11 +78,11 @@ def test_what_a_deviation_states_is_what_is_scored(text, target, name, expected)
 
 
 def test_deviations_of_long_numbers_are_found_in_time():
-    start = time.perf_counter()
+    start = time.process_time()
     for pair in ("[{0}.{0}", "[{0}, {0}", "[1, {0}.{0}", "[ {0} , {0}.{0} x"):
         line = {"response": written(pair.format("9" * 20_000)), "ground_truth": TARGET, "extra": {"scale": [1.0, 1.0]}}
         assert harness.deviation("uir1", line) is None
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_small_scale_is_no_reason_to_abstain():
@@ -114,11 +114,11 @@ def test_the_format_is_that_of_the_published_patterns_but_for_space_around(text)
 @pytest.mark.parametrize("piece", ["</think>", "</think><answer>", "</think> ", "</answer>", "</answer> ", "<think>"])
 def test_long_texts_take_no_longer_than_their_length(piece):
     text = "<think>" + piece * (60_000 // len(piece))
-    start = time.perf_counter()
+    start = time.process_time()
     for recipe in (UI_R1, UI_R1_E):
         recipe.score([text], [TARGET], **SAME)
         recipe.score([text] * VECTOR_ROWS, [TARGET] * VECTOR_ROWS, **SAME)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 RIGHT, MISS = written("[200, 150]"), written("[900, 150]")

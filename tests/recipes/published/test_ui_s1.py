@@ -19,14 +19,6 @@ def answer(thought="plan", **said):
     return f"<think>{thought}</think>\n<action>{json.dumps(said)}</action>"
 
 
-def click(x, y, action="click"):
-    return answer(action=action, coordinate=[x, y])
-
-
-def swipe(x1, y1, x2, y2):
-    return answer(action="swipe", coordinate=[x1, y1], coordinate2=[x2, y2])
-
-
 def line(said, wanted, thought="plan"):
     extra = {"width": 1000, "height": 2000, "resized_width": 1000, "resized_height": 2000}
     response = f"<think>{thought}</think>\n<action>{said}</action>"

@@ -31,9 +31,9 @@ def test_a_version_as_a_whole_number_is_the_same_recipe():
     ids=range(11),
 )  # fmt: skip
 def test_long_texts_take_no_longer_than_their_length(recipe, text):
-    start = time.perf_counter()
+    start = time.process_time()
     recipe.score(text, TARGET, **SIZES)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
 
 
 def answer(call):
