@@ -13,7 +13,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import PIXEL, UNIT, convert
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.explain.plot.template import Template, template
-from grounding_rewards.scoring import ACTION, Recipe
+from grounding_rewards.scoring import ACTION, BBOX, Recipe
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire
 
@@ -145,10 +145,13 @@ class Player:
         recipe, samples = self.recipe, len(self.screens.sizes)
         shared = {"action": self._action()} if ACTION in recipe.accepts else {}
         step = {"step": 0} if "trajectories" in recipe.needs else {}
+        boxes = self.screens.boxes.repeat(ROLLOUTS, axis=0)
+        places = {"bbox": boxes.tolist(), "point": ((boxes[:, :2] + boxes[:, 2:]) / 2).tolist()}
         targets = [
-            {"bbox": box, "space": str(PIXEL), **shared, **step, **({"trajectory": number} if step else {})}
-            for number, box in enumerate(self.screens.boxes.repeat(ROLLOUTS, axis=0).tolist())
-        ]
+            {"space": str(PIXEL), **{kind: places[kind][row] for kind in self._kinds()}, **shared, **step,
+             **({"trajectory": row} if step else {})}
+            for row in range(len(boxes))
+        ]  # fmt: skip
         rollouts = recipe.prepare(
             texts, None if recipe.label_free else targets, image_sizes=self.sizes, model_image_sizes=self.sizes,
             groups=np.arange(samples).repeat(ROLLOUTS), token_lengths=[len(text) // 4 for text in texts],
@@ -157,15 +160,25 @@ class Player:
         right = float(scores.acc.mean())
         if recipe.label_free:  # its acc is agreement, and asks no target
             xy = convert(rollouts.predictions.xy, recipe.space, PIXEL, self.sizes, self.sizes)
-            low, high = np.split(self.screens.boxes.repeat(ROLLOUTS, axis=0), 2, axis=1)
+            low, high = np.split(boxes, 2, axis=1)
             right = float(((low <= xy) & (xy <= high)).all(axis=1).mean())  # never of NaN
         return scores.total.reshape(samples, ROLLOUTS).mean(axis=1), right
 
     def _action(self) -> Any:
         """Return the action that the example's target asks for."""
-        assert self.recipe.example is not None
-        own = self.recipe.read_targets([self.recipe.example.target], warn=False).rows[0]
+        own = self._own()
         return "click" if own is None or own.action is None else to_wire(own)["action"]
+
+    def _kinds(self) -> tuple[str, ...]:
+        """Return the fields of the targets: a box, with its middle as a point where the example's target has one."""
+        own = self._own()
+        if BBOX not in self.recipe.accepts:
+            return ("point",)
+        return ("bbox", "point") if own and any(region.point for region in own.regions) else ("bbox",)
+
+    def _own(self) -> Any:
+        assert self.recipe.example is not None
+        return self.recipe.read_targets([self.recipe.example.target], warn=False).rows[0]
 
 
 Played = tuple[Floats, float]
@@ -283,5 +296,5 @@ def _earned(policy: str, what: str, played: Played, honest: Played, seed: int) -
     drawn = np.random.default_rng(seed).integers(len(total), size=(_DRAWS, len(total)))
     shares = total[drawn].mean(axis=1) / honest[0][drawn].mean(axis=1)
     low, high = (float(each) for each in np.quantile(shares, (0.025, 0.975)))
-    farms = policy != HONEST and low > acc / honest[1] + MARGIN
+    farms = policy != HONEST and low > acc / (honest[1] or 1.0) + MARGIN  # 0: a form with a point beside its box
     return Earned(policy, what, total.mean().item(), acc, (total.mean() / honest[0].mean()).item(), (low, high), farms)

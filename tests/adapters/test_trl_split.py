@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,8 +17,9 @@ from grounding_rewards.combine import Combination, affine, asymmetric, best, cli
 from grounding_rewards.testing.hostile import short_responses
 from grounding_rewards.verifiers import Format, Hit
 from grounding_rewards_adapters.trl import RecipeReward, contributions, reward_funcs, reward_weights
-from tests.golden.harness import PEERS, build, file_of
+from tests.golden.harness import PEERS, build
 from tests.golden.harness import score as golden_score
+from tests.golden.test_golden import lines as golden_lines
 
 BOX = [0.0, 0.0, 0.5, 0.5]
 
@@ -59,8 +59,8 @@ def test_every_recipe_is_split_or_refused(name: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*has no area as x1 y1 x2 y2")
 @pytest.mark.parametrize("peer", PEERS)
 def test_golden_responses_are_worth_the_sum_of_their_parts(peer: str) -> None:
-    lines = file_of(peer).read_text(encoding="utf-8").splitlines()
-    for line in map(json.loads, lines[:: max(1, len(lines) // 50)]):
+    lines = golden_lines(peer)
+    for line in lines[:: max(1, len(lines) // 50)]:
         recipe = build(peer, line)
         columns = golden_score(peer, recipe, line)
         if columns["valid"]:

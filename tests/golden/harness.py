@@ -29,6 +29,7 @@ class Peer:
         more: values that are no column of ours, from the line and its scores.
         target: the target that the line's ground truth is for us.
         unlike: published values that say nothing of the reward, and are not ours.
+        only: is a line one of those that the recipe restates?
     """
 
     recipe: str
@@ -38,6 +39,7 @@ class Peer:
     more: Callable[[Line, gr.Scores], Columns] = field(default=lambda line, scores: {})
     target: Callable[[Line], Any] = field(default=lambda line: line["ground_truth"])
     unlike: frozenset[str] = frozenset()
+    only: Callable[[Line], bool] = field(default=lambda line: True)
 
 
 def format_weight(line: Line) -> dict[str, Any]:
@@ -214,6 +216,22 @@ def formatted(line: Line, scores: gr.Scores) -> Columns:
     return {"format": float(scores.parts["tags"][0] + scores.parts["items"][0])}
 
 
+def orby_form(line: Line) -> dict[str, Any]:
+    extra = extra_of(line)
+    form = "qwen" if extra.get("prompt_format") else extra.get("task", "qwen")
+    return {"form": form, "gaussian": bool(extra.get("use_gaussian"))}
+
+
+def grounds(line: Line) -> bool:
+    return extra_of(line).get("task") in ("uground", "screenspot")
+
+
+_ORBY = {"score": "total", "format_score": "format", "coordinates_score": "place"}
+_TOLD = {"has_thinking", "has_answer", "has_tool_call", "scoring_method", *(
+    f"coordinates_{name}" for name in ("predicted", "ground_truth")
+), *(
+    f"None/None/{name}" for name in (*_ORBY, "has_thinking", "has_answer", "has_tool_call", "scoring_method")
+)}  # fmt: skip
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -276,6 +294,12 @@ PEERS = {
         {"total": "total", "format": "format", "accuracy": "matched", "non_repeat": "fresh"},
         more=formatted,
     ),
+    "agentfly": Peer(
+        "agentfly",
+        {"reward": "total", "format": "format", "accuracy": "matched"},
+        unlike=frozenset({"f1", "precision", "recall"}),
+    ),
+    "orby": Peer("orby", _ORBY, orby_form, unlike=frozenset(_TOLD), only=grounds),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),
 }
 

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::grounding_rewards.TargetWarning
 
 
 def lines(peer: str) -> list[dict[str, Any]]:
-    return [json.loads(text) for text in harness.file_of(peer).read_text("utf-8").splitlines()]
+    every = map(json.loads, harness.file_of(peer).read_text("utf-8").splitlines())
+    return [line for line in every if harness.PEERS[peer].only(line)]
 
 
 RESTATED = [json.loads(text) for text in (Path(__file__).parent / "restated.jsonl").read_text("utf-8").splitlines()]

@@ -39,6 +39,7 @@ FURTHER = {
     "gui-libra": [{"version": "qwen3_vl"}],
     "gui-rcpo": [{"response_space": space} for space in gr.CoordSpace],
     "infigui-g1": [{"no_think": True}],
+    "orby": [{"form": "uground"}, {"form": "screenspot", "gaussian": True}, {"gaussian": True}],
     "tailrl": [{"form": "segui"}, {"sigma_scale": 2.0, "sigma_min": 500.0}],
     "ui-agile": [
         {"shape": "linear"}, {"shape": "binary"}, {"thinking_length": "simple"}, {"thinking_length": "dast"},

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from tests.golden.departures import (
     agentcpm_gui,
+    agentfly,
     btl_ui,
     gelato,
     groundnext,
@@ -20,6 +21,7 @@ from tests.golden.departures import (
     infigui_g1,
     mobile_use,
     nemo_gym,
+    orby,
     se_gui,
     tailrl,
     ui_agile,
@@ -60,5 +62,7 @@ ORACLES: Mapping[str, tuple[Oracle, ...]] = {
     "nemo-gym": nemo_gym.ORACLES,
     "vlm-r1": vlm_r1.ORACLES,
     "vision-reasoner": vision_reasoner.ORACLES,
+    "agentfly": agentfly.ORACLES,
+    "orby": orby.ORACLES,
 }
 """The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""
