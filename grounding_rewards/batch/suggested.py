@@ -95,7 +95,7 @@ def suggest(
     weights of the format.
 
     Raises:
-        RecipeError: the function's totals are alike in all rows, so that nothing can be told.
+        RecipeError: the function's totals are alike in all rows, which any recipe fits.
     """
     judged = _judged(table, scorer.of(table), advance=lambda done: advance(0.3 * done))
     if len(judged.rows) < 2 or judged.total.std() == 0:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
+from shlex import quote
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -101,3 +104,19 @@ def _show(found: Agreement, shown: int) -> None:
 
 def _judged(total: float, right: bool, said: str) -> str:
     return f"{total:g}, {'right' if right else 'wrong'}{said and f': {layout.clipped(said, 80)}'}"
+
+
+def command_line_of(file: Path, one: str, other: str, chosen: Mapping[str, Any]) -> str:
+    """Return the words that compare a recipe with another one, which has options."""
+    named = {"response_space": "--response-space", "target_space": "--target-space"}
+    words = [
+        f"{named[name]} {value}" if name in named else f"--option {quote(f'{name}={said(value)}')}"
+        for name, value in chosen.items()
+    ]
+    line = f"grounding-rewards compare {quote(str(file))} --recipe {quote(one)} --with {other}"
+    return " ".join([line, *words])
+
+
+def said(value: Any) -> str:
+    """Return the value of an option as the command line takes it."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 import typer
@@ -16,6 +14,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.suggested import Suggestion, suggest
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.compare import command_line_of, said
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.where import PACKAGE
 from grounding_rewards.wording import percent
@@ -63,29 +62,15 @@ def suggest_recipes(
         lines = {each: wiring.launch_lines(each, {"recipe": best.recipe, **best.options}) for each in wiring.WIRINGS}
         for trainer, each in lines.items():
             terminal.say(f"in a launch of {trainer}: {' '.join(each)}")
-        words = [f"--with {best.recipe}", *_flags(best)]
-        line = f"grounding-rewards compare {quote(str(file))} --recipe {quote(reward)} {' '.join(words)}"
+        line = command_line_of(file, reward, best.recipe, best.options)
         terminal.say(f"{best.n - best.alike:,} of {best.n:,} rows differ from {best.recipe}; next: {line}")
-
-
-def _flags(found: Suggestion) -> list[str]:
-    """Return the options of a suggestion as flags."""
-    named = {"response_space": "--response-space", "target_space": "--target-space"}
-    return [
-        f"{named[name]} {value}" if name in named else f"--option {quote(f'{name}={_said(value)}')}"
-        for name, value in found.options.items()
-    ]
-
-
-def _said(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _show(found: list[Suggestion]) -> None:
     heads = ["same success", "95 % interval", "same total", "correlation"]
     rows = [
         (
-            each.recipe, " ".join(f"{name}={_said(value)}" for name, value in each.options.items()),
+            each.recipe, " ".join(f"{name}={said(value)}" for name, value in each.options.items()),
             percent(each.right / each.n), layout.interval(*each.interval), percent(each.alike / each.n),
             "-" if each.correlation is None else f"{each.correlation:.4f}",
         )
