@@ -47,6 +47,7 @@ def joined(address: str | None) -> Iterator[Cluster | None]:
         raise ClusterError(f"--ray: {error}; install it: pip install 'grounding-rewards[ray]'") from None
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.ERROR)
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its warnings are about how Ray Data calls it
     own = {"object_store_memory": _STORE_BYTES, "num_cpus": os.cpu_count()} if address == "local" else {}
     running = ray.is_initialized()
     try:
@@ -81,10 +82,13 @@ class Cluster:
 
     address: str
 
-    def map(self, work: Work, items: Sequence[Any], inputs: Sequence[Path] = ()) -> Iterator[Any]:
+    def map(
+        self, work: Work, items: Sequence[Any], inputs: Sequence[Path] = (), *, held: bool = False, gpus: int = 0
+    ) -> Iterator[Any]:
         """Yield the results of all items, in no order, while others are made.
 
-        Before that every machine must have ``inputs``, as they are here, and what ``work`` is made of.
+        Before that every machine must have ``inputs``, as they are here, and what ``work`` is made of. Work that holds
+        a model is ``held`` by actors, each with so many ``gpus`` where the cluster has any.
 
         Raises:
             ClusterError: a machine lacks something, or Ray cannot go on; names it.
@@ -96,9 +100,16 @@ class Cluster:
 
         payload = _packed(work)
         try:
-            self._on_each(_lacking, payload, __version__, [(path, path.stat().st_size) for path in inputs])
+            self._on_each(_lacking, payload, __version__, [*map(_sized, inputs)])
             rows = ray.data.from_items([{"item": pickle.dumps(item)} for item in items], override_num_blocks=len(items))
-            results = rows.map_batches(partial(_done, payload), batch_size=1, num_cpus=1)
+            if held:
+                have = ray.cluster_resources()
+                need = {"num_gpus": gpus} if gpus and have.get("GPU") else {"num_cpus": 1}
+                most = int(have["GPU"] // gpus if "num_gpus" in need else have["CPU"])
+                pool = ray.data.ActorPoolStrategy(size=max(1, min(most, len(items))))
+                results = rows.map_batches(_Actor, fn_constructor_args=(payload,), batch_size=1, compute=pool, **need)
+            else:
+                results = rows.map_batches(partial(_done, payload), batch_size=1, num_cpus=1)
             # Each is asked for when the one before is written: a batch that is fetched ahead would wait for the next.
             blocks = results.iter_batches(prefetch_batches=0, batch_size=None, batch_format="pyarrow")
             for packed in (each for block in blocks for each in block.column("result").to_pylist()):
@@ -143,6 +154,16 @@ def _done(payload: bytes, batch: Any) -> Iterator[dict[str, list[bytes]]]:
         yield {"result": [pickle.dumps(_on_this_worker(error))]}
 
 
+class _Actor:
+    """A process that does the work for one item after the other, and holds what that has loaded."""
+
+    def __init__(self, payload: bytes) -> None:
+        self.payload = payload
+
+    def __call__(self, batch: Any) -> Iterator[dict[str, list[bytes]]]:
+        return _done(self.payload, batch)
+
+
 def _on_this_worker(error: GroundingRewardsError | OSError) -> BaseException:
     """Return an error of the system with the worker in its words; others are about rows, which every worker reads."""
     if isinstance(error, OSError) and error.errno is not None:
@@ -170,7 +191,7 @@ def _unpacked(payload: bytes) -> Any:
     return pickle.loads(work)
 
 
-def _lacking(payload: bytes, version: str, inputs: Sequence[tuple[Path, int]]) -> str:
+def _lacking(payload: bytes, version: str, inputs: Sequence[tuple[Path, int | None]]) -> str:
     """Return what this machine lacks; "" for nothing."""
     if version != __version__:
         return f"has grounding-rewards {__version__}; expected {version}, as here"
@@ -179,13 +200,18 @@ def _lacking(payload: bytes, version: str, inputs: Sequence[tuple[Path, int]]) -
     except Exception as error:  # of a file or a plugin that is not there
         return f"cannot load what the command names ({in_one_line(error, named=True)}); install or copy it there"
     for path, size in inputs:
-        if object_stores.is_copy(path):
-            continue  # which is fetched when it is read
-        if not path.is_file():
+        if object_stores.is_copy(path) or (size is None and path.is_dir()):
+            continue  # what is in a store is fetched when it is read
+        if size is None or not path.is_file():
             return f"{path}: no such file; workers read the same paths as here, such as on a shared disk or s3://"
         if path.stat().st_size != size:
             return f"{path}: has {path.stat().st_size:,} bytes; expected {size:,}, as here"
     return ""
+
+
+def _sized(path: Path) -> tuple[Path, int | None]:
+    """Return a path with the bytes of its file; None for a directory."""
+    return path, None if path.is_dir() else path.stat().st_size
 
 
 def _forget(payload: bytes) -> str:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +19,13 @@ from grounding_rewards import cluster as clusters
 from grounding_rewards.batch import rescore as rescoring
 from grounding_rewards.batch.rescore import rescore
 from grounding_rewards.cluster import joined
-from grounding_rewards.errors import ClusterError, TableError
+from grounding_rewards.engines.rollout import RolledOut, roll_out
+from grounding_rewards.engines.settings import RolloutSettings
+from grounding_rewards.errors import ClusterError, EngineError, TableError
 from tests.batch.made import HIT, MISS, contents, gelato, rollouts, votes
 from tests.cli.command import Runner, write_rows
+from tests.engines.seeded import Scripted
+from tests.engines.tiny import Tiny, saved, screen
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600),
@@ -155,6 +160,64 @@ def test_answers_of_another_file_are_for_one_machine(tmp_path, address, capsys):
     assert done.err.splitlines()[-1] == (
         "error: --ray: answers of another file are joined and scored on one machine; leave --ray out"
     )
+
+
+SETTINGS = RolloutSettings(n=3, shard_rows=4)
+
+
+def asked(out: Path, data: Path, engine: Any, **more: Any) -> RolledOut:
+    recipe = gr.recipe("click", response_space="pixel", target_space="pixel")
+    return roll_out(data, engine, out, engine_name="own", settings=SETTINGS, recipe=recipe, **more)
+
+
+def samples(path: Path, count: int) -> Path:
+    return write_rows(
+        path, *({"id": f"s{row}", "instruction": f"click {row}", "bbox": [200, 150, 300, 250]} for row in range(count))
+    )
+
+
+def test_rollouts_are_those_of_one_machine_though_workers_are_killed(tmp_path, cluster):
+    data, log = samples(tmp_path / "data.parquet", 22), tmp_path / "log"
+    said = []
+    asked(tmp_path / "one", data, Scripted("m"), note=said.append)
+    engine = Scripted("m", dies_after=2, log=str(log))
+    counts, notes = [], []
+    done = asked(
+        tmp_path / "out", data, engine, cluster=cluster, count=lambda *each: counts.append(each), note=notes.append
+    )
+    assert (done.made, done.found, done.manifest["rows"], counts[0], counts[-1]) == (6, 0, 66, (0, 22), (22, 22))
+    assert contents(tmp_path / "out") == contents(tmp_path / "one")
+    assert len(log.read_text().split()) > 66  # some were asked for again
+    assert notes == said
+
+
+def test_the_demo_s_model_gives_the_rollouts_of_one_machine(tmp_path, cluster):
+    rows = []
+    for seed in range(6):
+        png, instruction, box = screen(seed)
+        (tmp_path / f"{seed}.png").write_bytes(png)
+        rows.append({"id": str(seed), "image": f"{seed}.png", "instruction": instruction, "bbox": [*box]})
+    data, engine = write_rows(tmp_path / "data.jsonl", *rows), Tiny(str(saved(tmp_path / "model")), device="cpu")
+    settings = RolloutSettings(n=2, shard_rows=2, max_tokens=4)
+    for out, each in (("one", None), ("out", cluster)):
+        roll_out(data, engine, tmp_path / out, settings=settings, cluster=each)
+    assert contents(tmp_path / "out") == contents(tmp_path / "one")
+
+
+def test_an_engine_that_cannot_start_and_prompts_that_cannot_be_made_are_said_as_on_one_machine(tmp_path, cluster):
+    data = write_rows(
+        tmp_path / "data.jsonl", *({"id": row, "instruction": "x", "image": "none.png"} for row in range(4))
+    )
+    for name in ("none", "m"):
+        said = []
+        for each in (None, cluster):
+            with pytest.raises(EngineError) as caught:
+                roll_out(data, Scripted(name, resizes="qwen3_vl"), tmp_path / "out", settings=SETTINGS, cluster=each)
+            said.append(str(caught.value))
+        assert said[0] == said[1]
+    assert said[0].startswith(f"no prompt of the first 4 samples can be made, that of {data}, row 0")
+    with pytest.raises(EngineError, match="shard: got it with a cluster, whose workers make all shards"):
+        asked(tmp_path / "out", data, Scripted("m"), shard=(0, 2), cluster=cluster)
 
 
 def missing(path: Path) -> str:

@@ -122,6 +122,7 @@ def rollout(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace DIR, or an unfinished run, that was made of something else.")
     ] = False,
+    ray: options.Ray = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Ask a model for responses to the samples of a data set, into a rollout table.
@@ -134,6 +135,7 @@ def rollout(
 
     Example: `grounding-rewards rollout clicks.jsonl --engine openai --model MODEL --recipe gelato --out rollouts`
     """
+    from grounding_rewards.cluster import joined
     from grounding_rewards.engines import engine as built
     from grounding_rewards.engines.prompts import PLAIN, prompt_named
     from grounding_rewards.engines.rollout import roll_out
@@ -150,14 +152,15 @@ def rollout(
     resizing = _resizing(recipe, chosen)
     if "family" in chosen and prompt is None:
         prompt = next(iter(catalogue.family(chosen["family"]).prompts), None)
-    with terminal.progress("rolling out") as advance:
+    with joined(ray) as cluster, terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=weights, **options.read_options(engine_option, flag="--engine-option")), out,
             engine_name=engine, settings=settings, prompt=prompt_named(prompt or PLAIN, system),
             recipe=None if recipe is None else catalogue.recipe(recipe, **chosen),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, encoding=encoding,
             box_format=box_format, image_files=images, allocated=allocate, shard=_shard(shard), again=again,
-            overwrite=overwrite, count=_Progress(advance), note=terminal.note_once(), warn=terminal.warn,
+            overwrite=overwrite, cluster=cluster, count=_Progress(advance), note=terminal.note_once(),
+            warn=terminal.warn,
         )  # fmt: skip
     _report(done, out, as_json)
 

@@ -22,7 +22,7 @@ from grounding_rewards.catalogue import recipe as recipe_named
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import ConvertError, EngineError, PoolError, TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables.arrow_rows import holds_bytes
+from grounding_rewards.tables.arrow_rows import FEW_ROWS, ParquetTable, holds_bytes
 from grounding_rewards.tables.columns import GUESSED, NONE, find_columns, guess_note
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.launches import PREFIX
@@ -302,9 +302,14 @@ class Stretch:
 
 
 def stretches(table: Table, plan: Plan, numbers: Collection[int]) -> Iterator[Stretch]:
-    """Yield the stretches of some shards, by ``numbers``, in one pass over the table."""
-    held, count, number = list[Batch](), 0, 0
-    for batch in table.batches() if numbers else ():
+    """Yield the stretches of some shards, by ``numbers``, in one pass over the table, of Parquet from the first on."""
+    if not numbers:
+        return
+    held, count, number, batches = list[Batch](), 0, 0, table.batches()
+    if isinstance(table, ParquetTable) and (number := min(numbers)):
+        first = int(np.flatnonzero(plan.wanted)[number * plan.size])
+        batches = table.between([*range(first, table.rows, FEW_ROWS), table.rows])
+    for batch in batches:
         rows = [row for row in range(len(batch)) if plan.wanted[batch.start + row]]
         while rows:
             part, rows = rows[: plan.size - count], rows[plan.size - count :]

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +25,7 @@ from grounding_rewards._version import __version__
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.rescore import summary
 from grounding_rewards.checks.finding import Finding, Severity
+from grounding_rewards.cluster import Cluster
 from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines.data import Plan, open_data, plan_of, stretches
@@ -35,11 +36,12 @@ from grounding_rewards.engines.shard import Made, ShardMaker, check_prompts, rai
 from grounding_rewards.errors import EngineError, GroundingRewardsError, RecipeError, TableError
 from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.tables.arrow_rows import ParquetTable
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.tables.interrupting import thread_of
 from grounding_rewards.tables.manifests import digest, fingerprint, read_manifest
-from grounding_rewards.tables.object_stores import local
-from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.object_stores import fetched, local
+from grounding_rewards.tables.opening import files_of_table, open_table
 from grounding_rewards.tables.rows import Note, require_column
 from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.tables.sample_ids import name_of
@@ -48,6 +50,9 @@ from grounding_rewards.targets.box_format import as_box_format
 
 MANIFEST = "_rollout.manifest.json"
 """Readers of a directory of Parquet pass over names that begin with an underscore."""
+
+_ITEMS = 64
+"""Most stretches of shards that workers get one after the other, of data that are read from their beginning on."""
 
 Count = Callable[[int, int], None]
 """Takes how many samples are done, and how many there are."""
@@ -97,6 +102,7 @@ def roll_out(
     shard: tuple[int, int] | None = None,
     again: bool = False,
     overwrite: bool = False,
+    cluster: Cluster | None = None,
     count: Count = lambda done, samples: None,
     note: Note = lambda text: None,
     warn: Note = lambda text: None,
@@ -126,6 +132,7 @@ def roll_out(
         shard: (i, n): only every n-th shard, from number i on; several processes make one directory.
         again: ask again for the shards of which a row has a problem, also where the directory is complete.
         overwrite: replace a directory, or an unfinished run, that was made of something else.
+        cluster: asks on its workers, each with a model of its own; None asks here.
         count: takes how many samples are done, and how many there are.
         note: takes remarks on columns.
         warn: takes warnings.
@@ -134,10 +141,13 @@ def roll_out(
         EngineError: the model cannot answer, or settings do not fit; whole shards stay.
         TableError: the data cannot be read, or the directory is already made of something else.
         RecipeError: the recipe adds up trajectories.
+        ClusterError: the cluster cannot do the work.
         OSError: the directory cannot be written.
     """
     data, out = local(data), local(out, output=True)
     _check(data, out, settings, recipe, allocated, shard)
+    if cluster is not None and shard is not None:
+        raise EngineError("shard: got it with a cluster, whose workers make all shards; leave one of them out")
     if again and shard is not None:
         raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")
     own = open_data(
@@ -160,7 +170,7 @@ def roll_out(
             plan = plan_of(own, settings, None if allocated is None else read_allocated(allocated), warn=warned.append)
             for text in warned:
                 warn(text)
-            done = _Rollout(maker, engine, run, plan, count, note, warn).run(shard or (0, 1), warned)
+            done = _Rollout(maker, engine, run, plan, cluster, count, note, warn).run(shard or (0, 1), warned)
     for text in (done.manifest or {}).get("warnings", ()):
         if text not in warned:
             warn(text)
@@ -229,6 +239,7 @@ class _Rollout:
     engine: Engine
     shards: Run
     plan: Plan
+    cluster: Cluster | None
     count: Count
     note: Note
     warn: Note
@@ -248,7 +259,9 @@ class _Rollout:
         self.count(done, samples)
         made = 0
         try:
-            for number, shard_made in self._made(wanted, partial(self.count, done, samples)):
+            begins = partial(self.count, done, samples)
+            shards = self._made(wanted, begins) if self.cluster is None else self._spread(wanted, self.cluster)
+            for number, shard_made in shards:
                 self._write(names[number], shard_made)
                 made, done = made + 1, done + self.plan.of(number)
                 self.count(done, samples)
@@ -269,19 +282,10 @@ class _Rollout:
         if not wanted:
             return
         with ExitStack() as stack:
-            running = self._started(stack)
+            running = _started(stack, self.engine)
             begins()  # loading a model takes minutes, which say nothing of those to come
-            if self.maker.data.image and not (self.maker.resizing or running.resizing):
-                prompt = self.maker.prompt
-                if stated := sorted({"width", "height"} & prompt.fields):
-                    raise EngineError(
-                        f"prompt {prompt.name!r:.200} states the size of the image that the model sees "
-                        f"({', '.join(stated)}), and how this model resizes images is unknown; name its way by "
-                        "--pipeline, and its bounds by --min-pixels and --max-pixels"
-                    )
-                self.note(
-                    "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
-                )
+            if text := self.maker.unknown_resizing(running):
+                self.note(text)
             flying = dict[Future[Made], int]()
             seen = set[str]()
             new = not any(name in self.shards for name in self.plan.names)
@@ -298,23 +302,42 @@ class _Rollout:
             while flying:
                 yield from self._landed(flying, seen)
 
-    def _started(self, stack: ExitStack) -> Running:
-        try:
-            return stack.enter_context(self.engine.start())
-        except GroundingRewardsError:
-            raise
-        except Exception as error:  # of a third party's engine
-            raise EngineError(raised(error)) from error
+    def _spread(self, wanted: Sequence[int], cluster: Cluster) -> Iterator[tuple[int, Made]]:
+        """Yield shards as workers make them."""
+        data, seen = self.maker.data, set[str]()
+        new = not any(name in self.shards for name in self.plan.names)
+        size = (
+            1 if isinstance(data.table, ParquetTable) else -(-len(wanted) // _ITEMS)
+        )  # others are read from the start
+        items = [wanted[start : start + size] for start in range(0, len(wanted), size)]
+        places = [
+            *files_of_table(data.table),
+            Path(self.engine.model),
+            *([Path(data.files.root)] if data.image else []),
+        ]
+        work = _Answering(self.maker, self.engine, self.plan, wanted[0] if new and wanted else -1)
+        inputs = [place for place in places if place.exists()]
+        gpus = getattr(self.engine, "gpus", 0)
+        for number, made, notes in cluster.map(work.apart(), items, inputs, held=True, gpus=gpus):
+            for text in {*notes} - seen:
+                self.note(text)
+            seen.update(notes)
+            self._warn(made, seen)
+            yield number, made
+
+    def _warn(self, made: Made, seen: set[str]) -> None:
+        """Warn of what looks wrong, once of each kind."""
+        for kind, text in made.remarks.items():
+            if kind not in seen:
+                self.warn(text)
+        seen.update(made.remarks)
 
     def _landed(self, flying: dict[Future[Made], int], seen: set[str]) -> Iterator[tuple[int, Made]]:
         """Wait for one shard at least, and yield those that are made."""
         done = wait(flying, return_when=FIRST_COMPLETED).done
         for future in sorted(done, key=lambda each: each.exception() is not None):  # those that are made are kept
             number, made = flying.pop(future), future.result()
-            for kind, text in made.remarks.items():
-                if kind not in seen:
-                    self.warn(text)
-            seen.update(made.remarks)
+            self._warn(made, seen)
             yield number, made
 
     def _write(self, name: str, made: Made) -> None:
@@ -331,6 +354,50 @@ class _Rollout:
             return RolledOut(None, made, len(names) - missing - made, missing)
         manifest = self.shards.finish(names, facts_of(self.shards.folder, names, self.maker, self.plan.samples, warned))
         return RolledOut(manifest, made, len(names) - made)
+
+
+def _started(stack: ExitStack, engine: Engine) -> Running:
+    try:
+        return stack.enter_context(engine.start())
+    except GroundingRewardsError:
+        raise
+    except Exception as error:  # of a third party's engine
+        raise EngineError(raised(error)) from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Answering:
+    """A worker's part in a run: it loads the model once, and makes shards by their numbers."""
+
+    maker: ShardMaker
+    engine: Engine
+    plan: Plan
+    first: int  # the shard of which some prompt must be made; -1 for none
+    notes: list[str] = field(default_factory=list)
+    running: list[Running] = field(default_factory=list)  # the one that was started; a process keeps it to its end
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    def apart(self) -> _Answering:
+        """Return the same for workers, whose notes come with the shards."""
+        data = self.maker.data
+        return replace(
+            self, maker=replace(self.maker, data=replace(data, reader=data.reader.noting(self.notes.append)))
+        )
+
+    def __call__(self, numbers: Sequence[int]) -> Iterator[tuple[int, Made, list[str]]]:
+        """Yield the number of each shard, what it holds, and notes."""
+        for path in (self.maker.data.table.path, Path(self.maker.data.files.root)):
+            fetched(path)
+        self.maker.data.source.check()
+        if not self.running:
+            self.running.append(_started(self.stack, self.engine))
+            self.notes.extend(filter(None, [self.maker.unknown_resizing(self.running[0])]))
+        for stretch in stretches(self.maker.data.table, self.plan, frozenset(numbers)):
+            prepared = self.maker.prepared(stretch, self.running[0].resizing)
+            if stretch.number == self.first:
+                check_prompts(prepared)
+            yield stretch.number, self.maker.answered(prepared, self.running[0]), [*self.notes]
+            self.notes.clear()
 
 
 def _has_problem(shard: Path) -> bool:

@@ -101,6 +101,18 @@ class ShardMaker:
     recipe: Recipe | None = None  # scores the responses; None leaves that to ``pool score``
     resizing: Resizing | None = None  # the way of images into the model; None for the engine's own
 
+    def unknown_resizing(self, running: Running) -> str:
+        """Return what it means that nobody knows how the model resizes images; "" where that is known."""
+        if not self.data.image or self.resizing or running.resizing:
+            return ""
+        if stated := sorted({"width", "height"} & self.prompt.fields):
+            raise EngineError(
+                f"prompt {self.prompt.name!r:.200} states the size of the image that the model sees "
+                f"({', '.join(stated)}), and how this model resizes images is unknown; name its way by --pipeline, and "
+                "its bounds by --min-pixels and --max-pixels"
+            )
+        return "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
+
     def make(self, stretch: Stretch, running: Running) -> Made:
         """Make one shard."""
         return self.answered(self.prepared(stretch, running.resizing), running)

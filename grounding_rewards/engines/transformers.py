@@ -64,6 +64,11 @@ class Transformers:
     batch: int = field(default=8, compare=False)
     control_tokens: bool = False
 
+    @property
+    def gpus(self) -> int:
+        """How many GPUs a worker of a cluster gets for it, where there are any."""
+        return int(self.device != "cpu")
+
     def __post_init__(self) -> None:
         for name in ("model", "device"):
             if not isinstance(value := getattr(self, name), str) or not value:

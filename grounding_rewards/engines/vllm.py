@@ -67,6 +67,11 @@ of vllm.LLM
     control_tokens: bool = field(default=False, compare=False)
     more: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def gpus(self) -> int:
+        """How many GPUs a worker of a cluster gets for it, where there are any."""
+        return self.tensor_parallel_size
+
     def __post_init__(self) -> None:
         expected = "expected further arguments of vllm.LLM"
         if not isinstance(self.more, Mapping):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+from grounding_rewards.engines.transformers import Transformers
 
 NUMBERS = range(25, 1000, 50)
 """The numbers that the model can say."""
@@ -29,6 +32,15 @@ def register() -> None:
     from transformers import AutoProcessor, Qwen3VLConfig
 
     AutoProcessor.register(Qwen3VLConfig, toy()[0].ImageOnlyProcessor, exist_ok=True)
+
+
+@dataclass(frozen=True)
+class Tiny(Transformers):
+    """The engine for it, which any process can start."""
+
+    def start(self) -> Any:
+        register()
+        return super().start()
 
 
 def saved(folder: Path) -> Path:
