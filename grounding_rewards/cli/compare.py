@@ -18,6 +18,7 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.batch.two_recipes import CAUSES, Agreement, compare_recipes
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.viewer import blocks, check_page, write_page
 from grounding_rewards.wording import percent, plural
 
 
@@ -36,6 +37,9 @@ def compare(
     *,
     chosen: options.RecipeOptions,
     as_json: options.AsJson = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="PAGE.html", help="A page to write, with ten rows of each cause.")
+    ] = None,
     shown: Annotated[int, typer.Option("--rows", metavar="N", min=0, max=10, help="Rows of each cause to show.")] = 2,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
@@ -55,6 +59,8 @@ def compare(
     Example: `grounding-rewards compare rollouts.jsonl --recipe mine.py:reward --with click --response-space pixel`
     """
     join.check([file])
+    if html is not None:
+        check_page(html, [file])
     table, columns = join.open(file, split, columns)
     scorers = [
         TableScorer(
@@ -66,6 +72,8 @@ def compare(
     # What a function of one's own prints is no part of the result.
     with terminal.progress(f"comparing on {table.path.name}") as advance, redirect_stdout(sys.stderr):
         found = compare_recipes(table, *scorers, clock=perf_counter, advance=advance)
+    if html is not None:
+        write_page(html, _page(found, file.name))
     if as_json:
         terminal.print_json({"file": str(table.path), **found.to_dict()})
     else:
@@ -75,7 +83,32 @@ def compare(
 
 
 def _show(found: Agreement, shown: int) -> None:
-    on, n = layout.console(), max(found.n, 1)
+    on = layout.console()
+    on.print(layout.table(["", "value"], ["value"], _facts(found)))
+    causes = [(cause, f"{count:,}", CAUSES[cause]) for cause, count in found.causes.items()]
+    layout.section(on, "Causes of differences", layout.table(["cause", "rows", "meaning"], ["cause"], causes))
+    rows = [(cause, *each) for cause in found.causes for each in _rows(found, cause, 60)[:shown]]
+    layout.section(on, "Rows", layout.table(["cause", "row", "response", "OLD", "NEW"], ["cause"], rows))
+
+
+def _page(found: Agreement, file: str) -> blocks.Block:
+    """Return the data of a page."""
+    causes = [
+        blocks.section(
+            cause.replace(" ", "-"), f"{cause}: {plural(count, 'row')}", CAUSES[cause],
+            [blocks.table("the first of them", ["row", "response", "OLD", "NEW"], _rows(found, cause, 2000))],
+        )
+        for cause, count in found.causes.items()
+    ]  # fmt: skip
+    figures = blocks.facts([("OLD", found.recipes[0]), ("NEW", found.recipes[1]), *_facts(found)])
+    return {
+        "title": f"{found.recipes[0]} and {found.recipes[1]} on {file}", "made_by": "grounding-rewards compare",
+        "sections": [blocks.section("agreement", "Agreement", "", [figures]), *causes],
+    }  # fmt: skip
+
+
+def _facts(found: Agreement) -> list[tuple[str, str]]:
+    n = max(found.n, 1)
     (both_wrong, new_alone), (old_alone, both_right) = found.success
     correlation = "-" if found.correlation != found.correlation else f"{found.correlation:.4f}"
     facts = {
@@ -91,15 +124,15 @@ def _show(found: Agreement, shown: int) -> None:
         facts["... reordered, without signal by NEW alone, by OLD alone"] = (
             f"{found.reordered:,}, {found.lost:,}, {found.gained:,}"
         )
-    on.print(layout.table(["", "value"], ["value"], facts.items()))
-    causes = [(cause, f"{count:,}", CAUSES[cause]) for cause, count in found.causes.items()]
-    layout.section(on, "Causes of differences", layout.table(["cause", "rows", "meaning"], ["cause"], causes))
-    rows = [
-        (cause, each.place, layout.clipped(each.response, 60), *map(_judged, each.totals, each.right, each.said))
-        for cause in found.causes
-        for each in found.rows[cause][:shown]
+    return list(facts.items())
+
+
+def _rows(found: Agreement, cause: str, length: int) -> list[tuple[str, ...]]:
+    """Return the rows of a cause: place, response and what each of the two says."""
+    return [
+        (each.place, layout.clipped(each.response, length), *map(_judged, each.totals, each.right, each.said))
+        for each in found.rows[cause]
     ]
-    layout.section(on, "Rows", layout.table(["cause", "row", "response", "OLD", "NEW"], ["cause"], rows))
 
 
 def _judged(total: float, right: bool, said: str) -> str:

@@ -91,6 +91,20 @@ def test_each_difference_has_a_cause(capsys, files):
     )
 
 
+def test_a_page_shows_rows_of_each_cause_whole(capsys, files):
+    page, response = files / "page.html", "( 200, 150 )" + " " * 90 + "so it is"
+    rows = [{"response": "(200,150)"}, {"response": response}]
+    compared(capsys, files, rows, "--html", str(page))
+    data = json.loads(page.read_text().partition('id="data">')[2].partition("</")[0])
+    agreement, raised = data["sections"]
+    assert dict(agreement["blocks"][0]["facts"])["rows"] == "2"
+    assert (raised["title"], raised["lead"]) == ("raises: 1 row", CAUSES["raises"])
+    ((place, said, old, new),) = raised["blocks"][0]["rows"]
+    assert (place.endswith("row 1 (line 2)"), said) == (True, response)
+    assert (old.partition(" raised ")[0], new) == ("0, wrong:", "1, right: OK")
+    assert compared(capsys, files, rows, "--html", "page.png", code=2)[1].startswith("error: page.png: a page ends in")
+
+
 STRICT = """
 import re
 
