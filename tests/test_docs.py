@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.checks.finding import Code
 from grounding_rewards.cli import main
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.plugins import registry as plugins
@@ -243,3 +244,8 @@ def test_the_plugins_hooks_on_the_page_are_those_of_the_example() -> None:
     whole = (PLUGIN / "grounding_rewards_touch" / "plugin.py").read_text("utf-8")
     for line in block.splitlines():
         assert line.replace("(register):", "(register: Register) -> None:") in whole or "hookspecs" in line
+
+
+def test_every_code_of_a_finding_is_explained() -> None:
+    pages = "".join((DOCS / name).read_text("utf-8") for name in ("files.md", "checks.md"))
+    assert [str(code) for code in Code if f"`{code}`" not in pages] == []
