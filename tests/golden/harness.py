@@ -304,6 +304,23 @@ PEERS = {
 }
 
 
+def rcpo_options(line: Line) -> dict[str, Any]:
+    """Return the space of a model's answers, and by how much its places grow."""
+    model = extra_of(line).get("model", "UI-TARS")
+    space = "unit" if model.startswith("InternVL") else "pixel"
+    grows = model.startswith(("UI-TARS", "InternVL", "UGround"))
+    return {
+        "scale": "thousandths" if model.startswith(("UGround", "OS-Atlas")) else space,
+        "expand": extra_of(line).get("point_expand_size", 50) if grows else 0,
+    }
+
+
+GROUPS = {
+    "guircpo": Peer("gui-rcpo-published", {}, rcpo_options, image_size, target=lambda line: None),
+}
+"""Sources of which each line is a group of responses."""
+
+
 def file_of(peer: str) -> Path:
     """Return the golden lines of a source: in GROUNDING_REWARDS_GOLDEN_DIR, else in ../shared/data, else here."""
     named = os.environ.get("GROUNDING_REWARDS_GOLDEN_DIR")
@@ -327,12 +344,15 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def build(peer: str, line: Line) -> gr.Recipe:
     """The peer's recipe with the options that the line was made with."""
-    return gr.recipe(PEERS[peer].recipe, **PEERS[peer].options(line))
+    known = (PEERS | GROUPS)[peer]
+    return gr.recipe(known.recipe, **known.options(line))
 
 
 def evaluate(peer: str, line: Line) -> tuple[dict[str, Any], str | None]:
     """Our values as the published function returns them, and the name of the deviation that applies, if any."""
     oracle = deviation(peer, line)
+    if peer in GROUPS:
+        return {"rewards": list(score(peer, build(peer, line), line).values())}, oracle.name if oracle else None
     columns = score(peer, build(peer, line), line)
     values = {key: columns[ours] for key, ours in PEERS[peer].keys.items()}
     return nested(values), oracle.name if oracle else None
@@ -340,12 +360,18 @@ def evaluate(peer: str, line: Line) -> tuple[dict[str, Any], str | None]:
 
 def deviation(peer: str, line: Line) -> Oracle | None:
     """Return the oracle of the first deviation of the peer's recipe that applies to the line."""
-    return next((oracle for oracle in ORACLES[PEERS[peer].recipe] if oracle.applies(line)), None)
+    return next((oracle for oracle in ORACLES[(PEERS | GROUPS)[peer].recipe] if oracle.applies(line)), None)
 
 
 def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
     """All columns of a line's score by name, ``more`` included; 0.0 where the response is no text."""
-    adapter = PEERS[peer]
+    adapter = (PEERS | GROUPS)[peer]
+    if peer in GROUPS:
+        rows = len(line["response"])
+        group = recipe.score(
+            line["response"], [adapter.target(line)] * rows, groups=[0] * rows, **adapter.score_options(line)
+        )
+        return {f"rewards.{row}": total for row, total in enumerate(group.total.tolist())}
     try:
         scores = recipe.score(
             [line["response"]], [adapter.target(line)], bad_target="abstain", **adapter.score_options(line)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::grounding_rewards.TargetWarning
 
 def lines(peer: str) -> list[dict[str, Any]]:
     every = map(json.loads, harness.file_of(peer).read_text("utf-8").splitlines())
-    return [line for line in every if harness.PEERS[peer].only(line)]
+    return [line for line in every if (harness.PEERS | harness.GROUPS)[peer].only(line)]
 
 
 RESTATED = [json.loads(text) for text in (Path(__file__).parent / "restated.jsonl").read_text("utf-8").splitlines()]
@@ -80,6 +80,19 @@ def test_equals_published_reward_or_stated_deviation(peer: str) -> None:
     assert checked or not recorded, "a recorded line that a deviation stands for is compared with what was published"
     used.update(line["deviation"] for line in RESTATED if line["peer"] == peer)
     assert sorted(used) == sorted(names), "each deviation applies to at least one line"
+
+
+@pytest.mark.parametrize("peer", harness.GROUPS)
+def test_groups_equal_the_published_reward_or_stated_deviation(peer: str) -> None:
+    used = set()
+    for line in lines(peer):
+        values, name = harness.evaluate(peer, line)
+        used.add(name)
+        found = harness.deviation(peer, line)
+        stated = harness.stated(peer, harness.build(peer, line), found, line).values() if found else None
+        expected = line["expected"]["rewards"] if stated is None else list(stated)
+        assert values["rewards"] == pytest.approx(expected, abs=1e-9), (name, line)
+    assert used - {None} == {deviation.name for deviation in harness.build(peer, {"extra": {}}).deviations}
 
 
 @pytest.mark.parametrize("line", RESTATED, ids=lambda line: f"{line['peer']}-{line['deviation']}")

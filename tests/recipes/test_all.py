@@ -38,6 +38,7 @@ FURTHER = {
     ],
     "gui-libra": [{"version": "qwen3_vl"}],
     "gui-rcpo": [{"response_space": space} for space in gr.CoordSpace],
+    "gui-rcpo-published": [{"scale": "unit"}, {"scale": "thousandths"}, {"expand": 0.0}],
     "infigui-g1": [{"no_think": True}],
     "orby": [{"form": "uground"}, {"form": "screenspot", "gaussian": True}, {"gaussian": True}],
     "tailrl": [{"form": "segui"}, {"sigma_scale": 2.0, "sigma_min": 500.0}],

@@ -18,6 +18,7 @@ from tests.golden.departures import (
     gui_g2,
     gui_libra,
     gui_r1,
+    gui_rcpo_published,
     infigui_g1,
     mobile_use,
     nemo_gym,
@@ -64,5 +65,6 @@ ORACLES: Mapping[str, tuple[Oracle, ...]] = {
     "vision-reasoner": vision_reasoner.ORACLES,
     "agentfly": agentfly.ORACLES,
     "orby": orby.ORACLES,
+    "gui-rcpo-published": gui_rcpo_published.ORACLES,
 }
 """The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""
