@@ -94,6 +94,12 @@ def _dense(column: Ints) -> tuple[Ints, int]:
     return codes, len(values)
 
 
+def share(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
+    """Return part / whole, 0.0 where the whole is not above 0."""
+    shares: Floats = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return shares
+
+
 def read_only(*columns: NDArray[Any] | None) -> None:
     """Make arrays read-only in place, so that no term changes what the next one reads; copies can be written into."""
     for column in columns:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from grounding_rewards import geometry
-from grounding_rewards.arrays import Floats
+from grounding_rewards.arrays import Floats, share
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.verifiers.hit import screens
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, OfPlaces
@@ -65,24 +65,19 @@ class Overlap(OfPlaces):
 
     def _score(self, box: Floats, truth: Floats, shared: Floats) -> Floats:
         union = geometry.area(box) + geometry.area(truth) - shared
-        iou = np.minimum(_share(shared, union), 1.0)  # of nearly equal boxes it may round beyond 1
+        iou = np.minimum(share(shared, union), 1.0)  # of nearly equal boxes it may round beyond 1
         if self.kind == "iou":  # a box that is none shares nothing
             return iou
         around = geometry.hull(box, truth)
         if self.kind == "giou":
-            score = iou + _share(union, geometry.area(around)) - 1.0
+            score = iou + share(union, geometry.area(around)) - 1.0
         else:
             apart, across = geometry.centre(box) - geometry.centre(truth), around[:, 2:] - around[:, :2]
-            score = iou - _share(_squares(apart), _squares(across))
+            score = iou - share(_squares(apart), _squares(across))
         if self.kind == "ciou":
             score = score - _aspect(box, truth, iou)
         ordered = (box[:, 0] <= box[:, 2]) & (box[:, 1] <= box[:, 3])
         return np.where(ordered, np.clip(score, self.low, self.high), self.low)
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, 0.0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 def _squares(vectors: Floats) -> Floats:
@@ -93,7 +88,7 @@ def _aspect(box: Floats, truth: Floats, iou: Floats) -> Floats:
     """Return the penalty of ciou for another aspect ratio; the angle of a box without sides is 0."""
     angles = [np.arctan2(each[:, 2] - each[:, 0], each[:, 3] - each[:, 1]) for each in (truth, box)]
     v = (2.0 / math.pi * (angles[0] - angles[1])) ** 2
-    return _share(v * v, 1.0 - iou + v)
+    return share(v * v, 1.0 - iou + v)
 
 
 @dataclass(frozen=True)

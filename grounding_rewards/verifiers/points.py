@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grounding_rewards import geometry
-from grounding_rewards.arrays import Floats, Ints, ranges
+from grounding_rewards.arrays import Floats, Ints, ranges, share
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.verifiers.hit import PolygonRule, inside_regions, judged_places, pairs_inside
@@ -82,7 +82,7 @@ class MatchedPrecision(Matched):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         answers, _, matches = self.counts(rollouts)
-        return _share(matches, answers)
+        return share(matches, answers)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class MatchedRecall(Matched):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         _, places, matches = self.counts(rollouts)
-        return _share(matches, places)
+        return share(matches, places)
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,7 @@ class MatchedF1(Matched):
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         answers, places, matches = self.counts(rollouts)
-        return _share(2 * matches, answers + places)
-
-
-def _share(part: Ints, whole: Ints) -> Floats:
-    """Return part / whole, 0.0 where the whole is 0."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+        return share(2 * matches, answers + places)
 
 
 def _matches(point: Ints, place: Ints, owner: Ints, regions: Regions, rows: int) -> Ints:

@@ -36,7 +36,7 @@ from grounding_rewards.scoring import BBOX, POINT, Example, Exploit, Recipe, Sou
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import NativeForm, RegionKind
-from grounding_rewards.verifiers import JudgedFormat
+from grounding_rewards.verifiers import JudgedFormat, Overlap
 from grounding_rewards.verifiers.hit import inside_regions, screens
 from grounding_rewards.verifiers.match import token_f1
 from grounding_rewards.verifiers.options import Length, Share
@@ -260,12 +260,16 @@ class Blink(Term):
         boxes = self._converted(*_flat([read_boxes(rollouts.text[row])], np.array([row])), rollouts)
         if not len(boxes):
             return {"boxes": "none"}
+
+        def most(box: Floats, others: Floats) -> float:
+            return float(Overlap().between(np.tile(box, (len(others), 1)), others).max(initial=0.0))
+
         found: dict[str, float | str] = {
-            f"({', '.join(f'{side:.6g}' for side in box)}) on the target": _overlap(box, truth).max(initial=0.0).item()
+            f"({', '.join(f'{side:.6g}' for side in box)}) on the target": most(box, truth)
             for box in boxes[:MOST_BOXES]
         }
         found |= {"more boxes": len(boxes) - MOST_BOXES} if len(boxes) > MOST_BOXES else {}
-        alike = [_overlap(box, boxes[:place]).max().item() for place, box in enumerate(boxes) if place]
+        alike = [most(box, boxes[:at]) for at, box in enumerate(boxes) if at]
         return found | ({"the two most alike": max(alike)} if alike else {})
 
     def _converted(self, boxes: Floats, owner: Ints, rollouts: Rollouts) -> Floats:
@@ -299,14 +303,6 @@ class Blink(Term):
 
 MOST_BOXES = 8
 """Boxes of a list that an explanation describes one by one, at most."""
-
-
-def _overlap(box: Floats, others: Floats) -> Floats:
-    """Return |A ∩ B| / |A ∪ B| of a box (4,) with each other one (n, 4): (n,)."""
-    box = np.tile(box, (len(others), 1))
-    shared = geometry.shared_area(box, others)
-    union = geometry.area(box) + geometry.area(others) - shared
-    return np.divide(shared, union, out=np.zeros(len(others)), where=union > 0)  # boxes without area: 0, not NaN
 
 
 def _by_rank(regions: Regions, rows: int) -> list[tuple[Any, Floats]]:
