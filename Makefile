@@ -57,6 +57,7 @@ docs: setup
 	GROUNDING_REWARDS_PLUGINS= $(BIN)/python -m docs.gallery.make
 
 cases: setup
+	$(BIN)/python -W ignore -m tests.parsing.test_cases
 	$(BIN)/python -W ignore -m tests.recipes.test_cases
 	$(BIN)/python -W ignore -m tests.verifiers.test_cases
 

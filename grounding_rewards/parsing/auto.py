@@ -1,6 +1,6 @@
-"""``auto`` and ``auto_action``: answers in any form, each with the place in the text where it stands.
+"""``auto``, ``auto_action`` and the forms that they read, by themselves: answers by where they stand in a text.
 
-All forms are looked for, and each answer has a begin and an end. A form inside another one's span is part of it; the
+Each answer has a begin and an end. A form inside another one's span is part of it; the
 same place twice is one answer; different ones are several, first and last by where they stand. Earlier turns and calls
 of tools are no answers, an open bracket, quote, fence or tag is none, and what an action types is never searched.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ from grounding_rewards.parsing.objects import (
     CLICK,
     COMPACT_SIGNS,
     KEYS,
-    LINK,
     MAY_BE_WORDS,
     NOWHERE,
     NUMERAL,
@@ -44,7 +43,7 @@ from grounding_rewards.parsing.objects import (
     written_place,
 )  # fmt: skip
 from grounding_rewards.parsing.patterns import either_case
-from grounding_rewards.parsing.places import BARE_LIST, BARE_TUPLE, JSON_2D, REFUSAL, TOOL_CALL
+from grounding_rewards.parsing.places import BARE_TUPLE, REFUSAL
 from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
 
@@ -76,60 +75,73 @@ _FAILED = frozenset({"failure", "failed", "fail", "impossible", "infeasible", "n
 
 @dataclass(frozen=True)
 class AnyForm(Form):
-    """All forms of answers at once."""
+    """All forms of answers at once, or some of them."""
 
-    refusal: Form = field(default=REFUSAL, repr=False)  # reads a whole text that refuses
+    refusal: Form | None = field(default=None, repr=False)  # reads a whole text that refuses
     tools: tuple[str, ...] = ()  # parts of further names of tools, whose calls are no answers
     placed: bool = True  # answers without a place do not count, and one that ends the task as impossible is a refusal
+    only: tuple[str, ...] = ()  # the forms that count; none: all
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the forms."""
-        return FORMS
+        """Names of the forms, or the dialect's where it reads only some of them."""
+        return (self.name,) if self.only else FORMS
 
     def check_patterns(self) -> None:
         """Check the refusal, which options may have widened."""
-        self.refusal.check_patterns()
+        if self.refusal:
+            self.refusal.check_patterns()
 
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
+        if self.only and self.signs and not self._begun(text):
+            return NOTHING
         for usual in self._usual:
             if usual.sign in text and not (usual.guards and len(text) > _SENTENCES) and (act := usual.act(text)):
-                return FORMS.index(usual.form), True, (self._spelled(act),)
+                return self._index(usual.form), True, (self._spelled(act),)
         if not _MARKS.search(text) and not compiled(_MARKED).search(text):
-            return (0, True, (REFUSED,)) if self.refusal.one(answer_of(text), answers)[2] else NOTHING
+            return (0, True, (REFUSED,)) if self._refused(answer_of(text)) else NOTHING
         return self.careful(text, answers)
 
     def careful(self, text: str, answers: Answers) -> Answered:
         """Read a text without its usual forms, which say the same in less time."""
         text = answer_of(text)
-        if self.refusal.one(text, answers)[2]:
+        if self._refused(text):
             return 0, True, (REFUSED,)
-        found = _joined(self._candidates(text))
-        return self._counted(text, found, answers)
+        found = [each for each in self._candidates(text) if not self.only or each.form in self.only]
+        return self._counted(text, _joined(found), answers)
+
+    def _refused(self, text: str) -> bool:
+        return bool(self.refusal and self.refusal.one(text, "first")[2])
+
+    def _begun(self, text: str) -> bool:
+        return any([sign in text for sign in self.signs])  # noqa: C419 (faster so)
+
+    def _index(self, form: str) -> int:
+        return 0 if self.only else FORMS.index(form)
 
     def _counted(self, text: str, found: list[Candidate], answers: Answers) -> Answered:
         """The answers that a policy needs."""
         if not found:
-            return -1, any([sign in text for sign in _SIGNS]) and not _tools_alone(text, self.tools), ()  # noqa: C419
+            return -1, self._begun(text) and not _tools_alone(text), ()
         if answers == "first" or len(found) == 1:
             return self._one(found[0])
         if answers == "last":
             return self._one(found[-1])
         read = [each for each in found if each.act is not None]
         if len(found) == 2 and answers == "only" and not self.placed and (act := _typed_at(*found)):
-            return FORMS.index(found[0].form), True, (act,)
+            return self._index(found[0].form), True, (act,)
         if len(read) < len(found) and len(read) < 2:
             return -1, True, ()
         acts = [self._spelled(each.act) for each in read if each.act is not None]
-        return FORMS.index(read[0].form), True, acts
+        return self._index(read[0].form), True, acts
 
     def _one(self, candidate: Candidate) -> Answered:
         """A sole answer: a refusal, an act, or nothing where it needs a place and has none."""
         act = candidate.act
         if act is None:
             return -1, True, ()
-        index = FORMS.index(candidate.form)
+        index = self._index(candidate.form)
         if act is REFUSED or (act.place in NOWHERE and is_click(act.name)):
             return index, True, (REFUSED,)
         kind = canonical(act.name)
@@ -147,18 +159,22 @@ class AnyForm(Form):
     def steps(self) -> list[Step]:
         """The commonest forms, then all at once."""
         forms = [
-            Step(self, FORMS.index(usual.form), (usual.sign,), usual.patterns, NEVER, usual.guards)
+            Step(
+                self, self._index(usual.form), self.signs if self.only else (usual.sign,), usual.patterns, NEVER,
+                usual.guards,
+            )
             for usual in self._usual
-        ]
-        return [*forms, Step(self, needs=(self._needs,))]
+        ]  # fmt: skip
+        return [*forms, Step(self, gate=self.signs) if self.only else Step(self, needs=(self._needs,))]
 
     @cached_property
     def _usual(self) -> tuple[Usual, ...]:
-        return _USUAL if self.placed else (*_USUAL, *_USUAL_ACTIONS)
+        every = _USUAL if self.placed else (*_USUAL, *_USUAL_ACTIONS)
+        return tuple([usual for usual in every if usual.form in self.only]) if self.only else every
 
     @cached_property
     def _needs(self) -> str:
-        return f"{_MARKED}|{self.refusal.pattern}"
+        return f"{_MARKED}|{self.refusal.pattern}" if self.refusal else _MARKED
 
     def _candidates(self, text: str) -> list[Candidate]:
         """All answers of a text, in order."""
@@ -318,6 +334,7 @@ _THINKS = re.compile(rf"<(?:{_THINKING})>|◁think▷")
 _THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
 _ACTION = on_use(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
 _ENDS = on_use(rf"(?:<\|(?:im_end|endoftext|end|eot_id)\|>|</s>|<eos>|<end_of_turn>|{SPACE[:-1]})+$")
+LINK = "<link>"
 _WIDE = str.maketrans("（），：［］【】｛｝", "(),:[][]{}")
 
 
@@ -334,7 +351,7 @@ def answer_of(text: str) -> str:
         text = _last(text, _THOUGHT)
         opened = _THINKS.search(text)
         text = text[: opened.start()] if opened else text
-    if LINK in text:
+    if LINK in text:  # BTL-UI's answer; text before it, such as the boxes of <blink>, is none
         text = text.rpartition(LINK)[2].partition("</link>")[0]
     if _THOUGHTS.match(text) and (action := _ACTION.search(text)):
         text = text[action.end() :]
@@ -356,7 +373,7 @@ def _last_fence(text: str) -> int:
     return text.rfind("```") if text.count("```") % 2 and not text.rstrip().endswith("```") else len(text) + 1
 
 
-def _tools_alone(text: str, tools: tuple[str, ...]) -> bool:
+def _tools_alone(text: str) -> bool:
     """Return True for complete calls without a place, which begin no answer."""
     return "tool_call>" in text and "coordinate" not in text and "{" in text and bool(object_spans(text))
 
@@ -529,9 +546,15 @@ _TYPING_CALL = (
 )
 _USUAL = (
     Usual("(", "bare_tuple", (BARE_TUPLE.usual[0].replace(NUMBER, NUMBER.removeprefix("-?")),)),
-    Usual("tool_call", "tool_call", (TOOL_CALL.usual[0].replace("-?", "").replace("[A-Za-z_]*)", "(?:left_)?click)"),)),
-    Usual("point_2d", "json_2d", (JSON_2D.usual[0].replace("-?", "").replace("[^", "[^()"),)),
-    Usual("[", "bare_list", (BARE_LIST.usual[0].replace("-?", ""), rf"^\[{_X1_Y1}, ?{_X2_Y2}\]{END}")),
+    Usual("tool_call", "tool_call", (
+        r'^(?:<tool_call>)?[ \n]*\{"name": ?"[A-Za-z_]*", ?"arguments": ?\{"action": ?"(?P<action>(?:left_)?click)", ?'
+        rf'"coordinate": ?\[{_X_Y}\]\}}\}}[ \n]*(?:</tool_call>[ \n]*)?$',
+    )),
+    Usual("point_2d", "json_2d", (
+        rf'^(?:```(?:json)?)?[ \n]*(?:\[[ \n]*)?\{{"point_2d": ?\[{_X_Y}\](?:, ?"label": ?"[^()"\[\]{{}}]*")?\}}'
+        r"[ \n]*(?:\][ \n]*)?(?:```[ \n]*)?$",
+    )),
+    Usual("[", "bare_list", (rf"^[ \n]*\[{_X_Y}\]{END}", rf"^\[{_X1_Y1}, ?{_X2_Y2}\]{END}")),
     Usual("='", "ui_tars", AT_PLACES),
     Usual("<point>", "point_tag", (rf"^<point>(?P<x>{NUMERAL})(?:, ?| )(?P<y>{NUMERAL})</point>{END}",)),
     Usual("_start|>", "box_tokens", (
@@ -566,8 +589,51 @@ _MARKED = "|".join(
 )
 """A pattern that occurs in every text with an answer that is no refusal."""
 
-AUTO = AnyForm("auto", vocabulary=True)
+AUTO = AnyForm("auto", vocabulary=True, signs=_SIGNS, refusal=REFUSAL)
 """Places in any form; what has none is no answer."""
 
-AUTO_ACTION = AnyForm("auto_action", vocabulary=True, placed=False)
+AUTO_ACTION = replace(AUTO, name="auto_action", placed=False)
 """Actions and places in any form, in the vocabulary's words; a place without a name is a click."""
+
+
+def _of(name: str, *signs: str, forms: str = "", placed: bool = True) -> AnyForm:
+    """A dialect of some of the forms; without any of that name."""
+    return AnyForm(name, signs=signs, vocabulary=True, placed=placed, only=tuple(forms.split()) or (name,))
+
+
+# Places: <|box_start|>(500,370),(524,398)<|box_end|> | <box>500 370 524 398</box> | <point>5 3</point>
+BOX_TOKENS = _of("box_tokens", "box_start|>", "box>")
+POINT_TAG = _of("point_tag", "<point>", forms="point_tag ui_tars tool_call action_os_atlas")
+XY_TAGS, MOLMO, CROPPED = _of("xy_tags", "<x>"), _of("molmo", "coords="), _of("cropped", "Image_")
+# (500,370),(524,398) of Qwen2-VL | [500,370],[524,398] of UI-Venus 1.0 | [512, 384] | [[500, 370, 524, 398]]
+CORNER_TUPLES = _of("corner_tuples", "(", forms="corner_tuples box_tokens")
+CORNER_LISTS = _of("corner_lists", "[")
+BARE_LIST = _of("bare_list", "[", forms="bare_list nested_list")
+NESTED_LIST = _of("nested_list", "[", forms="nested_list keyword_call")
+# Calls: pyautogui.click(x=0.797, y=0.219) | click(x=960, y=540) | Click(352, 348) | click(start_box='(512,384)')
+PYAUTOGUI, CLICK_CALL = _of("pyautogui", "pyautogui."), _of("click_call", "(")
+KEYWORD_CALL = _of("keyword_call", "(", forms="keyword_call pyautogui")
+UI_TARS = _of("ui_tars", "start_box=", "start_point=", "point=")
+# Objects: {"point_2d": [5, 3]} | {'action': 'click', 'point': [5, 3]} | {"POINT": [5, 3]} | {"x": 5, "y": 3}
+JSON_2D = _of("json_2d", "point_2d", "bbox_2d", forms="json_2d json_refusal json_coordinate")
+JSON_COORDINATE = _of(
+    "json_coordinate", *(f"{key}{quote}" for key in ("coordinate", "point", "position") for quote in "\"'"),
+    forms="json_coordinate json_refusal tool_call",
+)  # fmt: skip
+JSON_COMPACT, JSON_DISTRIBUTION = _of("json_compact", "POINT"), _of("json_distribution", '"mean"', "'mean'")
+JSON_XY = _of("json_xy", '"x"', "'x'", forms="json_xy tool_call")
+TOOL_CALL = _of("tool_call", "tool_call>", '"arguments"', "'arguments'", forms="tool_call json_coordinate")
+
+# Actions: the same forms, and those without a place.
+_OBJECTS = "json_2d json_coordinate json_compact json_distribution json_xy json_refusal tool_call action_json"
+ACTION_JSON = _of(
+    "action_json", 'ction"', "ction'", "action_type", "arguments", "parameters", '"type"', "'type'",
+    forms=_OBJECTS, placed=False,
+)  # fmt: skip
+ACTION_COMPACT = _of(
+    "action_compact", *(f"{key}{quote}" for key in (*COMPACT_SIGNS, "duration") for quote in "\"'"),
+    forms="json_compact action_json", placed=False,
+)  # fmt: skip
+ACTION_BLINK = _of("action_blink", LINK, forms=_OBJECTS, placed=False)
+ACTION_CALLS = _of("action_calls", "(", forms="ui_tars pyautogui keyword_call click_call action_calls", placed=False)
+ACTION_OS_ATLAS = _of("action_os_atlas", forms="action_os_atlas click_call", placed=False)

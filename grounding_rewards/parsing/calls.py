@@ -13,13 +13,12 @@ from grounding_rewards.parsing.objects import (
     KEYS,
     MAY_BE_WORDS,
     NUMERAL,
-    PLAIN_TEXT,
     act_of,
     decoded,
     end_of_object,
 )
 from grounding_rewards.parsing.patterns import PLACE
-from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
+from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use
 
 # Calls that together are one action, as in programs for pyautogui, and single calls that are several actions.
@@ -285,25 +284,6 @@ _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]+|\\.|{quote}(?!{SPACE}[,)\]]))*"
 _KEY = on_use(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
 
 
-def read_calls(text: str) -> list[Act]:
-    r"""Return the acts of all calls in a text, in order; if a line begins with ``Action:``, only of calls after it.
-
-    A call of an unknown name counts if an argument has a key, if it is pyautogui's, or right after ``Action:``.
-
-    >>> read_calls("Thought: Not click(1, 2).\nAction: type(content='it\\'s')")
-    [Act(name='type', place=(), arguments={'text': "it's"})]
-    >>> [act.name for act in read_calls("pyautogui.click(5, 6)\npyautogui.write('a')")]
-    ['click', 'write']
-    """
-    answer = _ANSWER.search(text)
-    calls: list[Call] = []
-    for _, _, library, name, acts in calls_in(text, answer.end() if answer else 0):
-        if acts is None and not library:
-            return []  # the call stands in something that is no argument
-        calls += [Call(library, name, act) for act in acts or ()]
-    return acts_of_calls(calls)
-
-
 def calls_in(text: str, start: int = 0) -> Iterator[tuple[int, int, str, str, list[Act] | None]]:
     """Begin, end, library, name and acts of each call in a text; None for those of a known action that is unreadable.
 
@@ -404,17 +384,3 @@ AT_PLACES = (
     rf"{STEP}(?P<action>scroll)\((?:start_box|point)={POINT}, ?direction='(?P<direction>up|down|left|right)'\){END}",
 )
 """Usual calls at a place."""
-
-ACTION_CALLS = Form(
-    name="action_calls",
-    read=read_calls,
-    usual=(
-        *AT_PLACES,
-        rf"{STEP}(?P<action>type)\(content='(?P<text>{PLAIN_TEXT})'\){END}",
-        rf"^[^(]*{PYAUTOGUI_CLICK}(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\)[ \n`]*$",
-        rf"^[^(]*{PYAUTOGUI_CLICK}x=(?P<x>{NUMERAL}), ?y=(?P<y>{NUMERAL})\)[ \n`]*$",
-    ),
-    signs=("(",),
-    vocabulary=True,
-)
-"""``name(key=value, ...)``, values in quotes or not. pyautogui's dot before the name does not matter."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from grounding_rewards.actions import Act, canonical, is_known
 from grounding_rewards.parsing.bare_places import BLANKS, MOST, Candidate
 from grounding_rewards.parsing.patterns import PLACE, either_case
-from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import SPACE, number, on_use
 
 WORDS = {
@@ -28,27 +27,11 @@ _LINE_FORMS = (
     rf"(?P<name>{NAMES})(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?{_OPEN}{PLACE}{_CLOSE}",
 )
 HEAD = rf"{either_case('actions?')}:"
-_ONE = on_use(
-    rf"^(?:(?:(?s:.*)\n)?[ \t]*{HEAD})?{SPACE}(?:```[a-z]*{SPACE})?(?:{'|'.join(_LINE_FORMS)}){SPACE}(?:```{SPACE})?$"
-)
 _EACH = on_use(
     rf"{BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
     rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
 )
 _TYPES = ("type", "open_app", "answer")
-
-
-def read_line(text: str) -> list[Act] | None:
-    r"""Return the action if a text is one line, or one line after its last ``actions:``; else None.
-
-    >>> read_line("thoughts: Type it.\nactions:\nTYPE [hello [1]]")
-    [Act(name='type', place=(), arguments={'text': 'hello [1]'})]
-    >>> read_line("LONG_PRESS <point>[[5, 6]]</point>")[0][:2], read_line("I would LONG_PRESS [5, 6]")
-    (('LONG_PRESS', (5.0, 6.0)), None)
-    """
-    match = _ONE.search(text)
-    act = None if match is None or _is_open(match) else _act_of_line(match)
-    return None if act is None else [act]
 
 
 def _is_open(match: re.Match[str]) -> bool:
@@ -88,11 +71,3 @@ def lines_in(text: str) -> Iterator[Candidate]:
         elif is_known(written) and canonical(written) in _TYPES and written.islower():
             key = "app" if canonical(written) == "open_app" else "text"
             yield Candidate(begin, position - 1, "action_os_atlas", Act(written, (), {key: match["argument"]}))
-
-
-ACTION_OS_ATLAS = Form("action_os_atlas", read=read_line, vocabulary=True)
-"""OS-Atlas's actions, the words of OSWorld, and a name in front of a place: the whole answer is one such line.
-
-It may follow a heading ``actions:`` or ``Action:``, and stand in a fence. The words and OS-Atlas's names are in
-capitals; the name in front of a place may be in any case.
-"""

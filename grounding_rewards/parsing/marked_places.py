@@ -83,7 +83,8 @@ def tags_in(text: str) -> Iterator[Candidate]:
         place = tuple([number(groups[key]) for key in keys])
         tag = groups["tag"] or ""
         named = _named_by(tag)
-        if tag and not named and tag.lower() not in _TAGS_OF_PLACES:
+        bracketed = tag == "answer" and match[0][len("<answer>") :].lstrip()[:1] in ("(", "[")
+        if tag and not named and (bracketed or tag.lower() not in _TAGS_OF_PLACES):
             continue
         form = "point_tag" if tag.lower() in _TAGS_OF_POINTS else "bare_numbers" if tag == "answer" else "box_tokens"
         form = "xy_tags" if groups["ax"] else form

@@ -12,7 +12,7 @@ from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.json5 import Json5Error, read_json5
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
 from grounding_rewards.parsing.patterns import KEY, PLACE
-from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
+from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, on_use
 
 # Objects in a text, in JSON or Python syntax.
@@ -29,18 +29,6 @@ _LOOSELY = json.JSONDecoder(strict=False)  # models break lines in strings
 _LOOSE = on_use(
     rf""""(?:[^"\\]++|\\.)*+(?:"|$)|'((?:[^'\\]++|\\.|'(?!{SPACE}(?:[:}}\]]|,{SPACE}["'])))*+)(?:'|$)""", re.DOTALL
 )
-
-
-def objects(text: str) -> list[dict[Any, Any]]:
-    r"""Return the outermost complete objects of a text, in order, without those that are neither JSON nor Python.
-
-    Braces that never close do not matter, nor do quotes outside of objects. Of more than 2 · ``MOST`` objects, only
-    ``MOST`` from either end are read.
-
-    >>> objects("I'd {try [{'action': 'wait'}, {\"a\": {\"b\": \"}\"}}]")
-    [{'action': 'wait'}, {'a': {'b': '}'}}]
-    """
-    return [value for _, _, value in object_spans(text) if value is not None]
 
 
 def object_spans(text: str) -> list[tuple[int, int, dict[Any, Any] | None]]:
@@ -323,24 +311,6 @@ _FIRST_BUTTON = ("left", "primary")
 _TIMES = {2.0: "double_click", 3.0: "triple_click"}
 
 
-def acts_of(items: Sequence[Mapping[Any, Any]]) -> list[Act] | None:
-    """Return the acts of several objects, in order; None if none of them names an action.
-
-    >>> acts_of([{"action": "wait"}, {"point_2d": [5, 6]}])
-    [Act(name='wait', place=(), arguments={}), Act(name='', place=(5.0, 6.0), arguments={})]
-    """
-    acts, named = [], False
-    for item in items:
-        several = item.get("actions")
-        inside = [member for member in several if isinstance(member, dict)] if isinstance(several, list) else [item]
-        for member in inside:
-            act = act_of(member)
-            if act is not None:
-                acts.append(act)
-                named = named or bool(act.name)
-    return acts if named else None
-
-
 def act_of(item: Mapping[Any, Any]) -> Act | None:
     """Return the act of an object; None if it has none, or if its place cannot be read.
 
@@ -550,33 +520,6 @@ _TYPE = rf"~action~: ?~(?P<action>type)~, ?~text~: ?~(?P<text>{PLAIN_TEXT})~"
 CLICK, TYPE = [(fields.replace("~", '"'), fields.replace("~", "'")) for fields in (_CLICK, _TYPE)]
 """Usual fields of an object that clicks, and of one that types: in double quotes, and in single ones."""
 
-_CALLED = tuple([rf'"name": ?"[A-Za-z_]*", ?"arguments": ?\{{{fields}\}}' for fields, _ in (CLICK, TYPE)])
-
-
-def read_objects(text: str) -> list[Act] | None:
-    """Return the acts of all objects in a text, in order; None if none of them names an action.
-
-    >>> read_objects("<answer>[{'action': 'type', 'text': 'hello'}]</answer>")
-    [Act(name='type', place=(), arguments={'text': 'hello'})]
-    """
-    return acts_of(objects(text))
-
-
-ACTION_JSON = Form(
-    name="action_json",
-    read=read_objects,
-    usual=tuple([rf"^[^{{}}]*\{{{fields}\}}[^{{}}]*$" for fields in (*_CALLED, *CLICK, *TYPE)]),
-    signs=('ction"', "ction'", "action_type", "arguments", "parameters", '"type"', "'type'"),
-    vocabulary=True,
-)
-"""Every object that names an action or a place is an answer, once one of them names an action.
-
-Its name stands under ``action``, ``action_type``, ``function`` or ``type``, its place under ``coordinate``, ``point``,
-``point_2d``, ``bbox_2d``, ``position``, ``start_coordinate``, ``start_box``, ``x`` and ``y`` and the like, or in a
-``path``; the table ``_keys.KEYS`` has all.
-"""
-
-
 # AgentCPM-GUI's compact JSON, whose keys name the action, loosely read.
 
 _KEYS = ("POINT", "TYPE", "PRESS", "CLEAR", "STATUS", "duration")
@@ -585,18 +528,6 @@ COMPACT_SIGNS = frozenset(_KEYS[:-1])
 
 _GOING_ON = ("continue", "start")
 _TAP = 200.0  # AgentCPM-GUI's default duration, in milliseconds, is that of a tap
-
-
-def read_compact(text: str) -> list[Act] | None:
-    """Return the acts of all objects in a text, in order; [] if those that have the keys cannot be used.
-
-    >>> read_compact('{"POINT":[500,500],"to":"up"}')
-    [Act(name='swipe', place=(500.0, 500.0), arguments={'direction': 'up'})]
-    >>> read_compact('{"POINT":[500,500],"duration":1000}')
-    [Act(name='long_press', place=(500.0, 500.0), arguments={'duration': 1000.0})]
-    """
-    acts = map(compact_act, objects(text))
-    return [act for act in acts if act is not None]
 
 
 def compact_act(item: Mapping[Any, Any]) -> Act | None:
@@ -637,36 +568,3 @@ def _compact_name(item: Mapping[Any, Any], place: tuple[float, ...], arguments: 
     if "status" in arguments:
         return "finished"
     return "wait" if "duration" in arguments and "action" not in item else ""
-
-
-ACTION_COMPACT = Form(
-    name="action_compact",
-    read=read_compact,
-    usual=(
-        # One object with a thought, in which no quote or brace can hold another.
-        r'^[^{}]*\{(?:"thought": ?"[^"\\{}\x00-\x1f]*", ?)?"(?P<action>POINT)": ?'
-        rf"\[(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})\]\}}[^{{}}]*$",
-    ),
-    signs=tuple(f"{key}{quote}" for key in _KEYS for quote in "\"'"),
-    vocabulary=True,
-)
-"""A point alone is a click, with a duration a long press, with ``to`` a swipe, keys in any order."""
-
-
-LINK = "<link>"
-
-
-def read_link(text: str) -> list[Act] | None:
-    """Return the acts in the last link of BTL-UI, in order; an item that is nothing but a place has no name.
-
-    >>> read_link('<link>[{"Plan": "go back", "Action": {"function": "Back"}}]</link>')
-    [Act(name='Back', place=(), arguments={})]
-    """
-    if LINK not in text:
-        return None
-    acts = map(act_of, objects(text.rpartition(LINK)[2].partition("</link>")[0]))
-    return [act for act in acts if act is not None]
-
-
-ACTION_BLINK = Form(name="action_blink", read=read_link, signs=(LINK,), vocabulary=True)
-"""The last link alone, fenced or not; text before it, such as the boxes of ``<blink>``, is no answer."""

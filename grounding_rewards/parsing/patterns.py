@@ -26,16 +26,7 @@ XY = r"(?P<x>-?[0-9]+(?:\.[0-9]+)?), ?(?P<y>-?[0-9]+(?:\.[0-9]+)?)"
 
 X1_Y1 = rf"(?P<x1>{NUMBER}){COMMA}(?P<y1>{NUMBER})"
 X2_Y2 = rf"(?P<x2>{NUMBER}){COMMA}(?P<y2>{NUMBER})"
-CORNERS = X1_Y1 + COMMA + X2_Y2
-NUMBERS = NUMBER + COMMA + NUMBER
-
 BRACKETED_POINT = rf"\[{SPACE}{X_Y}{SPACE}\]"
-JSON_ACTION = rf"""["'](?:action|type){KEY}["']?(?P<action>[^"',]*)"""
-JSON_OBJECT = rf"""\{{{SPACE}(?P<body>["'][^{{}}]*)\}}"""
-"""An object that holds a key, and no other object."""
-
-CALL = rf"(?:^|[^A-Za-z_])(?P<action>[A-Za-z_]+)\({SPACE}"
-"""A function's name up to its first argument. The character before the name is matched, so that time stays linear."""
 
 _OPEN = rf"(?:[(\[]{SPACE}){{0,2}}"
 _CLOSE = rf"{SPACE}(?:[)\]]{SPACE}){{0,2}}"

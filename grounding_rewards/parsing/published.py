@@ -422,7 +422,7 @@ UI_AGILE = Form("ui_agile", read=read_loose_action, usual=_AGILE_USUAL, signs=("
 
 # Python's dicts between answer tags, as UI-R1 answers.
 
-_R1_OPEN, _R1_CLOSE = "<answer>", "</answer>"
+_R1_OPEN = "<answer>"
 # As in the published code, then the forms that are read if that finds none.
 _ACTIONS = (
     re.compile(rf"'action':{SPACE}(?:'(\w+)'|(\w+))"),
@@ -499,7 +499,7 @@ UI_R1_BRACED = replace(UI_R1, name="ui_r1_braced", read=read_braced_action)
 
 # A JSON object between action tags, as UI-S1 answers.
 
-_S1_OPEN, _S1_CLOSE = "<action>", "</action>"
+_S1_OPEN = "<action>"
 _S1_TEXTS = ("text", "button", "status")
 _S1_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
 # After a "<" the next character decides the branch: RE2 then needs less than half the time.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_json, read_literal
-from grounding_rewards.parsing.patterns import COMMA, SPACES, X_Y
+from grounding_rewards.parsing.patterns import COMMA
 from grounding_rewards.parsing.reading import REFUSED, Answered, Answers, Form, Place
 from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, on_use, tag_span
 
@@ -300,7 +300,7 @@ def read_cropped(text: str) -> list[Place] | None:
     """Return the points, in pixels of the first image; without points, the boxes of the crops.
 
     The crops are images 1, 2, ... in their order in the text, and may be crops of crops. None if a place is in an
-    image that no crop before it made, or that another tool may have made.
+    image that no crop before it made, or that another tool may have made. A crop keeps its scale.
 
     >>> read_cropped("<crop>(Image_0, (100, 200), (300, 400))</crop> <answer>(Image_1, (20, 45))</answer>")
     [(120.0, 245.0)]
@@ -325,19 +325,9 @@ def read_cropped(text: str) -> list[Place] | None:
     return points or boxes or None
 
 
-CROPPED = Form(
-    name="cropped",
-    read=read_cropped,
-    usual=(rf"^{SPACE}\({SPACE}Image_0{COMMA}\({SPACE}{X_Y}{SPACE}\){SPACE}\){SPACE}$",),
-    formed=True,
-    signs=("Image_",),
-)
-"""Several points, or several crops without a point, are several answers. A crop keeps its scale."""
-
-
 # Tool calls with a coordinate: Qwen-VL, MAI-UI, SE-GUI and GroundNext (``computer_use``), UI-Ins (``grounding``).
 
-OPEN, CLOSE = "<tool_call>", "</tool_call>"
+OPEN = "<tool_call>"
 
 _CALL_WHOLE = "(?:0|[1-9][0-9]{0,14})"
 _JSON_SPACE = "[ \t\n\r]*"
@@ -434,19 +424,6 @@ def read_points(text: str) -> list[Place] | None:
             numbers = list(map(float, numerals))
             places += zip(numbers[2::3], numbers[3::3], strict=True)
     return places or None
-
-
-MOLMO = Form(
-    name="molmo",
-    read=read_points,
-    formed=True,
-    usual=(
-        rf"""^{SPACE}<points? coords=["'][0-9]+{SPACES}[0-9]+{SPACES}(?P<x>[0-9]+(?:\.[0-9]+)?){SPACES}"""
-        rf"""(?P<y>[0-9]+(?:\.[0-9]+)?)["']>[^<>]*</points?>{SPACE}$""",
-    ),
-    signs=("coords=",),
-)
-"""Molmo2's points; each is an answer, so that a policy decides which of several counts."""
 
 
 # Points and boxes in square brackets.

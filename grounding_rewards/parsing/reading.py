@@ -95,7 +95,6 @@ class Form:
             groups x and y, or x1 y1 x2 y2, and perhaps action; without groups a refusal.
         signs: substrings that show that an answer was begun; every answer contains one (none: no such rule).
         whole: the answer must be the whole text, but for white space around it.
-        inner: with these, ``pattern`` captures a group ``body``, in which these are searched for their groups.
         usual: whole texts in their usual forms; what they capture is what is read.
         begin: a substring whose first occurrence starts what ``usual`` looks at.
         vocabulary: translate actions into the words of ``actions.ACTIONS``.
@@ -106,7 +105,6 @@ class Form:
     pattern: Any = field(default="", repr=False)
     signs: tuple[str, ...] = ()
     whole: bool = False
-    inner: tuple[str, ...] = field(default=(), repr=False)
     usual: tuple[str, ...] = field(default=(), repr=False)
     read: Read | None = field(default=None, repr=False)
     begin: str = field(default="", repr=False)
@@ -129,19 +127,16 @@ class Form:
 
     @cached_property
     def _refuses(self) -> bool:
-        check_texts(self, "signs", "inner", "usual")
+        check_texts(self, "signs", "usual")
         captured = [groups_of(self.name, pattern) for pattern in self.usual]
         if self.read is not None:
             wrong = next((names for names in captured if not names <= _GROUPS or not _holds(names)), None)
             expected = f"action, and more of {sorted(_GROUPS)}, or x and y, or x1, y1, x2 and y2"
         else:
-            outer = groups_of(self.name, self.full_pattern or self.pattern)
-            names = outer.union(*(groups_of(self.name, inner) for inner in self.inner))
-            missing = (names and not (names >= _POINT or names >= _BOX)) or (self.inner and "body" not in outer)
+            names = groups_of(self.name, self.full_pattern or self.pattern)
+            missing = names and not (names >= _POINT or names >= _BOX)
             wrong = names if missing else next((each for each in captured if not each <= names), None)
-            expected = (
-                "x and y, or x1, y1, x2 and y2, in usual no others, and body around inner; only a refusal has no groups"
-            )
+            expected = "x and y, or x1, y1, x2 and y2, in usual no others; only a refusal has no groups"
             if wrong is None and not names:
                 return True
         if wrong is not None:
@@ -185,9 +180,6 @@ class Form:
             return
         for match in compiled(self.full_pattern).finditer(text):
             groups = match.groupdict()
-            if self.inner:
-                inside = [compiled(inner).search(groups["body"]) for inner in self.inner]
-                groups = {name: value for each in inside if each for name, value in each.groupdict().items()}
             names = ("x", "y") if groups.get("x") and groups.get("y") else ("x1", "y1", "x2", "y2")
             if groups.get(names[0]):
                 yield Act(groups.get("action") or "", tuple([number(groups[name]) for name in names]))
@@ -200,7 +192,7 @@ class Form:
     @cached_property
     def once(self) -> str:
         """A substring of which a text with one answer or none has one, where the pattern can be captured at once."""
-        plain = self.read is None and not self.inner and not self._refuses
+        plain = self.read is None and not self._refuses
         return self.signs[0] if plain and len(self.signs) == 1 else ""
 
 
