@@ -73,7 +73,7 @@ def with_refusal_words(dialect: Dialect, words: Any) -> Dialect:
     pattern = "|".join([_COMMON if phrase == COMMON else _pattern(phrase) for phrase in phrases])
     answer = rf"""["'`]*(?:{pattern})["'`.!]*"""
     wider = replace(REFUSAL, pattern=rf"{REFUSAL.pattern}|{answer}|<answer>{SPACE}{answer}{SPACE}</answer>")
-    if hasattr(dialect, "refusal") and not any(char.isdigit() for phrase in phrases for char in phrase):
+    if getattr(dialect, "refusal", None) and not any(char.isdigit() for phrase in phrases for char in phrase):
         return cast(Dialect, replace(cast(Any, dialect), refusal=wider))  # it looks for refusals itself
     return FirstOf((wider, dialect), name=dialect.name, vocabulary=getattr(dialect, "vocabulary", False))
 
