@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_json, read_literal
-from grounding_rewards.parsing.patterns import COMMA
+from grounding_rewards.parsing.patterns import COMMA, X_Y
 from grounding_rewards.parsing.reading import REFUSED, Answered, Answers, Form, Place
 from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, on_use, tag_span
 

@@ -102,9 +102,13 @@ def dialect_named(name: str, refusal_words: Any = None, tools: Any = ()) -> Dial
 
 def in_vocabulary(dialect: Dialect, judge: str) -> Dialect:
     """The same dialect, whose actions are in the words of ``actions.ACTIONS``, in which ``judge`` compares them."""
-    if getattr(dialect, "vocabulary", False) and not getattr(dialect, "placed", False):
+
+    def shares(each: Dialect) -> bool:
+        return getattr(each, "vocabulary", False) and not getattr(each, "placed", False)
+
+    if shares(dialect):
         return dialect
-    known = [name for name, each in registry().parsers.items() if getattr(each, "vocabulary", False)]
+    known = [name for name, each in registry().parsers.items() if shares(each)]
     raise RecipeError(
         f"option dialect: {dialect.name} does not share the vocabulary of actions, in which {judge} compares them; use "
         f"auto_action, or another of {', '.join(known)}, or your own with vocabulary=True"
