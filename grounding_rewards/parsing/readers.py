@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.parsing.literal import LiteralError, is_shallow, read_json, read_literal
-from grounding_rewards.parsing.patterns import COMMA, X_Y
+from grounding_rewards.parsing.patterns import COMMA, XY
 from grounding_rewards.parsing.reading import REFUSED, Answered, Answers, Form, Place
 from grounding_rewards.parsing.texts import NUMBER, SPACE, Texts, compiled, limited, number, on_use, tag_span
 
@@ -472,7 +472,7 @@ def read_last_place(text: str) -> list[list[float]] | None:
     return [list(map(number, found[-1]))] if found else None
 
 
-LAST_PLACE = Form("last_place", read=read_last_place, signs=("(", "["), usual=(rf"^\({X_Y}\)$",))
+LAST_PLACE = Form("last_place", read=read_last_place, signs=("(", "["), usual=(rf"^\({XY}\)$",))
 """Any numbers in brackets, in prose too; a box goes before every point."""
 
 
