@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
 from grounding_rewards.tables.columns import is_refusal, place_named
-from grounding_rewards.tables.rows import column_of
+from grounding_rewards.tables.rows import column_of, numbers_of
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.targets.read import PLACES
 from grounding_rewards.targets.shapes import spread
+from grounding_rewards.targets.typed import Boxes
 
 _NOWHERE = ([0, 0, 0, 0], [-1, -1, -1, -1])
 """Boxes that data sets write where there is none."""
@@ -48,7 +50,7 @@ class TargetCells:
         """True where a target alone, without its column's name and the other columns, would be another one."""
         return self.layout is not None or bool(self.refusal) or self.place not in (None, "bbox")
 
-    def values(self, rows: Sequence[Row], space: CoordSpace | None) -> list[Any]:
+    def values(self, rows: Sequence[Row], space: CoordSpace | None) -> Sequence[Any]:
         """Return the target of each row: as it stands there, in the wire form, or the error of a row without one.
 
         ``space`` is that of a layout's targets; None where one in the target would go before an option.
@@ -57,19 +59,31 @@ class TargetCells:
         >>> TargetCells("bbox", "refusal").values(rows, None)
         [{'refusal': True}, {'bbox': [1, 2, 3, 4]}]
         """
-        values: list[Any]
         if self.layout is not None:
-            values = [self.layout.wire(row, space) for row in rows]
+            values: list[Any] = [self.layout.wire(row, space) for row in rows]
+        elif not self.refusal and (box := self._boxes(rows)) is not None:
+            some: Any = rows
+            return Boxes(box, lambda places: self._placed(some.take(places).column(self.column)))
         else:
             values = column_of(rows, self.column)
         if self.refusal:
             flags = map(is_refusal, column_of(rows, self.refusal))
             values = [_refused(value, flag) for value, flag in zip(values, flags, strict=True)]
-        named = place_named(self.column)[0] is not None
-        if self.layout is None and (named or not self.own_form):
-            place = self.place
-            values = [self._bare(value, place, named) if type(value) in (list, str) else value for value in values]
-        return values
+        return values if self.layout is not None else self._placed(values)
+
+    def _boxes(self, rows: Sequence[Row]) -> Floats | None:
+        """Return the boxes of a column of Arrow that holds nothing else, and is read as boxes alone."""
+        box: Floats | None = None
+        if self.place is None or (self.place == "bbox" and not self.own_form):
+            box = numbers_of(rows, self.column, 4)
+        return None if box is None or (box == box[:, :1]).all(axis=1).any() else box  # equal numbers may be no place
+
+    def _placed(self, values: list[Any]) -> list[Any]:
+        """Return bare values as the places that their column is named after."""
+        named, place = place_named(self.column)[0] is not None, self.place
+        if self.own_form and not named:
+            return values
+        return [self._bare(value, place, named) if type(value) in (list, str) else value for value in values]
 
     def _bare(self, value: Any, place: str | None, named: bool) -> Any:
         """Return a bare value as the place that its column is named after, and a list of places as these."""

@@ -81,7 +81,7 @@ class RolloutScorer:
         arrays["target"] = self._targets(batch, arrays["target"])
         if self.scorer.guessed("image_size") or (self.scorer.images is not None and not alone):
             known = self.scorer.needed_sizes(source.table, batch)
-            written = [None] * len(batch) if known is None else [size and [*size] for size in known]
+            written = [None] * len(batch) if known is None else [None if size is None else [*size] for size in known]
             arrays["image_size"] = pa.array(written, arrays["image_size"].type)
         if arrays["source"].null_count == len(batch):
             arrays["source"] = source.column(batch, "data_source", pa.string())  # verl's name of it

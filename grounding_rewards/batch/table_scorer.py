@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_na
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import response_text
-from grounding_rewards.tables.rows import Batch, Note, joined, require_column, value_at
+from grounding_rewards.tables.rows import Batch, Note, joined, numbers_of, require_column, value_at
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets
@@ -57,16 +57,17 @@ class RowImages:
         Without a way to resize it an image's size does not say that of the image that the model saw.
         """
         fields = {"image_size", "model_image_size"} if recipe.resizing else {"image_size"}
-        known, why = list(sizes or [None] * len(batch)), dict[int, str]()
+        known: list[Any] = [None] * len(batch) if sizes is None else list(sizes)
+        why, found = dict[int, str](), False
         for row, error in errors.items():
             if error.came is MISSING and error.field in fields:
                 try:
-                    known[row] = self._size(batch, row)
+                    known[row], found = self._size(batch, row), True
                 except (ConvertError, PictureError) as problem:
                     why[row] = str(problem)
-        if not any(known):
-            return None, why
-        if known != sizes and not self.read:
+        if not found:
+            return sizes, why
+        if not self.read:
             self._noted.append(
                 f"image sizes: of the images in column {self.column}, in {self.files.root}; --image-column, "
                 "--image-root or --image-size-column name others"
@@ -243,7 +244,7 @@ class TableScorer:
         """Return the scores with sizes of images where rows lack them; errors say why there are none."""
         known: Any = scored.inputs.image_sizes
         sizes, why = images.filled(batch, known, scored.scores.errors, self.recipe)
-        if sizes != known:
+        if sizes is not known:
             again = replace(inputs, image_sizes=sizes, groups=scored.rollouts.groups)
             scored = score_rows(self.recipe, again, "abstain")
         errors = {
@@ -254,7 +255,7 @@ class TableScorer:
         }
         return replace(scored, scores=replace(scored.scores, errors=errors))
 
-    def targets(self, batch: Batch) -> list[Any]:
+    def targets(self, batch: Batch) -> Sequence[Any]:
         """Return the targets of a batch; see ``TargetCells.values``."""
         space = self.layout.space if self.layout and not space_named(self.recipe) else None
         return self.cells.values(batch.rows, space)
@@ -322,10 +323,12 @@ class TableScorer:
         name = self.columns.token_length
         return token_lengths(batch.numbers(name), lambda row: f"{table.path}, {batch.place(row)}: {name}")
 
-    def sizes(self, table: Table, batch: Batch, name: str) -> list[tuple[float, float] | None] | None:
+    def sizes(self, table: Table, batch: Batch, name: str) -> Sizes | None:
         """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
-        sizes: list[tuple[float, float] | None] = []
-        values = batch.column(name)
+        known = numbers_of(batch.rows, name, 2)
+        if known is not None and ((known >= 1) & (known <= COORDINATE_LIMIT)).all():
+            return cast(Sizes, known)
+        sizes, values = list[tuple[float, float] | None](), batch.column(name)
         if values.count(None) == len(values):
             return None
         for row, value in enumerate(values):
@@ -343,7 +346,7 @@ class TableScorer:
     def image_sizes(self, table: Table, batch: Batch, read: Targets) -> Sizes | None:
         """Return the column of image sizes, or None where no row has one; of a guess only what targets do not say."""
         sizes = self.sizes(table, batch, self.columns.image_size)
-        if sizes is None or not self.guessed("image_size"):
+        if sizes is None or not self.guessed("image_size") or read.known_image_sizes is None:
             return sizes
         pairs = zip(read.rows, sizes, strict=True)
         return [None if target and target.image_size else size for target, size in pairs]

@@ -42,6 +42,9 @@ _UNFIT = (pa.ArrowException, OverflowError)  # OverflowError: whole numbers beyo
 _TYPES = {float: pa.float64(), str: pa.string()}
 
 
+LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+
+
 class ParquetTable:
     """A Parquet file."""
 
@@ -206,6 +209,17 @@ class ArrowRows(Sequence[Mapping[str, Any]]):
     def take(self, rows: Sequence[int]) -> ArrowRows:
         """Return some of the rows."""
         return ArrowRows(self.batch.take(pa.array(rows, pa.int64())))
+
+    def numbers(self, name: str, width: int) -> Any:
+        """Return a column of lists, each of ``width`` numbers, as an array; None for any other column."""
+        lists = self.batch.column(name) if name in self.batch.schema.names else None
+        if lists is None or not any(test(lists.type) for test in LISTS) or lists.null_count:
+            return None
+        values, lengths = lists.flatten(), pc.list_value_length(lists)
+        numbers = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+        if not numbers or values.null_count or pc.any(pc.not_equal(lengths, width)).as_py():
+            return None
+        return values.to_numpy(zero_copy_only=False).astype(np.float64).reshape(-1, width)
 
     def column(self, name: str) -> list[Any]:
         """Return a column's values; None in all rows where there is none of that name."""

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.arrow_rows import ParquetTable, first_line, plain_type
+from grounding_rewards.tables.arrow_rows import LISTS, ParquetTable, first_line, plain_type
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.interrupting import interruptible
 from grounding_rewards.tables.json_lines import dumps, encodable
@@ -45,7 +45,6 @@ _NO_TOTAL = "total is NaN beside an acc; expected a finite number, or null in bo
 _SQL = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "list<item: double>": "DOUBLE[]"}
 _NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 _SIZES = ("image_size", "model_image_size")
 _JSON = "format = 'newline_delimited', maximum_object_size = 33554432"
@@ -161,7 +160,7 @@ class ParquetRollouts(FileRollouts):
             return f"{column}::VARCHAR"
         if wanted == "DOUBLE[]":
             # A size that cannot be read costs no row: it is null.
-            return f"TRY_CAST({column} AS DOUBLE[])" if any(test(kind) for test in _LISTS) else "NULL::DOUBLE[]"
+            return f"TRY_CAST({column} AS DOUBLE[])" if any(test(kind) for test in LISTS) else "NULL::DOUBLE[]"
         if wanted == "BIGINT":
             return self._whole(name, kind, column)
         if not any(test(kind) for test in _NUMBERS):

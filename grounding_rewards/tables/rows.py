@@ -105,6 +105,11 @@ def column_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     return [row.get(name) for row in rows]
 
 
+def numbers_of(rows: Sequence[Mapping[str, Any]], name: str, width: int) -> Any:
+    """Return a column of lists, each of ``width`` numbers, as an array, of rows of Arrow; None for anything else."""
+    return rows.numbers(name, width) if hasattr(rows, "numbers") else None
+
+
 def joined(batches: Iterable[Batch]) -> Batch:
     """Join all batches of a table into one, whose rows errors call as they do."""
     parts = list(batches)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import repeat
 from operator import eq
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from msgspec.structs import force_setattr
@@ -25,7 +25,7 @@ from grounding_rewards.targets.regions import Regions, bounding_box, converted, 
 from grounding_rewards.targets.requirements import Requirements, surely_usable, violations
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.targets.target import NONE, NativeForm, Region, RegionKind, Target
-from grounding_rewards.targets.typed import Typed, read_typed
+from grounding_rewards.targets.typed import Boxes, Typed, read_typed
 
 BadTarget = Literal["raise", "abstain"]
 
@@ -56,7 +56,7 @@ class Targets:
         with_ends: rows of which an action has another end, which is a place, too.
     """
 
-    rows: tuple[Target | None, ...]
+    rows: Sequence[Target | None]
     errors: Mapping[int, TargetError]
     regions: Regions
     known_image_sizes: Floats | None
@@ -100,23 +100,29 @@ class Targets:
     @cached_property
     def refusal(self) -> NDArray[np.bool_]:
         """(n,) True where nothing on the screen fits."""
-        refusals = np.array([row is not None and row.refusal for row in self.rows], dtype=np.bool_)
-        read_only(refusals)
-        return refusals
+        return self._marked(lambda row: row.refusal)
 
     @cached_property
     def acts(self) -> NDArray[np.bool_]:
         """(n,) True where the target names an action (``rows`` has it)."""
-        acts = np.array([row is not None and row.acts for row in self.rows], dtype=np.bool_)
-        read_only(acts)
-        return acts
+        return self._marked(lambda row: row.acts)
+
+    def _marked(self, mark: Callable[[Target], bool]) -> NDArray[np.bool_]:
+        """Return (n,) True where a row that is there has a mark that rows of places alone have not."""
+        marks = np.zeros(len(self.rows), dtype=np.bool_)
+        if self.has_actions_or_refusals:
+            marks[:] = [row is not None and mark(row) for row in self.rows]
+        read_only(marks)
+        return marks
 
     @cached_property
     def alternatives(self) -> Alternatives:
         """Every place with the action to do there, and actions that need no place."""
         if not self._as_written:
             self._as_written.append(
-                alternatives_of(self.rows) if self.has_actions_or_refusals else bare_places(self.rows, self.regions)
+                alternatives_of(self.rows)
+                if self.has_actions_or_refusals
+                else bare_places(() if isinstance(self.rows, Boxes) else self.rows, self.regions)
             )
         alternatives = self._as_written[0]
         to, into = alternatives.arguments.to, self.into
@@ -188,18 +194,19 @@ class Targets:
             raise TypeError(
                 f"targets: got one {type(items).__name__}; expected a list with one target for each response"
             )
-        items = list(items)
+        items = items if isinstance(items, Boxes) else list(items)
         typed = Typed([None] * len(items))
         if written in (None, BoxFormat.XYXY):
-            typed = read_typed(items, native)
-        rows, box = typed.rows, typed.box
-        if declared is not None:  # nobody else has these targets yet
+            typed = read_typed(items, native, declared)
+        rows: Any = typed.rows
+        box = typed.box
+        if declared is not None and not isinstance(rows, Boxes):  # nobody else has these targets yet
             every = box is not None and "space" not in typed.fields
             bare: Any = rows if every else [row for row in rows if row is not None and row.space is None]
             deque(map(force_setattr, bare, repeat("space"), repeat(declared)), maxlen=0)
         own: set[int] = set()
-        if native and items and type(items[0]) is list:  # those that are read at once are of one type
-            own = {index for index, row in enumerate(rows) if row}
+        if native and items and (isinstance(items, Boxes) or type(items[0]) is list):  # read at once are of one type
+            own = {*range(len(rows))} if box is not None else {index for index, row in enumerate(rows) if row}
         errors: dict[int, TargetError] = {}
         known: dict[str, tuple[Target, bool]] = {}  # a text that many rollouts of one sample share is read once
         for index in [index for index, row in enumerate(rows) if row is None] if box is None else ():
@@ -219,7 +226,8 @@ class Targets:
                 errors[index] = error
         more: dict[str, Any] = {"box_format": written, "own_form": frozenset(own)}
         if typed.box is not None and items:
-            targets = _boxes_alone(typed.box, typed.fields, cast(tuple[Target, ...], tuple(rows)), **more)
+            spaces = frozenset([row.space for row in rows] if "space" in typed.fields else [declared])
+            targets = _boxes_alone(typed.box, typed.fields, rows, spaces, **more)
         else:
             targets = _columns(tuple(rows), errors, **more)
         return targets.unlabelled() if label_free else targets
@@ -373,17 +381,17 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
     return np.where(np.isnan(outside), own, outside)
 
 
-def _boxes_alone(box: Floats, fields: frozenset[str], rows: tuple[Target, ...], **more: Any) -> Targets:
+def _boxes_alone(box: Floats, fields: frozenset[str], rows: Any, spaces: Any, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
     low, high, end = box[0].tolist(), box[0].tolist(), max(box[0, 2:].tolist())
     if len(box) > 1:
         low, high, end = box.min(axis=0).tolist(), box.max(axis=0).tolist(), float(box[:, 2:].max(axis=1).min())
     return Targets(
-        rows, {}, Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
+        rows if isinstance(rows, Boxes) else tuple(rows), {},
+        Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
         _sizes([row.image_size for row in rows]) if "image_size" in fields else None,
         _sizes([row.model_image_size for row in rows]) if "model_image_size" in fields else None,
-        frozenset([row.space for row in (rows if "space" in fields else rows[:1])]),
-        (min(low[:2]), high[2], high[3], end), False,
+        spaces, (min(low[:2]), high[2], high[3], end), False,
         flat=bool((box[:, :2] == box[:, 2:]).any()), **more,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.literals import unique_keys
 from grounding_rewards.targets.target import Box, NativeForm, Target
 
@@ -22,20 +23,54 @@ _SIZES = ("image_size", "model_image_size")
 _FLAT = ("bbox", "id", *_SIZES, "space", "task", "trajectory", "step", "num_steps")  # the commonest first
 
 
+class Boxes(Sequence[Any]):
+    """Lone boxes, (n, 4); their items, cells or each a ``Target``, are what ``make`` returns for some places."""
+
+    def __init__(self, box: Floats, make: Callable[[Sequence[int]], Sequence[Any]]) -> None:
+        self.box, self._make = box, make
+
+    @property
+    def sound(self) -> bool:
+        """True where every box can be x1 y1 x2 y2."""
+        finite = (np.abs(self.box) <= COORDINATE_LIMIT).all()  # not >, which NaN would pass
+        return bool(finite and (self.box[:, :2] <= self.box[:, 2:]).all())
+
+    def __len__(self) -> int:
+        return len(self.box)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._make([place])[0] if isinstance(place, int) else [*self][place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._make(range(len(self))))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Typed(NamedTuple):
     """Targets read at once."""
 
-    rows: list[Target | None]  # n targets; None stands for one that needs care
+    rows: Sequence[Target | None]  # n targets; None stands for one that needs care
     box: Floats | None = None  # (n, 4) the boxes of n lone boxes; None where there is anything else
     fields: frozenset[str] = frozenset()  # the fields that any of n lone boxes has
 
 
-def read_typed(items: Sequence[Any], native: NativeForm | None) -> Typed:
-    """Read n targets of one kind.
+def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
+    """Read n targets of one kind; of boxes of one array ``space`` is the space.
 
     >>> read_typed([{"bbox": [1, 2, 3, 4], "id": "a"}, {"bbox": ["1", 2, 3, 4]}], None).rows
     [Target(bbox=(1.0, 2.0, 3.0, 4.0), id='a'), None]
     """
+    if isinstance(items, Boxes) and items.sound and (native is None or native.bare_box):
+        exact = items.box + 0.0  # no -0.0
+
+        def made(places: Sequence[int]) -> list[Target]:
+            return [Target(bbox=(x1, y1, x2, y2), space=space) for x1, y1, x2, y2 in exact[places].tolist()]
+
+        return Typed(Boxes(exact, made), exact)
     kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
     fields: frozenset[str] | None = None

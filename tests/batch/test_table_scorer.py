@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
@@ -13,6 +17,8 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables import open_table
+from grounding_rewards.tables.arrow_rows import ArrowRows
+from grounding_rewards.targets.typed import Boxes
 from tests.cli.command import write_rows
 
 BOX = {"bbox": [10, 10, 30, 20]}
@@ -91,3 +97,48 @@ def test_a_column_that_first_occurs_in_a_later_batch_is_among_the_extras(
 
 def bonus(rollouts: gr.Rollouts) -> list[float]:
     return rollouts.extras.get("bonus", [0.0] * len(rollouts))
+
+
+NUMBERS = st.sampled_from([0, 1, 5, 9, 40, 800, -1]) | st.sampled_from([0.25, 0.5, -0.0, float("nan"), 1e13])
+KINDS = [pa.float64(), pa.float32(), pa.int64()]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(
+    boxes=st.lists(st.tuples(*[NUMBERS] * 4), min_size=1, max_size=4), kind=st.sampled_from(KINDS),
+    fixed=st.booleans(), odd=st.sampled_from([[], [None], [[1, 2, 3]], [[1, 2, None, 4]]]),
+    column=st.sampled_from(["bbox", "answer", "bbox_xyxy", "polygon"]), recipe=st.sampled_from(["click", "gelato"]),
+)  # fmt: skip
+def test_lists_of_arrow_are_read_as_their_values_are(tmp_path, boxes, kind, fixed, odd, column, recipe):
+    if kind == pa.int64():
+        boxes = [[int(number) if number == number else 0 for number in box] for box in boxes]
+    lists = pa.array([*map(list, boxes), *odd], pa.list_(kind))
+    lists = lists.cast(pa.list_(kind, 4)) if fixed and not odd else lists
+    sizes, texts = pa.array([[90, 80]] * len(lists)), ["(0.5, 0.5)"] * len(lists)
+    pq.write_table(pa.table({"response": texts, column: lists, "image_size": sizes}), tmp_path / "in.parquet")
+    built = gr.recipe("click", response_space="unit", target_space="pixel") if recipe == "click" else gr.recipe(recipe)
+
+    def scored() -> Any:
+        table = open_table(tmp_path / "in.parquet")
+        scorer = TableScorer(built, Columns(target=column), "abstain").of(table)
+        (batch,) = scorer.batches(table, whole=False)
+        scores = scorer.score(table, batch).scores
+        errors = {row: str(error) for row, error in scores.errors.items()}
+        return [column.tolist() for column in (scores.total, scores.acc, scores.reason)], errors
+
+    one = scored()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ArrowRows, "numbers", lambda self, name, width: None)
+        assert one == scored()
+
+
+def test_a_column_of_boxes_is_one_array(tmp_path):
+    pq.write_table(pa.table({"response": ["(2, 3)"], "bbox": [[1, 2, 3, 4]]}), tmp_path / "in.parquet")
+    table = open_table(tmp_path / "in.parquet")
+    scorer = TableScorer(gr.recipe("click", response_space="pixel", target_space="pixel"), Columns()).of(table)
+    (batch,) = scorer.batches(table, whole=False)
+    targets = scorer.targets(batch)
+    assert isinstance(targets, Boxes)
+    assert [*targets] == [{"bbox": [1, 2, 3, 4]}]
+    assert isinstance(scorer.read_targets(targets).rows, Boxes)
+    assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
