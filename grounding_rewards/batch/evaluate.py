@@ -12,8 +12,14 @@ from typing import Any
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import Benchmark
 from grounding_rewards.batch.benchmarks import benchmark as benchmark_named
-from grounding_rewards.batch.benchmarks.evaluation import CLICK, Figure, evaluate_benchmark, options_of
-from grounding_rewards.batch.benchmarks.files import open_benchmark, read_categories
+from grounding_rewards.batch.benchmarks.evaluation import (
+    CLICK,
+    Figure,
+    evaluate_benchmark,
+    open_benchmark,
+    options_of,
+    read_categories,
+)
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join, counts, repeated
 from grounding_rewards.batch.samples import Answers, SampleTable

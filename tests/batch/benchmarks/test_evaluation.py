@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total
-from grounding_rewards.batch.benchmarks.evaluation import BenchmarkResult, evaluate_benchmark
-from grounding_rewards.batch.benchmarks.files import open_benchmark
+from grounding_rewards.batch.benchmarks.evaluation import BenchmarkResult, evaluate_benchmark, open_benchmark
 from grounding_rewards.batch.benchmarks.known import mean_of
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.layouts import OSWORLD_G

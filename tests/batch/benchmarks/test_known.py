@@ -7,7 +7,7 @@ import re
 import pytest
 
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
-from grounding_rewards.batch.benchmarks.files import _labels
+from grounding_rewards.batch.benchmarks.evaluation import _labels_of
 from grounding_rewards.batch.benchmarks.known import name_of
 from grounding_rewards.errors import RecipeError, TableError
 
@@ -47,12 +47,12 @@ def test_cells_are_all_rows_of_groups_that_are_counted(known: Benchmark):
 def test_names_of_files(name, stem, labels):
     chosen = [each for each in (stem, "classification_result") if re.fullmatch(BENCHMARKS[name].files, each)]
     assert chosen == [stem]
-    assert _labels(BENCHMARKS[name], stem) == labels
+    assert _labels_of(BENCHMARKS[name], stem) == labels
 
 
 def test_names_of_answers_say_what_those_of_annotations_do():
-    assert _labels(BENCHMARKS["screenspot"], "GTA1-Desktop-answers") == {"platform": "desktop"}
-    assert _labels(BENCHMARKS["screenspot"], "webvoyager") == {}
+    assert _labels_of(BENCHMARKS["screenspot"], "GTA1-Desktop-answers") == {"platform": "desktop"}
+    assert _labels_of(BENCHMARKS["screenspot"], "webvoyager") == {}
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_names_of_answers_say_what_those_of_annotations_do():
     ],
 )
 def test_a_model_s_name_says_no_platform_beside_that_of_the_benchmark_s_file(name, stem, platform):
-    assert _labels(BENCHMARKS[name], stem) == {"platform": platform}
+    assert _labels_of(BENCHMARKS[name], stem) == {"platform": platform}
 
 
 def test_a_name_of_two_platforms_is_an_error():
     text = "ui-tars-desktop_mobile: its name says desktop and mobile; expected one platform, as in names of "
     with pytest.raises(TableError, match=f"^{text}ScreenSpot-v2: rename the file$"):
-        _labels(BENCHMARKS["screenspot-v2"], "ui-tars-desktop_mobile")
+        _labels_of(BENCHMARKS["screenspot-v2"], "ui-tars-desktop_mobile")
 
 
 def test_a_name_that_is_none():
