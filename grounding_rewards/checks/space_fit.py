@@ -3,9 +3,9 @@
 The same rows are read as declared and under each *hypothesis*, a ``Trial`` of one or two other settings:
 
 - ``response_space``: responses in another space;
-- ``axes``: responses write y before x, or on another scale, x and y apart, which is fitted to the rows;
-- ``model``: images resized by another pipeline, with its own bounds or those that a fitted scale leads to. Tried where
-  rows do not say their ``model_image_size``;
+- ``axes``: responses write y before x, or on another scale, x and y apart: a family's, or fitted to the rows;
+- ``model``: images resized by another pipeline, with its own bounds, a family's, or those that a fitted scale leads to.
+  Tried where rows do not say their ``model_image_size``;
 - ``target_space``: targets that name none in another space;
 - ``box_format``: boxes of targets written in another format. A recipe's own form of targets ignores it.
 
@@ -51,11 +51,11 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.checks.landing import Landing, bounded, chance, scales
 from grounding_rewards.coords.axes import Axes, axes_named
-from grounding_rewards.coords.families import alike
+from grounding_rewards.coords.families import alike, resizing_of
 from grounding_rewards.coords.image_sizes import read_sizes
-from grounding_rewards.coords.register import space_of
+from grounding_rewards.coords.register import families, space_of
 from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines
-from grounding_rewards.coords.spaces import MODEL_PIXEL, SPACES, CoordSpace
+from grounding_rewards.coords.spaces import MODEL_PIXEL, SPACES, CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.scoring import BBOX, CIRCLE, POINT, POLYGON, Recipe, into_space, turned
@@ -85,7 +85,7 @@ class Trial:
     recipe: Recipe  # the recipe with them
     targets: Targets  # the targets as read with them
     changes: int = 1  # number of separate mistakes
-    # 0; or where a number of it was fitted to the rows, 1 for a usual scale, 2 for a bound, 3 for any scale.
+    # 0; or where a number of it was fitted to the rows, 1 for a usual scale or a family's, 2 for a bound, 3 for any.
     fitted: int = 0
 
     def joined(self, other: Trial) -> Trial:
@@ -297,8 +297,10 @@ def of_responses(rows: Rows, declared: Outcome) -> Iterator[Trial]:
         if named:
             yield Trial(named, other, targets)
         yield Trial({**named, "axes": turned_axes}, replace(other, axes=turned_axes), targets, 1 + len(named))
-    if np.isnan(np.fmax(rows.model_image_sizes, targets.model_image_sizes)).any():
+    unknown = bool(np.isnan(np.fmax(rows.model_image_sizes, targets.model_image_sizes)).any())
+    if unknown:
         yield from _pipelines(recipe, targets)
+    yield from _of_families(recipe, targets, unknown)
 
 
 def of_scales(rows: Rows, declared: Outcome) -> Iterator[Trial]:
@@ -338,6 +340,24 @@ def of_targets(rows: Rows, declared: Outcome, box_format: BoxFormat | None) -> I
             again = rows.targets(written)
             if again.rows != targets.rows:  # as they are where none is a box of four numbers, or all in the native form
                 yield Trial({"box_format": str(written)}, recipe, again)
+
+
+def _of_families(recipe: Recipe, targets: Targets, unknown: bool) -> Iterator[Trial]:
+    """Yield how families answer by an axis or by bounds of their own; these are tried where sizes are ``unknown``."""
+    own, tried = axes_named(recipe.axes), {(recipe.response_space, recipe.axes, recipe.resizing)}
+    for family in families().values():
+        space, axes = as_space(family.options["response_space"]), family.options.get("axes", "xy")
+        resizing = resizing_of(family) if space == MODEL_PIXEL else None
+        bounds, scaled = resizing is not None and resizing != Resizing(resizing.model), axes not in ("xy", "yx")
+        if not (scaled or bounds) or (resizing and not unknown) or (space, axes, resizing) in tried:
+            continue
+        tried.add((space, axes, resizing))
+        named = {} if space == recipe.response_space else {"response_space": str(space)}
+        turned = axes_named(axes).y_first != own.y_first
+        changes = 1 + (turned and bool(named))
+        named = {**(_named(recipe, resizing) if resizing else named), **({} if axes == recipe.axes else {"axes": axes})}
+        changed = replace(recipe, response_space=space, axes=axes, resizing=resizing or recipe.resizing)
+        yield Trial(named, changed, targets, changes, 1)
 
 
 def _pipelines(recipe: Recipe, targets: Targets) -> Iterator[Trial]:

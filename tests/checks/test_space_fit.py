@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.checks.space_fit import Comparison, Hypothesis, SpaceFit, fit_spaces
-from grounding_rewards.coords.axes import Axes
+from grounding_rewards.coords.axes import Axes, axes_named
+from grounding_rewards.coords.families import resizing_of
+from grounding_rewards.coords.register import families
 from grounding_rewards.coords.resizing import Resizing
-from grounding_rewards.coords.spaces import SPACES, convert
+from grounding_rewards.coords.spaces import SPACES, CoordSpace, convert
 from grounding_rewards.stats.intervals import sign_test
 from grounding_rewards.testing.hostile import hostile_responses
 from grounding_rewards.verifiers import verifier
@@ -103,7 +105,8 @@ def test_the_sentence_has_the_counts():
     # Boxes in pixels lie far outside of unit space, and sizes that the model saw are unknown: no row is judged there.
     alone = [each.settings[0] for each in right.tried if len(each.settings) == 1]
     assert [each for each in alone if each[0] not in ("model", "box_format")] == [
-        ("response_space", PIXEL), ("response_space", UNIT), ("axes", "yx"), ("target_space", THOUSANDTHS),
+        ("response_space", PIXEL), ("response_space", UNIT), ("axes", "yx"), ("axes", "x/0.999,y/0.999"),
+        ("axes", "x+0.5,y+0.5"), ("axes", "y/1.023,x/1.023"), ("target_space", THOUSANDTHS),
     ]  # fmt: skip
     assert [value for name, value in alone if name == "box_format"] == ["xywh", "cxcywh"]
 
@@ -265,6 +268,34 @@ def test_families_that_answer_so_are_named_where_they_are_few():
     many = world.fit(click("pixel"), world.said(world.clicks(1.0), THOUSANDTHS))
     assert many.families == ()  # dozens do
     assert str(many).startswith("answers fit thousandths better (")
+
+
+@pytest.mark.parametrize("declared", ["pixel", "thousandths"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "groundnext",
+        "gui_owl",
+        "holo1",
+        "infigui_g1",
+        "kosmos_2",
+        "mimo_vl",
+        "molmo",
+        "paligemma",
+        "phi_ground",
+        "ui_venus",
+    ],
+)
+def test_the_space_of_a_family_is_tried_as_it_is(name, declared):
+    family, world = families()[name], World(samples=128)
+    world.screens, world.boxes = 2 * world.screens, 2 * world.boxes
+    resizing, space = resizing_of(family), CoordSpace(family.options["response_space"])
+    seen = None if resizing is None else resizing.sizes(world.screens)[0]
+    points = convert(world.clicks(0.8), PIXEL, space, world.screens, seen)
+    points = axes_named(family.options.get("axes", "xy")).write(points)
+    said = [f"({x:.3f}, {y:.3f})" if space == UNIT else f"({x:.0f}, {y:.0f})" for x, y in points.tolist()]
+    fit = fit_spaces(click(declared), said, world.targets(PIXEL), image_sizes=world.screens)
+    assert fit.families == (name,)
 
 
 def test_a_pixel_space_that_is_hardly_resized_is_known_and_one_that_is_not_resized_is_left_alone():
