@@ -71,6 +71,7 @@ ROWS = 512
 _LEAST_HITS = 0.05  # of the rows: where hardly any answer hits, something else is wrong
 _LEAST_SCALED = 0.2  # the same of a scale, which is fitted to the rows
 _ALIKE = 0.05  # above this, the chance that as many hits are lost as gained
+_MISSES = 0.01  # of a scale: models that answer in 0-1000 are off by as much as 999 is
 _STRAY = 0.05  # of the boxes of a right format reach outside the screen, at most
 _PAIRINGS = 16  # neighbours with which a row changes its point
 _ORDERS = (BoxFormat.YXYX, BoxFormat.XXYY, BoxFormat.YYXX)
@@ -348,7 +349,8 @@ def _of_families(recipe: Recipe, targets: Targets, unknown: bool) -> Iterator[Tr
     for family in families().values():
         space, axes = as_space(family.options["response_space"]), family.options.get("axes", "xy")
         resizing = resizing_of(family) if space == MODEL_PIXEL else None
-        bounds, scaled = resizing is not None and resizing != Resizing(resizing.model), axes not in ("xy", "yx")
+        bounds = resizing is not None and resizing != Resizing(resizing.model)
+        scaled = max(abs(each - 1) for each in axes_named(axes).scale) > _MISSES
         if not (scaled or bounds) or (resizing and not unknown) or (space, axes, resizing) in tried:
             continue
         tried.add((space, axes, resizing))
