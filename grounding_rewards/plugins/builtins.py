@@ -17,7 +17,8 @@ _METHODS = """
 _PUBLISHED = """
     agentcpm-gui btl-ui gelato,gelato-pixel groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo infigui-g1 se-gui ui-agile
     ui-ins ui-r1,ui-r1-dast,ui-r1-e ui-rft ui-s1 ui-venus,ui-venus-navigation
-    gui-libra tailrl gui-rcpo-published orby agentfly vision-reasoner vlm-r1 nemo-gym mobile-use vigorl uishift
+    agentfly gui-cursor gui-libra gui-rcpo-published mobile-use nemo-gym orby tailrl uishift vigorl vision-reasoner
+    vlm-r1
 """
 
 

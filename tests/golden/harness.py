@@ -11,6 +11,7 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.coords.image_sizes import read_size
+from grounding_rewards.parsing.readers import TURN
 from tests.golden.departures import ORACLES, agentcpm_gui, btl_ui
 from tests.golden.departures.oracle import Line, Oracle, extra_of, truth_of
 
@@ -227,7 +228,7 @@ def grounds(line: Line) -> bool:
 
 
 _ORBY = {"score": "total", "format_score": "format", "coordinates_score": "place"}
-_TOLD = {"has_thinking", "has_answer", "has_tool_call", "scoring_method", *(
+_LOGGED = {"has_thinking", "has_answer", "has_tool_call", "scoring_method", *(
     f"coordinates_{name}" for name in ("predicted", "ground_truth")
 ), *(
     f"None/None/{name}" for name in (*_ORBY, "has_thinking", "has_answer", "has_tool_call", "scoring_method")
@@ -299,7 +300,7 @@ PEERS = {
         {"reward": "total", "format": "format", "accuracy": "matched"},
         unlike=frozenset({"f1", "precision", "recall"}),
     ),
-    "orby": Peer("orby", _ORBY, orby_form, unlike=frozenset(_TOLD), only=grounds),
+    "orby": Peer("orby", _ORBY, orby_form, unlike=frozenset(_LOGGED), only=grounds),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),
 }
 
@@ -319,6 +320,28 @@ GROUPS = {
     "guircpo": Peer("gui-rcpo-published", {}, rcpo_options, image_size, target=lambda line: None),
 }
 """Sources of which each line is a group of responses."""
+
+
+def cursor_options(line: Line) -> dict[str, Any]:
+    extra = extra_of(line)
+    shape = "power" if extra.get("kw", {}).get("distance_func_name") == "powerfunc" else "linear"
+    form = "qwen3" if extra.get("base_model") == "qwen3" else "tags"
+    form = "ui_tars" if extra.get("extractor") == "uitars_action" else form
+    return {"max_steps": extra.get("max_steps", 4), "shape": shape, "form": form}
+
+
+EPISODES = {
+    "guicursor": Peer(
+        "gui-cursor",
+        {"overall": "total", "format": "format", "traj": "trajectory", "success": "acc"},
+        cursor_options,
+        lambda line: {"model_image_sizes": line["extra"]["image_size"]},
+        only=lambda line: not {"reward_method_name", "format_without_think"} & extra_of(line).get("kw", {}).keys(),
+    ),
+}
+"""Sources of which each line is the turns of one response, whose values are those under "reward"."""
+
+EVERY = PEERS | GROUPS | EPISODES
 
 
 def file_of(peer: str) -> Path:
@@ -344,7 +367,7 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def build(peer: str, line: Line) -> gr.Recipe:
     """The peer's recipe with the options that the line was made with."""
-    known = (PEERS | GROUPS)[peer]
+    known = EVERY[peer]
     return gr.recipe(known.recipe, **known.options(line))
 
 
@@ -354,28 +377,29 @@ def evaluate(peer: str, line: Line) -> tuple[dict[str, Any], str | None]:
     if peer in GROUPS:
         return {"rewards": list(score(peer, build(peer, line), line).values())}, oracle.name if oracle else None
     columns = score(peer, build(peer, line), line)
-    values = {key: columns[ours] for key, ours in PEERS[peer].keys.items()}
+    values = {key: columns[ours] for key, ours in EVERY[peer].keys.items()}
+    if peer in EPISODES:
+        values = {f"reward.{key}": each for key, each in values.items()}
     return nested(values), oracle.name if oracle else None
 
 
 def deviation(peer: str, line: Line) -> Oracle | None:
     """Return the oracle of the first deviation of the peer's recipe that applies to the line."""
-    return next((oracle for oracle in ORACLES[(PEERS | GROUPS)[peer].recipe] if oracle.applies(line)), None)
+    return next((oracle for oracle in ORACLES[EVERY[peer].recipe] if oracle.applies(line)), None)
 
 
 def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
     """All columns of a line's score by name, ``more`` included; 0.0 where the response is no text."""
-    adapter = (PEERS | GROUPS)[peer]
+    adapter = EVERY[peer]
     if peer in GROUPS:
         rows = len(line["response"])
         group = recipe.score(
             line["response"], [adapter.target(line)] * rows, groups=[0] * rows, **adapter.score_options(line)
         )
         return {f"rewards.{row}": total for row, total in enumerate(group.total.tolist())}
+    said = TURN.join(line["response"]) if peer in EPISODES else line["response"]
     try:
-        scores = recipe.score(
-            [line["response"]], [adapter.target(line)], bad_target="abstain", **adapter.score_options(line)
-        )
+        scores = recipe.score([said], [adapter.target(line)], bad_target="abstain", **adapter.score_options(line))
     except TypeError:
         return dict.fromkeys(("total", "acc", "valid", *recipe.parts, *adapter.keys.values()), 0.0)
     columns = {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts}

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::grounding_rewards.TargetWarning
 
 def lines(peer: str) -> list[dict[str, Any]]:
     every = map(json.loads, harness.file_of(peer).read_text("utf-8").splitlines())
-    return [line for line in every if (harness.PEERS | harness.GROUPS)[peer].only(line)]
+    return [line for line in every if harness.EVERY[peer].only(line)]
 
 
 RESTATED = [json.loads(text) for text in (Path(__file__).parent / "restated.jsonl").read_text("utf-8").splitlines()]
@@ -92,6 +92,20 @@ def test_groups_equal_the_published_reward_or_stated_deviation(peer: str) -> Non
         stated = harness.stated(peer, harness.build(peer, line), found, line).values() if found else None
         expected = line["expected"]["rewards"] if stated is None else list(stated)
         assert values["rewards"] == pytest.approx(expected, abs=1e-9), (name, line)
+    assert used - {None} == {deviation.name for deviation in harness.build(peer, {"extra": {}}).deviations}
+
+
+@pytest.mark.parametrize("peer", harness.EPISODES)
+def test_episodes_equal_the_published_reward_or_stated_deviation(peer: str) -> None:
+    used = set()
+    for line in lines(peer):
+        values, name = harness.evaluate(peer, line)
+        used.add(name)
+        recipe, found = harness.build(peer, line), harness.deviation(peer, line)
+        ours = harness.score(peer, recipe, line) if found else values["reward"]
+        stated = dict(harness.stated(peer, recipe, found, line)) if found else line["expected"]["reward"]
+        wanted = stated if found else {key: stated[key] for key in ours}
+        assert {key: ours[key] for key in wanted} == pytest.approx(wanted, abs=1e-9), (name, line)
     assert used - {None} == {deviation.name for deviation in harness.build(peer, {"extra": {}}).deviations}
 
 

@@ -14,6 +14,7 @@ from tests.golden.departures import (
     gelato,
     groundnext,
     gta1,
+    gui_cursor,
     gui_g1,
     gui_g2,
     gui_libra,
@@ -66,5 +67,6 @@ ORACLES: Mapping[str, tuple[Oracle, ...]] = {
     "agentfly": agentfly.ORACLES,
     "orby": orby.ORACLES,
     "gui-rcpo-published": gui_rcpo_published.ORACLES,
+    "gui-cursor": gui_cursor.ORACLES,
 }
 """The oracles of each recipe by name, in the order of its deviations: of several that apply the first is in force."""
