@@ -99,18 +99,6 @@ def test_repeats_may_differ_in_what_names_no_sample(run, tmp_path):
     assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (3594 - 2013, 3594)
 
 
-def test_ui_vision_is_joined_by_its_prompts(run, tmp_path):
-    rows = ui_vision(3, HIT)
-    answers = [{**{key: row[key] for key in ("image_path", "prompt_to_evaluate")}, "response": HIT} for row in rows]
-    annotations = [{name: value for name, value in row.items() if name != "prediction"} for row in rows]
-    files = (
-        as_json(tmp_path / "ui", {"element_grounding_basic": annotations}),
-        write_rows(tmp_path / "a.jsonl", *answers[:2]),
-    )
-    entry, _ = evaluated(run, "ui-vision", files[0], "--predictions", files[1])
-    assert (entry["correct"], entry["n"], entry["joined"]["without_prediction"]) == (2, 3, 1)
-
-
 def test_a_kind_tells_rows_of_ui_vision_apart_and_how_many_repeat_is_not_known(run, tmp_path):
     kinds = {"basic": ui_vision(1772, HIT), "functional": ui_vision(1772, HIT), "spatial": ui_vision(1935, HIT)}
     kinds["spatial"][:20] = kinds["spatial"][20:40]
@@ -185,25 +173,6 @@ def test_a_point_left_of_and_above_the_image_is_diagnosed_as_the_refusal_it_is(r
     entry, totals = evaluated(run, "osworld-g", file)
     assert (totals["with refusals"]["correct"], entry["refusals"]["correct"]) == (20, 20)
     assert entry["findings"] == []
-
-
-def test_a_platform_of_two_files_is_an_error(run, tmp_path):
-    rows = screenspot({"mobile / icon": 2}, source="ios")["screenspot_mobile"]
-    file = write_rows(tmp_path / "tars-desktop-mobile.jsonl", *rows)
-    assert run.error("eval", file, "--benchmark", "screenspot", *PIXEL) == (
-        "tars-desktop-mobile: its name says desktop and mobile; expected one platform, as in names of ScreenSpot: "
-        "rename the file"
-    )
-    file = write_rows(tmp_path / "tars-desktop_screenspot_mobile.jsonl", *({**row, "platform": "web"} for row in rows))
-    entry, _ = evaluated(run, "screenspot", file)
-    assert {name: part["n"] for name, part in entry["by"]["platform"].items()} == {"mobile": 2}
-
-
-def test_a_recipe_that_judges_boxes_alone_is_refused_for_polygons(run, tmp_path):
-    file = write_rows(tmp_path / "rows.jsonl", *osworld(["bbox", "polygon"]))
-    result = run("eval", file, "--benchmark", "osworld-g", "--recipe", "se-gui", *PIXEL)
-    assert result.code == 2
-    assert "judges nothing else; rows were read as in OSWorld-G" in result.err
 
 
 def test_a_sample_without_a_response_for_another_cause_is_missing(run, tmp_path):

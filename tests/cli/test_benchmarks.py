@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from grounding_rewards.batch.benchmarks import BENCHMARKS
 from tests.cli.benchmark_files import BOX, HIT, MISS, as_json, mmbench, osworld, pro, screenspot, ui_vision
 from tests.cli.command import result_of, write_rows
 
@@ -31,13 +29,6 @@ def evaluated(run, name, *words):
     assert result.code == 0, result.err
     (entry,) = result_of(result.out)
     return entry, {each["name"]: each for each in entry["benchmark"]["totals"]}
-
-
-def refused(run, *words):
-    """The error of a command that prints notes before it."""
-    result = run(*words)
-    assert (result.code, result.out) == (2, "")
-    return result.err.splitlines()[-1].removeprefix("error: ")
 
 
 def answered(rows, *right):
@@ -194,19 +185,6 @@ class TestOSWorldG:
         text = "OSWorld-G with refusals, with refusals: 54 of 564 rows are missing, so no figure of the benchmark"
         assert f"warning: {text}\n" in result.err
 
-    def test_a_file_of_categories_that_is_named(self, run, tmp_path):
-        rows, named = write_rows(tmp_path / "rows.jsonl", *osworld()[:2]), tmp_path / "named.json"
-        named.write_text(json.dumps({"classified": {"text_matching": [{"id": "ID-1"}]}}))
-        words = ("--benchmark", "osworld-g", *PIXEL, "--categories", named)
-        entry, _ = evaluated(run, "osworld-g", rows, "--categories", named)
-        assert entry["by"]["category"]["text_matching"]["n"] == 1
-        named.write_text(json.dumps({"classified": {"text_matching": [{"id": "other"}]}}))
-        text = "no id of its rows is one of the categories' file (--categories)"
-        assert refused(run, "eval", rows, *words) == f"{rows}: {text}"
-        named.write_text("[]")
-        text = "is no file of categories (TypeError: list indices must be integers or slices, not str); expected "
-        assert refused(run, "eval", rows, *words).startswith(f"{named}: {text}")
-
 
 def test_ui_vision_is_the_mean_of_three_files(run, tmp_path):
     basic = ui_vision(1772, HIT, [40.25, 50.0, 10.5, 20.0])  # corners the other way round
@@ -271,87 +249,3 @@ def test_showdown_is_a_csv_file(run, tmp_path):
         entry, totals = evaluated(run, "showdown-clicks", *words)
         assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (31, 557)
         assert entry["columns"]["target"] == "x1,y1,x2,y2"
-
-
-class TestTargetsThatCannotBeRead:
-    ROWS = pro({"Dev": (3, 0)})
-
-    def test_their_rows_count_as_wrong_and_a_note_names_them(self, run, tmp_path):
-        beside = {**self.ROWS[1], "bbox": [1200, 10, 1300, 20]}
-        inverted = {**self.ROWS[2], "bbox": [40, 50, 10, 20]}
-        file = write_rows(tmp_path / "rows.jsonl", self.ROWS[0], beside, inverted)
-        entry, _ = evaluated(run, "screenspot-pro", file)
-        assert (entry["n"], entry["correct"], entry["not_valid"]) == (3, 1, 0)
-        assert "bad-target" not in {each["code"] for each in entry["findings"]}
-        note = entry["benchmark"]["notes"][1]
-        assert note == (
-            "2 places of targets cannot be read, so no answer hits them and their rows count as wrong: row 1 (line 2): "
-            "bbox [1200.0, 10.0, 1300.0, 20.0]; row 2 (line 3): bbox [40, 50, 10, 20]"
-        )
-        entry, _ = evaluated(run, "screenspot-pro", file, "--bad-target", "abstain")
-        assert (entry["n"], entry["not_valid"]) == (1, 2)
-        assert "bad-target" in {each["code"] for each in entry["findings"]}
-
-    def test_all_rows_of_that_kind_are_an_error(self, run, tmp_path):
-        rows = [{**row, "bbox": [40, 50, 10, 20]} for row in self.ROWS]
-        text = refused(run, "eval", write_rows(tmp_path / "r.jsonl", *rows), "--benchmark", "screenspot-pro", *PIXEL)
-        assert "target of sample 'Dev_text_0', field 'bbox': got [40, 50, 10, 20]" in text
-
-    def test_a_missing_size_is_an_error(self, run, tmp_path):
-        file = write_rows(tmp_path / "rows.jsonl", *self.ROWS, {**self.ROWS[0], "img_size": None})
-        words = ("--benchmark", "screenspot-pro", "--response-space", "unit")
-        text = refused(run, "eval", file, *words)
-        assert "row 3 (line 4): target of sample 'Dev_text_0', field 'image_size': got nothing" in text
-
-    def test_a_recipe_that_judges_no_refusals(self, run, tmp_path):
-        file = write_rows(tmp_path / "rows.jsonl", *osworld(["bbox", "refusal"]))
-        words = ("--benchmark", "osworld-g", "--recipe", "gelato")
-        assert "--recipe names another, such as click" in refused(run, "eval", file, *words)
-
-
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_a_file_that_lacks_columns_is_an_error_that_names_them(run, tmp_path, name):
-    file = write_rows(tmp_path / "rows.jsonl", {"bbox": BOX, "response": HIT, "instruction": "x", "id": "a"})
-    lacking = {
-        "screenspot": "ScreenSpot: no columns data_source, data_type, img_filename",
-        "screenspot-v2": "ScreenSpot-Pro: no columns img_filename, img_size, ui_type",
-        "screenspot-pro": "ScreenSpot-Pro: no columns img_filename, img_size, ui_type",
-        "ui-vision": "UI-Vision: no columns image_path, image_size, prompt_to_evaluate",
-        "mmbench-gui-l2": "MMBench-GUI L2: no columns app_name, grounding_type, image_path, image_size",
-        "showdown-clicks": "Showdown-Clicks: no columns height, image, width, x1, x2, y1, y2",
-    }.get(name, "OSWorld-G: no columns box_coordinates, box_type")
-    text = run.error("eval", file, "--benchmark", name, *PIXEL)
-    assert text == f"{file}: rows are not as in {lacking}; --target-column names another target"
-
-
-def test_boxes_that_are_no_shares_are_not_those_of_the_hub(run, tmp_path):
-    row = {"file_name": "a.png", "bbox": BOX, "data_type": "icon", "data_source": "ios", "response": HIT}
-    file = write_rows(tmp_path / "rows.jsonl", row)
-    assert run.error("eval", file, "--benchmark", "screenspot", *PIXEL) == (
-        f"{file}: rows are not as in ScreenSpot on the Hugging Face hub: its boxes are 4 numbers x1 y1 x2 y2 in shares "
-        "of the image, 0 to 1; --target-column names another target"
-    )
-
-
-def test_names_that_are_none_and_options_that_do_not_fit(run, tmp_path):
-    file = write_rows(tmp_path / "rows.jsonl", *TestTargetsThatCannotBeRead.ROWS)
-    text = run.error("eval", file, "--benchmark", "screenspot_pro", *PIXEL)
-    assert text.startswith("--benchmark: got 'screenspot_pro'; expected one of screenspot, screenspot-v2, ")
-    assert text.endswith("; did you mean 'screenspot-pro'?")
-    text = run.error("eval", file, "--categories", file, *PIXEL)
-    assert text == "--categories: got it without --benchmark, whose rows they are of"
-    text = run.error("eval", file, "--categories", file, "--benchmark", "screenspot-pro", *PIXEL)
-    assert text == "--categories: ScreenSpot-Pro has no categories in a file of their own"
-
-
-def test_another_recipe_judges_by_its_own_rule(run, tmp_path):
-    file = write_rows(tmp_path / "rows.jsonl", *osworld(["bbox", "polygon"]))
-    result = run("eval", file, "--benchmark", "osworld-g", "--recipe", "gelato", "--response-space", "pixel")
-    assert "note: gelato judges by its own rule, which may differ from that of OSWorld-G\n" in result.err
-
-
-def test_a_folder_of_other_files_is_as_without_a_benchmark(run, tmp_path: Path):
-    folder = as_json(tmp_path / "answers", {"model_a": TestTargetsThatCannotBeRead.ROWS, "model_b": []})
-    text = run.error("eval", folder, "--benchmark", "screenspot-pro", *PIXEL)
-    assert text == f"{folder}: holds several splits; name one: --split model_a or model_b"
-    assert evaluated(run, "screenspot-pro", folder, "--split", "model_a")[0]["n"] == 3

@@ -99,17 +99,3 @@ def test_what_is_printed(run, files):
     for text in ("ScreenSpot-v2, A", "ScreenSpot-v2, B", "only A, B"):
         assert text in result.out
     assert f"A:{files[0]}B:{files[1]}" in "".join(result.out.split())  # wherever long names are broken
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--paired", "first"], "--paired: got 1 files and 0 --predictions; expected two files or folders, each "),
-        (["--paired", "first", "second", "first"], "--paired: got 3 files and 0 --predictions; expected two files"),
-        (["--consensus", "first"], "--consensus: got it with --benchmark, which judges the answers as they are"),
-    ],
-)
-def test_what_does_not_go_together(run, files, words, message):
-    places = {folder.name: str(folder) for folder in files}
-    text = run.error("eval", *(places.get(word, word) for word in words), "--benchmark", "screenspot-v2")
-    assert text.startswith(message)

@@ -11,7 +11,7 @@ import pytest
 from grounding_rewards.converting import run as converter
 from grounding_rewards.coords.image_header import ENOUGH
 from tests.cli.command import read_rows, result_of, write_rows
-from tests.cli.test_convert import PIXEL, PNG, ROW, png
+from tests.cli.test_convert import PIXEL, PNG, png
 from tests.coords.test_image_header import exif, turned_jpeg
 
 BARE = {"instruction": "Save", "bbox": [1, 2, 3, 4], "id": "a"}
@@ -76,40 +76,6 @@ def test_all_problems_are_in_json_though_nothing_is_written(convert):
     assert "note: and 10 more rows; --json has all of them\n" in convert([BARE, *bad, *bad])[0].err
 
 
-def test_images_that_are_not_there_are_bad_rows_though_their_size_is_known(convert, tmp_path):
-    here = ("--image-root", tmp_path)
-    sized = {**BARE, "image_size": [64, 48]}
-    rows = [
-        {**sized, "image": png(tmp_path)},
-        {**sized, "image": "gone.png"},
-        {**sized, "image": ["gone.png", "a.png"]},
-        {**sized, "image": f"file://{tmp_path}/gone.png"},
-        {**sized, "image": "https://example.com/a.png"},
-    ]
-    result, _ = convert(rows, *here)
-    assert [line.partition(" (")[0] for line in said(result)] == ["2 rows, first row 1", "row 3"]
-    assert all(
-        "(No such file or directory); name the folder" in line and "--no-image-check" in line for line in said(result)
-    )
-    result, written = convert(rows, *here, "--no-image-check")
-    assert [len(row["images"]) for row in written] == [1, 1, 2, 1, 1]
-    assert written[1]["extra_info"]["image_size"] == [64, 48]
-    result, written = convert([{**BARE, "image": "a.png"}], *here, "--no-image-check")
-    assert written[0]["extra_info"]["image_size"] is None
-
-
-def test_a_guessed_size_that_is_the_boxs(convert, tmp_path):
-    row = {**BARE, "image": png(tmp_path), "width": 2, "height": 2}
-    here = ("--image-root", tmp_path)
-    result, _ = convert([row], *here)
-    assert "image size (width,height, by its name): got [2, 2], and the image is [64, 48]" in result.err
-    assert said(result) == []  # the error says it
-    _, written = convert([row], *here, "--image-size-column", "none")
-    assert written[0]["extra_info"]["image_size"] == [64, 48]
-    _, written = convert([row], *here, "--image-size-column", "width,height", "--target-space", "unit", "--skip-bad")
-    assert written is None
-
-
 VERLS = {
     "data_source": "mine",
     "prompt": [{"role": "user", "content": "Save"}],
@@ -146,16 +112,6 @@ def test_bytes_among_fields_that_stay_cannot_be_json(convert, tmp_path):
     assert convert(tmp_path / "in.parquet", name="out.parquet")[1][0]["extra_info"]["raw"] == b"x"
 
 
-def test_fields_without_one_type_stay_as_json(convert):
-    about = [{"answer": "x", "tools_kwargs": {}}, {"answer": [1], "tools_kwargs": {}, "note": "\ud800"}]
-    result, written = convert([{**BARE, "extra_info": each} for each in about], name="out.parquet")
-    assert "written as JSON strings, for want of one Parquet type: extra_info.answer" in result.err
-    assert "lone surrogates, which Parquet cannot hold, are written as U+FFFD: extra_info.note" in result.err
-    assert [row["extra_info"]["answer"] for row in written] == ['"x"', "[1]"]
-    assert [row["extra_info"]["note"] for row in written] == [None, "\ufffd"]
-    assert "tools_kwargs" not in written[0]["extra_info"]
-
-
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_tool_calls_stay_in_conversations(convert, tmp_path, form, name):
@@ -176,12 +132,6 @@ def test_tool_calls_stay_in_conversations(convert, tmp_path, form, name):
     assert "for which EasyR1 has no place" in convert(rows, trainer="easyr1")[0].err
 
 
-def test_fields_of_messages_without_one_type_cannot_be_parquet(convert):
-    rows = [{"prompt": [{"role": "user", "content": "a", "name": name}], "bbox": [1, 2, 3, 4]} for name in ("b", [1])]
-    assert "name of its messages has no one Parquet type; write JSON lines" in convert(rows, name="out.parquet")[0].err
-    assert convert(rows)[0].code == 0
-
-
 def test_a_column_that_only_a_late_row_has(convert, tmp_path, monkeypatch):
     monkeypatch.setattr("grounding_rewards.tables.text_rows.BATCH_ROWS", 4)
     rows = [BARE] * 9
@@ -192,22 +142,6 @@ def test_a_column_that_only_a_late_row_has(convert, tmp_path, monkeypatch):
     assert "left out, for verl has columns of these names: uid" in result.err
     result, written = convert([*rows, late], "--image-column", "none")
     assert (result.code, len(written), "images" in written[0]) == (0, 10, False)
-
-
-def test_a_column_that_is_dropped_is_no_guess(convert):
-    _, (row,) = convert([{**BARE, "image_size": [64, 48]}], "--drop-column", "id", "--drop-column", "image_size")
-    assert (len(row["extra_info"]["id"]), row["extra_info"]["image_size"]) == (32, None)
-    assert not {"id", "image_size"} & {*row}
-
-
-def test_relative_paths_are_said(convert, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    row = {**BARE, "image": png(tmp_path)}
-    result, written = convert([row])
-    assert f"1 images have relative paths, which were looked up in {tmp_path}; verl looks them up where" in result.err
-    assert "which were not looked up; verl" in convert([row], "--no-image-check")[0].err
-    assert written[0]["images"] == ["a.png"]
-    assert "relative paths" not in convert([row], "--image-root", tmp_path)[0].err
 
 
 @pytest.mark.parametrize(
@@ -252,17 +186,3 @@ def test_ids_that_arrow_holds_and_json_numbers_do_not(convert, tmp_path):
     pq.write_table(pa.table({"query": ["a", "b"], "bbox": [[1, 2, 3, 4]] * 2, "id": large}), tmp_path / "in.parquet")
     result, _ = convert(tmp_path / "in.parquet")
     assert said(result) == [f"row 0: id (id): got {2**63}, which 64 bits do not hold; write it as text"]
-
-
-def test_which_files_and_split_were_read(convert, tmp_path):
-    (tmp_path / "set").mkdir()
-    write_rows(tmp_path / "set/train-0.jsonl", ROW)
-    (tmp_path / "set/train-1.jsonl").write_text("")
-    write_rows(tmp_path / "set/train-2.jsonl", {**ROW, "id": "b"})
-    result, written = convert(tmp_path / "set", "--json")
-    found = result_of(result.out)
-    assert (found["split"], found["files"], len(written)) == ("train", ["train-0.jsonl", "train-2.jsonl"], 2)
-    assert json.loads(result.out)["notes"][:2] == [
-        "reads 2 files one after the other: train-0.jsonl, train-2.jsonl", "skips files without rows: train-1.jsonl",
-    ]  # fmt: skip
-    assert found["guesses"]["source"] == "set"

@@ -65,14 +65,6 @@ def test_all_formats_score_alike(run, tmp_path, name):
 
 
 @pytest.mark.parametrize("suffix", OTHERS)
-def test_a_row_of_every_format_is_explained_alike(run, tmp_path, suffix):
-    rows = rows_of("gui-rcpo")
-    words = ("explain", "--recipe", "gui-rcpo", *CLICK[2:], "--row", 9, "--json")
-    expected, explained = (run(*words, write(tmp_path, each, rows)) for each in ("parquet", suffix))
-    assert (explained.code, result_of(explained.out)) == (0, result_of(expected.out))
-
-
-@pytest.mark.parametrize("suffix", OTHERS)
 def test_rollouts_of_every_format_are_scored_and_counted_alike(run, tmp_path, suffix):
     rows = [{**row, "rollout": place, "round": 1, "token_length": 9} for place, row in enumerate(rows_of("click"))]
     tables, counts = [], []
@@ -100,21 +92,6 @@ def test_data_sets_of_every_format_are_converted_alike(run, tmp_path, suffix):
         assert texts is (read_rows(out)[0]["width"] == "640")
     for one, other in zip(*written, strict=True):
         assert {**one, "bbox": None} == {**other, "bbox": None}
-
-
-def test_numbers_in_a_csv_file(run, tmp_path):
-    own = tmp_path / "own.py"
-    own.write_text("def tokens(rollouts):\n    return rollouts.token_lengths.astype(float)\n")
-    parts = json.dumps({"own": {"verifier": f"{own}:tokens", "weight": 1, "low": 0, "high": 99}})
-    words = ("--recipe", "composite", *CLICK[2:], "--option", f"parts={parts}", "--out", tmp_path / "out.jsonl")
-    source = tmp_path / "in.csv"
-    source.write_text('response,target,tokens\n512,"[1, 2, 3, 4]",17\n,"[1, 2, 3, 4]",5\n')
-    assert run("score", source, *words, "--token-length-column", "tokens").code == 0
-    assert [row["total"] for row in read_rows(tmp_path / "out.jsonl")] == [17.0, 5.0]
-    source.write_text('response,target,token_length\n512,"[1, 2, 3, 4]",many\n')
-    assert run.error("score", source, *words).startswith(
-        f"{source}, row 0 (line 2): token_length: got 'many'; expected"
-    )
 
 
 def piped(*words, content=b"", cwd=None):
@@ -154,13 +131,6 @@ def test_what_a_shell_passes(tmp_path):
     line = f'"$0" -m grounding_rewards eval <(cat in.jsonl) {" ".join(CLICK)} --json'
     done = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, cwd=tmp_path, timeout=60)
     assert (done.returncode, result_of(done.stdout)[0]["n"]) == (0, 12)
-
-
-def test_streams_that_pools_cannot_name(run, source):
-    message = "-: is a stream, and manifests of pools name files by their hashes; write it to a file first"
-    assert run.error("pool", "stats", "-", "--out", source.parent / "out.jsonl") == message
-    assert run.error("pool", "score", "-", *CLICK, "--out", source.parent / "out") == message
-    assert os.listdir(source.parent) == ["in.jsonl"]
 
 
 def test_training_data_from_a_stream_cannot_be_named_either(run, tmp_path, monkeypatch):
@@ -216,35 +186,6 @@ def test_groups_across_the_files_of_a_directory(run, tmp_path, folder):
     assert (evaluated, scored.equals(scores)) == (expected, True)
     words = ("explain", "--recipe", "gui-rcpo", *CLICK[2:], "--row", 7, "--json")
     assert result_of(run(*words, folder).out) == result_of(run(*words, tmp_path / "in.parquet").out)
-
-
-def test_a_place_in_a_directory(run, tmp_path):
-    rows = [{"response": "(1, 1)", "target": [0, 0, 2, 2], "image_size": [9, 9]}, {"response": "(1, 1)", "target": 3}]
-    for place, row in enumerate(rows):
-        write_rows(tmp_path / f"rows-{place}.jsonl", row)
-    place = f"{tmp_path}, row 1 (line 1 of rows-1.jsonl): "
-    assert run.error("eval", tmp_path, *CLICK).startswith(f"{place}target of row 1")
-    groups = ("--recipe", "gui-rcpo", *CLICK[2:])
-    assert run.error("eval", tmp_path, *groups).startswith(f"{tmp_path}, row 0 (line 1 of rows-0.jsonl): sample_id")
-
-
-def test_splits_of_a_directory(run, tmp_path):
-    rows = rows_of("click")
-    for name in ("train", "test"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(rows if name == "test" else rows[:3]))
-    (result,) = result_of(run("eval", tmp_path, *CLICK, "--split", "test", "--json").out)
-    assert result["n"] == len(rows)
-    assert run.error("eval", tmp_path, *CLICK).endswith("holds several splits; name one: --split test or train")
-    file = tmp_path / "test.json"
-    assert run.error("eval", file, *CLICK, "--split", "test").endswith("has no splits; leave --split test out")
-    assert run.error("score", tmp_path, *CLICK, "--split", "train", "--out", tmp_path / "o.jsonl").endswith(
-        f"lies in the input {tmp_path}, which would be another one then; write elsewhere"
-    )
-    explained = run("explain", "--recipe", "click", *CLICK[2:], tmp_path, "--split", "train", "--row", 2, "--json")
-    assert result_of(explained.out)["response"] == rows[2]["response"]
-    assert run.error("explain", "--recipe", "click", *CLICK[2:], "--split", "train").startswith(
-        "--split: got it without FILE"
-    )
 
 
 @pytest.mark.slow

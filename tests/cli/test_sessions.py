@@ -61,7 +61,7 @@ def picked(found: Any, keys: Sequence[str], folder: Path) -> Iterator[str]:
 
 
 def called(words: Sequence[str], keys: Sequence[str] | None) -> Iterator[str]:
-    """Run a command, and yield what it prints, without the current directory and the lists of all methods."""
+    """Run a command, and yield what it prints, without the lists of all methods."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
         main(words)
@@ -74,8 +74,7 @@ def called(words: Sequence[str], keys: Sequence[str] | None) -> Iterator[str]:
         shown: Any = lines[: int(keys[0])]
     else:
         shown = picked(result_of(out.getvalue()), keys, Path()) if keys else lines
-    for line in (*shown, *(f"! {line}" for line in said)):
-        yield line.replace(f"{Path.cwd()}/", "").replace(str(Path.cwd()), ".").replace(f"{TESTS}/", "TESTS/")
+    yield from (*shown, *(f"! {line}" for line in said))
 
 
 def answered(line: str, given: Sequence[str]) -> Iterator[str]:
@@ -107,7 +106,7 @@ def answered(line: str, given: Sequence[str]) -> Iterator[str]:
 
 
 def session(text: str) -> str:
-    """Run a session in the current directory, and return it with what is printed now."""
+    """Run a session in the current directory, and return it with what is printed now, without that directory."""
     done = list[str]()
     for name, rows in INPUTS.items():
         if name in text:
@@ -122,7 +121,8 @@ def session(text: str) -> str:
                 (at for at, each in enumerate(lines[place + 1 :]) if not each.startswith("> ")), len(given)
             )
             done += [line, *answered(line[2:], given[:following])]
-    return "\n".join(done) + "\n"
+    text = "\n".join(done) + "\n"
+    return text.replace(f"{Path.cwd()}/", "").replace(str(Path.cwd()), ".").replace(f"{TESTS}/", "TESTS/")
 
 
 @pytest.mark.parametrize("file", SESSIONS, ids=lambda file: str(file.relative_to(Path(__file__).parent)))

@@ -9,9 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.tables.prompts import response_text
-from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.cli.command import result_of, write_rows
-from tests.cli.test_rollout import ENGINE
 
 PIXEL = ("--response-space", "pixel")
 HIT = "(150, 60)"
@@ -61,111 +59,9 @@ def test_a_hit_in_json_lines_and_parquet(run, tmp_path, name):
         assert (entry["correct"], entry["n"]) == (1, 2), result.err
 
 
-SIZES = [
-    [1920, 1080],
-    {"width": 1920, "height": 1080},
-    {"w": 1920, "h": 1080},
-    "1920x1080",
-    "(1920, 1080)",
-    [[1920, 1080]],
-]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_sizes(run, tmp_path, size):
-    row = {"response": "(78, 55)", "bbox": BOX, "image_size": size}
-    file = write_rows(tmp_path / "in.jsonl", row)
-    result = run("eval", file, "--response-space", "thousandths", "--json")
-    assert result_of(result.out)[0]["correct"] == 1, result.err
-    write_rows(file, {"response": "(78, 55)", "target": {"bbox": BOX, "image_size": size}})
-    assert result_of(run("eval", file, "--response-space", "thousandths", "--json").out)[0]["correct"] == 1
-
-
-def test_tabs_and_what_python_prints_in_cells(run, tmp_path):
-    file = tmp_path / "in.tsv"
-    cells = ("['(150, 60)']", str(BOX), "{'width': 1920, 'height': 1080}")
-    file.write_text("filtered_resps\tbbox\timage_size\n" + "\t".join(cells) + "\n")
-    (entry,) = result_of(run("eval", file, *PIXEL, "--json").out)
-    assert (entry["correct"], entry["columns"]["image_size"]) == (1, "image_size")
-
-
-def test_several_responses_in_a_cell_are_an_error_that_says_so(run, tmp_path):
-    file = write_rows(tmp_path / "in.jsonl", {"response": ["(1, 2)", "(3, 4)"], "bbox": BOX})
-    assert "response: got 2 responses; expected a string or null, one in a row" in run("eval", file, *PIXEL).err
-
-
-def test_a_pool_has_the_text_of_a_response(run, tmp_path):
-    file, out = write_rows(tmp_path / "in.jsonl", {"response": [HIT], "bbox": [BOX]}), tmp_path / "out"
-    assert run("pool", "score", file, "--recipe", "click", *PIXEL, "--out", out).code == 0
-    rows = [row for part in out.glob("*.parquet") for row in pq.read_table(part).to_pylist()]
-    assert [(row["response"], row["acc"]) for row in rows] == [(HIT, 1.0)]
-
-
 def test_an_answer_that_types_is_no_text_of_a_reply():
     assert response_text({"action": "type", "text": HIT}) == '{"action": "type", "text": "(150, 60)"}'
     assert response_text([{"text": HIT, "index": 0}]) == HIT
-
-
-def test_rows_of_ms_swift_convert(run, tmp_path):
-    row = {
-        "messages": [{"role": "user", "content": "Find the save button"}],
-        "objects": {"ref": ["save"], "bbox": [BOX]},
-    }
-    file, out = write_rows(tmp_path / "in.jsonl", row), tmp_path / "out.jsonl"
-    assert run("convert", file, "--out", out, "--for", "trl", "--target-space", "pixel").code == 0
-    target = json.loads(out.read_text())["target"]
-    assert (json.loads(target) if isinstance(target, str) else target)["bbox"] == BOX
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-@pytest.mark.parametrize("trainer", ["trl", "verl", "easyr1"])
-def test_rollout_reads_what_convert_wrote_without_a_question(run, tmp_path, trainer, suffix):
-    rows = [{"id": f"s{row}", "instruction": word, "bbox": [240, 190, 260, 210]} for row, word in enumerate(("a", "b"))]
-    packed, out = tmp_path / f"train.{suffix}", tmp_path / "out"
-    words = ("--for", trainer, "--target-space", "pixel", "--template", "Click on: {instruction}")
-    assert run("convert", write_rows(tmp_path / "in.jsonl", *rows), "--out", packed, *words).code == 0
-    words = (*ENGINE, "--engine-option", "right=100", "--recipe", "click", *PIXEL)
-    assert run("rollout", packed, *words, "--n", 1, "--out", out).code == 0
-    found = open_rollouts([out]).read(["sample_id", "acc"]).to_pylist()
-    assert found == [{"sample_id": "s0", "acc": 1.0}, {"sample_id": "s1", "acc": 1.0}]
-    (tmp_path / "own.jinja").write_text("Where is {{ instruction }}?")
-    words = (*words, "--n", 1, "--prompt", tmp_path / "own.jinja", "--out", tmp_path / "more")
-    assert run("rollout", packed, *words).code == 0
-
-
-def test_half_of_the_rows_in_another_file_names_the_join(run, tmp_path):
-    file = write_rows(tmp_path / "in.jsonl", {"response": HIT, "id": "a"})
-    assert "ANNOTATIONS --predictions ANSWERS" in run("eval", file, *PIXEL).err
-
-
-def test_rows_of_clawgui_eval_have_boxes_in_any_order_polygons_and_refusals(run, tmp_path):
-    common = {"image": "a.png", "question": "save", "image_size": [1000, 500], "task_type": "grounding"}
-    file = write_rows(
-        tmp_path / "in.jsonl",
-        {**common, "answer": [180, 90, 100, 40], "box_type": "bbox", "uivenus15_infer": "[150, 120]"},
-        {**common, "answer": [100, 40, 180, 40, 100, 90], "box_type": "polygon", "uivenus15_infer": "[110, 100]"},
-        {**common, "answer": [100, 40, 180, 40, 100, 90], "box_type": "polygon", "uivenus15_infer": "[175, 170]"},
-        {**common, "answer": [0, 0, 0, 0], "box_type": "refusal", "uivenus15_infer": "[-1, -1]"},
-    )
-    result = run("eval", file, "--response-space", "thousandths", "--json")
-    (entry,) = result_of(result.out)
-    assert (entry["correct"], entry["n"]) == (3, 4)
-    assert "rows as in ClawGUI-Eval: answer is x1 y1 x2 y2 in pixels, its corners in any order" in result.err
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_shares_of_the_image_without_sizes(run, tmp_path, nested):
-    box = [0.1, 0.2, 0.2, 0.3]
-    target = {"bbox": box, "space": "unit"} if nested else str(box)
-    row = {"target": target, "filtered_resps": ['{"bbox_2d": [100, 200, 200, 300]}']}
-    file = write_rows(tmp_path / "in.jsonl", row, {**row, "filtered_resps": ['{"bbox_2d": [300, 200, 400, 300]}']})
-    first = run("eval", file, "--response-space", "thousandths")
-    expected = (
-        "with the option target_space=unit it needs none" if nested else "target_space to unit (--target-space unit)"
-    )
-    assert (first.code, expected in first.err) == (2, True)
-    result = run("eval", file, "--response-space", "thousandths", "--target-space", "unit", "--json")
-    assert (result_of(result.out)[0]["correct"], result_of(result.out)[0]["n"]) == (1, 2)
 
 
 def test_another_encoding(run, tmp_path):
