@@ -22,7 +22,7 @@ from grounding_rewards.explain import Case, compare, explain
 from grounding_rewards.explain.case import Size
 from grounding_rewards.explain.rows import row_of, screenshot_of
 from grounding_rewards.explain.target_section import BESIDE, in_wire_form
-from grounding_rewards.scoring import Recipe
+from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables import Table
 from grounding_rewards.tables.image_files import Image, ImageFiles
@@ -97,15 +97,19 @@ def explain_score(
         recipe, file = str(file), old_file
     name, own = catalogue.named(recipe, {})
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
-    beside = {"target": target, **sizes, "group": group or None}
     if box_format is not None and response is None and file is None:
         raise RecipeError("--box-format: got it without --target or FILE; an example has the recipe's own form")
-    _check(response, file, row, beside, columns)
-    if split is not None and file is None:
-        raise RecipeError("--split: got it without FILE and --row, the row of a directory")
+    _check(response, file, row, {"target": target, **sizes, "group": group or None})
+    if file is None:
+        of_rows = {"--split": (split, "of a directory"), "--image-root": (images.root, "whose image has a size")}
+        of_rows |= {
+            f"{_flag(name)}-column": (getattr(columns, name) != usual, "that has such a column")
+            for name, usual in vars(Columns()).items()
+        }
+        for flag, (given, which) in of_rows.items():
+            if given:
+                raise RecipeError(f"{flag}: got it without FILE and --row, the row {which}")
     join.check([] if file is None else [file])
-    if images.root and file is None:
-        raise RecipeError("--image-root: got it without FILE and --row, the row whose image has a size")
     _check_picture(out, image)
     if response is None and file is None:
         shown = catalogue.shown_with(name, {**own, **chosen})  # options of a file are its recipe's alone
@@ -187,10 +191,9 @@ def _case(
             "--target: got nothing; expected the target of --response, such as '{\"bbox\": [1, 2, 3, 4]}'"
         )
     text = sys.stdin.read() if response == "-" else response
-    rows = 1 + len(group)
     wanted = None if target is None else read_value(target)
-    columns = [None if size is None else (_size(name, size),) * rows for name, size in sizes.items()]
-    return Case((text, *group), (wanted,) * rows, 0, columns[0], columns[1], (0,) * rows)
+    known = {name: None if size is None else _size(name, size) for name, size in sizes.items()}
+    return Case.of(Example(text, wanted, **known, group=tuple(group)))
 
 
 def _size(name: str, text: str) -> Size:
@@ -204,9 +207,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _check(
-    response: str | None, file: Path | None, row: int | None, beside: Mapping[str, Any], columns: Columns
-) -> None:
+def _check(response: str | None, file: Path | None, row: int | None, beside: Mapping[str, Any]) -> None:
     """Check that options make sense together."""
     if response is not None and file is not None:
         raise RecipeError("--response and FILE: got both; expected one of them")
@@ -217,9 +218,6 @@ def _check(
             raise RecipeError(
                 f"{_flag(name)}: got it without --response; a row of a file and an example bring their own"
             )
-    for field, default in vars(Columns()).items():
-        if file is None and getattr(columns, field) != default:
-            raise RecipeError(f"{_flag(field)}-column: got it without FILE and --row, the row that has such a column")
 
 
 def _check_picture(out: Path | None, image: Path | None) -> None:

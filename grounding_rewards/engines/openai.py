@@ -20,6 +20,7 @@ from grounding_rewards.converting.prompts import Message, messages_with_images
 from grounding_rewards.coords.image_header import image_format
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running, Sampling
 from grounding_rewards.errors import ConvertError, EngineError, printable, short_repr
+from grounding_rewards.settings.declared import is_whole
 from grounding_rewards.tables.interrupting import thread_of
 
 if TYPE_CHECKING:
@@ -100,9 +101,9 @@ class OpenAI:
             raise EngineError("base_url: has a user or a password; leave them out, and put the key into api_key_env")
         for name, fits, expected in (
             ("model", isinstance(self.model, str) and self.model.strip(), "the model's name at the server"),
-            ("concurrency", _is_whole(self.concurrency, 1), "a whole number from 1"),
-            ("max_reply_bytes", _is_whole(self.max_reply_bytes, 1), "a whole number from 1"),
-            ("retries", _is_whole(self.retries, 0), "a whole number from 0"),
+            ("concurrency", is_whole(self.concurrency, 1), "a whole number from 1"),
+            ("max_reply_bytes", is_whole(self.max_reply_bytes, 1), "a whole number from 1"),
+            ("retries", is_whole(self.retries, 0), "a whole number from 0"),
             ("timeout", isinstance(self.timeout, int | float) and self.timeout > 0, "seconds above 0"),
             ("patience", isinstance(self.patience, int | float) and self.patience >= 0, "seconds from 0"),
             ("control_tokens", isinstance(self.control_tokens, bool), "true or false"),
@@ -134,10 +135,6 @@ class OpenAI:
         if not (key.isascii() and key.isprintable()):
             raise EngineError(f"the environment variable {self.api_key_env} holds characters that no key has")
         return key
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 class _Failure(Exception):
@@ -544,4 +541,4 @@ def _field(value: Any, name: str) -> Any:
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+    return value if is_whole(value, 0) else None

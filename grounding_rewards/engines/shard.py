@@ -22,6 +22,7 @@ from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError, short_repr
 from grounding_rewards.scoring import Recipe
+from grounding_rewards.settings.declared import is_whole
 from grounding_rewards.tables.image_files import Image, read_images
 from grounding_rewards.tables.rollout_columns import IMAGE_HASH, arrow
 from grounding_rewards.tables.rows import value_at
@@ -380,7 +381,7 @@ def _problems(replies: Any, expected: Sequence[int]) -> Iterator[str]:
             "request and one answer a seed"
         )
     for reply in replies:
-        if not (reply.prompt_tokens is None or _is_whole(reply.prompt_tokens, 0)):
+        if not (reply.prompt_tokens is None or is_whole(reply.prompt_tokens, 0)):
             tokens = short_repr(reply.prompt_tokens)
             yield f"a reply with prompt_tokens {tokens}; expected a whole number from 0, or None"
         if not (reply.image_size is None or _is_size(reply.image_size)):
@@ -399,13 +400,9 @@ def _problems_of(answer: Any) -> Iterator[str]:
         yield f"an answer with problem {short_repr(answer.problem)}; expected a text"
     if answer.text is not None and answer.problem:
         yield f"an answer with text {short_repr(answer.text)} and problem {short_repr(answer.problem)}; expected one"
-    if not (answer.token_length is None or _is_whole(answer.token_length, 0)):
+    if not (answer.token_length is None or is_whole(answer.token_length, 0)):
         yield f"an answer with token_length {short_repr(answer.token_length)}; expected a whole number from 0, or None"
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and all(_is_whole(side, 1) for side in value)
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**63
+    return isinstance(value, list | tuple) and len(value) == 2 and all(is_whole(side, 1) for side in value)

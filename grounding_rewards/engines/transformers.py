@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards.converting.prompts import IMAGE, messages_with_images
-from grounding_rewards.coords.resizing import Resizing, Size, resizing_by
+from grounding_rewards.coords.resizing import Size, resizing_by
 from grounding_rewards.engines.prompts import spelled_out
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.errors import ConvertError, EngineError, in_one_line, short_repr
+from grounding_rewards.settings.declared import is_whole
 
 _DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -75,7 +76,7 @@ class Transformers:
                 raise EngineError(f"{name}: got {short_repr(value)}; expected a text")
         if self.dtype not in _DTYPES:
             raise EngineError(f"dtype: got {self.dtype!r}; expected {', '.join(_DTYPES[:-1])} or {_DTYPES[-1]}")
-        if type(self.batch) is not int or self.batch < 1:
+        if not is_whole(self.batch, 1):
             raise EngineError(f"batch: got {short_repr(self.batch)}; expected a whole number from 1")
         if not isinstance(self.control_tokens, bool):
             raise EngineError(f"control_tokens: got {short_repr(self.control_tokens)}; expected true or false")
@@ -95,20 +96,38 @@ class Transformers:
 
 
 class _Loaded:
-    """Checkpoint in memory."""
+    """Checkpoint in memory: its model, its processor, and the tokenizer, which is the processor's or itself."""
 
     at_once = 1
     control_tokens = True  # none gets as far as a model, or the user wants them to
 
     def __init__(self, settings: Transformers) -> None:
-        self.name, self.batch = settings.model, settings.batch
-        self.own = loaded(settings.model, settings.dtype, settings.device)
-        self.resizing = self.own.resizing
-        self.tokens = () if settings.control_tokens else self.own.control_tokens
+        """Load it onto a device; its generation_config is emptied, for it would fill in what a call leaves open."""
+        name, place = settings.model, _device(settings.device)
+        self.name, self.batch, self.device = name, settings.batch, place
+        transformers = package("transformers")
+        package("jinja2")
+        with _quiet(transformers.utils.logging):
+            config = _read(name, transformers.AutoConfig)
+            self.sees = type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+            self.processor = _processor(transformers, name, self.sees)
+            model = _weights(transformers, name, settings.dtype, config, self.sees)
+        self.tokenizer = tokenizer = getattr(self.processor, "tokenizer", self.processor)
+        self.ends = _ends(model.generation_config.eos_token_id, tokenizer.eos_token_id)
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        tokenizer.padding_side = "left"
+        model.generation_config = transformers.GenerationConfig()
+        self.model = _moved(model, name, place)
+        self.context = getattr(config.get_text_config(), "max_position_embeddings", None) or float("inf")
+        self.tokens = () if settings.control_tokens else _control_tokens(tokenizer)
+        images = getattr(self.processor, "image_processor", None)
+        self.patch = getattr(images, "patch_size", None)  # the side of the image's patches in pixels, where it says
+        self.resizing = None if images is None else resizing_by(images.to_dict())
 
     def free(self) -> None:
         """Leave the checkpoint to the garbage collector, and its memory to others."""
-        del self.own
+        del self.model, self.processor, self.tokenizer
         emptied()
 
     def __call__(self, requests: Sequence[Request]) -> list[Reply]:
@@ -165,11 +184,11 @@ class _Loaded:
         """Generate the responses to requests that have as many seeds and the same settings."""
         inputs = self._inputs(requests)
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
-        limits = [int(min(requests[0].sampling.max_tokens, self.own.context - length)) for length in lengths]
+        limits = [int(min(requests[0].sampling.max_tokens, self.context - length)) for length in lengths]
         if len(set(limits)) > 1:  # one response near the end of the context would cut the others
             return [self([request])[0] for request in requests]
         if limits[0] < 1:
-            raise _Refused(f"the prompt has {lengths[0]} tokens; the model's context holds {self.own.context}")
+            raise _Refused(f"the prompt has {lengths[0]} tokens; the model's context holds {self.context}")
         texts = self._tokens(requests, inputs, limits[0])
         sizes = self._sizes(requests, inputs)
         rows, replies = _rows(requests[0]), []
@@ -184,25 +203,25 @@ class _Loaded:
         for request in requests:
             self._check(request)
         talks = [self._talk(request) for request in requests]
-        texts = self.own.processor.apply_chat_template(talks, tokenize=False, add_generation_prompt=True)
+        texts = self.processor.apply_chat_template(talks, tokenize=False, add_generation_prompt=True)
         options: dict[str, Any] = {"padding": True, "return_tensors": "pt", "add_special_tokens": False}
-        if self.own.sees:
-            start = self.own.tokenizer.bos_token  # processors add it, but not to a template that has it
+        if self.sees:
+            start = self.tokenizer.bos_token  # processors add it, but not to a template that has it
             options["add_special_tokens"] = not (start and texts[0].startswith(start))
         if requests[0].images:
             options["images"] = [[_picture(file) for file in request.images] for request in requests]
-        made = self.own.processor(text=texts, **options)
-        names = made.keys() if self.own.sees else ("input_ids", "attention_mask")  # some tokenizers make more
+        made = self.processor(text=texts, **options)
+        names = made.keys() if self.sees else ("input_ids", "attention_mask")  # some tokenizers make more
         return {name: self._placed(made[name]) for name in names}
 
     def _placed(self, values: Any) -> Any:
-        kind = self.own.model.dtype if values.is_floating_point() else None
-        return values.to(self.own.device, kind)
+        kind = self.model.dtype if values.is_floating_point() else None
+        return values.to(self.device, kind)
 
     def _check(self, request: Request) -> None:
-        if request.images and not self.own.sees:
+        if request.images and not self.sees:
             raise _Refused(f"has images, which {self.name}, a text model, does not see")
-        own = getattr(self.own.processor, "image_token", None)
+        own = getattr(self.processor, "image_token", None)
         if own and any(own in message.text for message in request.messages):
             raise _Refused(f"the prompt's text holds {own}, the model's own sign for an image; write {IMAGE}")
 
@@ -211,7 +230,7 @@ class _Loaded:
         talk: list[dict[str, Any]] = spelled_out(
             messages_with_images(request.messages, [{"type": "image"}] * len(request.images)), self.tokens
         )
-        for message in talk if self.own.sees else ():
+        for message in talk if self.sees else ():
             if isinstance(text := message["content"], str):
                 message["content"] = [{"type": "text", "text": text}] if text else []
         return talk
@@ -223,25 +242,25 @@ class _Loaded:
         if sampling.temperature > 0:
             settings = {"do_sample": True, "top_k": 0, "num_return_sequences": len(requests[0].seeds)}
             seeds = [seed for request in requests for seed in request.seeds]
-            options["logits_processor"] = [_Draw(seeds, sampling.temperature, sampling.top_p, self.own.device)]
-        settings |= {"max_new_tokens": limit, "eos_token_id": list(self.own.ends) or None}
-        settings |= {"pad_token_id": self.own.tokenizer.pad_token_id}
+            options["logits_processor"] = [_Draw(seeds, sampling.temperature, sampling.top_p, self.device)]
+        settings |= {"max_new_tokens": limit, "eos_token_id": list(self.ends) or None}
+        settings |= {"pad_token_id": self.tokenizer.pad_token_id}
         with package("torch").inference_mode():
-            made = self.own.model.generate(
+            made = self.model.generate(
                 **inputs, generation_config=package("transformers").GenerationConfig(**settings), **options
             )
         rows: list[list[int]] = made[:, inputs["input_ids"].shape[1] :].tolist()
         return rows
 
     def _answer(self, tokens: list[int]) -> Answer:
-        end = next((place for place, token in enumerate(tokens) if token in self.own.ends), None)
+        end = next((place for place, token in enumerate(tokens) if token in self.ends), None)
         own = tokens if end is None else tokens[: end + 1]  # after it comes padding
-        return Answer(self.own.tokenizer.decode(own, skip_special_tokens=True), len(own), cut=end is None)
+        return Answer(self.tokenizer.decode(own, skip_special_tokens=True), len(own), cut=end is None)
 
     def _sizes(self, requests: Sequence[Request], inputs: Any) -> list[Size | None]:
         """Return the size of each request's last image, from its grid of patches; all of them have images, or none."""
         images = sum(len(request.images) for request in requests)
-        grids, patch = inputs.get("image_grid_thw"), self.own.patch
+        grids, patch = inputs.get("image_grid_thw"), self.patch
         if grids is None or len(grids) != images or type(patch) is not int:
             return [None] * len(requests)
         rows, ends = grids.tolist(), accumulate(len(request.images) for request in requests)
@@ -301,55 +320,8 @@ def _problem(name: str, error: Exception) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """Checkpoint in memory."""
-
-    model: Any  # generates; its generation_config is empty
-    processor: Any  # makes tensors of prompts, and of images where the model sees them
-    tokenizer: Any  # the processor's, or the processor itself; pads on the left
-    device: Any  # where the model is
-    sees: bool  # True for a vision model
-    context: float  # the most tokens of a prompt and its response; inf where the model has no bound
-    ends: tuple[int, ...]  # the tokens that end a response
-    # texts that the tokenizer takes for tokens of its own, such as the end of a message
-    control_tokens: tuple[str, ...]
-    patch: Any  # the side of the image's patches in pixels, where the processor says
-    resizing: Resizing | None  # the way of images into the model, where we know it
-
-
-def loaded(name: str, dtype: str, device: str) -> Checkpoint:
-    """Load a checkpoint onto a device."""
-    place = _device(device)
-    transformers = package("transformers")
-    package("jinja2")
-    with _quiet(transformers.utils.logging):
-        config = _read(name, transformers.AutoConfig)
-        sees = type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-        processor = _processor(transformers, name, sees)
-        model = _weights(transformers, name, dtype, config, sees)
-    tokenizer = getattr(processor, "tokenizer", processor)
-    ends = _ends(model.generation_config.eos_token_id, tokenizer.eos_token_id)
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    tokenizer.padding_side = "left"
-    model.generation_config = transformers.GenerationConfig()  # it would fill in what a call leaves open
-    images = getattr(processor, "image_processor", None)
-    return Checkpoint(
-        model=_moved(model, name, place),
-        processor=processor,
-        tokenizer=tokenizer,
-        device=place,
-        sees=sees,
-        context=getattr(config.get_text_config(), "max_position_embeddings", None) or float("inf"),
-        ends=ends,
-        control_tokens=_control_tokens(tokenizer),
-        patch=getattr(images, "patch_size", None),
-        resizing=resizing_by(images.to_dict()) if images is not None else None,
-    )
-
-
 def _control_tokens(tokenizer: Any) -> tuple[str, ...]:
+    """Return the texts that the tokenizer takes for tokens of its own, such as the end of a message."""
     added = (str(each.content) for each in tokenizer.added_tokens_decoder.values() if each.special)
     return tuple(token for token in dict.fromkeys([*tokenizer.all_special_tokens, *added]) if len(token) > 1)
 

@@ -76,6 +76,11 @@ def check_whole(name: str, value: Any, least: int, error: type[Exception] = Engi
         raise error(f"{name}: got {value!r:.60}; expected a whole number of 64 bits, up to {MOST}")
 
 
+def is_whole(value: Any, least: int) -> bool:
+    """Return True for a whole number of 64 bits from ``least`` on."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST
+
+
 def is_number(value: Any) -> bool:
     """Return True for a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

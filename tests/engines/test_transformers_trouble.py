@@ -33,7 +33,7 @@ def text_folder(tmp_path_factory):
 
 def limited(running, rows, *errors):
     """Have the model raise errors, in turn, when it is to answer more than so many rows; return the batches it got."""
-    generate, asked = running.own.model.generate, []
+    generate, asked = running.model.generate, []
 
     def fails(input_ids, generation_config, **options):
         asked.append(len(input_ids) * (generation_config.num_return_sequences or 1))
@@ -41,7 +41,7 @@ def limited(running, rows, *errors):
             raise errors[(len(asked) - 1) % len(errors)]
         return generate(input_ids=input_ids, generation_config=generation_config, **options)
 
-    running.own.model.generate = fails
+    running.model.generate = fails
     return asked
 
 
