@@ -95,6 +95,7 @@ def test_what_pool_allocate_wrote_is_rolled_out(tmp_path):
         ([{"sample_id": "s0", "n": 1}] * 2, TableError, r"row 1 \(line 2\): sample_id: got 's0'; which is there alr"),
         ([{"sample_id": None, "n": 1}], TableError, r"row 0 \(line 1\): sample_id: got None; expected the name"),
         ([{"sample_id": "s0", "n": 1.5}], TableError, r"n: got 1\.5; expected a whole number from 0"),
+        ([{"sample_id": "s0", "n": 0}, {"sample_id": "s1", "n": 0.0}], TableError, "n: all 2 samples have 0, so that"),
         ([{"sample": "s0", "n": 1}], TableError, r"no column 'sample_id' \(--allocate\)"),
     ],
 )  # fmt: skip
