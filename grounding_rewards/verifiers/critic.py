@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from grounding_rewards.verifiers.terms import ACTIONS, Term, Verifier, walk
 
 _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _UNFINISHED = np.int8(Reason.UNFINISHED)
+
+
+def _tag(value: Any) -> Any:
+    if not isinstance(value, str) or not _TAG.fullmatch(value) or value == "think":
+        raise ValueError("the name of a tag, such as score: a letter first, then letters, digits, _, . or -; not think")
+    return value
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Verdict(Term):
     Source: the setting of GUI-Critic-R1, whose training code is not public; the form is our own.
     """
 
-    tag: str
+    tag: Annotated[str, _tag]
     positive: tuple[str, ...]
     negative: tuple[str, ...]
 
@@ -57,7 +63,6 @@ class Verdict(Term):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_name(self)
         for name in ("positive", "negative"):
             if not getattr(self, name) or not all(map(_word, getattr(self, name))):
                 raise options.wrong(self, name, "a list of words, at least one")
@@ -138,11 +143,7 @@ class Suggestion(ActionMatch):
     Source: the setting of GUI-Critic-R1, whose training code is not public; the form is our own.
     """
 
-    tag: str
-
-    def __post_init__(self) -> None:
-        _check_name(self)
-        super().__post_init__()
+    tag: Annotated[str, _tag]
 
 
 def suggestion_tag(terms: Iterable[Verifier]) -> str | None:
@@ -162,12 +163,6 @@ def check_tag(recipe: str, dialect: Dialect, terms: Iterable[Verifier]) -> None:
     if tag and getattr(dialect, "tag", None) != tag:
         expected = f"TaggedDialect(..., {tag!r}), because suggestion judges what that tag holds"
         raise RecipeError(f"{recipe}: dialect: got {dialect.name}; expected {expected}")
-
-
-def _check_name(owner: Verdict | Suggestion) -> None:
-    if not isinstance(owner.tag, str) or not _TAG.fullmatch(owner.tag) or owner.tag == "think":
-        expected = "the name of a tag, such as score: a letter first, then letters, digits, _, . or -; not think"
-        raise options.wrong(owner, "tag", expected)
 
 
 def _word(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,12 @@ from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import Term
 
 
+def _pattern(value: Any) -> Any:
+    if wrong := why_invalid(value):
+        raise ValueError(wrong)
+    return value
+
+
 @dataclass(frozen=True)
 class Format(Term):
     """1.0 where an answer was read (a place, in the image or not, or a refusal), else 0.0.
@@ -30,13 +36,7 @@ class Format(Term):
             wherever it occurs; ``^`` and ``$`` tie it to the text's very start and end.
     """
 
-    pattern: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        wrong = self.pattern is not None and why_invalid(self.pattern)
-        if wrong:
-            raise options.wrong(self, "pattern", wrong)
+    pattern: Annotated[str, _pattern] | None = None
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         if self.pattern is None:

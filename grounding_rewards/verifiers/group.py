@@ -251,6 +251,12 @@ def _screens(rollouts: Rollouts, verifier: str, xy: Floats) -> Floats:
     return sizes
 
 
+def _seed(value: Any) -> Any:
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise ValueError("a whole number of at most 64 bits")
+    return value
+
+
 @dataclass(frozen=True)
 class Noise(Term):
     """amplitude · u, with u in [-1, 1) drawn from the response's text and the seed alone. A term for ``weighted``.
@@ -273,12 +279,7 @@ class Noise(Term):
     """
 
     amplitude: Length
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if type(self.seed) is not int or not -(2**63) <= self.seed < 2**63:
-            raise options.wrong(self, "seed", "a whole number of at most 64 bits")
+    seed: Annotated[int, _seed] = 0
 
     @property
     def low(self) -> float:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +108,13 @@ _OPEN, _CLOSE = "<think>", "</think>"
 _ENDINGS = tuple(".!?…。！？")
 
 
+def _ramp(value: Any) -> tuple[float, ...]:
+    numbers = isinstance(value, list | tuple) and len(value) == 4 and all(map(options.is_number, value))
+    if not numbers or not 0 <= value[0] < value[1] <= value[2] < value[3]:
+        raise ValueError("four lengths from 0 in order, such as 50, 120, 200, 300")
+    return tuple(value)  # a config's list has no hash
+
+
 @dataclass(frozen=True)
 class ThinkingLength(Term):
     """A score for the L characters between the first ``<think>`` and the next ``</think>``, white space around aside.
@@ -132,15 +138,9 @@ class ThinkingLength(Term):
     form: Form = "simple"
     ideal: Length = 150.0
     spread: Positive = 75.0
-    ramp: tuple[float, ...] = (50.0, 120.0, 200.0, 300.0)
+    ramp: Annotated[tuple[float, ...], _ramp] = (50.0, 120.0, 200.0, 300.0)
     bonus: Share = 0.2
     thinking: Opened = "closed"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not _is_ramp(self.ramp):
-            raise options.wrong(self, "ramp", "four lengths from 0 in order, such as 50, 120, 200, 300")
-        object.__setattr__(self, "ramp", tuple(self.ramp))  # a config's list has no hash
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         thoughts = [self.thought(text) for text in rollouts.text]
@@ -164,9 +164,3 @@ class ThinkingLength(Term):
         start = 0 if start < 0 else start + len(_OPEN)
         end = text.find(_CLOSE, start)
         return None if end < 0 else text[start:end].strip()
-
-
-def _is_ramp(value: object) -> bool:
-    if not isinstance(value, list | tuple) or len(value) != 4 or not all(options.is_number(each) for each in value):
-        return False
-    return value[0] >= 0 and all(a <= b for a, b in pairwise(value)) and value[0] < value[1] and value[2] < value[3]

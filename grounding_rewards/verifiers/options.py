@@ -1,7 +1,7 @@
 """Options checked by their annotations: a value that does not fit is a RecipeError when the thing is built.
 
-A field or a parameter says what it takes: ``Share``, ``Length`` and the other ranges here, a ``Literal``, ``bool`` or
-``tuple[str, ...]``, each maybe with ``None``. Any other annotation takes anything.
+A field or a parameter says what it takes: ``Share``, ``Length`` and the other ranges here, a ``Literal``, ``bool``,
+``tuple[str, ...]`` or ``Annotated`` with a ``Fit``, each maybe with ``None``. Any other annotation takes anything.
 """
 
 from __future__ import annotations
@@ -108,9 +108,12 @@ def _fit(hint: Any) -> Fit | None:
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     one = [kind for kind in kinds if kind is not NoneType]
     choices = tuple(value for kind in one if get_origin(kind) is Literal for value in get_args(kind))
-    ranges = [mark for kind in one for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, Range)]
+    marks = [mark for kind in one for mark in getattr(kind, "__metadata__", ())]
+    ranges, own = [mark for mark in marks if isinstance(mark, Range)], [mark for mark in marks if callable(mark)]
     if len(ranges) == len(one) == 1:
         fit: Fit = lambda value: _number(value, ranges[0])  # noqa: E731
+    elif len(own) == len(one) == 1:
+        fit = own[0]
     elif choices and all(get_origin(kind) is Literal for kind in one):
         fit = lambda value: _choice(value, choices)  # noqa: E731
     elif one == [bool]:

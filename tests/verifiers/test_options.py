@@ -18,7 +18,7 @@ NEEDED = {
 }  # fmt: skip
 TAKES = """
 a number above 0: Consensus.size DenseDistance.reach EndHit.enlarge GaussianCoverage.alpha GaussianPoint.alpha
- Hit.enlarge ActionMatch.enlarge InConsensus.size Suggestion.enlarge ThinkingLength.spread
+ Hit.enlarge ActionMatch.enlarge InConsensus.size PointDistance.reach Suggestion.enlarge ThinkingLength.spread
 a number above 0 to 1: ActionMatch.text_threshold DenseDistance.floor Suggestion.text_threshold TextMatch.threshold
 a number from 0: ActionMatch.duration_tolerance ActionMatch.point_radius ActionMatch.point_share
  DenseDistance.point_radius DenseDistance.point_share Difficulty.least Difficulty.most DurationMatch.longest
