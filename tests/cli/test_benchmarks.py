@@ -249,3 +249,42 @@ def test_showdown_is_a_csv_file(run, tmp_path):
         entry, totals = evaluated(run, "showdown-clicks", *words)
         assert (totals["all rows"]["correct"], totals["all rows"]["n"]) == (31, 557)
         assert entry["columns"]["target"] == "x1,y1,x2,y2"
+
+
+SCREEN, PLACE = [3840, 2160], [3000, 1800, 3040, 1830]
+BY_FAMILY = [  # an answer on (3020, 1815) as the family writes it, and one that other readings take for it
+    ("screenspot-pro", "holo1", "Click(1035, 612)", "Click(3020, 1815)"),
+    ("screenspot-pro", "phi_ground", "<point>786, 709</point>", "<point>786, 840</point>"),
+    ("screenspot-pro", "internvl2", "<box>[[781, 833, 792, 847]]</box>", "<box>[[3000, 1800, 3040, 1830]]</box>"),
+    ("osworld-g", "gta1", "(3017,1812)", "(786,840)"),
+    ("osworld-g", "ui_venus_1_5", "[786,840]", "[3020,1815]"),
+    ("ui-vision", "gemini", '{"box_2d": [833, 781, 847, 792]}', '{"box_2d": [781, 833, 792, 847]}'),
+    ("ui-vision", "jedi", "(1519, 894)", "(3020, 1815)"),
+    ("mmbench-gui-l2", "molmo", '<point x="78.6" y="84.0">Save</point>', '<point x="786" y="840">Save</point>'),
+    ("mmbench-gui-l2", "paligemma", "<loc0852><loc0799><loc0867><loc0810> save", "<loc0799><loc0852>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "family", "right", "wrong"), BY_FAMILY)
+def test_a_familys_answers_are_read_as_its_authors_do(run, tmp_path, name, family, right, wrong):
+    corners = {"bbox": PLACE, "image_size": SCREEN}
+    made = {
+        "screenspot-pro": pro({"OS": (1, 1)})[0] | {"bbox": PLACE, "img_size": SCREEN},
+        "osworld-g": osworld(["bbox"])[0] | {"box_coordinates": [3000, 1800, 40, 30], "image_size": SCREEN},
+        "ui-vision": ui_vision(1, "")[0] | corners,
+        "mmbench-gui-l2": mmbench(1, "basic", "")[0] | corners | {"bbox": [0.78125, 0.83334, 0.79166, 0.84722]},
+    }[name]
+    rows = [{**made, "id": at, "index": at, "prediction": text} for at, text in enumerate([right, wrong])]
+    file = write_rows(tmp_path / "rows.jsonl", *rows)
+    (entry,) = result_of(run("eval", file, "--benchmark", name, "--family", family, "--json").out)
+    assert (entry["correct"], entry["n"]) == (1, 2)
+    alone = write_rows(tmp_path / "alone.jsonl", rows[0])
+    (entry,) = result_of(run("eval", alone, "--benchmark", name, "--family", family, "--json").out)
+    assert entry["correct"] == 1
+
+
+def test_a_familys_refusal_is_one_where_the_benchmark_asks_for_it(run, tmp_path):
+    rows = [{**row, "id": at, "prediction": "[-1,-1]"} for at, row in enumerate(osworld(["refusal", "bbox"]))]
+    file = write_rows(tmp_path / "rows.jsonl", *rows)
+    (entry,) = result_of(run("eval", file, "--benchmark", "osworld-g", "--family", "ui_venus_1_5", "--json").out)
+    assert (entry["correct"], entry["n"], entry["refusals"]["targets"]) == (1, 2, 1)
