@@ -87,46 +87,25 @@ class Rescored:
 
 def rescore(
     rollouts: RolloutTable | Sequence[str | os.PathLike[str]],
-    recipe: Recipe,
+    recipe: Recipe,  # built by ``grounding_rewards.recipe``, so that the manifest can hold its name and options
     out: str | os.PathLike[str],
     *,
-    columns: Columns = _BY_DEFAULT,
-    bad_target: str = "raise",
-    box_format: str | None = None,
-    image_files: ImageFiles | None = None,
-    overwrite: bool = False,
-    cluster: Cluster | None = None,
+    columns: Columns = _BY_DEFAULT,  # those without a name are looked for in each file
+    bad_target: str = "raise",  # or "abstain" from scoring a row whose target cannot be used
+    box_format: str | None = None,  # how boxes are written, as in ``Targets.from_list``; the directory has them as xyxy
+    image_files: ImageFiles | None = None,  # reads sizes that rows lack and conversions need from their images
+    overwrite: bool = False,  # replaces a directory, or an unfinished run, that was made of something else
+    cluster: Cluster | None = None,  # scores on its workers, into the same shards; None scores here
     advance: Advance = lambda done: None,
-    note: Note = lambda text: None,
-    warn: Note = lambda text: None,
+    note: Note = lambda text: None,  # takes remarks on what becomes of columns, and notes of the diagnosis
+    warn: Note = lambda text: None,  # takes warnings about rollouts and targets; the manifest has them, too
 ) -> Rescored:
     r"""Score rollouts, for the first time or again, into a directory that is a rollout table once it is complete.
 
     After a kill, the same call goes on where the run ended. Where the directory is complete, and made of the same
     rollouts by the same recipe, nothing is done, and only what shows this is read. A directory that is replaced can be
     read until the new one is complete. Rows that the recipe compares are ordered by sample, round, train_step and
-    rollout; all others keep their order.
-
-    Args:
-        rollouts: rows with responses and targets, or the files that hold them.
-        recipe: the recipe, built by ``grounding_rewards.recipe``, so that the manifest can hold its name and options.
-        out: the directory.
-        columns: names of the columns of the rollouts; those without one are looked for in each file.
-        bad_target: what to do with a row whose target cannot be used: ``"raise"``, or ``"abstain"`` from scoring it.
-        box_format: how boxes of targets are written, as in ``Targets.from_list``; the directory has them as xyxy.
-        image_files: reads sizes that rows lack and conversions need from their images; None reads none.
-        overwrite: replace a directory, or an unfinished run, that was made of something else.
-        cluster: scores on its workers, into the same shards; None scores here.
-        advance: takes the share that is done, 0 to 1.
-        note: takes remarks on what becomes of columns, and notes of the diagnosis.
-        warn: takes warnings about rollouts and targets; the manifest has them, too.
-
-    Raises:
-        TableError: the rollouts cannot be read or scored, or the directory is already made of something else.
-        PoolError: a round has a rollout of a sample twice.
-        RecipeError: the recipe adds up trajectories, or ``bad_target`` is neither of the two.
-        ClusterError: the cluster cannot do the work.
-        OSError: the directory cannot be written.
+    rollout; all others keep their order. A round that has a rollout of a sample twice is a PoolError.
 
     >>> import pathlib, tempfile
     >>> from grounding_rewards import recipe

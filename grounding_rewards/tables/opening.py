@@ -112,27 +112,20 @@ def _format(path: Path) -> tuple[str, str | None]:
 
 
 def open_rows(
-    path: str | os.PathLike[str], split: str | None = None, *, tolerant: bool = False, encoding: str | None = None,
-    responses: Collection[str] = (), note: Note = lambda text: None,
-) -> Table:  # fmt: skip
-    """Open a file of rows, or a directory of them.
+    path: str | os.PathLike[str],
+    split: str | None = None,
+    *,
+    tolerant: bool = False,
+    encoding: str | None = None,
+    responses: Collection[str] = (),  # names of columns, of which a folder's files have one if they are to be read
+    note: Note = lambda text: None,  # takes which files are read then
+) -> Table:
+    """Open a file of rows, as ``open_table`` does, or a directory of them.
 
-    Args:
-        path: a file as ``open_table`` reads it; a directory that ``save_to_disk`` of ``datasets`` wrote; or a folder of
-            Parquet, JSON lines, CSV or JSON, whose files' names tell splits apart, such as
-            data/train-00000-of-00002.parquet.
-        split: which split, with its folder before it where several have one of that name; None where there is but one,
-            and for all files of rollouts, whose names tell processes apart.
-        tolerant: see ``open_table``, as for ``encoding``.
-        encoding: of texts.
-        responses: names of columns, of which a folder's files have one if they are to be read; none for all of them.
-        note: takes which files are read then.
-
-    Returns:
-        The table; its columns are known, its rows are read batch by batch.
-
-    Raises:
-        TableError: there is nothing that can be read, the split is not there, or there are several and none is named.
+    That is what ``save_to_disk`` of ``datasets`` wrote, or a folder of Parquet, JSON lines, CSV or JSON, whose files'
+    names tell splits apart, such as data/train-00000-of-00002.parquet. A split is named with its folder before it where
+    several have one of that name; None is for one split alone, and for all files of rollouts, whose names tell
+    processes apart.
     """
     path = local(path)
     if not path.is_dir():

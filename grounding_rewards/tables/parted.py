@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -110,8 +110,7 @@ class _Part:
         if not rows:
             return
         if isinstance(batch.whole, list):
-            picked = [batch.whole[row] for row in rows]
-            self.writer.write(replace(batch, rows=picked, whole=picked), {})
+            self.writer.write(batch.take(rows), {})
             return
         arrow = batch.whole if len(rows) == len(batch) else batch.whole.take(pa.array(rows))
         size = unpacked_bytes(arrow)

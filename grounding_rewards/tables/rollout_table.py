@@ -209,15 +209,7 @@ class MatchedRollouts(RolloutTable):
 
 
 def open_rollouts(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> RolloutTable:
-    """Open rollouts.
-
-    Args:
-        paths: files of rows as ``open_table`` reads them, directories of Parquet or JSON lines, such as adapters
-            record, and trainers' logs.
-
-    Raises:
-        TableError: a path is not there, cannot be read, holds no rows, comes twice, or a run has yet to finish it.
-    """
+    """Open rollouts: files of rows, directories of Parquet or JSON lines that adapters record, and trainers' logs."""
     places = [local(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not places:
         raise TableError("no rollouts are given; expected files of them, or directories that adapters record")

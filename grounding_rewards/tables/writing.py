@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.contents import JSON_LINES, PARQUET
 from grounding_rewards.tables.json_lines import JsonLinesWriter
 from grounding_rewards.tables.object_stores import local
-from grounding_rewards.tables.rows import Batch, NewColumns, Note, Table, Writer, no_collision
+from grounding_rewards.tables.rows import Batch, ChangedTable, NewColumns, Note, Table, Writer, no_collision
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.arrow_rows import Inferred
@@ -138,38 +138,19 @@ def _is_parquet(path: Path) -> bool:
     return suffix in PARQUET
 
 
-class KeptColumns:
+class KeptColumns(ChangedTable):
     """A table without the columns ``dropped``; its schema names the ``features`` of new columns, for ``datasets``."""
 
     def __init__(self, table: Table, dropped: Collection[str], features: Mapping[str, Any]) -> None:
-        self.table, self.dropped, self.features = table, frozenset(dropped), dict(features)
-        self.path, self.columns = table.path, tuple(name for name in table.columns if name not in self.dropped)
+        self.dropped = frozenset(dropped)
+        super().__init__(table, self.cut, [name for name in table.columns if name not in self.dropped])
+        self.metadata = with_features(table.schema and table.schema.metadata, self.columns, features)
+        self.metadata.pop(_FRAME, None)  # it counts columns that are gone
+        if table.schema is not None:
+            import pyarrow as pa
 
-    @cached_property
-    def schema(self) -> Any:
-        """The Arrow schema of what stays; None where the table has none."""
-        schema = self.table.schema
-        if schema is None:
-            return None
-        import pyarrow as pa
-
-        fields = [field for field in schema if field.name not in self.dropped]
-        return pa.schema(fields, metadata=self.metadata)
-
-    @cached_property
-    def metadata(self) -> dict[bytes, bytes]:
-        """The schema's metadata, with the features of the columns that stay and of the new ones."""
-        schema = self.table.schema
-        metadata = with_features(schema.metadata if schema is not None else None, self.columns, self.features)
-        metadata.pop(_FRAME, None)  # it counts columns that are gone
-        return metadata
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """The rows in order; see ``Table``."""
-        for batch in self.table.batches(columns, size=size):
-            yield self.cut(batch)
+            kept = [field for field in table.schema if field.name not in self.dropped]
+            self.schema = pa.schema(kept, metadata=self.metadata)
 
     def cut(self, batch: Batch, rows: Sequence[int] | None = None) -> Batch:
         """A batch of the table without the columns that go, and with the ``rows`` that stay; None for all."""

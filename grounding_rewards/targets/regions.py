@@ -52,24 +52,12 @@ class PerSample:
 
 @dataclass(frozen=True, eq=False)
 class Regions(PerSample):
-    """The places of all samples, m rows in sample order.
+    """The places of all samples, m rows in sample order."""
 
-    Attributes:
-        row: (m,) the sample that each place belongs to, ascending.
-        kind: (m,) ``RegionKind``.
-        box: (m, 4) x1 y1 x2 y2: the box itself, the bounding box of a polygon or circle, or a point twice.
-        point: (m, 2) the marked point: a point target, a circle's centre, the point beside a bbox; else NaN.
-        radii: (m, 2) a circle's radius along x and y (they differ after a resize that distorts); else NaN.
-        vertices: (k, 2) the corners of all polygons, one after the other.
-        offsets: (m + 1,) where each place's corners start and end in ``vertices``.
-        kinds: the kinds that occur.
-        one_per_row: True where every sample has exactly one place.
-    """
-
-    row: NDArray[np.int64]
-    box: Floats
-    kinds: frozenset[RegionKind]
-    one_per_row: bool
+    row: NDArray[np.int64]  # (m,) the sample that each place belongs to, ascending
+    box: Floats  # (m, 4) x1 y1 x2 y2: the box itself, that around a polygon or circle, or a point twice
+    kinds: frozenset[RegionKind]  # those that occur
+    one_per_row: bool  # True where every sample has exactly one place
     shapes: Shapes | None = None
 
     def make_read_only(self) -> None:
@@ -79,7 +67,8 @@ class Regions(PerSample):
             read_only(*vars(self.shapes).values())
 
     @property
-    def kind(self) -> NDArray[np.int8]:  # noqa: D102 (an attribute of the class, as the next ones)
+    def kind(self) -> NDArray[np.int8]:
+        """(m,) ``RegionKind``."""
         return np.zeros(len(self.row), dtype=np.int8) if self.shapes is None else self.shapes.kind
 
     @property
@@ -88,19 +77,23 @@ class Regions(PerSample):
         return self.kinds <= _BOXES
 
     @property
-    def point(self) -> Floats:  # noqa: D102
+    def point(self) -> Floats:
+        """(m, 2) the marked point: a point target, a circle's centre, the point beside a bbox; else NaN."""
         return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.point
 
     @property
-    def radii(self) -> Floats:  # noqa: D102
+    def radii(self) -> Floats:
+        """(m, 2) a circle's radius along x and y, which differ after a resize that distorts; else NaN."""
         return np.full((len(self.row), 2), np.nan) if self.shapes is None else self.shapes.radii
 
     @property
-    def vertices(self) -> Floats:  # noqa: D102
+    def vertices(self) -> Floats:
+        """(k, 2) the corners of all polygons, one after the other."""
         return np.zeros((0, 2)) if self.shapes is None else self.shapes.vertices
 
     @property
-    def offsets(self) -> NDArray[np.int64]:  # noqa: D102
+    def offsets(self) -> NDArray[np.int64]:
+        """(m + 1,) where each place's corners start and end in ``vertices``."""
         return np.zeros(len(self.row) + 1, dtype=np.int64) if self.shapes is None else self.shapes.offsets
 
     @cached_property
