@@ -136,6 +136,8 @@ def _further(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
     rollouts = stats.n + stats.unscored
     clicks = np.minimum(rollouts, rng.integers(0, 17, len(stats)))
     x, y, area = rng.random((3, len(stats)))
+    known = (stats.n > 0) & (rng.random(len(stats)) < 0.8)
+    cells = np.minimum(1 + rng.integers(0, 17, len(stats)), np.maximum(stats.n, 1))  # answers that are equally often
     return {
         "parse_rate": some(np.where(rollouts > 0, clicks / np.maximum(rollouts, 1), np.nan), np.nan),
         "clicks": clicks,
@@ -145,26 +147,13 @@ def _further(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
         "target_area": some(area, np.nan),
         "target_diagonal": some(np.sqrt(area), np.nan),
         "distinct": some(np.minimum(rollouts, 1 + clicks), -1).astype(np.int64),
-        **_answers(stats, rng),
+        "cells": np.where(known, cells, -1),
+        "cell_entropy": np.where(known, np.log(cells), np.nan),
+        "cell_rarity": np.where(known, np.sqrt(cells / np.maximum(stats.n, 1)), np.nan),
         "item_difficulty": some(100 * rng.random(len(stats)), np.nan),
         "source": some(rng.choice(["web", "desktop", "mobile"], len(stats)).astype(np.object_), None),
         "round": some(rng.integers(1, 4, len(stats)), -1).astype(np.int64),
         "temperature": some(rng.choice([0.0, 1.0, 1.7], len(stats)), np.nan),
-    }
-
-
-def _answers(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
-    """Return statistics of answers, of which each sample has several once each, and one that all others gave."""
-    known = (stats.n > 0) & (rng.random(len(stats)) < 0.8)
-    cells = np.minimum(1 + rng.integers(0, 17, len(stats)), np.maximum(stats.n, 1))
-    n = np.maximum(stats.n, 1).astype(np.float64)
-    alike = n - cells + 1
-    entropy = np.log(n) - alike * np.log(alike) / n
-    rarity = (cells - 1 + np.sqrt(alike)) / n
-    return {
-        "cells": np.where(known, cells, -1),
-        "cell_entropy": np.where(known, entropy, np.nan),
-        "cell_rarity": np.where(known, rarity, np.nan),
     }
 
 
