@@ -19,6 +19,7 @@ from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
+from grounding_rewards.pool.aggregate import answered_by
 from grounding_rewards.pool.command import Source, figures, source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, SELECTOR, allocate, choose, kind_of, select
@@ -370,22 +371,16 @@ def _weights(plan: Plan) -> Iterator[pa.Table]:
 
 
 def _checked(method: Candidate, table: RolloutTable) -> Candidate:
-    """Give a choice of rollouts a reason where the table lacks a column that it needs."""
-    lacking = [name for name in getattr(method.built, "needs", ()) if method.kind == CHOICE and not _has(table, name)]
-    if not lacking:
-        return method
+    """Give a choice of rollouts a reason where a file of the table lacks a column that it needs."""
+    there = _in_all_files(table)
+    lacking = [name for name in getattr(method.built, "needs", ()) if method.kind == CHOICE and name not in there]
     listed = ", ".join("clicks" if name == "answer" else f"column {name}" for name in lacking)
-    return replace(method, reason=f"the rollouts have no {listed}")
+    return replace(method, reason=f"the rollouts have no {listed}") if lacking else method
 
 
-def _has(table: RolloutTable, name: str) -> bool:
-    for columns in (["answer_key"], ["x_unit", "y_unit"]) if name == "answer" else ([name],):
-        try:
-            table.need(*columns)
-        except TableError:
-            continue
-        return True
-    return False
+def _in_all_files(table: RolloutTable) -> set[str]:
+    there = set.intersection(*(set(each.columns) for each in table.each))
+    return there | ({"answer"} if answered_by(there) else set())
 
 
 def _read(
@@ -394,7 +389,7 @@ def _read(
     """Read the columns that choices need, and return the reasons why some cannot run, by their labels."""
     if not choices:
         return None, {}
-    totals = ["total"] if _has(table, "total") else []  # by which groups have a signal or not
+    totals = {"total"} & _in_all_files(table)  # by which groups have a signal or not
     try:
         return read_columns(
             table, {*totals, *(name for each in choices for name in each.built.needs)}, rounds=rounds
