@@ -94,10 +94,9 @@ def sweep(
     Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen, and
     one below it has lower accuracy at most.
     """
-    _check(rule, margin, draws, confidence)
+    _check(rule, margin, tolerance, draws, confidence)
     check_whole("seed", seed, 0)
     temperatures = _sorted(stats_by_temperature, reference)
-    _from_0_to_1("tolerance", tolerance)
     # The same samples for all: a temperature that lacks the hard ones would look better.
     common, every = _common([stats_by_temperature[value] for value in temperatures], temperatures)
     rates = np.stack([stats.pass_rate for stats in common])
@@ -118,7 +117,10 @@ def sweep(
         top += 1
     rounds = {number for stats in common for number in stats.round.tolist() if number >= 0}
     mixed = confounded(temperatures, rounds, policies)
-    verdicts = [CONFOUNDED if mixed else _verdict(row, held[row], against, top) for row in range(len(held))]
+    verdicts = [CONFOUNDED] * len(held) if mixed else [
+        (ABOVE if row > top else HELD) if each else (COLLAPSED if row > against else LOWER)
+        for row, each in enumerate(held)
+    ]  # fmt: skip
     blocked = [temperatures[top + 1] if verdict == ABOVE else None for verdict in verdicts]
     limit = f"wholly below {0 - 100 * margin:+.1f}" if rule == BOOTSTRAP else f"more than {100 * tolerance:.1f} lost"
     reasons = [
@@ -160,12 +162,6 @@ def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tu
     rows = in_common(scored, [f"the scored rollouts at temperature {value:g}" for value in temperatures])
     every = set().union(*(stats.sample_id.tolist() for stats in several))
     return [stats.taken(chosen) for stats, chosen in zip(scored, rows, strict=True)], len(every)
-
-
-def _verdict(row: int, held: bool, against: int, top: int) -> str:
-    if held:
-        return ABOVE if row > top else HELD
-    return COLLAPSED if row > against else LOWER
 
 
 def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
@@ -210,17 +206,13 @@ def _sorted(by_temperature: Mapping[float, Any], reference: float | None) -> lis
     return values
 
 
-def _check(rule: str, margin: float, draws: int, confidence: float) -> None:
+def _check(rule: str, margin: float, tolerance: float, draws: int, confidence: float) -> None:
     if rule not in RULES:
         raise PoolError(f"rule: got {rule!r}; expected {' or '.join(RULES)}")
-    _from_0_to_1("margin", margin)
+    for name, value in (("margin", margin), ("tolerance", tolerance)):
+        if not 0 <= value <= 1:
+            raise PoolError(f"{name}: got {value}; expected a number from 0 to 1")
     if draws < 1:
         raise PoolError(f"draws: got {draws}; expected a whole number from 1")
     if not 0 < confidence < 1:
         raise PoolError(f"confidence: got {confidence}; expected a number above 0 and below 1, such as 0.95")
-
-
-def _from_0_to_1(name: str, value: float) -> float:
-    if not 0 <= value <= 1:
-        raise PoolError(f"{name}: got {value}; expected a number from 0 to 1")
-    return value
