@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -196,37 +196,22 @@ class Screenshots:
 
 def shown_samples(part: Round, most: int, options: Options) -> dict[str, tuple[int, list[ShownSample]]]:
     """Return the numbers of the ``hardest`` samples of a round and of its ``suspects``, and ``most`` of each."""
-    stats = part.stats
-    doubtful = suspects(stats)
+    stats, doubtful = part.stats, suspects(part.stats)
     found = {"hardest": stats.none_correct & ~doubtful, "suspects": doubtful}  # none comes twice
     rows = {name: first_of(stats, chosen, most).tolist() for name, chosen in found.items()}
-    read = _rollouts_of(part, [stats.sample_id[row] for chosen in rows.values() for row in chosen])
-    return {
-        name: (int(found[name].sum()), [_shown_sample(stats, row, read, options) for row in chosen])
-        for name, chosen in rows.items()
-    }
+    names = [stats.sample_id[row] for chosen in rows.values() for row in chosen]
+    read = defaultdict[str, list[dict[str, Any]]](list)
+    if part.table is not None and names:
+        wanted = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]  # not in every table
+        for rollout in part.table.read(wanted, samples=names, rounds=part.rounds).to_pylist():
+            read[str(rollout["sample_id"])].append(rollout)
 
+    def shown(row: int) -> ShownSample:
+        name, source = str(stats.sample_id[row]), None if stats.source[row] is None else str(stats.source[row])
+        sample = sample_of(name, read[name], source, options)
+        return replace(sample, n=int(stats.n[row]), unscored=int(stats.unscored[row]))
 
-def _rollouts_of(part: Round, samples: Sequence[Any]) -> dict[str, list[dict[str, Any]]]:
-    """Read the rollouts of some samples of a round, by their names."""
-    by_sample: dict[str, list[dict[str, Any]]] = {}
-    if part.table is None or not samples:
-        return by_sample
-    wanted = [*_READ, *(["instruction"] if "instruction" in part.table.columns else [])]  # not in every table
-    for row in part.table.read(wanted, samples=samples, rounds=part.rounds).to_pylist():
-        by_sample.setdefault(str(row["sample_id"]), []).append(row)
-    return by_sample
-
-
-def _shown_sample(
-    stats: SampleStats, row: int, read: Mapping[str, list[dict[str, Any]]], options: Options
-) -> ShownSample:
-    """Return a sample with its rollouts, ``read`` by the names of samples, and without a screenshot."""
-    name = str(stats.sample_id[row])
-    source = None if stats.source[row] is None else str(stats.source[row])
-    return replace(
-        sample_of(name, read.get(name, []), source, options), n=int(stats.n[row]), unscored=int(stats.unscored[row])
-    )
+    return {name: (int(found[name].sum()), list(map(shown, chosen))) for name, chosen in rows.items()}
 
 
 def sample_of(name: str, rollouts: Sequence[Mapping[str, Any]], source: str | None, options: Options) -> ShownSample:
