@@ -65,7 +65,7 @@ def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     sources = [read_input(word) for word in words if not word.endswith(".json")]
     _check_once([*sources, *map(Input, manifests)])
     pools = [funnel(str(path), read_manifest(path, by_caller=True)) for path in manifests]
-    tables = {source: _opened(source) for source in sources
+    tables = {source: open_rollouts([source.path]) for source in sources
               if source.temperature is None and not is_stats(source.path)}  # fmt: skip
     split = [source for source, table in tables.items() if source.round is None and None not in table.rounds()]
     others = [source for source in sources if source not in split]
@@ -104,19 +104,12 @@ def _check_once(sources: Sequence[Input]) -> None:
                 raise PoolError(f"{source.path}: is given twice; give each file, or each round of it, once")
 
 
-def _opened(source: Input) -> RolloutTable:
-    table = open_rollouts([source.path])
-    table.need("sample_id", "acc")
-    return table
-
-
 def _read(group: Sequence[Input], table: RolloutTable | None, options: Options) -> Round:
     """Read any other file, which may be open, or several of one temperature."""
     source, paths = group[0], [member.path for member in group]
     name = source.path.stem if source.round is None else f"{source.path.stem}, round {source.round}"
     if not is_stats(source.path):
         table = table or open_rollouts(paths)
-        table.need("sample_id", "acc")
         if source.temperature is not None:
             one_round(table, paths, source.round)  # an error where the files hold several
         part = round_of(name, table, None if source.round is None else (source.round,), options)
