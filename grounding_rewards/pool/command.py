@@ -23,10 +23,9 @@ from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.difficulties import add_difficulty
 from grounding_rewards.pool.draws import check_whole
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose, method
-from grounding_rewards.pool.methods.filters import Band
 from grounding_rewards.pool.methods.protocol import in_name_order, settings_of
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
-from grounding_rewards.pool.selection import SelectorSpec, check_numbers, filters, next_pool, plain, suspects
+from grounding_rewards.pool.selection import check_numbers, filters, next_pool, plain, suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import in_tables, is_stats, read_stats
 from grounding_rewards.pool.summary import SUMMED, by_source, summary
@@ -402,7 +401,12 @@ def next_round(
     # Here, and not after a long count.
     check_numbers(**{name: asked[name] for name in ("seed", "zero_share", "min_rollouts", "limit")})
     band, selectors = asked["band"], asked["selectors"]
-    _check_selectors(band, selectors)
+    try:
+        filters(band, selectors)
+    except RecipeError as error:
+        raise PoolError(f"selectors: {error}") from None
+    except RecursionError:  # selectors come from JSON, nested at will
+        raise PoolError("selectors: is nested too deep") from None
     given = source(rollouts, rounds=rounds, by=by, target_space=target_space, recipe=recipe)
     rows = None if data is None else TrainingRows(data, id_column, split)
     models = dict(zip(("weak", "strong"), two_model or (), strict=False))  # None: no pairs
@@ -462,16 +466,6 @@ def next_round(
 
         older = [paths[name] for name in _ASIDE]
         return write_outputs(paths["manifest"], write, _described({**pool.to_json(), **facts}), older=older)
-
-
-def _check_selectors(band: Band | None, selectors: Iterable[SelectorSpec]) -> None:
-    """Check that selectors can be built, before anything is read."""
-    try:
-        filters(band, selectors)
-    except RecipeError as error:
-        raise PoolError(f"selectors: {error}") from None
-    except RecursionError:  # selectors come from JSON, nested at will
-        raise PoolError("selectors: is nested too deep") from None
 
 
 def pool_paths(out: Path) -> dict[str, Path]:

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -217,6 +218,8 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
         warnings = [prior.warning] if prior.warning else []
     else:
         chance, warnings = _measured(first, second, null, shape), []
+    lost, won = (int((one > other).sum()) for one, other in permutations([first.num_correct, second.num_correct]))
+    single = bool((first.n == 1).all() and (second.n == 1).all())
     return Transitions(
         counts=_matrix(first.num_correct, second.num_correct, shape),
         n_before=tuple(_sizes(first)),
@@ -224,7 +227,7 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
         net=int(second.num_correct.sum() - first.num_correct.sum()),
         moves=moves,
         by_source=_by_source(first, second),
-        discordant=_discordant(first, second),
+        discordant=Discordant(lost, won, mcnemar(lost, won)) if single else None,
         chance=chance,
         dropped=_alone(before, after),
         new=_alone(after, before),
@@ -267,14 +270,6 @@ def _by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
         moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
         for name in names
     )
-
-
-def _discordant(first: SampleStats, second: SampleStats) -> Discordant | None:
-    if (first.n != 1).any() or (second.n != 1).any():
-        return None
-    before = int((first.num_correct > second.num_correct).sum())
-    after = int((first.num_correct < second.num_correct).sum())
-    return Discordant(before, after, mcnemar(before, after))
 
 
 def _matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Ints:
