@@ -83,9 +83,10 @@ class Cluster:
     address: str
 
     def map(
-        self, work: Work, items: Sequence[Any], inputs: Sequence[Path] = (), *, held: bool = False, gpus: int = 0
-    ) -> Iterator[Any]:
-        """Yield the results of all items, in no order, while others are made.
+        self, work: Work, items: Sequence[Any], inputs: Sequence[Path] = (), *, held: bool = False, gpus: int = 0,
+        ordered: bool = False,
+    ) -> Iterator[Any]:  # fmt: skip
+        """Yield the results of all items, in their order or in none, while others are made.
 
         Before that every machine must have ``inputs``, as they are here, and what ``work`` is made of. Work that holds
         a model is ``held`` by actors, each with so many ``gpus`` where the cluster has any.
@@ -101,6 +102,7 @@ class Cluster:
         payload = _packed(work)
         try:
             self._on_each(_lacking, payload, __version__, [*map(_sized, inputs)])
+            ray.data.DataContext.get_current().execution_options.preserve_order = ordered
             rows = ray.data.from_items([{"item": pickle.dumps(item)} for item in items], override_num_blocks=len(items))
             if held:
                 have = ray.cluster_resources()

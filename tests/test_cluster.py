@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards import cluster as clusters
@@ -23,7 +24,7 @@ from grounding_rewards.engines.rollout import RolledOut, roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import ClusterError, EngineError, TableError
 from tests.batch.made import HIT, MISS, contents, gelato, rollouts, votes
-from tests.cli.command import Runner, write_rows
+from tests.cli.command import Runner, result_of, write_rows
 from tests.engines.seeded import Scripted
 from tests.engines.tiny import Tiny, saved, screen
 
@@ -218,6 +219,29 @@ def test_an_engine_that_cannot_start_and_prompts_that_cannot_be_made_are_said_as
     assert said[0].startswith(f"no prompt of the first 4 samples can be made, that of {data}, row 0")
     with pytest.raises(EngineError, match="shard: got it with a cluster, whose workers make all shards"):
         asked(tmp_path / "out", data, Scripted("m"), shard=(0, 2), cluster=cluster)
+
+
+@pytest.mark.parametrize(("name", "out"), [("in.parquet", "out.parquet"), ("in.jsonl", "out.jsonl")])
+def test_a_file_is_scored_as_on_one_machine(tmp_path, address, capsys, name, out):
+    source = tmp_path / name
+    if source.suffix == ".parquet":
+        of_rows(source, 45_000)  # of two row groups
+    else:
+        Image.new("RGB", (64, 32)).save(tmp_path / "a.png")
+        target, pixels = {"bbox": [4, 4, 8, 8]}, ("(5, 5)", "nothing", "(60, 60)")
+        write_rows(source, *({"response": each, "target": target, "image": "a.png"} for each in pixels),
+                   {"response": "(5, 5)", "target": "?", "image": "a.png"})  # fmt: skip
+    run, said = Runner(capsys), []
+    recipe = ("gelato",) if source.suffix == ".parquet" else ("click", "--response-space", "thousandths")
+    for folder, more in (("one", ()), ("many", ("--ray", address))):
+        (tmp_path / folder).mkdir()
+        words = (source, "--out", tmp_path / folder / out, "--bad-target", "abstain", "--json", "--recipe", *recipe)
+        done = run("score", *words, *more)
+        assert done.code == 0, done.err
+        said.append((result_of(done.out), done.err))
+    assert (tmp_path / "one" / out).read_bytes() == (tmp_path / "many" / out).read_bytes()
+    assert [{**each, "out": ""} for each, _ in said[:1]] == [{**each, "out": ""} for each, _ in said[1:]]
+    assert said[0][1] == said[1][1]
 
 
 def missing(path: Path) -> str:

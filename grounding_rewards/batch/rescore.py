@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -310,12 +309,11 @@ class _Scoring:
         number = 0
         for place, source in enumerate(self.sources):
             ends = [0, *accumulate(map(len, source.batches(self.columns)))]
-            firsts = source.table.firsts if isinstance(source.table, ParquetTable) else []
-            groups = groupby(range(0, len(ends) - 1, SHARD_BATCHES), key=lambda start: bisect(firsts, ends[start]))
-            for starts in ([*each] for _, each in groups):
-                within = tuple(ends[starts[0] : starts[-1] + SHARD_BATCHES + 1]) if firsts else ()
-                yield _Unit(number, len(starts), place, within)
-                number += len(starts)
+            parquet = isinstance(source.table, ParquetTable)
+            for part in source.table.parts(ends, SHARD_BATCHES) if isinstance(source.table, ParquetTable) else [ends]:
+                count = -(-(len(part) - 1) // SHARD_BATCHES)
+                yield _Unit(number, count, place, tuple(part) if parquet else ())
+                number += count
 
     def apart(self) -> _Scoring:
         """Return the same for workers, whose notes come with the shards."""

@@ -57,8 +57,7 @@ class RolloutScorer:
 
     def noting(self, note: Note) -> RolloutScorer:
         """Return the same, with another place for its notes and warnings."""
-        images = self.scorer.images and replace(self.scorer.images, note=note)
-        return replace(self, scorer=replace(self.scorer, images=images, on_note=note, on_warning=note))
+        return replace(self, scorer=self.scorer.noting(note))
 
     def unscored(self, source: RolloutFile, place: int, batch: Batch, *, alone: bool = True) -> Any:
         """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.

@@ -67,13 +67,17 @@ class RowImages:
                     why[row] = str(problem)
         if not found:
             return sizes, why
-        if not self.read:
-            self._noted.append(
-                f"image sizes: of the images in column {self.column}, in {self.files.root}; --image-column, "
-                "--image-root or --image-size-column name others"
-            )
-            self.note(self._noted[0])
+        self.noted(
+            f"image sizes: of the images in column {self.column}, in {self.files.root}; --image-column, "
+            "--image-root or --image-size-column name others"
+        )
         return known, why
+
+    def noted(self, text: str) -> None:
+        """Take, once, where sizes were read, here or on a worker."""
+        if not self.read:
+            self._noted.append(text)
+            self.note(text)
 
     def known(self, batch: Batch, rows: Sequence[int]) -> dict[int, tuple[float, float]]:
         """Return the sizes of some rows' images, as far as these can be read."""
@@ -160,6 +164,11 @@ class TableScorer:
         if self.images is None or not self.images.read:
             names.pop("image", None)
         return names
+
+    def noting(self, note: Note) -> TableScorer:
+        """Return the same, with another place for its notes and warnings."""
+        images = self.images and replace(self.images, note=note, _noted=[])
+        return replace(self, images=images, on_note=note, on_warning=note)
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
         """Return the table's batches with the columns that scoring needs, and the columns ``by``.

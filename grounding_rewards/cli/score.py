@@ -12,16 +12,18 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.joining import counts, written
 from grounding_rewards.batch.score_rows import marked
+from grounding_rewards.batch.spread import scored_on
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import command_line
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.cluster import Cluster, joined
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.tables import Table, write_table
-from grounding_rewards.tables.interrupting import ahead, behind
+from grounding_rewards.tables.interrupting import behind
 from grounding_rewards.tables.json_lines import dumps
 
 
@@ -34,6 +36,7 @@ def score(
     bad_target: options.BadTargets = OnBadTarget.RAISE,
     box_format: options.BoxFormats = None,
     prefix: Annotated[str, typer.Option(metavar="P", help="Text before the name of every new column.")] = "",
+    ray: options.Ray = None,
     as_json: options.AsJson = False,
     columns: options.FileColumns,
     images: options.SizedImages,
@@ -59,7 +62,8 @@ def score(
         built, columns, bad_target, box_format, images, on_note=terminal.note,
         on_warning=terminal.warn,
     )  # fmt: skip
-    summary = _write(table, out, scorer, prefix)
+    with joined(ray) as cluster:
+        summary = _write(table, out, scorer, prefix, cluster)
     if as_json:
         terminal.print_json(summary)
     else:
@@ -70,7 +74,7 @@ def score(
             terminal.note(options.unlabelled(scorer.recipe))
 
 
-def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[str, Any]:
+def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: Cluster | None) -> dict[str, Any]:
     parts: list[Evaluation] = []
     total, notes, scorer = 0.0, list[str](), scorer.of(table)
     diagnosis = Diagnosis(scorer.recipe, command_line(scorer.columns.response), scorer.box_format)
@@ -81,8 +85,7 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str) -> dict[st
         write_table(out, like=table, new=dict(new.values()), note=notes.append) as writer,
         behind(writer.write) as write,  # files are read and written while rows are scored
     ):
-        for batch in ahead(scorer.batches(table, whole=True)):
-            scored = scorer.score(table, batch)
+        for batch, scored in scored_on(cluster, scorer, table):
             scores = scored.scores
             columns: dict[str, Any] = scores.arrays() | (
                 _acts(scores.predictions) if ACTION in scorer.recipe.accepts else {}

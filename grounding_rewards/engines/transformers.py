@@ -67,7 +67,7 @@ class Transformers:
 
     @property
     def gpus(self) -> int:
-        """How many GPUs a worker of a cluster gets for it, where there are any."""
+        """The number of GPUs that a worker of a cluster gets for it, where there are any."""
         return int(self.device != "cpu")
 
     def __post_init__(self) -> None:

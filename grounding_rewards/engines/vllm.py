@@ -69,7 +69,7 @@ of vllm.LLM
 
     @property
     def gpus(self) -> int:
-        """How many GPUs a worker of a cluster gets for it, where there are any."""
+        """The number of GPUs that a worker of a cluster gets for it, where there are any."""
         return self.tensor_parallel_size
 
     def __post_init__(self) -> None:

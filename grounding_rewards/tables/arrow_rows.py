@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
@@ -92,6 +92,13 @@ class ParquetTable:
             for arrow in batches if size else gathered(batches):
                 yield Batch(start, ArrowRows(arrow.select(wanted)), arrow, (start + len(arrow)) / rows)
                 start += len(arrow)
+
+    def parts(self, ends: Sequence[int], step: int = 1) -> Iterator[tuple[int, ...]]:
+        """Yield the ends of batches in parts of whole ``step`` batches: those that begin in one row group."""
+        firsts = self.firsts
+        for _, each in groupby(range(0, len(ends) - 1, step), key=lambda place: bisect(firsts, ends[place])):
+            first, *_, last = [*each] * 2
+            yield tuple(ends[first : last + step + 1])
 
     def between(self, ends: Sequence[int], columns: Sequence[str] | None = None) -> Iterator[Batch]:
         """Yield the rows from the first of ``ends`` on, whole, in batches that end at the others."""
