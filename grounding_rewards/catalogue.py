@@ -137,7 +137,7 @@ def recipe(name: str | Mapping[str, Any] | Recipe, /, **options: Any) -> Recipe:
     shared = {key: _shared(built, name, key, value) for key, value in arguments.items() if key in _FIELDS}
     if bounds:
         shared["resizing"] = resizing(built, bounds)
-    defaults = {key: _default(key, own, built) for key in options} | answered
+    defaults = {key: own[key] if key in own else frozen(shared_option(built, key)) for key in options} | answered
     kept = {key: value for key, value in options.items() if value != defaults[key]}  # equal recipes, equal options
     return replace(built, **shared, name=absolute(name), options=tuple(sorted(kept.items())))
 
@@ -252,7 +252,7 @@ def builder(name: str) -> Callable[..., Any]:
     thing: Any = thing_named("recipes", name)
     if isinstance(thing, Recipe):
         return lambda: thing
-    if _is_verifier(thing):
+    if makes_callables(thing) and (isinstance(thing, type) or (hasattr(thing, "low") and hasattr(thing, "high"))):
         raise RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, thing)}")
     if not callable(thing):
         raise RecipeError(f"recipe {name!r} is {thing!r:.60}; expected a Recipe or a function that returns one")
@@ -282,11 +282,6 @@ def _built(name: str, build: Callable[..., Any], options: Mapping[str, Any]) -> 
     return built
 
 
-def _is_verifier(thing: Any) -> bool:
-    """Return True for a verifier or a class of them, where a recipe should be."""
-    return makes_callables(thing) and (isinstance(thing, type) or (hasattr(thing, "low") and hasattr(thing, "high")))
-
-
 def _asks(build: Callable[..., Any], options: Mapping[str, Any]) -> bool:
     """Return True for a function that must be given something in place, rather than by name, that no option gives."""
     required = [each for each in inspect.signature(build).parameters.values() if each.default is each.empty]
@@ -296,13 +291,9 @@ def _asks(build: Callable[..., Any], options: Mapping[str, Any]) -> bool:
 def _as_part(name: str, thing: Any) -> str:
     """Return how to make a verifier a part of a recipe."""
     bounds = {"low": 0, "high": 1} if inspect.isroutine(thing) else {}
-    part = {"verifier": name, "weight": 1.0, **bounds}
-    return f"make it a part: recipe composite with parts={json.dumps({_label(name): part}, ensure_ascii=False)}"
-
-
-def _label(name: str) -> str:
-    label = re.split("[:/]", name)[-1]
-    return label if label.isidentifier() and label not in RESERVED else "mine"
+    part, label = {"verifier": name, "weight": 1.0, **bounds}, re.split("[:/]", name)[-1]
+    parts = {label if label.isidentifier() and label not in RESERVED else "mine": part}
+    return f"make it a part: recipe composite with parts={json.dumps(parts, ensure_ascii=False)}"
 
 
 def _unknown(name: Any) -> RecipeError:
@@ -360,7 +351,3 @@ def _names(built: Recipe, name: str, value: Any) -> tuple[str, ...]:
     if names and ACTION not in built.accepts:
         raise RecipeError(f"{name}: option action_names: got {value!r:.80}, and this recipe judges no actions")
     return names
-
-
-def _default(option: str, own: Mapping[str, Any], built: Recipe) -> Any:
-    return own[option] if option in own else frozen(shared_option(built, option))

@@ -28,19 +28,17 @@ def each_of(term: Each, rollouts: Rollouts, among: Mask = None) -> Floats:
     returned = term.each(rollouts, among)
     if getattr(term, "parts", ()):
         return returned  # type: ignore[no-any-return]  # a combination of what is checked already
-    alternatives = rollouts.targets.alternatives
+    rows = rollouts.targets.alternatives.row
+
+    def place(index: int) -> str:
+        return f"row {rows[index]}, alternative {index - int(np.searchsorted(rows, rows[index]))}"
+
     try:
-        return checked_scores(
-            returned, term.low, term.high, len(alternatives), lambda index: _called(alternatives.row, index)
-        )
+        return checked_scores(returned, term.low, term.high, len(rows), place)
     except ValueError as error:
         wrong = VerifierError(f"verifier {called(term)} {error}")
         wrong.term = term
         raise wrong from None
-
-
-def _called(rows: NDArray[np.int64], index: int) -> str:
-    return f"row {rows[index]}, alternative {index - int(np.searchsorted(rows, rows[index]))}"
 
 
 def _check(owner: str, term: Each) -> None:

@@ -42,12 +42,8 @@ def read_solution(value: Any) -> tuple[str, list[Any]] | None:
     named = _NAME.search(answer[1]) if answer else None
     if answer is None or named is None:
         return None
-    return named[1] or named[2], _numbers(answer[1])
-
-
-def _numbers(answer: str) -> list[Any]:
-    match = _LIST.search(answer)
-    return [_number(part) for part in match[1].split(",")] if match else [answer]
+    listed = _LIST.search(answer[1])
+    return named[1] or named[2], [_number(part) for part in listed[1].split(",")] if listed else [answer[1]]
 
 
 def _number(text: str) -> float | str:
