@@ -105,10 +105,12 @@ _FORMS = {
 
 
 def _has_both(text: str) -> bool:
+    """The tags of thinking and of an answer, in any order."""
     return all(tag_span(text, tag) for tag in ("think", "answer"))
 
 
 def _has_call(text: str) -> bool:
+    """The tags of a tool call."""
     return tag_span(text, "tool_call") is not None
 
 

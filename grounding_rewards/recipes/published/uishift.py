@@ -61,6 +61,7 @@ def uishift() -> Recipe:
 
 
 def _is_tagged(text: str) -> bool:
+    """A pair of answer tags, whatever it holds."""
     return tag_span(text, "answer") is not None
 
 

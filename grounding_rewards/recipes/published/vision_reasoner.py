@@ -106,10 +106,12 @@ _ANSWER = Form("vision_reasoner", read=_read, signs=("bbox_2d",))
 
 
 def _is_tagged(text: str) -> bool:
+    """Thinking, then answer tags, and nothing around them."""
     return thinks_then_answers(text, "think", "answer")
 
 
 def _is_fresh(text: str) -> bool:
+    """No two sentences, and none twice, that were there before; a sentence ends in a point."""
     counts = Counter([sentence.strip() for sentence in text.split(".") if sentence.strip()])
     return sum(counts.values()) - len(counts) < 2
 

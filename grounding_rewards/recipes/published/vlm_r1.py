@@ -66,6 +66,7 @@ _ANSWER = Form("vlm_r1", read=_read, signs=("<answer>",))
 
 
 def _is_well_formed(text: str) -> bool:
+    """Thinking, answer tags, a brace, a list of four whole numbers and a brace, in this order."""
     opened = text.find("<think>")
     joint = _JOINT.search(text, opened) if opened >= 0 else None
     brace = text.find("{", joint.end()) if joint else -1
