@@ -29,10 +29,7 @@ _CLOSE, _NEAR = 1e-9, 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Difficulties:
-    """Difficulties of m samples, and abilities of p policies.
-
-    Samples and policies are sorted by name.
-    """
+    """Difficulties of m samples, and abilities of p policies, both sorted by name."""
 
     sample: NDArray[Any]
     difficulty: Floats  # 100 (1 - a), with a the accuracy at ability_at; NaN where no rollout was scored

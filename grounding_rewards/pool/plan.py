@@ -319,10 +319,7 @@ def plan_rollouts(
     reporting: Reporting = SILENT,
     **reading: Any,
 ) -> tuple[Plan, list[int | None]]:
-    """Compare methods on rollouts, as ``grounding-rewards pool plan`` does.
-
-    Rollouts are read one by one only where a choice of rollouts can run.
-    """
+    """Compare methods on rollouts, as ``grounding-rewards pool plan`` does."""
     chosen = candidates(methods)  # this and the next lines before the long work
     given = source(rollouts, **reading)
     table, rounds = given.table, given.rounds
@@ -334,7 +331,7 @@ def plan_rollouts(
     with reporting.progress("comparing methods") as advance:
         stats = given.stats(reporting.warn)
         advance(0.4)
-        if table is not None:
+        if table is not None:  # rollouts are read one by one only where a choice of rollouts can run
             chosen = [_checked(method, table) for method in chosen]
             choices = [each for each in chosen if each.kind == CHOICE and each.built is not None and not each.reason]
             columns, failed = _read(table, choices, rounds)

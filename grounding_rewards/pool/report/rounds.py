@@ -44,10 +44,7 @@ class Round:
 
 
 def summary(each: Round) -> Numbers:
-    """Return one line of the table of rounds.
-
-    It includes ``summary.counts``. The interval of ``accuracy``, the mean pass rate, is that of ``mean_rate``.
-    """
+    """Return one line of the table of rounds; the interval of ``accuracy``, the mean pass rate, is of ``mean_rate``."""
     stats = each.stats
     _, low, high = mean_rate(stats)
     return {
