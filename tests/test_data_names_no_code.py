@@ -202,9 +202,9 @@ LOADERS = {"load", "recipe", "selector", "dialect_named", "import_module", "__im
 LOADERS |= {"catalogue", "importlib", "pickle", "eval", "exec", "NamedTerm", "OwnVerifier", "OwnMethod", "built"}
 LOADERS |= {"method_named", "build", "thing_named"}
 READ_DATA = ("tables", "pool", "batch", "converting")
-OF_THE_CALLER = (  # --selector, --method, configs, Python; the recipe click
-    "batch/evaluate.py", "batch/first_settings.py", "pool/__init__.py", "pool/methods/", "pool/plan.py",
-    "pool/selection.py",
+OF_THE_CALLER = (  # --selector, --method, configs, Python; the recipe click, and those that are listed
+    "batch/evaluate.py", "batch/first_settings.py", "batch/suggested.py", "pool/__init__.py", "pool/methods/",
+    "pool/plan.py", "pool/selection.py",
 )  # fmt: skip
 
 
