@@ -27,9 +27,11 @@ RESERVED = frozenset({
     "reward", "score", "acc", "overall", "accuracy", "correct", "valid", "uid", "input", "output", "gts", "step",
     "num_turns", "total", "reason", "x", "y", "dialect", "action_name", "arguments", "parsed", "in_image",
     "data_source", "extra_info", "index", "pred", "turn_scores", "tool_rewards", "overlong", "overlong_reward", "error",
-    "timeout",
+    "timeout", "sample_id", "round", "rollout", "recipe", "response", "target", "image_size", "model_image_size",
+    "source", "temperature", "policy", "trajectory", "train_step", "token_length", "x_unit", "y_unit", "problem", "cut",
+    "seed", "prompt_tokens", "image_hash",
 })  # fmt: skip
-"""Names that trainers or score tables use themselves; no part is called so."""
+"""Names that trainers, score tables or rollout tables use themselves; no part is called so."""
 
 Known = dict[int, tuple[Verifier, Floats]]  # with the verifier, so that no other one gets its id meanwhile
 Columns = Sequence[Floats]

@@ -333,7 +333,7 @@ def cursor_options(line: Line) -> dict[str, Any]:
 EPISODES = {
     "guicursor": Peer(
         "gui-cursor",
-        {"overall": "total", "format": "format", "traj": "trajectory", "success": "acc"},
+        {"overall": "total", "format": "format", "traj": "episode", "success": "acc"},
         cursor_options,
         lambda line: {"model_image_sizes": line["extra"]["image_size"]},
         only=lambda line: not {"reward_method_name", "format_without_think"} & extra_of(line).get("kw", {}).keys(),

@@ -41,10 +41,10 @@ def gui_cursor(
 ) -> Recipe:
     """GUI-Cursor's reward of an episode: turns that move a cursor in the image the model sees, and one that stops it.
 
-    total = 0.9 · trajectory + 0.1 · format. Turns are joined by a line ``assistant``; ``<answer>(x, y)</answer>`` moves
+    total = 0.9 · episode + 0.1 · format. Turns are joined by a line ``assistant``; ``<answer>(x, y)</answer>`` moves
     the cursor from the image's centre, within 5 pixels of the right and lower edge, and ``<answer>STOP</answer>`` ends.
     With d the distance of the cursor to the box in shares of the screen, s = 1 - d (``"power"``: 1 - √d), and q = 1 -
-    (distance to the centre / half the diagonal)^5 in the box, else 0, trajectory is: 0 where a turn is no answer; in
+    (distance to the centre / half the diagonal)^5 in the box, else 0, episode is: 0 where a turn is no answer; in
     the box 1 + 0.1 · q; stopped outside s - 0.5, and after two moves 0.1 more where the last was nearer than the first,
     else 0.2 less; after ``max_steps`` moves s + 0.1 · q, less 0.1 where the cursor was in the box before, 0.2 where a
     place repeats, and 0.2 where the last of several moves is not nearer than the first. With ``max_steps`` 1 it is s.
@@ -57,17 +57,17 @@ def gui_cursor(
             an opening ``<think>`` of the prompt.
 
     Returns:
-        A recipe with parts ``trajectory`` and ``format``, total up to 1.09; ``acc`` is 1 for a stop in the box.
+        A recipe with parts ``episode`` and ``format``, total up to 1.09; ``acc`` is 1 for a stop in the box.
 
     Source: GUI-Cursor 9966e57, ``cursor/rl/reward_funcs.py``.
     """
-    trajectory, formed, stopped = (_Episode(part, max_steps, shape, form) for part in (
-        "trajectory", "format", "success",
+    episode, formed, stopped = (_Episode(part, max_steps, shape, form) for part in (
+        "episode", "format", "success",
     ))  # fmt: skip
     return Recipe(
         name="gui-cursor",
         dialect=_MOVES,
-        reward=weighted(trajectory=(0.9, trajectory), format=(0.1, formed)),
+        reward=weighted(episode=(0.9, episode), format=(0.1, formed)),
         success=stopped,
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.THOUSANDTHS if form == "qwen3" else CoordSpace.MODEL_PIXEL,
@@ -83,8 +83,8 @@ def gui_cursor(
                     1.09 if form == "tags" and max_steps > 1 else 0.9, _example("STOP")),
         ) if form == "tags" and max_steps > 1 else (),
         formula=(
-            "total = 0.9 · trajectory + 0.1 · format\n"
-            "trajectory = 1 + 0.1 · q for a stop in the box, else by the distance and by the way there"
+            "total = 0.9 · episode + 0.1 · format\n"
+            "episode = 1 + 0.1 · q for a stop in the box, else by the distance and by the way there"
         ),
         example=_example(*["(500, 500)"][: max_steps - 1], "STOP", form=form),
     )  # fmt: skip
@@ -130,7 +130,7 @@ class _Way(NamedTuple):
 class _Episode(Term):
     """The ``part`` of an episode, as the recipe has it."""
 
-    part: Literal["trajectory", "format", "success"]
+    part: Literal["episode", "format", "success"]
     max_steps: Steps
     shape: Shape
     form: str
@@ -140,11 +140,11 @@ class _Episode(Term):
 
     @property
     def low(self) -> float:
-        return 0.3 - math.sqrt(2.0) if self.part == "trajectory" else 0.0
+        return 0.3 - math.sqrt(2.0) if self.part == "episode" else 0.0
 
     @property
     def high(self) -> float:
-        return 1.1 if self.part == "trajectory" else 1.0
+        return 1.1 if self.part == "episode" else 1.0
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions, scores = rollouts.targets.regions, np.zeros(len(rollouts))
