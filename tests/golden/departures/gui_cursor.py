@@ -25,5 +25,5 @@ def _without_unicode(line: Line) -> Line:
 ORACLES = (
     bad_target("gui-cursor"),
     Oracle("unicode-digits", _has_unicode_digits, same_as=_without_unicode),
-    Oracle("unfinished", _is_unfinished, lambda line: {"trajectory": 0.0, "acc": 0.0}),
+    Oracle("unfinished", _is_unfinished, lambda line: {"episode": 0.0, "acc": 0.0}),
 )
