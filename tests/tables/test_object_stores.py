@@ -207,6 +207,20 @@ def test_what_changes_in_a_store_is_read_again(bucket):
     assert [batch.file for batch in open_rows(bucket("in")).batches()] == ["train-1.jsonl"]
 
 
+def test_a_worker_on_another_machine_copies_what_it_reads_to_the_same_path(monkeypatch, tmp_path, bucket):
+    place = local(bucket.rows("in/a.jsonl", *rollouts(3)))
+    bucket.rows("in/b.jsonl", *rollouts(2))
+    known, content = place.stat(), place.read_bytes()
+    place.unlink()
+    object_stores.copy_into(place.parents[3])
+    assert object_stores.fetched(place) == place
+    assert (place.read_bytes(), place.stat().st_mtime_ns) == (content, known.st_mtime_ns)
+    assert not place.with_name("b.jsonl").exists()
+    object_stores.copy_into(tmp_path / "elsewhere")
+    assert object_stores.folder() == tmp_path / "elsewhere"
+    assert object_stores.fetched(tmp_path / "none") == tmp_path / "none"  # no copy, which its reader says
+
+
 @pytest.mark.parametrize(("key", "error"), [
     ("none.jsonl", "{}: no such file"),
     ("a/../b.jsonl", "{}: expected s3://BUCKET/KEY, a key without parts such as .."),
