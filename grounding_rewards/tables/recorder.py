@@ -66,13 +66,8 @@ class RolloutRecorder:
     seconds. Rows beyond are not recorded; an ERROR tells when that begins, and a WARNING how many they were once files
     can be written again.
 
-    Args:
-        directory: where the table is; it is made, and tried out, at once.
-        parts: names of the recipe's parts. Recorders with other parts may share the directory.
-        further: names of further columns, of texts.
-
-    Raises:
-        TableError: the directory cannot be made or written into, or two columns have one name.
+    ``directory`` is made, and tried out, at once. ``parts`` are names of the recipe's parts, of which recorders with
+    others may share the directory, ``further`` those of columns of texts.
     """
 
     _timer: Timer | None
@@ -102,14 +97,10 @@ class RolloutRecorder:
         return RolloutRecorder, (str(self.directory), self.parts, self.further)
 
     def append(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Record n rollouts.
+        """Record n rollouts: ``response`` and any other columns but ``rollout``, n values each, which are copied.
 
-        Args:
-            columns: ``response`` and any other columns but ``rollout``, n values each, which are copied. None, NaN and
-                what does not fit the column's type become null; sizes come as [width, height], or (n, 2).
-
-        Raises:
-            TableError: a column is unknown, or columns differ in length. Nothing is recorded then.
+        None, NaN and what does not fit the column's type become null; sizes come as [width, height], or (n, 2). Where a
+        column is unknown, or columns differ in length, nothing is recorded.
         """
         rows = self._checked(columns)
         lists = {name: held(values) for name, values in columns.items()}
@@ -227,14 +218,7 @@ class RolloutRecorder:
 
 
 def read_rollouts(directory: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Any:
-    """Return all rollouts that are in a directory by now, as one Arrow table.
-
-    Columns are joined by name, so that rows of recipes without a part have null there.
-
-    Raises:
-        TableError: there are none yet, none of them has one of the columns, one is no regular file, or a run has yet to
-            finish the directory.
-    """
+    """Return all rollouts that are in a directory by now as one Arrow table, with null where a row lacks a part."""
     check_finished(Path(directory))
     files = regular_files(sorted(Path(directory).glob(f"{PREFIX}*.parquet")))
     if not files:

@@ -12,52 +12,33 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.json_lines import encodable
 
-COLUMNS: Mapping[str, str] = {
-    "sample_id": "string",
-    "round": "int64",
-    "rollout": "int64",
-    "recipe": "string",
-    "response": "string",
-    "total": "double",
-    "acc": "double",
-    "reason": "string",
-    "x_unit": "double",
-    "y_unit": "double",
-    "target": "string",
-    "image_size": "list<item: double>",
-    "model_image_size": "list<item: double>",
-    "source": "string",
-    "temperature": "double",
-    "policy": "string",
-    "trajectory": "string",
-    "step": "int64",
-    "train_step": "int64",
-    "token_length": "int64",
+_KNOWN: Mapping[str, tuple[str, str]] = {
+    "sample_id": ("string", "the sample: the target's `id`, or a name made from its content"),
+    "round": ("int64", "the pool's round"),
+    "rollout": ("int64", "a number; sample, round and number together occur once"),
+    "recipe": ("string", "the recipe's name"),
+    "response": ("string", "the model's text"),
+    "total": ("double", "the reward; null where the rollout was not scored"),
+    "acc": ("double", "full success, 1 or 0; null where the rollout was not scored"),
+    "reason": ("string", "the name of its `Reason`"),
+    "x_unit": ("double", "the point answered, as a share of the image's width"),
+    "y_unit": ("double", "the same of its height"),
+    "target": ("string", "the target as JSON"),
+    "image_size": ("list<item: double>", "width and height of the original image, in pixels"),
+    "model_image_size": ("list<item: double>", "width and height of the image that the model saw"),
+    "source": ("string", "the data set"),
+    "temperature": ("double", "the temperature of sampling"),
+    "policy": ("string", "the weights that answered"),
+    "trajectory": ("string", "the trajectory that the sample is a step of"),
+    "step": ("int64", "the place in the trajectory"),
+    "train_step": ("int64", "the trainer's own step"),
+    "token_length": ("int64", "tokens in the response"),
 }
+
+COLUMNS: Mapping[str, str] = {name: kind for name, (kind, _) in _KNOWN.items()}
 """Columns of every rollout table, in order, by the names of their Arrow types; parts come after them, as double."""
 
-MEANINGS: Mapping[str, str] = {
-    "sample_id": "the sample: the target's `id`, or a name made from its content",
-    "round": "the pool's round",
-    "rollout": "a number; sample, round and number together occur once",
-    "recipe": "the recipe's name",
-    "response": "the model's text",
-    "total": "the reward; null where the rollout was not scored",
-    "acc": "full success, 1 or 0; null where the rollout was not scored",
-    "reason": "the name of its `Reason`",
-    "x_unit": "the point answered, as a share of the image's width",
-    "y_unit": "the same of its height",
-    "target": "the target as JSON",
-    "image_size": "width and height of the original image, in pixels",
-    "model_image_size": "width and height of the image that the model saw",
-    "source": "the data set",
-    "temperature": "the temperature of sampling",
-    "policy": "the weights that answered",
-    "trajectory": "the trajectory that the sample is a step of",
-    "step": "the place in the trajectory",
-    "train_step": "the trainer's own step",
-    "token_length": "tokens in the response",
-}
+MEANINGS: Mapping[str, str] = {name: meaning for name, (_, meaning) in _KNOWN.items()}
 """Meaning of each column; null where nobody knows."""
 
 FURTHER: Mapping[str, str] = {
