@@ -42,7 +42,7 @@ from grounding_rewards.parsing.objects import (
     object_spans,
     written_place,
 )  # fmt: skip
-from grounding_rewards.parsing.patterns import either_case
+from grounding_rewards.parsing.patterns import SPACES, either_case
 from grounding_rewards.parsing.places import BARE_TUPLE, REFUSAL
 from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
@@ -578,10 +578,12 @@ _USUAL_ACTIONS = (
     )),
 )  # fmt: skip
 
-_MARKS = re.compile("[(\\[{<0-9\uff08\uff3b\u3010\uff5b]")
+_MARKS = re.compile("[(\\[{<\uff08\uff3b\u3010\uff5b]")
 _MARKED = "|".join(
     [
-        "[(\\[{<0-9\uff08\uff3b\u3010\uff5b]",
+        _MARKS.pattern,
+        f"[0-9]\\.?(?:{SPACE}px)?(?:{SPACE}[,\uff0c]{SPACE}|{SPACES})-?[0-9.]",
+        f"[=:\uff1a]{SPACE}-?[0-9.]",
         *[re.escape(sign) for sign in _SIGNS if not _MARKS.search(sign)],
         "(?:^|[\t\n])action:",
         rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(WORDS)})|[A-Za-z_]+{BLANKS},)",

@@ -22,13 +22,13 @@ _OPEN = rf"(?:(?:<\|box_start\|>|<point>|<box>){SPACE})?"
 _CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</box>){SPACE})?"
 _LINE_FORMS = (
     rf"(?P<word>{'|'.join(WORDS)})",
-    r"(?P<typing>TYPE|OPEN_APP) \[(?P<text>[^\n]*)\]",
+    rf"(?P<typing>{either_case('type|open_app')}) \[(?P<text>[^\n]*)\]",
     rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
     rf"(?P<name>{NAMES})(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?{_OPEN}{PLACE}{_CLOSE}",
 )
 HEAD = rf"{either_case('actions?')}:"
 _EACH = on_use(
-    rf"{BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:{'|'.join(_LINE_FORMS)}"
+    rf"{BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:adb shell )?input )?(?:{'|'.join(_LINE_FORMS)}"
     rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
 )
 _TYPES = ("type", "open_app", "answer")
@@ -45,7 +45,7 @@ def _act_of_line(match: re.Match[str]) -> Act | None:
     if word:
         return Act(WORDS[word], (), {"status": "impossible"} if word in _GIVEN_UP else {})
     if typing:
-        name, key = ("type", "text") if typing == "TYPE" else ("open_app", "app")
+        name, key = ("type", "text") if typing.lower() == "type" else ("open_app", "app")
         return Act(name, (), {key: match["text"]})
     if direction:
         return Act("scroll", (), {"direction": direction.lower()})
