@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
 from grounding_rewards.parsing.bare_places import (
     BLANKS,
-    MOST,
     Candidate,
     bare_numbers,
     bare_places,
@@ -32,6 +31,7 @@ from grounding_rewards.parsing.objects import (
     COMPACT_SIGNS,
     KEYS,
     MAY_BE_WORDS,
+    MOST,
     NOWHERE,
     NUMERAL,
     PLAIN_TEXT,

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.objects import AT_A_PLACE, OPENAI
+from grounding_rewards.parsing.objects import AT_A_PLACE, MOST, OPENAI
 from grounding_rewards.parsing.patterns import GAP, either_case
-from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
-
-MOST = MAX_ANSWERS + 1
 
 BLANKS = "[ \t\r]*"
 TAG = "(?:point|box|bbox|coordinates?|POINT|Point|BOX|BBOX|Box|position|center)"

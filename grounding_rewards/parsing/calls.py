@@ -12,13 +12,13 @@ from grounding_rewards.parsing.objects import (
     AT_A_PLACE,
     KEYS,
     MAY_BE_WORDS,
+    MOST,
     NUMERAL,
     act_of,
     decoded,
     end_of_object,
+    written_place,
 )
-from grounding_rewards.parsing.patterns import PLACE
-from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use
 
 # Calls that together are one action, as in programs for pyautogui, and single calls that are several actions.
@@ -136,9 +136,6 @@ class Argument(NamedTuple):
     quoted: bool
 
 
-_OPEN = rf"(?:(?:<\|box_start\|>|<point>|<bbox>|<box>){SPACE})?"
-_CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</bbox>|</box>){SPACE})?"
-_PLACE = on_use(rf"{SPACE}{_OPEN}{PLACE}{_CLOSE}")
 _NUMBER = re.compile(NUMBER)
 _STRINGS = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -218,7 +215,8 @@ def _numeral(text: str) -> int | float:
 
 def _numbers(text: str) -> list[float] | None:
     """Return the numbers of a place, in any brackets or tags; None if the text is no place."""
-    return [number(numeral) for numeral in _NUMBER.findall(text)] if _PLACE.fullmatch(text) else None
+    place = written_place(text)
+    return None if place is None else [*place]
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -272,9 +270,6 @@ def _add_places(kind: str, plain: list[Any], item: dict[str, Any], library: bool
 
 # Actions as calls: UI-TARS, pyautogui, UI-Venus, Holo and others. Several calls are several actions.
 
-MOST = MAX_ANSWERS + 1
-"""Calls that are read; more are too many."""
-
 _ANSWER = re.compile(r"(?:^|\n)[ \t]*Action:")
 _WORD = string.ascii_letters + string.digits + "_."
 _TOKEN = re.compile(r"""[^()\[\]{,'"]+|[()\[\]{,'"]""")
@@ -284,12 +279,12 @@ _QUOTED = {quote: re.compile(rf"(?:[^{quote}\\]+|\\.|{quote}(?!{SPACE}[,)\]]))*"
 _KEY = on_use(rf"([A-Za-z_][A-Za-z0-9_]*){SPACE}={SPACE}")
 
 
-def calls_in(text: str, start: int = 0) -> Iterator[tuple[int, int, str, str, list[Act] | None]]:
+def calls_in(text: str) -> Iterator[tuple[int, int, str, str, list[Act] | None]]:
     """Begin, end, library, name and acts of each call in a text; None for those of a known action that is unreadable.
 
     A call of an unknown name counts if an argument has a key, if it is pyautogui's, or right after ``Action:``.
     """
-    position, found = start, 0
+    position, found = 0, 0
     bracket = text.find("(", position)
     last = max(map(text.rfind, (")", "'", '"')))  # behind it no call closes, and nothing hides another one
     while bracket >= 0 and found < MOST:

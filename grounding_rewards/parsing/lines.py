@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.bare_places import BLANKS, MOST, Candidate
+from grounding_rewards.parsing.bare_places import BLANKS, Candidate
+from grounding_rewards.parsing.objects import MOST
 from grounding_rewards.parsing.patterns import PLACE, either_case
 from grounding_rewards.parsing.texts import SPACE, number, on_use
 

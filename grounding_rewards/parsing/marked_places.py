@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from grounding_rewards.actions import Act, is_known
-from grounding_rewards.parsing.bare_places import MOST, Candidate, is_cut, parts
-from grounding_rewards.parsing.objects import act_of
+from grounding_rewards.parsing.bare_places import Candidate, is_cut, parts
+from grounding_rewards.parsing.objects import MOST, act_of
 from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES
 from grounding_rewards.parsing.readers import read_cropped, read_points
 from grounding_rewards.parsing.texts import NUMBER, SPACE, number, on_use

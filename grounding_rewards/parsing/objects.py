@@ -18,7 +18,7 @@ from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, on
 # Objects in a text, in JSON or Python syntax.
 
 MOST = MAX_ANSWERS + 1
-"""Objects read from either end of a text; more show that there are too many."""
+"""Answers of one form read in a text, objects and places from either end; more show that there are too many."""
 
 # Objects without a quote hold no key: a run of them is skipped as a whole.
 _TOKEN = re.compile(r"""(?:\{[^{}"']*\}[^{}"']*)+|[{}]|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
@@ -262,7 +262,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "start": ("start_coordinate", "start_point", "start_box", "start", "from_coord", "startCoordinate", "from",
               "coordinate1", "point1", "touch_point"),
     "place": ("coordinate", "point_2d", "point", "position", "coordinates", "points", "point2d", "mean", "element",
-              "click_point", "center", "location", "loc", "xy", "target", "element_position"),
+              "click_point", "center", "location", "loc", "xy", "target", "element_position", "coords"),
     "box": ("bbox_2d", "bbox", "box", "box_2d", "bbox2d", "bounding_box", "boundingBox", "boxes", "bounds", "rect",
             "objects"),
     "to": ("coordinate2", "end_coordinate", "end_point", "end_box", "end", "to_coord", "endCoordinate", "to", "point2",

@@ -34,13 +34,8 @@ PATTERN_TOKEN = re.compile(
 )
 """An escape, a set, the opening of a group, a repeat, or any other character of a pattern."""
 
-_ANCHOR = re.compile(r"(?<![\[\\])\^")  # neither escaped nor the sign of a negated set
-
 CUT = "\x00"
 """First character of a text that was cut."""
-
-Column = Any
-"""A list of str or None, or an arrow array of strings."""
 
 
 class Texts(Sequence[str]):
@@ -89,11 +84,6 @@ class Texts(Sequence[str]):
         if self._arrow is None:
             self._arrow = _to_arrow(self.values)
         return self._arrow
-
-    @property
-    def column(self) -> Column:
-        """The texts as an arrow array if ``vectorised``, else as a list."""
-        return self.arrow if self.vectorised else self.values
 
     def capped(self, length: int) -> Texts:
         """Return the last ``length`` characters of each text; the first character of a text that was cut is ``CUT``.
@@ -191,17 +181,6 @@ def contains(texts: Texts, part: str) -> NDArray[np.bool_]:
     return np.asarray(held.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def count(texts: Texts, pattern: str) -> NDArray[np.int64]:
-    """Count the matches of the pattern in each text, without overlaps: (n,)."""
-    if not texts.vectorised or _ANCHOR.search(pattern):  # arrow's counting takes ^ to be where the last match ended
-        finditer = compiled(pattern).finditer
-        return np.array([sum(1 for _ in finditer(text)) for text in texts.values], dtype=np.int64)
-    import pyarrow.compute as pc
-
-    counts = pc.count_substring_regex(texts.arrow, pattern=pattern)
-    return np.array(counts.to_numpy(zero_copy_only=False), dtype=np.int64)  # a copy: arrow's own is read-only
-
-
 def occurrences(texts: Texts, part: str) -> NDArray[np.int64]:
     """Count this very string in each text, without overlaps: (n,)."""
     if not texts.vectorised:
@@ -209,20 +188,17 @@ def occurrences(texts: Texts, part: str) -> NDArray[np.int64]:
     import pyarrow.compute as pc
 
     if texts.long:
-        return count(texts, re.escape(part))
-    counts = pc.count_substring(texts.arrow, pattern=part)
+        counts = pc.count_substring_regex(texts.arrow, pattern=re.escape(part))
+    else:
+        counts = pc.count_substring(texts.arrow, pattern=part)
     return np.array(counts.to_numpy(zero_copy_only=False), dtype=np.int64)  # a copy: arrow's own is read-only
 
 
-def extract(column: Column, pattern: str) -> dict[str, Column]:
-    """Return the named groups of the leftmost match in each text, by name; None where there is no match.
+def extract(column: Any, pattern: str) -> dict[str, Any]:
+    """Return the named groups of the leftmost match in each text of an arrow array, by name.
 
-    Columns are of the type given. A group that took no part in the match is "" (arrow) or None (list).
+    They are null where there is no match, and "" where a group took no part in it.
     """
-    if isinstance(column, list):
-        search = compiled(pattern).search
-        all_matches = [None if text is None else search(text) for text in column]
-        return {name: [match and match[name] for match in all_matches] for name in compiled(pattern).groupindex}
     import pyarrow.compute as pc
 
     groups = pc.extract_regex(column, pattern=pattern)
@@ -266,26 +242,21 @@ def tag_texts(text: str, name: str) -> list[str]:
     return [held for held, closed, _ in (part.partition(close) for part in opened) if closed]
 
 
-def floats(column: Column) -> Floats:
-    """Read a column of numerals as float64, limited to ±COORDINATE_LIMIT; NaN for None and ""."""
-    if isinstance(column, list):
-        values = np.array([float(text) if text else np.nan for text in column], dtype=np.float64)
-    else:
-        import pyarrow as pa
-        import pyarrow.compute as pc
+def floats(column: Any) -> Floats:
+    """Read an arrow array of numerals as float64, limited to ±COORDINATE_LIMIT; NaN for null and ""."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-        try:
-            cast = pc.cast(column, pa.float64())
-        except pa.ArrowInvalid:  # "", from a group that took no part
-            cast = pc.cast(pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column), pa.float64())
-        values = cast.to_numpy(zero_copy_only=False)
+    try:
+        cast = pc.cast(column, pa.float64())
+    except pa.ArrowInvalid:  # "", from a group that took no part
+        cast = pc.cast(pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column), pa.float64())
+    values: Floats = cast.to_numpy(zero_copy_only=False)
     return np.clip(values, -COORDINATE_LIMIT, COORDINATE_LIMIT)
 
 
-def strings(column: Column) -> NDArray[np.object_]:
-    """Return a column of strings as an object array; "" for None."""
-    if isinstance(column, list):
-        return np.array([text or "" for text in column], dtype=np.object_)
+def strings(column: Any) -> NDArray[np.object_]:
+    """Return an arrow array of strings as an object array; "" for null."""
     import pyarrow.compute as pc
 
     encoded = pc.dictionary_encode(pc.fill_null(column, ""))  # names recur: each is decoded once
