@@ -24,7 +24,7 @@ from grounding_rewards.recipes.published.btl_ui import (
 )
 from tests.golden import harness
 from tests.golden.departures.btl_ui import row_of
-from tests.parsing.dialects.actions.test_btl_ui import links
+from tests.parsing.test_cases import changed, texts_of
 from tests.verifiers.acting import REFUSED, acting, judged
 from tests.verifiers.judging import rollouts
 
@@ -72,7 +72,7 @@ def test_the_format_is_as_published_but_for_the_fence_and_leading_blanks():
 
 
 @settings(max_examples=400, deadline=None)
-@given(links)
+@given(changed(texts_of("btl_ui")))
 @example(written(TAP))
 def test_the_usual_form_is_well_formed(text):
     if compiled(_USUAL).search(text):

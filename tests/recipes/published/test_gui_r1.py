@@ -13,8 +13,8 @@ from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.recipes.published import gui_r1
 from tests.golden import harness
 from tests.golden.departures import gui_r1 as gui_r1_deviations
-from tests.parsing.dialects.actions.test_gui_r1 import USUAL
 from tests.parsing.fragments import responses
+from tests.parsing.test_cases import changed, texts_of
 
 GUI_R1 = gr.recipe("gui-r1")
 BOX = {"action": "click", "gt_bbox": [100, 100, 300, 200], "input_text": "no input text"}
@@ -68,7 +68,11 @@ def well_formed(each):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(USUAL, responses, responses.map(answered), st.text("[]{}',: '\"#\n0aup\\", max_size=9).map(answered)))
+@given(
+    st.one_of(
+        changed(texts_of("gui_r1")), responses.map(answered), st.text("[]{}',: '\"#\n0aup\\", max_size=9).map(answered)
+    )
+)
 @example(answer())
 def test_the_format_is_that_of_pythons_own_reader(text):
     if text.isascii() and "\\N" not in text and "j" not in text and "..." not in text and "\\\n" not in text:
