@@ -10,13 +10,11 @@ from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.cluster import Cluster
 from grounding_rewards.errors import ClusterError
-from grounding_rewards.tables.arrow_rows import ParquetTable
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.interrupting import ahead
 from grounding_rewards.tables.matched import MatchedTable
 from grounding_rewards.tables.object_stores import fetched
 from grounding_rewards.tables.opening import files_of_table
-from grounding_rewards.tables.rollout_source import state_of
 from grounding_rewards.tables.rows import Batch, Table
 
 
@@ -26,6 +24,9 @@ def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Ite
         for batch in ahead(scorer.batches(table, whole=True)):
             yield batch, scorer.score(table, batch)
         return
+    from grounding_rewards.tables.arrow_rows import ParquetTable  # pyarrow, which JSON does without
+    from grounding_rewards.tables.rollout_source import state_of
+
     if is_stream(table.path) or isinstance(table, MatchedTable):
         what = "standard input is read" if is_stream(table.path) else "answers of another file are joined and scored"
         raise ClusterError(f"--ray: {what} on one machine; leave --ray out")
@@ -60,6 +61,9 @@ class _Scoring:
         return replace(self, scorer=replace(self.scorer, images=images, on_warning=self.warnings.append))
 
     def __call__(self, ends: Sequence[int]) -> Iterator[tuple[RecipeSlice, list[str], list[str]]]:
+        from grounding_rewards.tables.arrow_rows import ParquetTable
+        from grounding_rewards.tables.rollout_source import state_of
+
         fetched(self.table.path)
         if state_of(self.table) != self.state:
             raise ClusterError(f"{self.table.path}: is not the file that it was when the command began, on a worker")

@@ -35,6 +35,9 @@ class Boxes(Sequence[Any]):
         finite = (np.abs(self.box) <= COORDINATE_LIMIT).all()  # not >, which NaN would pass
         return bool(finite and (self.box[:, :2] <= self.box[:, 2:]).all())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, ([*self],)  # elsewhere without what the items are made of
+
     def __len__(self) -> int:
         return len(self.box)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -141,4 +142,5 @@ def test_a_column_of_boxes_is_one_array(tmp_path):
     assert isinstance(targets, Boxes)
     assert [*targets] == [{"bbox": [1, 2, 3, 4]}]
     assert isinstance(scorer.read_targets(targets).rows, Boxes)
+    assert pickle.loads(pickle.dumps(targets)) == [{"bbox": [1, 2, 3, 4]}]
     assert scorer.score(table, batch).scores.acc.tolist() == [1.0]
