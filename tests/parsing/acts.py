@@ -30,12 +30,6 @@ def arguments(found, row):
             and not (name == "to" and math.isnan(value[0]))}  # fmt: skip
 
 
-def which(text, dialect):
-    """The name of the dialect that matched, or None."""
-    found = parse([text], dialect, space=CoordSpace.PIXEL)
-    return found.dialects[found.dialect[0]] if found.dialect[0] >= 0 else None
-
-
 def row(found, index):
     """Everything about a row, floats as their repr, so that -0.0 is not 0.0."""
     points = ""
