@@ -47,7 +47,6 @@ def joined(address: str | None) -> Iterator[Cluster | None]:
         raise ClusterError(f"--ray: {error}; install it: pip install 'grounding-rewards[ray]'") from None
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its warnings are about how Ray Data calls it
     own = {"object_store_memory": _STORE_BYTES, "num_cpus": os.cpu_count()} if address == "local" else {}
     running = ray.is_initialized()
     try:
