@@ -217,8 +217,8 @@ class TableScorer:
             extras={name: batch.column(name) for name in dict.fromkeys([*table.columns, *chain(*batch.rows)])}
             if reads_extras
             else None,
-            image_sizes=lambda read: self.image_sizes(table, batch, read),
-            model_image_sizes=self.sizes(table, batch, self.columns.model_image_size),
+            image_sizes=lambda read: self.image_sizes(table, batch, read, array=True),
+            model_image_sizes=self.sizes(table, batch, self.columns.model_image_size, array=True),
             groups=(lambda _, targets, __: self.samples(table, batch, targets)) if groups is None else groups,
             token_lengths=self.lengths(table, batch) if reads_extras else None,
             box_format=self.box_format,
@@ -332,11 +332,14 @@ class TableScorer:
         name = self.columns.token_length
         return token_lengths(batch.numbers(name), lambda row: f"{table.path}, {batch.place(row)}: {name}")
 
-    def sizes(self, table: Table, batch: Batch, name: str) -> Sizes | None:
-        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none."""
+    def sizes(self, table: Table, batch: Batch, name: str, *, array: bool = False) -> Sizes | None:
+        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none.
+
+        Where all rows have one, it may be an ``array`` (n, 2) that was read as such.
+        """
         known = numbers_of(batch.rows, name, 2)
         if known is not None and ((known >= 1) & (known <= COORDINATE_LIMIT)).all():
-            return cast(Sizes, known)
+            return cast(Sizes, known) if array else [(wide, high) for wide, high in known.tolist()]
         sizes, values = list[tuple[float, float] | None](), batch.column(name)
         if values.count(None) == len(values):
             return None
@@ -352,9 +355,9 @@ class TableScorer:
             sizes.append(size)
         return sizes if any(sizes) else None
 
-    def image_sizes(self, table: Table, batch: Batch, read: Targets) -> Sizes | None:
+    def image_sizes(self, table: Table, batch: Batch, read: Targets, *, array: bool = False) -> Sizes | None:
         """Return the column of image sizes, or None where no row has one; of a guess only what targets do not say."""
-        sizes = self.sizes(table, batch, self.columns.image_size)
+        sizes = self.sizes(table, batch, self.columns.image_size, array=array)
         if sizes is None or not self.guessed("image_size") or read.known_image_sizes is None:
             return sizes
         pairs = zip(read.rows, sizes, strict=True)

@@ -143,9 +143,15 @@ def test_targets_that_cannot_be_read_and_refusals_stay_as_they_are():
     assert recorded_targets(recipe, texts, read) == texts
 
 
+def target_of(name: str, space: str) -> dict[str, list[float]]:
+    """Return a box, or its centre where a recipe judges points alone."""
+    x1, y1, x2, y2 = box = BOXES[space]
+    return {"bbox": box} if "bbox" in built(name).accepts else {"point": [(x1 + x2) / 2, (y1 + y2) / 2]}
+
+
 def rollouts(tmp_path: Path, name: str, space: str) -> Path:
     response = built(name).example.response
-    row = {"target": {"bbox": BOXES[space]}, "instruction": "Save", "source": "made up", **SIZE}
+    row = {"target": target_of(name, space), "instruction": "Save", "source": "made up", **SIZE}
     rows = [
         {**row, "sample_id": sample, "rollout": number, "response": text, "token_length": 9}
         for sample in "ab" for number, text in enumerate([response, "(200, 120)", "(0.2, 0.15)", ""])
@@ -187,7 +193,7 @@ def test_every_command_reads_a_scored_table_without_options(capsys, tmp_path, na
     assert run("pool", "stats", out, "--out", stats).code == 0
     areas = [json.loads(line)["target_area"] for line in stats.read_text().splitlines()]
     if space != "model_pixel":  # whose sizes statistics do not read
-        assert areas == pytest.approx([0.02, 0.02]), space
+        assert areas == pytest.approx([0.02 * ("bbox" in built(name).accepts)] * 2), space
     plan = run("pool", "plan", out, "--json")
     assert plan.code == 0
     assert "target_size" in plan.out
