@@ -114,7 +114,7 @@ class Cluster:
             # Each is asked for when the one before is written: a batch that is fetched ahead would wait for the next.
             blocks = results.iter_batches(prefetch_batches=0, batch_size=None, batch_format="pyarrow")
             for packed in (each for block in blocks for each in block.column("result").to_pylist()):
-                result = pickle.loads(packed)
+                result = _unpickled(packed)
                 if isinstance(result, BaseException):
                     raise result
                 yield result
@@ -149,7 +149,7 @@ def _done(payload: bytes, batch: Any) -> Iterator[dict[str, list[bytes]]]:
     """Yield the results of one item; an error that has words for the user is a result, too."""
     (item,) = batch["item"]
     try:
-        for result in _unpacked(payload)(pickle.loads(item)):
+        for result in _unpacked(payload)(_unpickled(item)):
             yield {"result": [pickle.dumps(result)]}
     except (GroundingRewardsError, OSError) as error:
         yield {"result": [pickle.dumps(_on_this_worker(error))]}
@@ -172,9 +172,14 @@ def _on_this_worker(error: GroundingRewardsError | OSError) -> BaseException:
 
         return OSError(error.errno, error.strerror, f"{error.filename} on worker {ray.util.get_node_ip_address()}")
     try:
-        return pickle.loads(pickle.dumps(error))  # type: ignore[no-any-return]
+        return _unpickled(pickle.dumps(error))  # type: ignore[no-any-return]
     except Exception:  # one that is made of more than its text
         return ClusterError(str(error))
+
+
+def _unpickled(packed: bytes) -> Any:
+    """Return what this program packed on another machine; whoever can send other bytes runs code by Ray itself."""
+    return pickle.loads(packed)  # nosec B301
 
 
 def _packed(work: Work) -> bytes:
@@ -187,9 +192,9 @@ def _packed(work: Work) -> bytes:
 @lru_cache(1)
 def _unpacked(payload: bytes) -> Any:
     """Return the work, after which copies from object stores lie at the same paths as in the driver."""
-    folder, work = pickle.loads(payload)
+    folder, work = _unpickled(payload)
     object_stores.copy_into(folder)
-    return pickle.loads(work)
+    return _unpickled(work)
 
 
 def _lacking(payload: bytes, version: str, inputs: Sequence[tuple[Path, int | None]]) -> str:
@@ -217,7 +222,7 @@ def _sized(path: Path) -> tuple[Path, int | None]:
 
 def _forget(payload: bytes) -> str:
     """Remove copies from object stores, unless this is the driver's machine, which does that at its end."""
-    folder, _ = pickle.loads(payload)
+    folder, _ = _unpickled(payload)
     if folder is not None and not (folder / object_stores.OWNED).exists():
         shutil.rmtree(folder, ignore_errors=True)
     return ""

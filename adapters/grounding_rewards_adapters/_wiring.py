@@ -244,7 +244,7 @@ def _looked_at(
         if any([*each] != [*scored] for each in pool.map(lambda _: score(), range(_THREADS))):
             yield Finding(Code.LAUNCH, Severity.ERROR, len(scored), (), "scores differ from thread to thread", "")
     try:
-        pickle.loads(pickle.dumps(partial(wiring.call, options=options)))
+        pickle.dumps(partial(wiring.call, options=options))
     except Exception as error:
         message = f"the options cannot be copied to a worker ({type(error).__name__}: {error})"
         yield Finding(
