@@ -43,12 +43,14 @@ class Wiring:
 
 
 def _verl(rows: Rows, responses: Sequence[str], target: str, options: Mapping[str, Any]) -> Scored:
+    infos = [row.get("extra_info") or {} for row in rows]
+    for number, info in enumerate(infos):
+        if not isinstance(info, Mapping):
+            raise gr.TableError(f"row {number}: extra_info: got {info!r:.60}; verl expects fields, {{}} for none")
     return [
-        verl.compute_score(
-            row.get("data_source", ""), text, value_at(row, target), dict(row.get("extra_info") or {}), **options
-        )
-        for row, text in zip(rows, responses, strict=True)
-    ]  # fmt: skip
+        verl.compute_score(row.get("data_source", ""), text, value_at(row, target), dict(info), **options)
+        for row, text, info in zip(rows, responses, infos, strict=True)
+    ]
 
 
 def _easyr1(rows: Rows, responses: Sequence[str], target: str, options: Mapping[str, Any]) -> Scored:
@@ -99,9 +101,17 @@ def read_launch(trainer: str, path: Path) -> Launch:
     Values with a variable that the file does not set itself are left out, and a finding says so.
     """
     wiring, prefix = WIRINGS[trainer], ".".join(WIRINGS[trainer].under)
-    text = path.read_text("utf-8")
     filed = path.suffix.lower() in (".yaml", ".yml")
-    pairs = dict(_flat(import_module("yaml").safe_load(text) or {}) if filed else _words(text))
+    try:
+        text = path.read_text("utf-8-sig")
+        content = (import_module("yaml").safe_load(text) or {}) if filed else {}
+    except (OSError, ImportError):
+        raise
+    except Exception as error:  # of a parser, of which YAML's is no ValueError
+        raise gr.RecipeError(f"{path}: cannot be read as {'YAML' if filed else 'text'} ({error})") from None
+    if not isinstance(content, Mapping):
+        raise gr.RecipeError(f"{path}: got {type(content).__name__}; expected keys and values, as a launch has them")
+    pairs = dict(_flat(content) if filed else _words(text))
     known = {**dict(re.findall(r"^(\w+)=([\w./:-]+)", text, re.MULTILINE)), **pairs}
     findings, options = list[Finding](), dict[str, Any]()
     for key, value in pairs.items():

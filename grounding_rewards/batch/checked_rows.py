@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.arrays import Floats, nowhere
+from grounding_rewards.batch.columns import Columns, has, resolve
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.samples import CONTENT
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -20,18 +21,21 @@ from grounding_rewards.checks.finding import Code
 from grounding_rewards.coords.spaces import PIXEL, UNIT
 from grounding_rewards.errors import ConvertError, PictureError
 from grounding_rewards.tables import Batch, Table
-from grounding_rewards.tables.image_files import Image, read_images
+from grounding_rewards.tables.columns import columns_read
+from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
+from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rows import value_at
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS
 from grounding_rewards.targets.columns import Targets
+from grounding_rewards.wording import plural
 
 
 class _Images:
     """Images of a table, each of them looked at once."""
 
-    def __init__(self, scorer: TableScorer, *, contents: bool) -> None:
-        self.files = scorer.images.files if scorer.images else None
+    def __init__(self, files: ImageFiles | None, *, contents: bool) -> None:
+        self.files = files
         self._contents = contents  # True to read all bytes, for digests
         self._known: dict[str, tuple[Any, str, bytes]] = {}
         self.read, self.unread = 0, 0  # how many could be looked at, and how many could not
@@ -80,17 +84,11 @@ def check_rows(
     """
     seen = set[bytes]()
     if against is not None:
-        other, _ = join.open(against, None, scorer.columns)
-        its = scorer.of(other)
-        images = _Images(its, contents=True)
-        with join.reporting.progress(f"reading images of {other.path.name}") as advance:
-            for batch in _batches(its, other):
-                seen.update(images.look(value)[2] for value in batch.column(its.columns.image))
-                advance(batch.done)
-        seen.discard(b"")
+        seen = _contents_of(against, scorer, join)
     table, _ = join.open(file, split, scorer.columns)
     scorer = scorer.of(table)
-    check, images = DataCheck(scorer.recipe, answered), _Images(scorer, contents=against is not None)
+    check = DataCheck(scorer.recipe, answered)
+    images = _Images(scorer.images and scorer.images.files, contents=against is not None)
     with join.reporting.progress(f"checking {table.path.name}") as advance:
         for batch in _batches(scorer, table):
             _add(check, scorer, table, batch, images, seen)
@@ -99,6 +97,26 @@ def check_rows(
         first = check.forget(Code.MISSING_IMAGE)
         join.reporting.note(f"no image of {images.unread:,} can be read, so none is checked {first}")
     return check
+
+
+def _contents_of(file: Path, scorer: TableScorer, join: Join) -> set[bytes]:
+    """Return the digests of a file's images, whatever its targets are; its columns may have names of their own."""
+    table, _ = join.open(file, None, Columns())
+    named = scorer.columns.image if has(table, scorer.columns.image) else ""
+    column = resolve(table, Columns(image=named), label_free=True, answered=False).columns.image
+    if (files := scorer.image_files) is not None:
+        files = replace(files, root=files.root or str(folder_of(table.path).absolute()))
+    images, seen, unread = _Images(files, contents=True), set[bytes](), 0
+    with join.reporting.progress(f"reading images of {table.path.name}") as advance:
+        for batch in table.batches([name for name in columns_read([column]) if name in table.columns], whole=False):
+            digests = [images.look(value)[2] for value in batch.column(column)]
+            unread += digests.count(b"")
+            seen.update(digests)
+            advance(batch.done)
+    seen.discard(b"")
+    if unread:
+        join.reporting.warn(f"{file}: images of {plural(unread, 'row')} cannot be read, and are not compared")
+    return seen
 
 
 def targets_of(file: Path, scorer: TableScorer, join: Join, *, split: str | None = None) -> Iterator[Targets]:
@@ -175,7 +193,8 @@ def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, imag
         if problem:
             check.note(Code.MISSING_IMAGE, row, problem, batch.place)
         if digest in seen:
-            check.note(Code.SEEN_IMAGE, row, f"image {image_path(value)!r:.80}", batch.place)
+            named = f"{path!r:.80}" if (path := image_path(value)) else "in the row"
+            check.note(Code.SEEN_IMAGE, row, f"image {named}", batch.place)
         if own is None and size is not None:
             sizes[row] = size
         elif own is not None:

@@ -31,10 +31,13 @@ _CHANCE = 1e-9
 _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 _SAID: dict[Code, tuple[Severity, str, str]] = {
-    Code.BAD_TARGET: (_ERROR, "targets that cannot be read", "correct them, or leave the rows out"),
+    Code.BAD_TARGET: (_ERROR, "targets that cannot be used", "correct them, or leave the rows out"),
     Code.NOT_FINITE: (_ERROR, "targets with numbers that are not finite", "correct them, or leave the rows out"),
     Code.REFUSAL_WITH_PLACE: (_ERROR, "refusals with a place beside them", "drop one of the two"),
-    Code.IMAGE_SIZE: (_ERROR, "no size of the image that can be used", "name its column by --image-size-column"),
+    Code.IMAGE_SIZE: (
+        _ERROR, "no size of the image that can be used",
+        "name its column by --image-size-column; the model's follows from --pipeline, or --model-image-size-column",
+    ),
     Code.OTHER_SIZE: (_ERROR, "images of another size than the row says", "correct the size, or scale the target"),
     Code.MISSING_IMAGE: (_ERROR, "images that cannot be read", ""),  # the evidence says where they are looked for
     Code.OUTSIDE_IMAGE: (_ERROR, "targets outside of their image", "check their space and the size of the image"),
@@ -64,6 +67,7 @@ class _Rows:
 
     count: int = 0
     first: list[int] = field(default_factory=list)
+    last: int = -1
     evidence: str = ""
 
 
@@ -194,7 +198,7 @@ whole thousandths; leave them out: no rollout ever solves them
         found = dict(self._found)
         boxes = [each for each in reported(self._suspects) if each.code == Code.BOX_FORMAT]
         if self._flat.count and not boxes:
-            flat = found.setdefault(Code.ZERO_AREA, _Rows(0, [], self._flat.evidence))
+            flat = found.setdefault(Code.ZERO_AREA, _Rows(evidence=self._flat.evidence))
             flat.count, flat.first = flat.count + self._flat.count, sorted(flat.first + self._flat.first)[:FIRST_ROWS]
         several = [self._finding(code, found[code]) for code in _SAID if code in found]
         several += [self._boxes(each) for each in boxes]
@@ -249,7 +253,7 @@ whole thousandths; leave them out: no rollout ever solves them
         rows = np.sort(order[differ]).tolist()
         if not rows:
             return []
-        own = _Rows(len(rows), rows[:FIRST_ROWS], f"(first: row {rows[0]})")
+        own = _Rows(len(rows), rows[:FIRST_ROWS], evidence=f"(first: row {rows[0]})")
         return [self._finding(Code.AMBIGUOUS, own)]
 
 
@@ -265,9 +269,9 @@ def _counted(targets: int) -> str:
 
 
 def _count(rows: _Rows, row: int, evidence: str, place: str) -> None:
-    if rows.first and rows.first[-1] == row:
+    if rows.last == row:  # for another of its places
         return
-    rows.count += 1
+    rows.count, rows.last = rows.count + 1, row
     rows.evidence = rows.evidence or f"(first: {place}): {evidence}"
     if len(rows.first) < FIRST_ROWS:
         rows.first.append(row)
@@ -277,7 +281,7 @@ def _code(error: TargetError, read: Targets, row: int) -> Code:
     """Return the kind of a target that cannot be used."""
     if error.field in ("image_size", "model_image_size"):
         return Code.IMAGE_SIZE
-    if error.field == "refusal" and error.came is True:
+    if error.field == "refusal" and error.came is True and row in read.errors:
         return Code.REFUSAL_WITH_PLACE
     if isinstance(error.came, list | tuple) and any(
         each != each or abs(each) == np.inf for each in _numbers(error.came)

@@ -19,7 +19,7 @@ from grounding_rewards.cli.render import tables
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.testing.audit import HONEST, Earned, Screens, audit
-from grounding_rewards.wording import percent
+from grounding_rewards.wording import percent, plural
 
 
 def build(words: Sequence[str] | None = None) -> typer.Typer:
@@ -234,7 +234,8 @@ def _check_launch(trainer: str, launch: Mapping[str, Any], chosen: Mapping[str, 
         for line in wired.lines:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         there = f" {wired.version}" if wired.version else ""
-        console.print(f"{trainer}{there}: {wired.rows:,} rows scored, {wired.seconds:.3f} s of CPU for 1,000")
+        timed = f", {wired.seconds:.3f} s of CPU for 1,000" if wired.rows else ""
+        console.print(f"{trainer}{there}: {plural(wired.rows, 'row')} scored{timed}")
     terminal.report(wired.findings)
     if any(each.severity is Severity.ERROR for each in wired.findings):
         raise typer.Exit(1)
@@ -274,7 +275,7 @@ def _print_findings(findings: Sequence[Finding], rows: int) -> None:
     console = tables.console()
     if cells:
         console.print(tables.table(["", "found", "rows", "the first of them"], ["found"], cells, figures=["rows"]))
-    console.print(f"{rows:,} rows, {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}")
+    console.print(f"{plural(rows, 'row')}, {plural(len(findings), 'finding') if findings else 'no findings'}")
 
 
 def _print_groups(groups: GroupFigures) -> None:

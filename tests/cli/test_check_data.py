@@ -165,6 +165,18 @@ def test_a_fault_is_found_by_its_code_and_no_other(run: Runner, tmp_path: Path, 
         assert findings[0]["count"] >= 20
 
 
+def test_refusals_that_a_recipe_has_no_rule_for_have_no_place_beside_them(run: Runner, tmp_path: Path) -> None:
+    rows = [{"target": {"refusal": True}}, {"target": {"bbox": [0.1, 0.1, 0.2, 0.2]}}]
+    _, (finding,) = check(run, tmp_path, rows, "--recipe", "gelato")
+    assert (finding["code"], finding["rows"]) == ("bad-target", [0])
+
+
+def test_rows_with_several_faulty_places_count_once(run: Runner, tmp_path: Path) -> None:
+    flat = {"regions": [{"bbox": [9, 9, 9, 9]}, {"bbox": [5, 5, 5, 5]}]}
+    _, findings = check(run, tmp_path, [{"target": flat, "image_size": SCREEN}] * 8)
+    assert [(each["code"], each["count"]) for each in findings] == [("zero-area", 8)]
+
+
 def test_clean_rows_have_no_findings(run: Runner, tmp_path: Path) -> None:
     assert check(run, tmp_path, clean()) == (0, [])
 
@@ -226,6 +238,15 @@ def test_images_that_evaluation_has_are_found_by_content(run: Runner, tmp_path: 
     (held_out / "rows.json").write_text(json.dumps([{**others[0], "image": "another_name.png"}]))
     status, findings = check(run, train, rows, "--against", str(held_out / "rows.json"))
     assert (status, [(each["code"], each["rows"]) for each in findings]) == (0, [("seen-image", [0])])
+    other = held_out / "rows.csv"
+    other.write_text("screenshot,box\nanother_name.png,1\ngone.png,2\n")
+    renamed = [{**row, "own": row["bbox"]} for row in rows]
+    for row in renamed:
+        del row["bbox"]
+    train.joinpath("own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in renamed))
+    found = run("check", "data", train / "own.jsonl", "--target-column", "own", "--against", other)
+    assert "images that the other data have, too: 1 of 3 (first: row 0 (line 1)): image '0.png'" in found.err
+    assert f"warning: {other}: images of 1 row cannot be read, and are not compared" in found.err
 
 
 def test_sizes_come_of_images_where_rows_have_none(run: Runner, tmp_path: Path) -> None:

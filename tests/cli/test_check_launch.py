@@ -139,6 +139,27 @@ worker:
     assert "worker.reward.reward_function_kwargs.min_pixels=3136" in result["lines"]
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a: [1,", "config.yaml: cannot be read as YAML (while parsing"),
+        (b"\xff\xfe\xff", "config.yaml: cannot be read as YAML ('utf-8' codec"),
+        (b"- 1", "config.yaml: got list; expected keys and values, as a launch has them"),
+    ],
+)
+def test_configs_that_are_none_are_refused(run: Runner, tmp_path: Path, content: bytes, said: str) -> None:
+    config, file = tmp_path / "config.yaml", tmp_path / "rows.jsonl"
+    config.write_bytes(content)
+    file.write_text(json.dumps(ROWS["verl"]) + "\n")
+    assert said in run.error("check", "verl", "--dataset", file, "--config", config)
+
+
+def test_extra_info_that_verl_cannot_take_is_an_error(run: Runner, tmp_path: Path) -> None:
+    code, result = check(run, tmp_path, "verl", "--recipe", "gelato", extra_info="index 3")
+    message = "row 11: extra_info: got 'index 3'; verl expects fields, {} for none"
+    assert (code, [each["message"] for each in result["findings"]]) == (1, [message])
+
+
 def test_a_reward_that_differs_from_call_to_call_is_found(run: Runner, tmp_path: Path) -> None:
     own = tmp_path / "own_reward.py"
     body = "def reward(response, target):\n    return next(calls) % 7 / 7\n"
