@@ -88,7 +88,7 @@ def check_rows(
     table, _ = join.open(file, split, scorer.columns)
     scorer = scorer.of(table)
     check = DataCheck(scorer.recipe, answered)
-    images = _Images(scorer.images and scorer.images.files, contents=against is not None)
+    images = _Images(scorer.images.files if scorer.images else None, contents=against is not None)
     with join.reporting.progress(f"checking {table.path.name}") as advance:
         for batch in _batches(scorer, table):
             _add(check, scorer, table, batch, images, seen)

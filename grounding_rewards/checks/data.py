@@ -116,7 +116,8 @@ whole thousandths; leave them out: no rollout ever solves them
         self._compare(read, usable)
         if contents is not None:
             own = [0 if row is None else hash((row.bbox, row.places, row.refusal, row.actions)) for row in read.rows]
-            self._contents.append(np.array([contents, np.array(own, np.int64).view(np.uint64)], np.uint64))
+            samples = [0 if row is None else each for row, each in zip(read.rows, contents, strict=True)]
+            self._contents.append(np.array([samples, np.array(own, np.int64).view(np.uint64)], np.uint64))
         self.rows += len(read)
 
     def note(self, code: Code, row: int, evidence: str, place: Callable[[int], str]) -> None:

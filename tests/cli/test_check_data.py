@@ -171,6 +171,12 @@ def test_refusals_that_a_recipe_has_no_rule_for_have_no_place_beside_them(run: R
     assert (finding["code"], finding["rows"]) == ("bad-target", [0])
 
 
+def test_a_target_that_cannot_be_read_is_no_other_answer(run: Runner, tmp_path: Path) -> None:
+    rows = clean()
+    rows[30].update({"bbox": [1, 2], "image": rows[7]["image"], "instruction": rows[7]["instruction"]})
+    assert [each["code"] for each in check(run, tmp_path, rows)[1]] == ["bad-target"]
+
+
 def test_rows_with_several_faulty_places_count_once(run: Runner, tmp_path: Path) -> None:
     flat = {"regions": [{"bbox": [9, 9, 9, 9]}, {"bbox": [5, 5, 5, 5]}]}
     _, findings = check(run, tmp_path, [{"target": flat, "image_size": SCREEN}] * 8)
