@@ -184,7 +184,7 @@ def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, imag
     read = scorer.read_targets(scorer.targets(batch))
     said = scorer.image_sizes(table, batch, read)
     sizes = nowhere(len(batch), 2)
-    contents = list[int]()
+    contents, written, unread = list[int](), batch.column(scorer.columns.image_size), dict[int, Any]()
     for row in range(len(batch)):
         value = value_at(batch.rows[row], scorer.columns.image)
         size, problem, digest = images.look(value)
@@ -197,7 +197,9 @@ def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, imag
             check.note(Code.SEEN_IMAGE, row, f"image {named}", batch.place)
         if own is None and size is not None:
             sizes[row] = size
-        elif own is not None:
+        elif own is None:
+            unread.update({} if written[row] is None else {row: written[row]})
+        else:
             sizes[row] = own
             if size is not None and tuple(size) != tuple(own):
                 said_, is_ = ("x".join(f"{side:g}" for side in each) for each in (own, size))
@@ -205,8 +207,9 @@ def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, imag
         contents.append(_content(batch.rows[row], value, digest))
     model = scorer.sizes(table, batch, scorer.columns.model_image_size)
     check.add(
-        read, sizes, model_image_sizes=None if model is None else _table(model), place=batch.place, contents=contents
-    )
+        read, sizes, model_image_sizes=None if model is None else _table(model), place=batch.place, contents=contents,
+        unread=unread,
+    )  # fmt: skip
 
 
 def _table(sizes: Any) -> Floats:

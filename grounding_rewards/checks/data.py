@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -99,8 +100,13 @@ whole thousandths; leave them out: no rollout ever solves them
     def add(
         self, read: Targets, image_sizes: Floats | None = None, *, model_image_sizes: Floats | None = None,
         place: Callable[[int], str] = "row {}".format, contents: Sequence[int] | None = None,
+        unread: Mapping[int, Any] = MappingProxyType({}),
     ) -> None:  # fmt: skip
-        """Check some targets; ``place`` names a row, ``contents`` are 64 bits of each row's image and instruction."""
+        """Check some targets.
+
+        ``place`` names a row, ``contents`` are 64 bits of each row's image and instruction, ``unread`` the image sizes
+        of rows that are none.
+        """
         needs = self.recipe.requirements
         sizes = {"image_sizes": image_sizes, "model_image_sizes": model_image_sizes}
         usable = read.prepare(needs, **sizes, bad_target="abstain")
@@ -111,7 +117,9 @@ whole thousandths; leave them out: no rollout ever solves them
         ]
         for row, error in usable.errors.items():
             if not error.inverted:  # among the suspects
-                self.note(_code(error, read, row), row, error.problem, place)
+                size = error.field == "image_size" and row in unread
+                why = f"got {short_repr(unread[row])}; expected [width, height]" if size else error.problem
+                self.note(_code(error, read, row), row, why, place)
         self._look(usable, read, place, self._reach(usable, read, sizes, place))
         self._compare(read, usable)
         if contents is not None:

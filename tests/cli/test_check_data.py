@@ -171,6 +171,11 @@ def test_refusals_that_a_recipe_has_no_rule_for_have_no_place_beside_them(run: R
     assert (finding["code"], finding["rows"]) == ("bad-target", [0])
 
 
+def test_sizes_that_are_none_are_shown(run: Runner, tmp_path: Path) -> None:
+    _, (finding,) = check(run, tmp_path, [{**clean()[0], "image_size": [0, 1080]}])
+    assert finding["message"].endswith("1 of 1 (first: row 0 (line 1)): got [0, 1080]; expected [width, height]")
+
+
 def test_a_target_that_cannot_be_read_is_no_other_answer(run: Runner, tmp_path: Path) -> None:
     rows = clean()
     rows[30].update({"bbox": [1, 2], "image": rows[7]["image"], "instruction": rows[7]["instruction"]})
