@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TargetError
-from grounding_rewards.tables.columns import is_refusal, place_named
+from grounding_rewards.tables.columns import is_refusal, place_named, places_of
 from grounding_rewards.tables.rows import column_of, numbers_of
 from grounding_rewards.tables.sample_ids import from_json
 from grounding_rewards.targets.read import PLACES
@@ -48,7 +48,8 @@ class TargetCells:
     @property
     def rewritten(self) -> bool:
         """True where a target alone, without its column's name and the other columns, would be another one."""
-        return self.layout is not None or bool(self.refusal) or self.place not in (None, "bbox")
+        several = bool(places_of(self.column))
+        return self.layout is not None or bool(self.refusal) or several or self.place not in (None, "bbox")
 
     def values(self, rows: Sequence[Row], space: CoordSpace | None) -> Sequence[Any]:
         """Return the target of each row: as it stands there, in the wire form, or the error of a row without one.
@@ -61,6 +62,9 @@ class TargetCells:
         """
         if self.layout is not None:
             values: list[Any] = [self.layout.wire(row, space) for row in rows]
+        elif several := places_of(self.column):
+            cells = [replace(self, column=name, refusal="").values(rows, space) for name in several]
+            values = [_only(row, self.column) for row in zip(*cells, strict=True)]
         elif not self.refusal and (box := self._boxes(rows)) is not None:
             some: Any = rows
             return Boxes(box, lambda places: self._placed(some.take(places).column(self.column)))
@@ -94,6 +98,15 @@ class TargetCells:
         if self.own_form and value and named and all(type(each) is list for each in value):
             value = value[0] if len(value) == 1 else spread({"bbox": value})
         return value if place is None or type(value) is not list else {place: value}
+
+
+def _only(values: Sequence[Any], columns: str) -> Any:
+    """Return the one place of a row that several columns may hold; None without any."""
+    there = [value for value in values if value is not None]
+    if len(there) > 1:
+        expected = f"one of {columns} in a row; --target-column names the one to read"
+        return TargetError(0, "target", there, expected)
+    return there[0] if there else None
 
 
 def _refused(value: Any, flag: bool | None) -> Any:

@@ -20,8 +20,8 @@ SOME = 64
 class Columns:
     """Names of a table's columns: each attribute stands for what the column holds; "" for one that is still open.
 
-    ``a.b`` is the field b of the column a, ``a,b`` are two columns with a width and a height (four with a box),
-    "none" is no column.
+    ``a.b`` is the field b of the column a, ``a,b`` are two columns with a width and a height (four with a box), or
+    with places of two kinds, of which each row has one; "none" is no column.
     """
 
     response: str = ""

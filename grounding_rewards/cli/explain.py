@@ -95,6 +95,9 @@ def explain_score(
     if file is not None and not options.given("recipe") and (row is None or old_file is not None):
         terminal.note(f"explain takes the recipe as --recipe {file} now, and the file first: explain FILE --row N")
         recipe, file = str(file), old_file
+    elif file is None and old_file is not None:
+        terminal.note("explain takes the file first now: explain FILE --row N")
+        file = old_file
     name, own = catalogue.named(recipe, {})
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     if box_format is not None and response is None and file is None:

@@ -152,12 +152,27 @@ def place_named(column: str) -> tuple[str | None, BoxFormat | None]:
 
     >>> place_named("label.gt_bbox_xywh"), place_named("polygon"), place_named("answer")
     (('bbox', <BoxFormat.XYWH: 'xywh'>), ('polygon', None), (None, None))
+    >>> place_named("polygon,gt_bbox_xywh")
+    (None, <BoxFormat.XYWH: 'xywh'>)
     """
+    if several := places_of(column):
+        return None, next((written for each in several if (written := place_named(each)[1])), None)
     match = _BOX.fullmatch(_plain_name(column.rpartition(".")[2]))
     if match is None:
         return None, None
     kind = match["kind"] if match["kind"] in PLACES else "bbox"
     return kind, _FORMATS.get(match["format"]) if kind == "bbox" else None
+
+
+def places_of(column: str) -> tuple[str, ...]:
+    """Return the columns that a name joins, each of another kind of place, of which a row has one; else none.
+
+    >>> places_of("polygon,gt_bbox"), places_of("bbox,gt_bbox"), places_of("x1,y1,x2,y2")
+    (('polygon', 'gt_bbox'), (), ())
+    """
+    names = tuple(column.split(","))
+    kinds = [place_named(name)[0] for name in names] if len(names) > 1 else []
+    return names if kinds and None not in kinds and len({*kinds}) == len(kinds) else ()
 
 
 def offered(role: str, there: Iterable[str]) -> list[list[str]]:
@@ -233,8 +248,12 @@ def _guess(role: str, there: Collection[str], rows: Sequence[Mapping[str, Any]])
             else:
                 notes.append(f"{role}: not column {name}, which holds {unfit!r:.60}; --{role}-column names one")
         fitting = _best(role, fitting, rows)
+        both = ",".join(places_of(",".join(fitting))) if role == "target" else ""
+        if both and all(sum(value_at(row, name) is not None for name in fitting) < 2 for row in rows):
+            return both, notes
         if role in _ONE_ONLY and len(fitting) > 1 and fitting[0] not in _PACKED:
-            raise TableError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column")
+            more = f", {both} where each row has one of them" if both else ""
+            raise TableError(f"which column holds the {role}: {' or '.join(fitting)}? Give --{role}-column{more}")
         if fitting:
             return fitting[0], notes
     return None, notes
@@ -312,8 +331,8 @@ def _images(there: Collection[str], rows: Sequence[Mapping[str, Any]]) -> list[s
 
 
 def _check(named: str, role: str, there: Collection[str]) -> None:
-    several = named not in there and named.count(",") + 1 == _SEVERAL.get(role)
-    parts = named.split(",") if several else [named]
+    several = named.count(",") + 1 == _SEVERAL.get(role) or (role == "target" and bool(places_of(named)))
+    parts = named.split(",") if several and named not in there else [named]
     for name in parts:
         if name not in there:
             hint = near(name, there) or "."

@@ -54,6 +54,32 @@ def test_a_column_that_is_named_for_one_thing_is_no_guess_for_another(tmp_path):
     assert (got.columns.response, got.columns.target) == ("answer", "bbox")
 
 
+POLYGON = {"response": "(20, 15)", "polygon": [[10, 10], [50, 10], [50, 50], [10, 50]], "image_size": [99, 99]}
+CORNER = {"response": "(80, 80)", "gt_bbox_xywh": [60, 60, 30, 30], "image_size": [99, 99]}
+
+
+@pytest.mark.parametrize("recipe", ["click", "gelato"])
+def test_each_row_may_have_its_place_in_another_column(tmp_path, recipe):
+    table = open_table(write_rows(tmp_path / "in.jsonl", POLYGON, CORNER, {**CORNER, "response": "(20, 15)"}))
+    notes = list[str]()
+    named = gr.recipe(recipe, response_space="pixel", target_space="pixel")
+    scorer = TableScorer(named, Columns(), on_note=notes.append).of(table)
+    assert notes == ["target: column polygon,gt_bbox_xywh, by its name, x y w h; --target-column names another"]
+    (batch,) = scorer.batches(table, whole=False)
+    assert [*scorer.score(table, batch).scores.acc] == [1, 1, 0]
+
+
+def test_a_row_with_places_in_two_columns_is_a_question_and_an_error_where_both_are_named(tmp_path):
+    both = {**POLYGON, **CORNER}
+    with pytest.raises(TableError, match=r"Give --target-column, polygon,gt_bbox_xywh where each row has one of them"):
+        found(tmp_path, both)
+    table = open_table(tmp_path / "in.jsonl")
+    scorer = TableScorer(gr.recipe("click", response_space="pixel"), Columns(target="polygon,gt_bbox_xywh")).of(table)
+    (batch,) = scorer.batches(table, whole=False)
+    with pytest.raises(TableError, match=r"row 0 .* expected one of polygon,gt_bbox_xywh in a row; --target-column"):
+        scorer.score(table, batch)
+
+
 def test_fields_and_pairs_are_guessed(tmp_path):
     row = {"pred": "(1, 2)", "reward_model": {"ground_truth": BOX}, "extra_info": {"id": "q"}, "width": 4, "height": 5}
     columns = found(tmp_path, row).columns

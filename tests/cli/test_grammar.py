@@ -84,6 +84,10 @@ OLD = {
         ("explain", "in.jsonl", "--row", 0, "--recipe", "gelato"),
         "explain takes the recipe as --recipe gelato now, and the file first: explain FILE --row N",
     ),
+    "explain --file alone": (
+        ("explain", "--file", "in.jsonl", "--row", 0), ("explain", "in.jsonl", "--row", 0),
+        "explain takes the file first now: explain FILE --row N",
+    ),
     "--model": (
         ("eval", "in.jsonl", "--model", "qwen3_vl"), ("eval", "in.jsonl", "--pipeline", "qwen3_vl"),
         "--model is called --pipeline now",

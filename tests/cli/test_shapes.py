@@ -59,6 +59,22 @@ def test_a_hit_in_json_lines_and_parquet(run, tmp_path, name):
         assert (entry["correct"], entry["n"]) == (1, 2), result.err
 
 
+@pytest.mark.parametrize("file", ["in.jsonl", "in.parquet"])
+def test_places_of_two_kinds_are_converted_and_evaluated(run, tmp_path, file):
+    places = {"polygon": [[100, 40], [180, 40], [180, 90]], "gt_bbox": BOX}
+    rows = [{"response": HIT, "instruction": "Save", **dict.fromkeys(places), name: places[name]} for name in places]
+    write_rows(tmp_path / "in.jsonl", *rows)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    result = run("eval", tmp_path / file, *PIXEL, "--json")
+    assert result_of(result.out)[0]["correct"] == 2, result.err
+    out = tmp_path / "out.jsonl"
+    columns = ("--target-column", "polygon,gt_bbox")
+    result = run("convert", tmp_path / file, "--out", out, "--for", "trl", "--target-space", "pixel", *columns)
+    assert result.code == 0, result.err
+    targets = [json.loads(json.loads(line)["target"]) for line in out.read_text().splitlines()]
+    assert [{*targets[0]} & {*places, "bbox"}, targets[1]["bbox"]] == [{"polygon"}, BOX]
+
+
 def test_an_answer_that_types_is_no_text_of_a_reply():
     assert response_text({"action": "type", "text": HIT}) == '{"action": "type", "text": "(150, 60)"}'
     assert response_text([{"text": HIT, "index": 0}]) == HIT
