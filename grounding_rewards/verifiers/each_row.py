@@ -195,7 +195,7 @@ def _target(targets: Targets, row: int) -> Target:
 def _region(targets: Targets, place: int, region: Region) -> Region:
     """Return a place with the numbers that the table has in its space."""
     regions = targets.regions
-    point: Any = _numbers(regions.point[place])
+    point: Any = None if regions.shapes is None else _numbers(regions.point[place])  # of boxes alone a column of none
     if region.kind == RegionKind.BBOX:
         return structs.replace(region, numbers=tuple(regions.box[place].tolist()), point=point)
     if region.kind == RegionKind.CIRCLE and regions.radii[place, 0] == regions.radii[place, 1]:
