@@ -23,7 +23,6 @@ from grounding_rewards.verifiers.options import Range
 from grounding_rewards.verifiers.terms import NEEDS_SCREEN, PLACES, Term
 
 _PAIR = r"\(\s*(-?[0-9]{1,4000})\s*,\s*(-?[0-9]{1,4000})\s*\)"
-_ANSWER = re.compile("<answer>([^\n]*?)</answer>")
 _PLACE, _GOTO = re.compile(_PAIR), re.compile(rf"Action:\s*GOTO{_PAIR}")
 _STOP = re.compile(r"Action:\s*STOP")
 _TAGGED = re.compile(r"<answer>(?:\([0-9]+,\s*[0-9]+\)|(STOP))</answer>")
@@ -97,13 +96,27 @@ def _example(*said: str, form: str = "tags") -> Example:
     return Example(TURN.join(calls if form == "ui_tars" else tags), _TARGET, model_image_size=_SIZE)
 
 
+def _answer(turn: str) -> str | None:
+    """Return what the first pair of answer tags on one line holds, in time that grows as the text does."""
+    opened, closed = turn.find("<answer>"), 0
+    while opened >= 0:
+        inside = opened + len("<answer>")
+        closed = closed if closed >= inside else turn.find("</answer>", inside)
+        if closed < 0:
+            return None
+        end = turn.find("\n", inside, closed)
+        if end < 0:
+            return turn[inside:closed]
+        opened = turn.find("<answer>", end)
+    return None
+
+
 def _said(turn: str, called: bool) -> tuple[int, int] | str | None:
     """Return where a turn moves the cursor, "STOP", or None."""
     if called:
         place, stop = _GOTO.search(turn), _STOP.search(turn) is not None
     else:
-        answer = _ANSWER.search(turn)
-        held = answer[1].strip() if answer else ""
+        held = (_answer(turn) or "").strip()
         place, stop = _PLACE.fullmatch(held), held == "STOP"
     return (int(place[1]), int(place[2])) if place else "STOP" if stop else None
 
