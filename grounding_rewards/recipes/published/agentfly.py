@@ -30,10 +30,10 @@ _KINDS = {**dict.fromkeys(_CLICKS, "click"), **{
     name: name for name in ("type", "scroll", "drag", "hotkey", "wait", "finished", "hover", "long_press")
 }}  # fmt: skip
 _NO_TEXT = "no input text"
-_CALL = re.compile(r"\s*([A-Za-z_]\w*)\((.*?)\)?\s*", re.DOTALL)
+_CALL = re.compile(r"\s*([A-Za-z_]\w*)\(")
 _CONTENT = re.compile(r"\s*content\s*=\s*(['\"])(.*)\1\s*", re.DOTALL)
-_ARGUMENT = re.compile(r"\s*(\w+)\s*=\s*('[^']*'|\"[^\"]*\"|\([^()\n]*\)|[^,'\"()\n]+)\s*(,|$)")
-_POINT = re.compile(r"<point>\s*(\S+)\s+(\S+)\s*</point>")
+_ARGUMENT = re.compile(r"\s*+(\w++)\s*+=\s*+('[^']*+'|\"[^\"]*+\"|\([^()\n]*+\)|[^,'\"()\n]++)\s*+(,|$)")
+_POINT = re.compile(r"<point>\s*+([^\s<]++)\s++([^\s<]++)\s*+</point>")
 _TOKENS = re.compile(r"<\|box_(?:start|end)\|>|[()]")
 _ANSWERED = "Thought: -\nAction: {}"
 
@@ -89,15 +89,17 @@ def _target(action: str) -> str:
 def _read(text: str) -> list[Act] | None:
     """Return the first call after the last ``Action: ``, its text, direction and the place of its box."""
     _, said, rest = text.rpartition("Action: ")
-    call = _CALL.fullmatch(rest.split("\n\n")[0]) if said else None
+    part = rest.partition("\n\n")[0]
+    call = _CALL.match(part) if said else None
     if call is None:
         return None
-    content = _CONTENT.fullmatch(call[2])
+    inside = part[call.end() :].rstrip().removesuffix(")")
+    content = _CONTENT.fullmatch(inside)
     if content:
         return [Act(call[1], (), {"text": _unescaped(content[2])})]
     end, place, fields = 0, [], {}
-    while end < len(call[2]):
-        argument = _ARGUMENT.match(call[2], end)
+    while end < len(inside):
+        argument = _ARGUMENT.match(inside, end)
         if argument is None:
             return None
         end, value = argument.end(), argument[2].strip("'\"")
