@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import grounding_rewards as gr
 from tests.cli.command import Runner, result_of
 
 BOX = {"bbox": [0.1, 0.1, 0.3, 0.2]}
@@ -166,3 +167,11 @@ def test_a_reward_that_differs_from_call_to_call_is_found(run: Runner, tmp_path:
     own.write_text(f"import itertools\ncalls = itertools.count()\n\n\n{body}")
     code, result = check(run, tmp_path, "verl", "--recipe", f"{own}:reward")
     assert (code, [each["message"] for each in result["findings"]]) == (1, ["scores differ from thread to thread"])
+
+
+def test_options_that_cannot_go_to_a_worker_are_found() -> None:
+    from grounding_rewards_adapters import _wiring
+
+    recipe = gr.wrap(lambda response, target: 0.5)
+    found = _wiring.check_wiring("trl", [ROWS["trl"]] * 4, {"recipe": recipe})
+    assert [each.message.partition(" (")[0] for each in found.findings] == ["the options cannot be copied to a worker"]
