@@ -18,6 +18,7 @@ from grounding_rewards.batch.samples import CONTENT
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.data import DataCheck
 from grounding_rewards.checks.finding import Code
+from grounding_rewards.coords.resizing import size_table
 from grounding_rewards.coords.spaces import PIXEL, UNIT
 from grounding_rewards.errors import ConvertError, PictureError
 from grounding_rewards.tables import Batch, Table
@@ -127,7 +128,7 @@ def targets_of(file: Path, scorer: TableScorer, join: Join, *, split: str | None
     for batch in scorer.batches(table, whole=False):
         read = scorer.read_targets(scorer.targets(batch))
         sizes = scorer.needed_sizes(table, batch)
-        yield read.prepare(needs, image_sizes=None if sizes is None else _table(sizes), bad_target="abstain")
+        yield read.prepare(needs, image_sizes=None if sizes is None else size_table(sizes), bad_target="abstain")
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def shown_rows(
         part = batch.take(some, whole=False)
         read = scorer.read_targets(scorer.targets(part))
         sizes = scorer.needed_sizes(table, part)
-        drawn = read.prepare(needs, image_sizes=None if sizes is None else _table(sizes), bad_target="abstain")
+        drawn = read.prepare(needs, image_sizes=None if sizes is None else size_table(sizes), bad_target="abstain")
         for place in range(len(some)):
             own = np.flatnonzero(drawn.regions.row == place).tolist() if drawn.valid[place] else []
             wide, high = drawn.image_sizes[place].tolist()
@@ -207,13 +208,9 @@ def _add(check: DataCheck, scorer: TableScorer, table: Table, batch: Batch, imag
         contents.append(_content(batch.rows[row], value, digest))
     model = scorer.sizes(table, batch, scorer.columns.model_image_size)
     check.add(
-        read, sizes, model_image_sizes=None if model is None else _table(model), place=batch.place, contents=contents,
-        unread=unread,
+        read, sizes, model_image_sizes=None if model is None else size_table(model), place=batch.place,
+        contents=contents, unread=unread,
     )  # fmt: skip
-
-
-def _table(sizes: Any) -> Floats:
-    return np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64)
 
 
 def _content(row: Mapping[str, Any], image: Any, digest: bytes) -> int:

@@ -13,6 +13,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.other_readings import Row, RowSample, prepared
+from grounding_rewards.coords.resizing import size_table
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import GroundingRewardsError, RecipeError
 from grounding_rewards.parsing.reading import Answers
@@ -147,7 +148,7 @@ def _judged(table: Table, scorer: TableScorer, *, advance: Callable[[float], Non
         scored = scorer.score(table, batch)
         if scored.sizes[0] is None:  # other spaces may need what this one does not
             sizes = scorer.needed_sizes(table, batch)
-            known = None if sizes is None else np.array([size or (np.nan, np.nan) for size in sizes], dtype=np.float64)
+            known = None if sizes is None else size_table(sizes)
             scored = replace(scored, sizes=(known, scored.sizes[1]))
         sample.add(scored, len(batch), count)
         total.append(scored.scores.total * scored.scores.valid)
