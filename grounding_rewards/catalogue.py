@@ -83,8 +83,8 @@ _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYW
 def list_recipes() -> tuple[str, ...]:
     """Return the names of all recipes, those of installed plugins included.
 
-    >>> list_recipes()[:4]
-    ('action', 'agentcpm-gui', 'btl-ui', 'click')
+    >>> "gelato" in list_recipes()
+    True
     """
     return tuple(registry().recipes)
 
