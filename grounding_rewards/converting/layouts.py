@@ -36,11 +36,7 @@ class Layout:
 
 
 def over(theirs: Any, ours: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge our fields over those of a row; None of ours hides nothing.
-
-    >>> over({"index": 7, "split": "a", "answer": "x"}, {"index": 0, "split": None, "id": None})
-    {'index': 0, 'split': 'a', 'answer': 'x', 'id': None}
-    """
+    """Merge our fields over those of a row; None of ours hides nothing."""
     there = theirs if isinstance(theirs, Mapping) else {}
     return {**there, **{key: value for key, value in ours.items() if value is not None or key not in there}}
 

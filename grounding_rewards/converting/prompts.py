@@ -39,11 +39,7 @@ class Wording:
 
 
 def read_prompt(value: Any, wording: Wording, images: int) -> tuple[Message, ...]:
-    """Read the messages of one row.
-
-    >>> read_prompt("Close the tab", Wording(template="Click on: {instruction}"), 1)
-    (Message(role='user', text='<image>Click on: Close the tab', further={}),)
-    """
+    """Read the messages of one row."""
     if isinstance(value, str) and value.strip():
         text = value if wording.template is None else wording.template.replace(FIELD, value)
         messages = [Message("user", text)]
@@ -83,11 +79,7 @@ def _message(value: Any) -> Message:
 
 
 def further_fields(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a message beside role and content, without nulls, which Arrow fills in, and empty values.
-
-    >>> further_fields({"role": "tool", "content": "done", "tool_call_id": "7", "name": None, "tool_calls": []})
-    {'tool_call_id': '7'}
-    """
+    """Return the fields of a message beside role and content, without nulls, which Arrow fills in, and empty values."""
     rest = {str(key): value for key, value in message.items() if key not in ("role", "content")}
     return {key: value for key, value in rest.items() if value is not None and value not in ("", [], {})}
 
@@ -118,10 +110,6 @@ def messages_with_images(messages: Sequence[Message], images: Sequence[Mapping[s
     """Return messages with the parts of images in place of each ``<image>``, in order.
 
     The content of a message is its text where it has no image, else a list of parts.
-
-    >>> messages_with_images([Message("system", "Click."), Message("user", "<image>Save")], [{"type": "image"}])
-    [{'role': 'system', 'content': 'Click.'},
-     {'role': 'user', 'content': [{'type': 'image'}, {'type': 'text', 'text': 'Save'}]}]
     """
     named = sum(message.text.count(IMAGE) for message in messages)
     if named != len(images):

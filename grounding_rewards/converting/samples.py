@@ -38,11 +38,7 @@ _SIZES = ("image_size", "model_image_size")
 
 
 def written(target: Target) -> str:
-    """Return a target as the JSON of its wire form.
-
-    >>> written(Target(space=CoordSpace.UNIT, id="ä"))
-    '{"space": "unit", "id": "ä"}'
-    """
+    """Return a target as the JSON of its wire form."""
     wire = to_wire(target)
     try:
         text = json.dumps(wire, ensure_ascii=False, allow_nan=False)
@@ -156,16 +152,7 @@ class ReadRows(NamedTuple):
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 0) -> ReadRows:
-    """Read rows, dicts of at least ``reading.columns.read``; ``start`` is the number of the first one in the input.
-
-    >>> reading = Reading(ColumnNames("ask", target="box"), space=PIXEL)
-    >>> rows = [{"ask": "Save", "box": {"bbox": [1, 2, 3, 4], "id": "a"}}, {"box": {"bbox": [3, 2, 1]}}]
-    >>> read = read_rows(rows, reading)
-    >>> read.samples[0].wire
-    '{"bbox": [1, 2, 3, 4], "space": "pixel", "id": "a"}'
-    >>> read.problems
-    {1: "target, field 'bbox': got [3, 2, 1]; expected 4 numbers x1 y1 x2 y2"}
-    """
+    """Read rows, dicts of at least ``reading.columns.read``; ``start`` is the number of the first one in the input."""
     samples: list[Sample | None] = [None] * len(rows)
     problems: dict[int, str] = {}
     errors: dict[int, TargetError] = {}
@@ -322,14 +309,7 @@ class SampleNames:
             self._rows.append(sample.index)
 
     def repeated(self) -> tuple[int, list[tuple[int, int]]]:
-        """Count the samples with an earlier one's name, and list the row of each beside that of its namesake.
-
-        >>> from grounding_rewards.targets.target import Target
-        >>> names = SampleNames()
-        >>> names.add([Sample(row, "", Target(id=name), "", ()) for row, name in enumerate("abcb")])
-        >>> names.repeated()
-        (1, [(1, 3)])
-        """
+        """Count the samples with an earlier one's name, and list the row of each beside that of its namesake."""
         digests, rows = (np.array(column, dtype=np.uint64) for column in (self._digests, self._rows))
         order = np.argsort(digests, kind="stable")  # stable: of equal names the earlier row is the first
         again = np.flatnonzero(digests[order][1:] == digests[order][:-1])

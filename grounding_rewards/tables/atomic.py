@@ -119,11 +119,7 @@ class Files:
 
 
 def output_of(path: Path) -> Path:
-    """Return the output that a temporary file is for; any other path as it is.
-
-    >>> str(output_of(Path("a/.pool.parquet.tmp-00ff00ff.partial"))), str(output_of(Path("a/b")))
-    ('a/pool.parquet', 'a/b')
-    """
+    """Return the output that a temporary file is for; any other path as it is."""
     match = _PARTIAL.fullmatch(path.name)
     return path if match is None else path.with_name(match[1])
 
@@ -173,13 +169,7 @@ def lock(file: IO[bytes] | int, *, shared: bool = False) -> bool | None:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Raise errors of the system with this path in them.
-
-    >>> with named(Path("pool.parquet")):
-    ...     raise OSError(28, "No space left on device")
-    Traceback (most recent call last):
-    OSError: [Errno 28] No space left on device: 'pool.parquet'
-    """
+    """Raise errors of the system with this path in them."""
     try:
         yield
     except OSError as error:

@@ -127,11 +127,7 @@ def guess_note(role: str, column: str, more: str = "") -> str:
 
 
 def columns_read(names: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the columns to read for these names: all that a name may stand for.
-
-    >>> columns_read(["target", "extra_info.id", "width,height", None])
-    ('target', 'extra_info.id', 'extra_info', 'width,height', 'width', 'height')
-    """
+    """Return the columns to read for these names: all that a name may stand for."""
     every = (each for name in names if name for each in (name, *map(_top, name.split(","))))
     return tuple(dict.fromkeys(every))
 
@@ -148,13 +144,7 @@ def _available(rows: Iterable[Mapping[str, Any]]) -> dict[str, None]:
 
 
 def place_named(column: str) -> tuple[str | None, BoxFormat | None]:
-    """Return the kind of place that a column is named after, and the format of boxes that its name says.
-
-    >>> place_named("label.gt_bbox_xywh"), place_named("polygon"), place_named("answer")
-    (('bbox', <BoxFormat.XYWH: 'xywh'>), ('polygon', None), (None, None))
-    >>> place_named("polygon,gt_bbox_xywh")
-    (None, <BoxFormat.XYWH: 'xywh'>)
-    """
+    """Return the kind of place that a column is named after, and the format of boxes that its name says."""
     if several := places_of(column):
         return None, next((written for each in several if (written := place_named(each)[1])), None)
     match = _BOX.fullmatch(_plain_name(column.rpartition(".")[2]))
@@ -165,22 +155,14 @@ def place_named(column: str) -> tuple[str | None, BoxFormat | None]:
 
 
 def places_of(column: str) -> tuple[str, ...]:
-    """Return the columns that a name joins, each of another kind of place, of which a row has one; else none.
-
-    >>> places_of("polygon,gt_bbox"), places_of("bbox,gt_bbox"), places_of("x1,y1,x2,y2")
-    (('polygon', 'gt_bbox'), (), ())
-    """
+    """Return the columns that a name joins, each of another kind of place, of which a row has one; else none."""
     names = tuple(column.split(","))
     kinds = [place_named(name)[0] for name in names] if len(names) > 1 else []
     return names if kinds and None not in kinds and len({*kinds}) == len(kinds) else ()
 
 
 def offered(role: str, there: Iterable[str]) -> list[list[str]]:
-    """Return the columns that may have a role: names of data sets, then ones like them, then fields of columns.
-
-    >>> offered("target", ["Answer", "gt_bbox_xyxy", "label", "label.bbox"])
-    [['gt_bbox_xyxy'], ['Answer'], ['label']]
-    """
+    """Return the columns that may have a role: names of data sets, then ones like them, then fields of columns."""
     names = dict.fromkeys(there)
     usual = [name for name in GUESSED[role] if names.keys() >= {*name.split(",")}]
     top = {_plain_name(name): name for name in names if "." not in name}
@@ -310,11 +292,7 @@ def _fits(role: str, value: Any, parts: int) -> bool:
 
 
 def is_refusal(value: Any) -> bool | None:
-    """Return what a cell says of a refusal; None where it says nothing of it.
-
-    >>> is_refusal(True), is_refusal("refusal"), is_refusal("0"), is_refusal("bbox"), is_refusal("perhaps")
-    (True, True, False, False, None)
-    """
+    """Return what a cell says of a refusal; None where it says nothing of it."""
     word = str(value).strip().casefold()
     return True if word in _REFUSED else False if word in _PLACED else None
 
@@ -344,13 +322,7 @@ def _top(name: str) -> str:
 
 
 class Survey:
-    """Survey of columns: keeps a few values of each column, however many rows there are.
-
-    >>> survey = Survey()
-    >>> survey.add([{"id": 1, "about": {"w": 2}}, {"id": 2, "about": {"h": 3}}, {"id": None}, {"image": "a.png"}])
-    >>> survey.rows()
-    [{'id': 1, 'about': {'w': 2, 'h': 3}, 'image': 'a.png'}, {'id': None}]
-    """
+    """Survey of columns: keeps a few values of each column, however many rows there are."""
 
     def __init__(self) -> None:
         self._values: dict[str, dict[type, Any]] = {}

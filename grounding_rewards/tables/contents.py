@@ -112,11 +112,7 @@ class _Recoded(io.RawIOBase):
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that names a file's format, without that of a compression, in lower case.
-
-    >>> suffix_of(Path("rows.JSONL.gz")), suffix_of(Path("rows.parquet")), suffix_of(Path("a.parquet.gz"))
-    ('.jsonl', '.parquet', '.parquet.gz')
-    """
+    """Return the suffix that names a file's format, without that of a compression, in lower case."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     if len(suffixes) == 2 and suffixes[1] in COMPRESSIONS:
         return suffixes[0] if suffixes[0] in TEXTS else "".join(suffixes)
@@ -124,21 +120,13 @@ def suffix_of(path: Path) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """Return a file's name without the suffixes of its format and its compression.
-
-    >>> stem_of(Path("data/train.jsonl.gz")), stem_of(Path("v1.2.parquet")), stem_of(Path(".")) == Path.cwd().stem
-    ('train', 'v1.2', True)
-    """
+    """Return a file's name without the suffixes of its format and its compression."""
     path = path if path.name else path.resolve()
     return Path(path.stem).stem if path.suffix.lower() in COMPRESSIONS else path.stem
 
 
 def is_stream(path: Path) -> bool:
-    """Return True for the names of standard input, and of what a shell passes by ``<(...)``.
-
-    >>> is_stream(Path("-")), is_stream(Path("/dev/fd/63")), is_stream(Path("rows.jsonl"))
-    (True, True, False)
-    """
+    """Return True for the names of standard input, and of what a shell passes by ``<(...)``."""
     return str(path) in STDIN or _DESCRIPTOR.fullmatch(str(path)) is not None
 
 

@@ -80,13 +80,7 @@ class ImageInfo:
 
 
 def looks_like_images(value: Any) -> bool:
-    """True for a value that is likely an image, or several, whatever its column's name.
-
-    >>> looks_like_images("shots/1.PNG"), looks_like_images([{"bytes": b"GIF", "path": None}])
-    (True, True)
-    >>> looks_like_images("Open a.png and close it"), looks_like_images(7)
-    (False, False)
-    """
+    """True for a value that is likely an image, or several, whatever its column's name."""
     if isinstance(value, list | tuple):
         return bool(value) and looks_like_images(value[0])
     if isinstance(value, str):
@@ -97,11 +91,7 @@ def looks_like_images(value: Any) -> bool:
 
 
 def read_images(value: Any) -> tuple[Image, ...]:
-    """Read a row's images, in order.
-
-    >>> read_images(["a.png", {"bytes": b"GIF89a", "path": None}])
-    (Image(path='a.png', data=None), Image(path=None, data=b'GIF89a'))
-    """
+    """Read a row's images, in order."""
     images = tuple(map(_image, value if isinstance(value, list | tuple) else [value]))
     if not images:
         raise ConvertError(f"image: got an empty list; expected {_EXPECTED}")

@@ -16,11 +16,6 @@ def thread_of(future: Future[Any], call: Callable[..., Any], *arguments: Any) ->
     """Return a thread, not started yet, that sets a future to the result of a call, or to what the call raises.
 
     It is a daemon, unlike those of a pool: a call that does not end must not keep the process from ending.
-
-    >>> future = Future()
-    >>> thread_of(future, len, "abc").start()
-    >>> future.result()
-    3
     """
 
     def run() -> None:
@@ -40,11 +35,7 @@ def begun(call: Callable[..., Any], *arguments: Any) -> Future[Any]:
 
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield items, while a thread of its own makes the next one.
-
-    >>> list(ahead(iter("abc")))
-    ['a', 'b', 'c']
-    """
+    """Yield items, while a thread of its own makes the next one."""
     coming = begun(next, items, _END)
     try:
         while (item := coming.result()) is not _END:
@@ -56,12 +47,7 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 @contextmanager
 def behind(call: Callable[..., Any]) -> Iterator[Callable[..., None]]:
-    """Yield a function that makes a call in a thread of its own, once the one before has ended.
-
-    >>> with behind([].append) as append:
-    ...     append(1)
-    ...     append(2)
-    """
+    """Yield a function that makes a call in a thread of its own, once the one before has ended."""
     last = begun(int)
 
     def begin(*arguments: Any) -> None:
@@ -81,11 +67,6 @@ def interruptible(connection: Any, call: Callable[..., Any], *arguments: Any) ->
 
     DuckDB itself looks for signals between some of its steps only, and may not for minutes. So the call runs in a
     thread of its own, and here is waited for.
-
-    >>> import duckdb
-    >>> connection = duckdb.connect()
-    >>> interruptible(connection, lambda sql: connection.sql(sql).fetchall(), "SELECT 1")
-    [(1,)]
     """
     future: Future[Any] = Future()
     thread = thread_of(future, call, *arguments)

@@ -65,11 +65,7 @@ class Launch:
 
 
 def several_runs(files: Iterable[Path]) -> str:
-    """Warn of files that several launches recorded into one directory; "" without.
-
-    >>> several_runs([Path(f"a/rollouts-{run}0000000a-000001.parquet") for run in ("", "run-2-")])
-    'a holds rollouts of 2 runs, which count together; those of the last one are a/rollouts-run-2-*.parquet'
-    """
+    """Warn of files that several launches recorded into one directory; "" without."""
     runs: dict[Path, set[int]] = {}
     for file in files:
         if match := _RUN.fullmatch(file.name):

@@ -405,20 +405,12 @@ def _number(key: Key) -> bool:
 
 
 def _fold(key: Key, *, digits: bool) -> Key:
-    r"""Return the form in which ids are equal that differ in their Unicode form alone, or as a number and its digits.
-
-    >>> _fold(("e\u0301", 7), digits=True)
-    ('é', '7')
-    """
+    """Return the form in which ids are equal that differ in their Unicode form alone, or as a number and its digits."""
     return tuple(normalize("NFC", str(part)) if digits or isinstance(part, str) else part for part in key)
 
 
 def _shown(keys: Iterable[Key | None]) -> str:
-    """Return the first ids as errors show them.
-
-    >>> _shown([("a",), ("a.png", 7), None, ("d",)])
-    "'a', ('a.png', 7), null"
-    """
+    """Return the first ids as errors show them."""
     return ", ".join(f"{_plain(key):.80}" for key in islice(keys, 3))
 
 
@@ -427,11 +419,7 @@ def _plain(key: Key | None) -> str:
 
 
 def _unlike(key: Key | None, other: Key | None) -> str:
-    r"""Return an id as errors show it beside another one: where they look alike, in ASCII from where they differ.
-
-    >>> _unlike(("a" * 99 + "b",), ("a" * 99 + "c",)), _unlike(("\u00e9",), ("e\u0301",))
-    ("...b'", "...\\xe9'")
-    """
+    """Return an id as errors show it beside another one: where they look alike, in ASCII from where they differ."""
     one, two = _plain(key), _plain(other)
     if f"{one:.80}" != f"{two:.80}" and normalize("NFC", one) != normalize("NFC", two):
         return f"{one:.80}"

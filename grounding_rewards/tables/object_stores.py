@@ -51,9 +51,6 @@ def local(path: str | os.PathLike[str], *, output: bool = False) -> Path:
 
     What is not in the store is not there locally. With an ``output`` come the objects that are called as it is up to
     its suffix, such as its manifest, and with a directory the shards of an unfinished run.
-
-    >>> local("rows.jsonl").name
-    'rows.jsonl'
     """
     scheme, found, name = os.fspath(path).partition(":/")  # of two slashes Path makes one
     if not found or scheme not in _SCHEMES:

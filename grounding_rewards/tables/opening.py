@@ -346,13 +346,7 @@ def _by_format(path: Path) -> list[dict[str, list[Path]]]:
 
 
 def split_of(file: Path) -> tuple[str, str]:
-    """The folder of a split and its name, as a file's name tells it; where that is but a number, the folder's name.
-
-    >>> split_of(Path("data/train-00000-of-00002.parquet")), split_of(Path("default/test/0000.parquet"))
-    (('data', 'train'), ('default', 'test'))
-    >>> split_of(Path("gui_v1.jsonl.gz")), split_of(Path("data/0.jsonl"))
-    (('.', 'gui_v1'), ('data', ''))
-    """
+    """The folder of a split and its name, as a file's name tells it; where that is but a number, the folder's name."""
     name = _SHARD.sub("", stem_of(file))
     if name or file.parent.name in ("", "data"):  # the hub's own folder, the same for all splits
         return str(file.parent), name

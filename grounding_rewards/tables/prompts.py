@@ -17,11 +17,7 @@ _ACTION = {"action", "action_type", "name", "function", "arguments"}
 
 
 def image_path(image: Any) -> Any:
-    """The path of an image, from a path or a mapping with one, a tuple of several; None where there is none.
-
-    >>> image_path({"path": "b.png", "bytes": b""}), image_path(["a.png", {"path": "b.png"}]), image_path(object())
-    ('b.png', ('a.png', 'b.png'), None)
-    """
+    """The path of an image, from a path or a mapping with one, a tuple of several; None where there is none."""
     if isinstance(image, list | tuple):
         paths = tuple([image_path(each) for each in image])
         return paths if paths and None not in paths else None
@@ -30,11 +26,7 @@ def image_path(image: Any) -> Any:
 
 
 def prompt_text(prompt: Any) -> str | None:
-    """The words of a prompt, a text or messages; None where it has none.
-
-    >>> prompt_text([{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Close"}]}])
-    'Close'
-    """
+    """The words of a prompt, a text or messages; None where it has none."""
     if isinstance(prompt, str):
         return prompt or None
     if isinstance(prompt, Mapping):
@@ -49,11 +41,6 @@ def response_text(value: Any) -> str | None:
 
     It is a text, a list of one, the content of a message or a chat completion, or an answer that was parsed already:
     numbers and objects, whose JSON is the response.
-
-    >>> response_text([["(1, 2)"]]), response_text({"choices": [{"message": {"content": "(1, 2)"}}]})
-    ('(1, 2)', '(1, 2)')
-    >>> response_text([195, 273]), response_text({"point": [1, 2], "box": None}), response_text(["a", "b"])
-    ('[195, 273]', '{"point": [1, 2]}', None)
     """
     if value is None or isinstance(value, str):
         return value
@@ -96,11 +83,7 @@ def _filled(value: Any) -> Any:
 
 
 def answer(completion: Any) -> str | None:
-    """The text of a completion: a text, or the last message that the model wrote; None where there is none.
-
-    >>> answer([{"role": "assistant", "content": "(1, 2)"}, {"role": "tool", "content": "done"}]), answer("(3, 4)")
-    ('(1, 2)', '(3, 4)')
-    """
+    """The text of a completion: a text, or the last message that the model wrote; None where there is none."""
     if not isinstance(completion, list | tuple):
         return completion if isinstance(completion, str) else None
     messages = [each for each in completion if isinstance(each, Mapping) and each.get("role") in _SPEAKERS]

@@ -78,11 +78,7 @@ def fields(columns: Mapping[str, str] = COLUMNS) -> list[tuple[str, Any]]:
 
 
 def rollout_schema(parts: Sequence[str] = (), further: Sequence[str] = ()) -> Any:
-    """The Arrow schema of a rollout table; ``further`` are columns of texts behind the parts.
-
-    >>> rollout_schema(["hit"]).field("hit")
-    pyarrow.Field<hit: double>
-    """
+    """The Arrow schema of a rollout table; ``further`` are columns of texts behind the parts."""
     taken = [name for place, name in enumerate(parts) if name in COLUMNS or name in parts[:place]]
     if taken:
         raise TableError(f"part {taken[0]!r}: another column of a rollout table has this name; rename the part")
@@ -97,11 +93,7 @@ def rollout_schema(parts: Sequence[str] = (), further: Sequence[str] = ()) -> An
 
 
 def held(values: Any) -> list[Any]:
-    """A column's values as they will be kept, whatever becomes of ``values``; None for pairs of NaN in an array.
-
-    >>> held(np.array([[16.0, 9.0], [np.nan, np.nan]]))
-    [[16.0, 9.0], None]
-    """
+    """A column's values as they will be kept, whatever becomes of ``values``; None for pairs of NaN in an array."""
     if not isinstance(values, np.ndarray):
         return list(values)
     rows: list[Any] = values.tolist()
@@ -109,14 +101,7 @@ def held(values: Any) -> list[Any]:
 
 
 def arrow(values: list[Any], kind: Any) -> Any:
-    """A column as Arrow has it; null for None, NaN and what has no place in it.
-
-    >>> import pyarrow as pa
-    >>> arrow([1, float("nan"), "x"], pa.float64()).to_pylist()
-    [1.0, None, None]
-    >>> arrow(["a", 7, None], pa.string()).to_pylist()
-    ['a', '7', None]
-    """
+    """A column as Arrow has it; null for None, NaN and what has no place in it."""
     import pyarrow as pa
 
     try:

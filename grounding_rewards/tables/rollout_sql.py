@@ -335,12 +335,7 @@ class JsonRollouts(FileRollouts):
 
 
 def last_parts(files: Sequence[Path]) -> set[Path]:
-    """Return those of the files that are the last shard of a recording process.
-
-    >>> parts = last_parts([Path(f"rollouts-0000000{shard}-00000{part}.parquet") for shard, part in ("a1", "a2", "b1")])
-    >>> sorted(str(each) for each in parts)
-    ['rollouts-0000000a-000002.parquet', 'rollouts-0000000b-000001.parquet']
-    """
+    """Return those of the files that are the last shard of a recording process."""
     last: dict[tuple[Path, str], Path] = {}
     for file in sorted(files):  # by name, in which the number of the shard has six digits
         named = _PART.fullmatch(file.name)

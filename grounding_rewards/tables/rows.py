@@ -65,12 +65,7 @@ class Batch:
         return self.start + index
 
     def take(self, rows: Sequence[int], *, whole: bool = True) -> Batch:
-        """Return some rows, with what they are written from if ``whole``; errors call them as before.
-
-        >>> batch = Batch(start=8192, rows=[{"a": 1}, {"a": 2}], whole=None, done=1.0).take([1])
-        >>> batch.rows, batch.place(0)
-        ([{'a': 2}], 'row 8193')
-        """
+        """Return some rows, with what they are written from if ``whole``; errors call them as before."""
         written = self.whole if whole else None
         if isinstance(written, list):
             written = [written[row] for row in rows]
@@ -82,11 +77,7 @@ class Batch:
         return Batch(self.start, taken, written, self.done, texts=self.texts, origin=lambda index: (self, rows[index]))
 
     def place(self, index: int) -> str:
-        """Return the place of a row of this batch in its file, for errors.
-
-        >>> Batch(start=8192, rows=[{}], whole=None, done=1.0, lines=[8195]).place(0)
-        'row 8192 (line 8195)'
-        """
+        """Return the place of a row of this batch in its file, for errors."""
         if self.origin is not None:
             batch, index = self.origin(index)
             return batch.place(index)
@@ -132,11 +123,7 @@ def joined(batches: Iterable[Batch]) -> Batch:
 
 
 def number(value: Any) -> Any:
-    """Return the number, or the true or false, that a text holds, as cells of CSV files do; else the value itself.
-
-    >>> number("17"), number("0.5"), number("True"), number("007"), number(None)
-    (17, 0.5, True, '007', None)
-    """
+    """Return the number, or the true or false, that a text holds, as cells of CSV files do; else the value itself."""
     try:
         plain = json.loads(value.lower()) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -145,13 +132,7 @@ def number(value: Any) -> Any:
 
 
 def value_at(row: Mapping[str, Any], name: str | None) -> Any:
-    """Return a row's value in a column, in a field of one, or in two columns; None without it.
-
-    >>> value_at({"reward_model": {"ground_truth": [1, 2, 3, 4]}}, "reward_model.ground_truth")
-    [1, 2, 3, 4]
-    >>> value_at({"width": "640", "height": 480}, "width,height")
-    [640, 480]
-    """
+    """Return a row's value in a column, in a field of one, or in two columns; None without it."""
     if name is None or name in row:
         return None if name is None else row[name]
     if "," in name:

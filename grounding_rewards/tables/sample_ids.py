@@ -66,11 +66,7 @@ def sample_id(
 
 
 def from_json(text: str) -> Any:
-    """The mapping or list that a text is the JSON of; the text itself where it is none.
-
-    >>> from_json('{"refusal": true}'), from_json("[1, 2]"), from_json("7"), from_json("{")
-    ({'refusal': True}, [1, 2], '7', '{')
-    """
+    """The mapping or list that a text is the JSON of; the text itself where it is none."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
@@ -80,11 +76,7 @@ def from_json(text: str) -> Any:
 
 
 def as_json(target: Any) -> str | None:
-    """A target as text that JSON reads; None where there is none, or none that JSON has.
-
-    >>> as_json({"bbox": np.array([0.5, 0.0, 1.0, 1.0]), "point": None}), as_json("[1, 2]"), as_json("up")
-    ('{"bbox": [0.5, 0.0, 1.0, 1.0], "point": null}', '[1, 2]', '"up"')
-    """
+    """A target as text that JSON reads; None where there is none, or none that JSON has."""
     if isinstance(target, str):
         return _text_as_json(target)
     if target is None:
@@ -100,11 +92,7 @@ def as_json(target: Any) -> str | None:
 
 
 def plain(value: Any) -> Any:
-    """A value in the one form in which equal content is equal: what JSON has, less keys that Arrow fills with nothing.
-
-    >>> plain({"size": np.array([16.0, 9.5]), "point": None, "at": ("a", np.int64(2))})
-    {'size': [16, 9.5], 'at': ['a', 2]}
-    """
+    """Return a value in the one form in which equal content is equal, less keys that Arrow fills with nothing."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if value is None or isinstance(value, bool | int):
@@ -180,22 +168,14 @@ def sample_names(
 
 
 def name_paths(columns: Sequence[str], column: str | None = None) -> list[tuple[str, ...]]:
-    """Return the places of names as columns with fields, in the order of looking: ``column``, else ``PLACES``.
-
-    >>> name_paths(["id", "answer.id"])[2:4]
-    [('reward_model', 'ground_truth', 'id'), ('answer.id',)]
-    """
+    """Return the places of names as columns with fields, in the order of looking: ``column``, else ``PLACES``."""
     # A column may be called a.b itself.
     named = PLACES if column is None else [column]
     return [(place,) if place in columns else tuple(place.split(".")) for place in named]
 
 
 def name_in(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | None:
-    """Return the name of a row's sample, at the first of ``name_paths`` that has one; None without it.
-
-    >>> name_in({"extra_info": {"id": 7}}, name_paths(["extra_info"]))
-    '7'
-    """
+    """Return the name of a row's sample, at the first of ``name_paths`` that has one; None without it."""
     for path in places:
         value: Any = row
         for name in path:
@@ -207,11 +187,7 @@ def name_in(row: Mapping[str, Any], places: Sequence[Sequence[str]]) -> str | No
 
 
 def name_of(value: Any) -> str | None:
-    """A sample's name as text: 1 and 1.0, as files hold 1 beside nulls, are "1"; None where it is no name.
-
-    >>> name_of("a"), name_of(1.0), name_of(None), name_of(True)
-    ('a', '1', None, None)
-    """
+    """A sample's name as text: 1 and 1.0, as files hold 1 beside nulls, are "1"; None where it is no name."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None

@@ -299,11 +299,7 @@ def _read(row: Any, size: int, reasons: dict[int, str]) -> Read:
 
 
 class HeldTable(JsonArrayTable):
-    """Rows in memory, which errors call ``rows``.
-
-    >>> [batch.rows for batch in HeldTable([{"response": "(1, 2)"}]).batches()]
-    [[{'response': '(1, 2)'}]]
-    """
+    """Rows in memory, which errors call ``rows``."""
 
     def __init__(self, rows: Any) -> None:
         super().__init__(Path("rows"))

@@ -15,16 +15,7 @@ from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 
 
 def trainer_log(path: str | os.PathLike[str]) -> TrainerLog | None:
-    """The log that a trainer wrote at a path; None where it is none, and may be a rollout table.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "1.jsonl")
-    ...     _ = file.write_text('{"input": "Close", "output": "(9, 9)", "gts": {"id": "a"}, "score": 1.0, "step": 1}')
-    ...     log = trainer_log(folder)
-    ...     [log.kind, *next(log.batches(["sample_id", "response", "total"])).rows]
-    ['verl', {'sample_id': 'a', 'response': '(9, 9)', 'total': 1.0}]
-    """
+    """The log that a trainer wrote at a path; None where it is none, and may be a rollout table."""
     path = Path(path)
     if path.is_dir():
         return _in_folder(path)
