@@ -85,15 +85,7 @@ class Cluster:
         self, work: Work, items: Sequence[Any], inputs: Sequence[Path] = (), *, held: bool = False, gpus: int = 0,
         ordered: bool = False,
     ) -> Iterator[Any]:  # fmt: skip
-        """Yield the results of all items, in their order or in none, while others are made.
-
-        Before that every machine must have ``inputs``, as they are here, and what ``work`` is made of. Work that holds
-        a model is ``held`` by actors, each with so many ``gpus`` where the cluster has any.
-
-        Raises:
-            ClusterError: a machine lacks something, or Ray cannot go on; names it.
-            GroundingRewardsError: ``work`` has raised it.
-        """
+        """Yield the results of all items; work that holds a model is ``held`` by actors with so many ``gpus`` each."""
         if not items:
             return
         import ray

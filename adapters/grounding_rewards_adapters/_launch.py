@@ -85,23 +85,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Settings:
-    """The options that all adapters share; what is none of them is an option of the recipe.
-
-    ``settings``, a file or a list of them, as ``gr.read_settings`` reads them, gives the recipe, its options and
-    ``bad_target``; what a launch says itself goes before.
-
-    Attributes:
-        recipe: a recipe's name, its dict form, a recipe, or ``module:attr`` or ``/path/file.py:attr`` of one; with
-            ``routes``, that of all rows which they do not name.
-        routes: ``{FIELD: {VALUE: recipe}}``: rows whose FIELD is VALUE are scored with that recipe, a name or a dict of
-            its name and options, which go before the options beside ``routes``. FIELD is a column, verl's
-            ``data_source``, or ``task``, which is looked for in the target first.
-        bad_target: ``"abstain"``, or ``"raise"`` at the first target that cannot be used.
-        record: a directory for a table of all rollouts; None for none.
-        record_columns: names of further columns of that table: of the trainer's rows, or of the target's ``extra``.
-        diagnose: True where a line is logged after the first 256 rows.
-        options: the recipe's options, ``model`` and the bounds of its resizing among them.
-    """
+    """Options that all adapters share, as adapters/README.md lists them; what is none of them is one of the recipe."""
 
     recipe: Any = None
     routes: Mapping[str, Mapping[str, Any]] | None = None
@@ -113,11 +97,7 @@ class Settings:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Settings:
-        """Read the settings among what a launch gives; mappings and lists of OmegaConf will do.
-
-        >>> Settings.of({"recipe": "gelato", "model": "qwen3_vl", "format_weight": 0.1}).options
-        {'model': 'qwen3_vl', 'format_weight': 0.1}
-        """
+        """Read the settings among what a launch gives; mappings and lists of OmegaConf will do."""
         try:
             plain = {name: frozen(value) for name, value in raw.items()}
             json.dumps(plain, default=_token)  # for its error, where a value is not plain

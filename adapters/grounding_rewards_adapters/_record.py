@@ -30,10 +30,7 @@ _PATIENCE = 64
 
 
 class Recording:
-    """Record scored rows in a directory. May be shared by threads, and pickled: each process writes its own files.
-
-    ``further`` names columns of the trainer's rows, or of targets' ``extra``, to record as well.
-    """
+    """Recorder of scored rows in a directory. Threads may share it, and it can be pickled."""
 
     def __init__(self, directory: str, parts: Sequence[str], further: Sequence[str] = ()) -> None:
         # pyarrow, for none but those who record
@@ -105,11 +102,7 @@ class Provenance:
         self.source = self._first(SOURCE_COLUMNS, _name, own="source")
 
     def samples(self) -> list[str | None]:
-        """Name the n samples: by the target's id, else the column ``sample_id`` or ``id``, else the content.
-
-        That is data set, image path, instruction and target, and the row's ``index`` in the data set's ``split`` where
-        neither an image nor an instruction is known. None where nothing is.
-        """
+        """Name the n samples: by the target's id, else the column ``sample_id`` or ``id``, else their content."""
         names = _either(self._ids, self._first(_SAMPLE, _name))
         if None not in names:
             return [str(name) for name in names]
@@ -150,10 +143,7 @@ class Provenance:
         return list(dict.fromkeys([*columns, *(name for own in self._own for name in own)]))
 
     def _first(self, names: Sequence[str], read: Any = None, *, own: str = "") -> list[Any]:
-        """Return (n,) values of the first of these columns that has a value in a row, else of the target's ``extra``.
-
-        ``own`` is its name there.
-        """
+        """Return (n,) values of the first of these columns that has one, else of ``own`` in ``extra``."""
         rows = len(self._targets)
         cells: list[Any] = [None] * rows
         for column in [*map(self._columns.get, names), *([[fields.get(own) for fields in self._own]] if own else [])]:
@@ -174,11 +164,7 @@ def is_column(column: Any, rows: int) -> TypeGuard[Sequence[Any] | NDArray[Any]]
 
 
 def _as_text(value: Any) -> str | None:
-    """Return a text as it is, anything else as JSON; None for nothing, and for what JSON has not.
-
-    >>> _as_text("icon"), _as_text(np.int64(3)), _as_text(["a", None]), _as_text(float("nan")), _as_text(object())
-    ('icon', '3', '["a", null]', None, None)
-    """
+    """Return a text as it is, anything else as JSON; None for nothing, and for what JSON has not."""
     if isinstance(value, str):
         return value
     return None if isinstance(value, float) and value != value else as_json(value)

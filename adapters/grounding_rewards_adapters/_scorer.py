@@ -41,10 +41,7 @@ It counts rows of one sample, or of one of several recipes; rows of more samples
 
 @dataclass(eq=False)
 class Scorer:
-    """Score rows with one recipe, or with several and a router, and report what is wrong with targets.
-
-    Threads may share it, and it can be pickled.
-    """
+    """Scorer of rows with one recipe, or with several and a router. Threads may share it, and it can be pickled."""
 
     trainer: Trainer
     settings: Settings  # options of the launch
@@ -351,10 +348,7 @@ def report(
     names: Sequence[str | None] = (),
     outcome: str = "the sample abstains",
 ) -> None:
-    """Log each unusable target once: by the sample's id, or by what is wrong where it has none.
-
-    ``logged`` is what was logged before, ``names`` what else names a row's sample, ``outcome`` what becomes of it.
-    """
+    """Log each unusable target once: by the sample's id, or by what is wrong where it has none."""
     for row, each in errors.items():
         name = names[row] if names else None
         error = each if name is None else each.named(name)
@@ -374,12 +368,7 @@ def beside(scored: ScoredBatch) -> dict[str, Floats]:
 
 
 def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
-    """Return columns of n as n dicts of Python floats.
-
-    >>> import numpy as np
-    >>> rows({"score": np.array([0.5, 1.0]), "acc": np.array([0.0, 1.0])})
-    [{'score': 0.5, 'acc': 0.0}, {'score': 1.0, 'acc': 1.0}]
-    """
+    """Return columns of n as n dicts of Python floats."""
     lists = [column.tolist() for column in columns.values()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
 
@@ -395,10 +384,7 @@ def metrics(scored: ScoredBatch) -> dict[str, float]:
 
 
 def read_sizes(name: str, column: Sequence[Any], logged: set[str]) -> list[tuple[float, float] | None]:
-    """Read the sizes in a column; None where there is none, or none that can be read, which is logged once.
-
-    Such a row is scored where no size is needed, and is not valid where one is.
-    """
+    """Read the sizes in a column; None where there is none, or none that can be read, which is logged once."""
     sizes = [read_size(value) for value in column]
     for value, size in zip(column, sizes, strict=True):
         if size is None and value is not None:

@@ -103,12 +103,7 @@ class Batches:
     def _rollouts(
         self, scored: ScoredBatch, completions: Sequence[Any], columns: Mapping[str, Any]
     ) -> dict[str, list[Any]]:
-        """Return the columns that make rollouts of a table of completions; a part's own column keeps its name.
-
-        ``response`` is None where the table's own completion says as much; ``acc`` and ``total`` are, where the target
-        could not be used. ``rollout`` is ``STEP.RANK.NUMBER``: the steps that the trainer had done, the process, and
-        how many responses it had scored. Nothing that a column holds raises.
-        """
+        """Return the columns that make rollouts of a table of completions; a part's own column keeps its name."""
         rows, valid = len(scored), scored.columns["valid"] > 0
         with self._lock:
             start, self._count = self._count, self._count + rows
@@ -194,10 +189,7 @@ class Batches:
 
 @dataclass(eq=False)
 class _Last:
-    """A scored batch, and for which parts it was asked.
-
-    The objects are kept, and so are alive, as long as they are compared: no other object can pass for one of them.
-    """
+    """A scored batch, and for which parts it was asked. Its objects are kept, so that no other can pass for one."""
 
     texts: Sequence[str | None]
     columns: Mapping[str, Any]
@@ -242,22 +234,9 @@ def response_text(completion: Any) -> str | None:
 
     Messages of which none says its role are all the model's.
 
-    A tokenizer with a response template takes a message apart, so that its text is put together again as most models
-    write it, and as the dialects read it: ``<think>`` thinking ``</think>``, the content, and each tool call as JSON in
-    ``<tool_call>`` tags. White space between the pieces is lost by then, and so is whether thinking without anything
-    after it was closed: it counts as unfinished. Of a call, numbers have lost how they were written (``512.0000`` is
-    512.0), empty arguments are left out where the call has other keys, for TRL adds them, and arguments that came as
-    text stand there as they are, without quotes: whether the model wrote some itself is lost, too. Whatever
-    a message holds, this returns.
-
-    >>> response_text([{"role": "assistant", "content": [{"type": "text", "text": "(1, 2)"}]}])
-    '(1, 2)'
-    >>> call = {"type": "function", "function": {"name": "tap", "arguments": {"coordinate": [1, 2]}}}
-    >>> print(response_text([{"role": "assistant", "reasoning_content": "Top.", "content": "", "tool_calls": [call]}]))
-    <think>Top.</think>
-    <tool_call>
-    {"name": "tap", "arguments": {"coordinate": [1, 2]}}
-    </tool_call>
+    A message that a response template took apart is put together again as the dialects read it: ``<think>`` thinking
+    ``</think>``, the content, and each tool call as JSON in ``<tool_call>`` tags. Thinking without anything after it
+    counts as unfinished, and arguments that came as text stay that text.
     """
     if completion is None or isinstance(completion, str):
         return completion
@@ -333,20 +312,7 @@ WHOLE = (
 
 
 def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] = ()) -> NDArray[np.int64]:
-    """Return (n,) groups of rows that stand one after another and are alike in all columns, groups of one size.
-
-    Of several ``sizes``, the largest of which rows make whole groups: rows of the smaller one pass for groups of the
-    larger one only where equal samples stand beside each other in all of them.
-
-    Without ``sizes``, size = greatest common divisor of the lengths of the runs of equal rows, so that two equal
-    samples beside each other are still two groups, as long as not all runs are that long. Images are read where
-    nothing else tells rows apart, and not where one size is known.
-
-    >>> repeated([list("aabbbb")], 6).tolist()
-    [0, 0, 1, 1, 2, 2]
-    >>> repeated([list("aabbbb")], 6, (4, 2)).tolist()
-    [0, 0, 1, 1, 2, 2]
-    """
+    """Return (n,) groups of rows alike in all columns: of the largest size that fits, else of what all runs share."""
     if not rows:
         return np.arange(0)
     if sizes:
@@ -358,10 +324,7 @@ def repeated(columns: Sequence[Sequence[Any]], rows: int, sizes: Sequence[int] =
 
 
 def doubt(name: str, groups: NDArray[np.int64], sizes: Sequence[int], *, first: bool) -> str:
-    """Return a complaint about a call's groups; empty where nothing seems wrong.
-
-    The ``first`` call is one of training, whose size is the first, unless evaluation goes before it.
-    """
+    """Return a complaint about a call's groups; empty where nothing seems wrong."""
     rows = len(groups)
     if not sizes and 1 < rows == len(np.unique(groups)):
         return (
@@ -416,10 +379,7 @@ def _alike(columns: Sequence[Sequence[Any]], first: int, second: int, *, pixels:
 
 
 def same(a: Any, b: Any, *, pixels: bool = True) -> bool:
-    """Return True for two cells that say the same: nested lists and mappings, arrays, images; NaN is NaN.
-
-    Without ``pixels``, images of one size are taken to be the same; else both are read in full and compared.
-    """
+    """Return True for two cells that say the same; without ``pixels`` images of one size do."""
     if a is b:
         return True
     if isinstance(a, str) or isinstance(b, str):
@@ -451,29 +411,12 @@ Note = Callable[[str], None]
 def image_sizes(
     column: Sequence[Any], index: int = -1, files: ImageFiles = _FILES, note: Note = lambda text: None
 ) -> list[tuple[int, int] | None]:
-    """Return width and height of each row's image, in pixels; None where there is none, or none that can be read.
-
-    A PIL image has the size that it has, which is what a trainer hands to its processor: it is not turned by what a
-    camera noted (EXIF). ``datasets.Image()`` turns by that while it decodes, so that the size of an image which is
-    not decoded yet is that of the turned one.
-
-    A row holds an image or a list of them, of which ``index`` chooses one, from the end where negative: PIL images, or
-    mappings of ``bytes`` or ``path``. ``note`` takes the reason of each image that is refused.
-
-    >>> class Image:
-    ...     size = (1920, 1080)
-    >>> image_sizes([Image(), [], None])
-    [(1920, 1080), None, None]
-    """
+    """Return width and height of each row's image, the ``index``-th of a list; None where none can be read."""
     return [_size_of(_chosen(row, index), files, note) for row in column]
 
 
 def prompt_images(prompts: Sequence[Any]) -> list[list[Any]]:
-    """The images that stand in each prompt's own messages, in their order.
-
-    >>> prompt_images([[{"role": "user", "content": [{"type": "image", "image": "A"}, {"type": "text"}]}], "click"])
-    [['A'], []]
-    """
+    """The images that stand in each prompt's own messages, in their order."""
     blocks = [
         [each for message in _mappings(prompt) for each in _mappings(message.get("content"))] for prompt in prompts
     ]

@@ -96,10 +96,7 @@ class Launch:
 
 
 def read_launch(trainer: str, path: Path) -> Launch:
-    """Read the options of the reward from a launch: a YAML config, or a script with ``key=value`` words.
-
-    Values with a variable that the file does not set itself are left out, and a finding says so.
-    """
+    """Read the options of the reward from a launch: a YAML config, or a script with ``key=value`` words."""
     wiring, prefix = WIRINGS[trainer], ".".join(WIRINGS[trainer].under)
     filed = path.suffix.lower() in (".yaml", ".yml")
     try:

@@ -212,16 +212,7 @@ class RecipeReward:
 
 
 def contributions(recipe: gr.Recipe) -> dict[str, float]:
-    """The weights under which the parts of a recipe sum to its total: Σ weight · part.
-
-    Sums within the sum are taken apart, also where they are scaled, or limited to what they cannot leave. Whatever else
-    is inside it, such as a product, is one part. A part of weight 0 is left out: forgotten weights would score it.
-
-    >>> contributions(gr.recipe("se-gui"))
-    {'hit': 1.0, 'nearness': 1.0, 'format': 0.5}
-    >>> contributions(gr.recipe("gelato"))
-    {'distance': 1.0}
-    """
+    """The weights under which the parts of a recipe sum to its total; a product, and so on, is one part."""
     weights = dict(_walk(recipe.reward, "", 1.0))
     if "" in weights:
         term = recipe.reward

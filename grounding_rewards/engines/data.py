@@ -156,10 +156,7 @@ def _first_rows(table: Table) -> list[Row]:
 def _source(
     table: Table, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note, *, in_rows: bool
 ) -> tuple[RolloutFile, Any]:
-    """Return the table with the further columns that are kept, and the schema of the rollouts.
-
-    ``image`` is the column of images, "" for none; ``in_rows`` is True where it holds their bytes.
-    """
+    """Return the table with the further columns that are kept, and the schema of the rollouts."""
     parts = () if recipe is None else recipe.parts
     taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
     ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
@@ -179,10 +176,7 @@ def _source(
 
 
 def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] | None, *, warn: Note) -> Plan:
-    """Plan the shards: read all rows once, so that what cannot be read is an error before a model is loaded.
-
-    A row that repeats the name, instruction, image and target of an earlier one is left out.
-    """
+    """Plan the shards. All rows are read once, so that what cannot be read is an error before a model is loaded."""
     wanted, survey = list[int](), _Survey(data)
     for batch in data.table.batches():
         for name, first in survey.add(batch):
@@ -267,12 +261,7 @@ def _hashed(text: str) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Plan of the shards of a run.
-
-    >>> import numpy as np
-    >>> Plan(np.array([8, 0, 8, 8]), 2).names
-    ('rollouts-000000.parquet', 'rollouts-000001.parquet')
-    """
+    """Shards of a run."""
 
     wanted: Ints  # (rows,) responses that each row of the data gets at each temperature; 0 for a row that is left out
     size: int  # samples of a shard; the last one has fewer

@@ -35,13 +35,7 @@ class SeenImages:
 
 @dataclass(frozen=True)
 class ModelImages:
-    """Reader of images, which resizes them as the model's pipeline does.
-
-    They are turned upright as their EXIF data ask, made RGB by Pillow's ``convert``, without regard to transparency,
-    and resized once, bicubically, to the size after the pipeline's last step; the rest of a canvas is white. An RGB or
-    grey PNG, JPEG or WebP that has this size already is sent byte for byte; others are PNG files. Of animated images
-    the first frame is sent.
-    """
+    """Reader of images, which turns them upright, makes them RGB and resizes them once, as the model does."""
 
     # the folder of the images, and bounds on them; ``max_image_pixels`` bounds those that are decoded at one time, too,
     # in all threads
@@ -131,16 +125,7 @@ def _shown(size: Size) -> str:
 
 
 def token_problem(prompt_tokens: int | None, sizes: Sequence[Size], resizing: Resizing | None, text_length: int) -> str:
-    """Check that the tokens of a prompt fit its images: an image has (w / factor) · (h / factor) of them.
-
-    >>> resizing = Resizing("qwen2_5_vl", max_pixels=1003520)
-    >>> token_problem(1300, [(1316, 728)], resizing, 80)
-    ''
-    >>> print(token_problem(400, [(1316, 728)], resizing, 80))
-    prompt of 400 tokens: expected 1222 to 2326 with 1316 x 728 pixels for qwen2_5_vl, so that the server resized or \
-dropped images; name its model by --pipeline and its bounds by --min-pixels and --max-pixels, or start it with those \
-bounds (vLLM: --mm-processor-kwargs '{"min_pixels": ..., "max_pixels": ...}')
-    """
+    """Return what does not fit between a prompt's tokens and its images; an image has (w / factor) · (h / factor)."""
     if prompt_tokens is None or resizing is None or resizing.canvas is not None or not sizes:
         return ""
     least = sum((width // resizing.factor) * (height // resizing.factor) for width, height in sizes)

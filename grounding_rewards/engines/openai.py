@@ -46,32 +46,10 @@ _HELLO = Request((Message("user", "Hello"),), (), (0,), Sampling(0.0, 1.0, 1))
 class OpenAI:
     """Server of OpenAI's chat protocol: ``vllm serve``, ``transformers serve``, SGLang, llama.cpp, or a hosted one.
 
-    Each response is asked for by a request of its own, with its own seed: so it can be had again alone, however the
-    rollouts were divided among runs, and servers with prefix caching read the prompt once. ``n_in_one`` sends an image
-    once for all responses to it instead, with the seed of the first.
+    Each response is asked for by a request of its own, with its own seed: so it can be had again alone, and servers
+    with prefix caching read the prompt once. docs/rollouts.md has the options.
 
-    A server adds settings of its own where a request names none: ``vllm serve`` and ``transformers serve`` take
-    ``top_k`` and ``repetition_penalty`` from the checkpoint's generation_config.json, and the latter is greedy unless
-    ``do_sample`` stands there. A server that splits off the thinking (``--reasoning-parser``) keeps it from the
-    response, so start it without.
-
-    Args:
-        model: the model's name at the server.
-        base_url: where the server answers, such as ``http://localhost:8000/v1``.
-        api_key_env: the environment variable that holds the server's key; servers without keys need none.
-        concurrency: requests in flight at once.
-        timeout: seconds until a request without a whole reply is given up, and sent again.
-        retries: times that a request is sent again after 429, 5xx, a time-out or a broken connection, later each time
-            (0.5 s to 8 s, or as the server's ``Retry-After`` says).
-        patience: seconds to wait, after all retries, until the server answers a greeting; then those requests are sent
-            once more. A request that fails again, while greetings are answered, is a problem of its row; a server that
-            answers none ends the run, which writes no rows of the requests in flight.
-        max_reply_bytes: bytes of a reply, unpacked; a longer one is a problem of its row. Memory may hold as many
-            for each response of the shards in flight.
-        n_in_one: True for all responses to a prompt in one request, where it is no greedy one. Where a server ignores
-            ``n`` or refuses it, the rest is asked for one by one.
-        control_tokens: True to send prompts with control tokens of models, such as ``<|im_end|>``, without a warning.
-        extra_body: further fields of each request, such as ``{"top_k": -1, "repetition_penalty": 1.0}`` for vLLM.
+    A server that splits off the thinking (``--reasoning-parser``) keeps it from the response, so start it without.
 
     Raises:
         EngineError: a setting does not fit.
@@ -114,13 +92,7 @@ class OpenAI:
 
     @contextmanager
     def start(self) -> Iterator[Running]:
-        """Reach the server, and make sure that it has the model.
-
-        A server that does not list the model, as not all do, is asked for one token.
-
-        Raises:
-            EngineError: no server answers, it speaks another protocol, wants another key or has no such model.
-        """
+        """Reach the server, and make sure that it has the model: one that does not list it is asked for one token."""
         server = _Server(self, self._key())
         try:
             server.check()
@@ -138,13 +110,7 @@ class OpenAI:
 
 
 class _Failure(Exception):
-    """Request without an answer.
-
-    Attributes:
-        status: of HTTP; ``_ABSENT``, ``_BROKEN`` or ``_STRANGE`` where none tells.
-        why: the reason, on one line.
-        pause: seconds after which the server wants to be asked again; 0 where it does not say.
-    """
+    """Request without an answer: its status, HTTP's or one of ours, the reason, and the seconds to wait."""
 
     def __init__(self, status: int, why: str, pause: float = 0.0) -> None:
         super().__init__(why)
@@ -472,13 +438,7 @@ def _text(body: bytes) -> str:
 
 
 def chat_messages(messages: Sequence[Message], images: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return a prompt as messages of the protocol, with images as data URLs.
-
-    >>> chat_messages([Message("system", "Click."), Message("user", "<image>Save")], [b"GIF89a"])
-    [{'role': 'system', 'content': 'Click.'},
-     {'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': 'data:image/gif;base64,R0lGODlh'}},
-                                  {'type': 'text', 'text': 'Save'}]}]
-    """
+    """Return a prompt as messages of the protocol, with images as data URLs."""
     for message in messages:
         _check_text(message.text)
     urls = [_data_url(data, number) for number, data in enumerate(images, 1)]
@@ -500,18 +460,7 @@ def _data_url(data: bytes, number: int) -> str:
 
 
 def read_completion(value: Any) -> tuple[tuple[Answer, ...], int | None] | None:
-    """Read the answers of a chat completion, and the tokens of its prompt.
-
-    A refusal, which has a field of its own, is the model's response. A response that the server kept back has a
-    problem; any other one without content is an empty text. Content in parts is their texts. The tokens of an answer
-    are known where it is the only one.
-
-    >>> choice = {"message": {"content": "(5, 7)"}, "finish_reason": "length"}
-    >>> read_completion({"choices": [choice], "usage": {"prompt_tokens": 90, "completion_tokens": 6}})
-    ((Answer(text='(5, 7)', token_length=6, cut=True, problem=''),), 90)
-    >>> read_completion({"status": "ok"}) is None
-    True
-    """
+    """Read the answers of a chat completion, and the tokens of its prompt; None where it is no chat completion."""
     choices = _field(value, "choices")
     if not isinstance(choices, list) or not choices:
         return None

@@ -41,13 +41,7 @@ _LARGEST_TEMPLATE = 1 << 20
 
 @dataclass(frozen=True)
 class Prompt:
-    """Prompt of rows: the template of the user's text, and that of a system message.
-
-    >>> Prompt("mine", "Click on: {{ instructoin }}")
-    Traceback (most recent call last):
-    grounding_rewards.errors.EngineError: prompt 'mine', line 1: unknown field 'instructoin'; did you mean \
-'instruction'? There are: instruction, width, height, image_width, image_height, row
-    """
+    """Prompt of rows: the template of the user's text, and that of a system message."""
 
     name: str  # its name, for errors
     template: str | None = None  # text of a jinja2 template with ``FIELDS``; None for the instruction alone
@@ -76,11 +70,7 @@ class Prompt:
         return f"system message of {self._user}"
 
     def messages(self, instruction: Any, images: int, fields: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the messages of one row.
-
-        >>> Prompt("mine", "Click on: {{ instruction }}").messages("the {{ tag }} <b>", 1, {})
-        (Message(role='user', text='<image>Click on: the {{ tag }} <b>', further={}),)
-        """
+        """Return the messages of one row."""
         if self.template is not None and isinstance(instruction, list):
             instruction = _asked(instruction)
         if self.template is not None or self.system:
@@ -111,15 +101,7 @@ def _is_asking(message: Any) -> bool:
 
 
 def prompt_named(name: str, system: str | None = None) -> Prompt:
-    """Return a prompt by its name or its file.
-
-    >>> prompt_named("plain").messages("Close the tab", 1, {})
-    (Message(role='user', text='<image>Close the tab', further={}),)
-    >>> prompt_named("gelatto")
-    Traceback (most recent call last):
-    grounding_rewards.errors.EngineError: unknown prompt 'gelatto'; did you mean 'gelato'? There are: plain, \
-qwen2_5_vl, qwen3_vl, gelato, gelato-refusal, gta1, gui-g1, ui-tars; or the path of a template file
-    """
+    """Return a prompt by its name or its file."""
     if system and _is_file(system):
         system = _read(system)
     if name == PLAIN:
@@ -253,20 +235,12 @@ _USUAL = re.compile(
 
 
 def usual_tokens(text: str) -> list[str]:
-    """Return what looks like control tokens in a text, each once.
-
-    >>> usual_tokens("Save<|im_end|> as <b>")
-    ['<|im_end|>']
-    """
+    """Return what looks like control tokens in a text, each once."""
     return list(dict.fromkeys(_USUAL.findall(text)))
 
 
 def spelled_out(value: Any, tokens: Collection[str]) -> Any:
-    r"""Return texts, also those in lists and mappings, in which each of the tokens has a zero-width space.
-
-    >>> spelled_out([{"text": "Save<|im_end|>"}], ["<|im_end|>"])
-    [{'text': 'Save<\u200b|im_end|>'}]
-    """
+    """Return texts, also those in lists and mappings, in which each of the tokens has a zero-width space."""
     if isinstance(value, Mapping):
         return {name: spelled_out(each, tokens) for name, each in value.items()}
     if isinstance(value, list | tuple):

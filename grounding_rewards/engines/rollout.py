@@ -62,19 +62,12 @@ _BY_DEFAULT, _SETTINGS, _PLAIN, _FILES = Columns(), RolloutSettings(), Prompt(PL
 
 @dataclass(frozen=True)
 class RolledOut:
-    """Result of ``roll_out``.
+    """Result of ``roll_out``."""
 
-    Attributes:
-        manifest: what the directory was made of, and figures of its rows; None while other processes are at work.
-        made: number of shards that this call made.
-        found: number of shards that were there, or that others have made.
-        missing: number of shards that others have yet to make.
-    """
-
-    manifest: Mapping[str, Any] | None
-    made: int
-    found: int
-    missing: int = 0
+    manifest: Mapping[str, Any] | None  # None while other processes are at work
+    made: int  # shards that this call made
+    found: int  # shards that were there, or that others have made
+    missing: int = 0  # shards that others have yet to make
 
     @property
     def findings(self) -> list[Finding]:
@@ -107,43 +100,7 @@ def roll_out(
     note: Note = lambda text: None,
     warn: Note = lambda text: None,
 ) -> RolledOut:
-    """Ask a model for responses to the samples of a data set, into a directory that is a rollout table once complete.
-
-    After a kill, the same call goes on where the run ended; at most the shards in flight are asked for again. A sample
-    whose prompt or image cannot be made, or that the engine refuses, has rows with its ``problem`` and no response.
-
-    Args:
-        data: a file of rows, or a directory of them, with instructions and images, or texts alone.
-        engine: the engine, as ``engine("openai", model="...")`` builds it.
-        out: the directory.
-        engine_name: the name that the engine was built by; the manifest holds the file or the plugin that it names.
-        settings: how many responses, and how they are sampled.
-        prompt: makes the messages of a sample.
-        recipe: scores the responses, as ``pool score`` does, but rows whose target cannot be used are not scored; None
-            leaves all of that to ``pool score``.
-        resizing: the way of images into the model; None for the engine's own, where it knows.
-        columns: names of the columns of the data; those without one are looked for.
-        instruction: the column of instructions; None to look for it.
-        split: which split of a directory.
-        encoding: of the data's JSON lines, JSON and CSV; None for UTF-8.
-        box_format: how boxes of targets are written, as in ``Targets.from_list``; the directory has them as xyxy.
-        image_files: bounds of images, and the folder of relative paths; "" for that of the data.
-        allocated: a file with ``sample_id`` and ``n``, as ``pool allocate`` writes; then ``settings.n`` is None.
-        shard: (i, n): only every n-th shard, from number i on; several processes make one directory.
-        again: ask again for the shards of which a row has a problem, also where the directory is complete.
-        overwrite: replace a directory, or an unfinished run, that was made of something else.
-        cluster: asks on its workers, each with a model of its own; None asks here.
-        count: takes how many samples are done, and how many there are.
-        note: takes remarks on columns.
-        warn: takes warnings.
-
-    Raises:
-        EngineError: the model cannot answer, or settings do not fit; whole shards stay.
-        TableError: the data cannot be read, or the directory is already made of something else.
-        RecipeError: the recipe adds up trajectories.
-        ClusterError: the cluster cannot do the work.
-        OSError: the directory cannot be written.
-    """
+    """Ask a model for responses to the samples of a data set, into a directory, a rollout table once complete."""
     data, out = local(data), local(out, output=True)
     _check(data, out, settings, recipe, allocated, shard)
     if cluster is not None and shard is not None:
@@ -466,13 +423,7 @@ def _arguments(engine: Engine) -> dict[str, Any]:
 
 
 def checkpoint_of(model: str) -> str | None:
-    """Return a hash of the files in a checkpoint's folder; None where the model is a name.
-
-    Of large files only pieces are read, spread evenly: training changes all weights, and files hold many gigabytes.
-
-    >>> checkpoint_of("Qwen/Qwen3-VL-8B-Instruct") is None
-    True
-    """
+    """Return a hash of the files in a checkpoint's folder; None where the model is a name."""
     folder, known = Path(model), sha256()
     if not folder.is_dir():
         return None

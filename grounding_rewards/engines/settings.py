@@ -26,17 +26,7 @@ def temperatures(text: str) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class RolloutSettings:
-    """Settings of a run of rollouts.
-
-    ``n`` is None where another number goes with each sample, ``policy`` for the model's name.
-
-    Raises:
-        EngineError: a setting is out of range; names it.
-
-    >>> RolloutSettings(temperatures=(1.0, 1.0))
-    Traceback (most recent call last):
-    grounding_rewards.errors.EngineError: temperature: got 1.0 twice; expected different ones
-    """
+    """Settings of a run; ``n`` is None where another number goes with each sample."""
 
     n: int | None = option(
         "Responses to a sample at each temperature.", 8, least=1, metavar="N", flags=["--n"], panel=_SAMPLING
@@ -88,14 +78,7 @@ class RolloutSettings:
         return Sampling(temperature, self.top_p, self.max_tokens)
 
     def seed_of(self, sample: str, temperature: float, rollout: int) -> int:
-        """Return the seed of one response, a whole number below 2^31.
-
-        It depends on the run's seed, the sample's name, the temperature and the number of the rollout at it, counted
-        from ``first_rollout``: neither on other samples and temperatures nor on how many responses there are.
-
-        >>> RolloutSettings().seed_of("a", 1.0, 0), RolloutSettings(seed=1).seed_of("a", 1.0, 0)
-        (711107299, 1300220595)
-        """
+        """Return the seed of one response, below 2^31: that of its sample, temperature and number alone."""
         number = self.first_rollout + rollout
         (key,) = hashed([sample], self.seed, f"rollout {number} at {float(temperature)!r}")
         return int(key >> 33)  # the seeds that every engine takes

@@ -346,15 +346,7 @@ _SILENT = "the engine gave no text and no reason"
 
 
 def checked(replies: Any, expected: Sequence[int], place: str) -> list[Reply]:
-    """Check replies, and return them; an answer with neither a text nor a problem gets a problem.
-
-    >>> checked([Reply((Answer(None),))], [1], "a.jsonl, row 0")[0].answers[0].problem
-    'the engine gave no text and no reason'
-    >>> checked([Reply((Answer(5),))], [1], "a.jsonl, row 0")
-    Traceback (most recent call last):
-    grounding_rewards.errors.EngineError: the engine gave an answer with text 5; expected a text, or None; \
-a.jsonl, row 0 and after
-    """
+    """Check replies, and return them; an answer with neither a text nor a problem gets a problem."""
     if problem := next(_problems(replies, expected), ""):
         raise EngineError(f"the engine gave {problem}; {place} and after")
     return [replace(reply, answers=tuple(map(_reasoned, reply.answers))) for reply in replies]

@@ -28,31 +28,17 @@ _DTYPES = ("auto", "float32", "bfloat16", "float16")
 class Transformers:
     """Engine that generates with a checkpoint of transformers: a vision model, or a text model.
 
-    Prompts are written by the checkpoint's own chat template, padded on the left and answered in batches. A token is
-    drawn as argmax p / e: p is the softmax of the logits over the temperature, cut to ``top_p``, and e are exponential
-    variates of a generator that each response has for itself, from its seed. So a response depends on its seed, not on
-    its batch, as far as rounding lets it: in bfloat16 the logits themselves change a little with the batch. CPUs and
-    GPUs draw different numbers. Greedy responses to one prompt are generated once.
+    A token is drawn as argmax p / e: p is the softmax of the logits over the temperature, cut to ``top_p``, and e are
+    exponential variates of a generator that each response has for itself, from its seed. So a response depends on its
+    seed, not on its batch, as far as rounding lets it: in bfloat16 the logits themselves change a little with the
+    batch. CPUs and GPUs draw different numbers. Greedy responses to one prompt are generated once.
 
-    Of the checkpoint's generation_config only the ends of responses are kept, beside the tokenizer's own: a
-    temperature, top_k, top_p or repetition_penalty in it does not count, as in the rollouts of verl. Special tokens are
-    left out of the texts. ``token_length`` counts the token that ends a response. A response is cut at the end of the
-    model's context, too. Each response reads its prompt again, which vLLM does once for all of them.
-
-    A control token of the model in a message, such as ``<|im_end|>``, is text: it gets a zero-width space.
-
-    Out of memory, the batch is halved for the rest of the run, with a warning; a response that does not fit alone has
-    a problem. Several GPUs each take a shard of the data.
-
-    Args:
-        model: a folder, or a name on the Hugging Face hub.
-        device: such as "cuda", "cuda:1" or "cpu"; "auto" for the accelerator if there is one, else the CPU.
-        dtype: of the weights: float32, bfloat16 or float16; "auto" for the checkpoint's.
-        batch: the most responses that are generated at once, from 1.
-        control_tokens: True to have control tokens in messages taken as such, as a template of your own may want.
+    Special tokens are left out of the texts, and ``token_length`` counts the one that ends a response. Out of memory,
+    the batch is halved for the rest of the run, with a warning; a response that does not fit alone has a problem.
+    docs/rollouts.md has the options.
 
     Raises:
-        EngineError: a setting is none of these.
+        EngineError: a setting does not fit.
 
     >>> Transformers("Qwen/Qwen3-VL-4B-Instruct", dtype="half")
     Traceback (most recent call last):
@@ -83,11 +69,7 @@ class Transformers:
 
     @contextmanager
     def start(self) -> Iterator[Running]:
-        """Load the checkpoint; leaving the context frees it.
-
-        Raises:
-            EngineError: a package, the checkpoint or a part of it, or the device is missing.
-        """
+        """Load the checkpoint; leaving the context frees it."""
         running = _Loaded(self)
         try:
             yield running

@@ -24,29 +24,10 @@ _SEEDS = 2**63
 class Vllm:
     """Run a model by vLLM's offline engine, ``vllm.LLM``, on this machine's GPUs.
 
-    vLLM starts processes of its own, by spawn where this one has used CUDA. On Linux they end within a second of this
-    one, also where it is killed.
-
     Every response is a request with a seed of its own: with ``n`` in one request vLLM would seed response i by the
     first seed + i. The prompt is still computed once, because vLLM keeps prefixes and encoded images. Other requests
     in a batch change the last bits of logits, and so, now and then, a token; the environment variable
-    ``VLLM_BATCH_INVARIANT=1`` avoids that, more slowly. Of the checkpoint's generation_config.json the stop tokens
-    hold, and none of its sampling.
-
-    Several GPUs: for a model that fits into one, start one process a GPU, each with its own
-    ``CUDA_VISIBLE_DEVICES`` and ``--shard i/n``, into one output; for a larger one set ``tensor_parallel_size``.
-
-    Attributes:
-        model: a folder, or a name on the Hugging Face hub.
-        max_model_len: tokens of a prompt and its response; None for what the model takes. A shorter one saves memory.
-        tensor_parallel_size: GPUs that share the model.
-        gpu_memory_utilization: share of the GPU's memory that is taken, 0 to 1; None for vLLM's own.
-        dtype: type of the weights, such as ``"bfloat16"``; ``"auto"`` for the checkpoint's.
-        min_pixels: least number of pixels of an image after the processor; None for the checkpoint's. It and
-            ``max_pixels`` are for models with the image processor of Qwen2-VL, as Qwen3-VL still has.
-        max_pixels: the most.
-        control_tokens: True to take prompts with control tokens of models, such as ``<|im_end|>``, without a warning.
-        more: further arguments of ``vllm.LLM``, such as ``{"enforce_eager": True}``.
+    ``VLLM_BATCH_INVARIANT=1`` avoids that, more slowly. docs/rollouts.md has the options.
 
     Raises:
         EngineError: ``more`` is no mapping, or has what a field sets.
@@ -81,11 +62,7 @@ of vllm.LLM
 
     @contextmanager
     def start(self) -> Iterator[Running]:
-        """Load the model onto the GPU; leaving the context ends vLLM's processes.
-
-        Raises:
-            EngineError: vLLM is missing, or cannot load the model.
-        """
+        """Load the model onto the GPU; leaving the context ends vLLM's processes."""
         with ended_with_us():
             resizing, llm = self._load()
             try:
