@@ -51,7 +51,7 @@ def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]
 _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "response_space": lambda: CoordSpace, "family": catalogue.known_families, "model": pipelines,
     "benchmark_name": lambda: BENCHMARKS,
-    "selector": lambda: sorted(registry().methods),
+    "selectors": lambda: sorted(registry().methods),
 }  # fmt: skip
 """Values that settings may take, by setting."""
 

@@ -21,11 +21,11 @@ from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.config import files_named, plugins_named
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.difficulties import add_difficulty
-from grounding_rewards.pool.draws import check_whole
+from grounding_rewards.pool.draws import check_whole, largest_remainder
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose, method
-from grounding_rewards.pool.methods.protocol import in_name_order, settings_of
+from grounding_rewards.pool.methods.protocol import in_name_order
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
-from grounding_rewards.pool.selection import check_numbers, filters, next_pool, plain, suspects
+from grounding_rewards.pool.selection import check_numbers, filters, next_pool, plain, suspects, with_defaults
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import in_tables, is_stats, read_stats
 from grounding_rewards.pool.summary import SUMMED, by_source, summary
@@ -198,6 +198,7 @@ def allocate_rollouts(
     **reading: Any,
 ) -> dict[str, Any]:
     """Allocate further rollouts, as ``grounding-rewards pool allocate`` does, and write them beside a manifest."""
+    spec = spec if isinstance(spec, Mapping) else {"name": spec}
     allocation = method(spec, ALLOCATION)
     if budget is not None:
         check_budget(budget)
@@ -213,7 +214,7 @@ def allocate_rollouts(
         rows = rows[numbers[rows] > 0]
         content = {
             "suspects": {"samples": int(aside.sum()), "n": int(numbers[aside].sum())},
-            "method": settings_of(spec, allocation), "budget": budget, **_inputs(given, spec),
+            "method": with_defaults(spec, allocation), "budget": budget, **_inputs(given, spec),
             **given.measured_at(stats), **counts(stats, numbers),
         }  # fmt: skip
         names = pa.array([str(name) for name in stats.sample_id[rows].tolist()], pa.string())
@@ -235,6 +236,7 @@ def choose_rollouts(
     **reading: Any,
 ) -> dict[str, Any]:
     """Choose rollouts, as ``grounding-rewards pool rollouts`` does, and write them beside a manifest."""
+    spec = spec if isinstance(spec, Mapping) else {"name": spec}
     choice = method(spec, CHOICE)
     given = source(rollouts, statistics=False, **reading)
     check_outputs(out, given.files)
@@ -248,8 +250,8 @@ def choose_rollouts(
         columns = read_columns(table, list(dict.fromkeys([*choice.needs, *totals])), rounds=given.rounds)
         chosen = choose(columns, choice)
         if not len(chosen.kept):
-            paths, name = ", ".join(map(str, rollouts)), settings_of(spec, choice)["name"]
-            raise PoolError(f"{paths}: {name} keeps none of {len(columns)} rollouts")
+            name = with_defaults(spec, choice)["name"]
+            raise PoolError(f"{', '.join(map(str, rollouts))}: {name} keeps none of {len(columns)} rollouts")
         rows.check_names(list(chosen.columns))
         advance(0.4)
         places = columns.row[chosen.kept]
@@ -258,7 +260,7 @@ def choose_rollouts(
         before, after = figures(columns), figures(columns, chosen.kept)
         there = np.unique(columns.round).tolist()
         content = {
-            **_inputs(given, spec), "method": settings_of(spec, choice),
+            **_inputs(given, spec), "method": with_defaults(spec, choice),
             "rounds": [None if number < 0 else number for number in there],
             **{name: {"before": before[name], "after": after[name]} for name in before}, "columns": list(new),
         }  # fmt: skip
@@ -273,11 +275,10 @@ def choose_rollouts(
         return write_outputs(manifest_of(out), write, _described(content))
 
 
-def _inputs(given: Source, spec: str | Mapping[str, Any]) -> dict[str, Any]:
+def _inputs(given: Source, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs for a manifest, and where a method comes from that is not built in: its file, or its plugin."""
-    named = spec if isinstance(spec, Mapping) else {"name": spec}
-    code = [{"role": "method", **fingerprint(path, [path])} for path in files_named(named)]
-    plugins = plugins_named(named)
+    code = [{"role": "method", **fingerprint(path, [path])} for path in files_named(spec)]
+    plugins = plugins_named(spec)
     return {"inputs": given.inputs() + code, **({"plugins": plugins} if plugins else {})}
 
 
@@ -287,15 +288,10 @@ def within_budget(stats: SampleStats, numbers: Ints, budget: Any) -> Ints:
     Of equal remainders the larger number is served first, then the earlier name.
     """
     check_budget(budget)
-    total = int(numbers.sum())
-    if not total:
+    if not numbers.any():
         raise PoolError(f"budget: got {budget}, and the method gives no sample any rollout")
-    parts = numbers.astype(np.object_) * int(budget)  # Python's whole numbers, which do not overflow
-    scaled: Ints = (parts // total).astype(np.int64)
-    rest = (parts % total).astype(np.int64)
-    order = in_name_order(stats)
-    order = order[np.lexsort((-numbers[order], -rest[order]))]  # stable, and its last key counts first
-    scaled[order[: int(budget) - int(scaled.sum())]] += 1
+    scaled, order = np.zeros_like(numbers), in_name_order(stats)
+    scaled[order] = largest_remainder(numbers[order].tolist(), budget)
     return scaled
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from hashlib import blake2b
@@ -23,14 +24,15 @@ def largest_remainder(shares: Sequence[Any], total: int) -> list[int]:
 
     Source: Hamilton's method.
     """
-    exact = [_exact("shares", share) for share in shares]
+    exact = [_exact("shares", share) for share in shares]  # fractions: floats would break ties by their rounding
     check_whole("total", total, 0)
-    if any(share < 0 for share in exact) or not sum(exact):
+    if any(share < 0 for share in exact) or not any(exact):
         raise PoolError(f"shares: got {list(shares)}; expected numbers from 0, and one above 0")
-    parts = [share * total / sum(exact) for share in exact]  # fractions: floats would break ties by their rounding
-    whole = [int(part) for part in parts]
-    order = sorted(range(len(parts)), key=lambda place: (whole[place] - parts[place], -parts[place], place))
-    for place in order[: total - sum(whole)]:
+    unit = math.lcm(*(share.denominator for share in exact))
+    numbers = [share.numerator * (unit // share.denominator) for share in exact]
+    of = sum(numbers)
+    whole, rest = map(list, zip(*(divmod(number * total, of) for number in numbers), strict=True))
+    for place in sorted(range(len(rest)), key=lambda place: (-rest[place], -numbers[place]))[: total - sum(whole)]:
         whole[place] += 1
     return whole
 
@@ -123,7 +125,7 @@ def _bytes(name: Any) -> bytes:
 
 def _exact(name: str, value: Any) -> Fraction:
     try:
-        return Fraction(str(value))  # as it is written, and numpy's numbers too
+        return Fraction(value if type(value) is int else str(value))  # as it is written, and numpy's numbers too
     except (ValueError, ZeroDivisionError):
         raise PoolError(f"{name}: got {value!r:.80}; expected a number from 0") from None
 

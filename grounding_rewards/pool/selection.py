@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError, near
 from grounding_rewards.plugins.named import NamedTerm
-from grounding_rewards.pool.draws import (
-    check_whole,
-    draw,
-    most_positive,
-    share_of_zeros,
-    zero_quota,
-)
+from grounding_rewards.pool.draws import check_whole, draw, most_positive, share_of_zeros, zero_quota
 from grounding_rewards.pool.methods.filters import Band, Every, among, built, sources_of
 from grounding_rewards.pool.methods.protocol import Selector, name_of, select
 from grounding_rewards.pool.stats import SampleStats
@@ -130,23 +124,16 @@ _suspects = suspects  # ``next_pool`` has an option of this name
 SelectorSpec = Selector | str | Mapping[str, Any]
 
 
-class Filter(NamedTuple):
-    """Selector with the name of its step, and its specification as plain values."""
-
-    name: str
-    selector: Selector
-    parameters: Mapping[str, Any]
+Filter = tuple[str, Selector, Mapping[str, Any]]
+"""The name of a step, its selector, and the selector's specification as plain values."""
 
 
-def filters(band: Band | tuple[float, float] | None, selectors: Iterable[SelectorSpec]) -> list[Filter]:
+def filters(band: Band | None, selectors: Iterable[SelectorSpec]) -> list[Filter]:
     """Build the filters of a pool, in order."""
-    steps = []
-    if band is not None:
-        chosen = _band(band)
-        steps.append(Filter("band", chosen, asdict(chosen)))
-    return steps + [
-        Filter(_name(spec), chosen, {"selector": with_defaults(spec, chosen)})
-        for spec, chosen in ((spec, built(spec)) for spec in as_list("selectors", selectors))
+    each = [(spec, built(spec)) for spec in as_list("selectors", selectors)]
+    return [
+        *([] if band is None else [("band", band, asdict(band))]),
+        *((_name(spec), chosen, {"selector": with_defaults(spec, chosen)}) for spec, chosen in each),
     ]
 
 
@@ -156,17 +143,17 @@ def weigh(funnel: Funnel, stats: SampleStats, chosen: Sequence[Filter]) -> Float
     Samples with a weight of 0 are removed. A selector receives the samples that are left.
     """
     logs = np.zeros(len(stats))
-    for step in chosen:
+    for name, selector, parameters in chosen:
         rows = np.flatnonzero(funnel.left)  # a selector may compare samples: none removed
-        weights = select(stats.taken(rows), step.selector)
+        weights = select(stats.taken(rows), selector)
         for row in np.flatnonzero(weights < 0)[:1]:
             raise SelectorError(
-                f"selector {name_of(step.selector)} returned {weights[row]} for {stats.named(rows[row])}; expected 0 "
-                "or more, for a pool is drawn by these weights"
+                f"selector {name_of(selector)} returned {weights[row]} for {stats.named(rows[row])}; expected 0 or "
+                "more, for a pool is drawn by these weights"
             )
         with np.errstate(divide="ignore"):  # log 0 is minus infinity: left out
             logs[rows] += np.log(weights)
-        funnel.remove(step.name, np.isneginf(logs), **step.parameters)
+        funnel.remove(name, np.isneginf(logs), **parameters)
     return logs
 
 
@@ -204,15 +191,6 @@ def with_defaults(spec: SelectorSpec, selector: Selector) -> Any:
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # differs from run to run; manifests must not
-
-
-def _band(band: Any) -> Band:
-    if isinstance(band, Band):
-        return band
-    rates = as_list("band", band)
-    if len(rates) != 2:
-        raise PoolError(f"band: got {band!r:.80}; expected two pass rates, or a Band")
-    return Band(*rates)
 
 
 def _name(spec: SelectorSpec) -> str:
@@ -288,7 +266,7 @@ def next_pool(
     min_rollouts: int | None = None,
     two_model: tuple[SampleStats, SampleStats] | None = None,
     suspects: bool = True,
-    band: Band | tuple[float, float] | None = None,
+    band: Band | None = None,
     selectors: Iterable[SelectorSpec] = (),
     limit: int | None = None,
     control: bool = False,
@@ -303,29 +281,10 @@ def next_pool(
     are fewer, all of them are taken, none twice, and the shortfall is reported.
 
     Draws go by the product of the selectors' weights; they depend on the seed and the samples' names, not on the order
-    of rows.
-
-    Args:
-        stats: m samples, each measured by its rollouts.
-        seed: seed of all draws, a whole number from 0.
-        zero_share: f, the share of never-solved samples, from 0 to below 1.
-        exclude_sources: sources to leave out.
-        min_rollouts: leave out samples with fewer scored rollouts.
-        two_model: statistics of the same samples by a weak and a strong model: keep what the weak one never solves
-            and the strong one does at least once. Samples that either has not measured are left out.
-        suspects: set aside never-solved samples whose clicks agree on another place.
-        band: keep pass rates strictly between two. Never-solved samples are outside of all such bands; a ``Band`` that
-            is confident or inclusive may keep them.
-        selectors: further ones, as objects, names or mappings.
-        limit: the most samples; as many positive ones are drawn as fit with their never-solved ones.
-        control: draw as many samples again, from all measured ones, all-correct ones too, but for excluded sources and
-            unavailable samples.
-        available: names of the available samples, such as those of the training data; None for all.
-
-    Raises:
-        PoolError: no sample is left, or no positive one (names the removals of each step); an option does not fit; a
-            named source, a selector's too, does not occur.
-        SelectorError: a selector breaks its contract, or returns a weight below 0.
+    of rows. ``zero_share`` is f. ``two_model`` are statistics of the same samples by a weak and a strong model: what
+    the weak one never solves and the strong one does at least once stays. A ``limit`` draws as many positive samples as
+    fit with their never-solved ones. The ``control`` are as many samples, drawn from all measured ones, all-correct
+    ones too, but for excluded sources and unavailable samples. ``available`` are names; None for all.
 
     >>> from grounding_rewards.pool import sample_stats
     >>> stats = sample_stats(["easy", "easy", "part", "part", "never", "never"], [1, 1, 0, 1, 0, 0])
@@ -341,7 +300,7 @@ def next_pool(
         ids = stats.sample_id.tolist()
         funnel.remove("not_in_data", ~np.fromiter((name in there for name in ids), dtype=np.bool_, count=len(ids)))
     funnel.remove("unscored", stats.n == 0)  # without a measured pass rate neither easy nor hard
-    _check_sources("selectors", stats, [name for step in chosen for name in sources_of(step.selector)])
+    _check_sources("selectors", stats, [name for _, selector, _ in chosen for name in sources_of(selector)])
     excluded = as_list("exclude_sources", exclude_sources)
     _check_sources("exclude_sources", stats, excluded)
     if excluded:
@@ -350,7 +309,7 @@ def next_pool(
     if min_rollouts is not None:
         funnel.remove("min_rollouts", stats.n < min_rollouts, n=int(min_rollouts))
     if two_model is not None:
-        _remove_rejected(funnel, stats, *_pair(two_model))
+        _remove_rejected(funnel, stats, *two_model)
     easy = funnel.remove("all_correct", stats.all_correct)
     never = funnel.by_source(stats.none_correct)
     aside = funnel.remove("suspects", _suspects(stats)) if suspects else np.zeros(0, dtype=np.int64)
@@ -378,12 +337,6 @@ def check_numbers(*, seed: Any, zero_share: Any, min_rollouts: Any = None, limit
             f"limit: got {limit}; at zero_share {zero_share} not one positive sample fits with its never-solved "
             f"ones; expected {1 + zero_quota(1, zero_share)} or more"
         )
-
-
-def _pair(value: Any) -> tuple[SampleStats, SampleStats]:
-    if isinstance(value, tuple | list) and [type(item) for item in value] == [SampleStats] * 2:
-        return value[0], value[1]
-    raise PoolError(f"two_model: got {value!r:.80}; expected statistics by two models, the weak one and the strong one")
 
 
 def _check_sources(argument: str, stats: SampleStats, sources: Sequence[str]) -> None:

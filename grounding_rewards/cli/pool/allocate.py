@@ -48,7 +48,7 @@ def allocate(
     """
     from grounding_rewards.pool.command import allocate_rollouts
 
-    with options_named("method", "budget"):
+    with options_named():
         manifest = allocate_rollouts(
             rollouts, out, read_spec("--method", method), budget=budget, reporting=terminal.REPORTING, **reading
         )

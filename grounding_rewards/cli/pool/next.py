@@ -26,9 +26,10 @@ class Drawing:
 
     zero_share: float = option("Share of never-solved samples, below 1.", 0.2, metavar="F")
     seed: int = option("Seed of all draws.", 0, metavar="N")
-    exclude_source: list[str] | None = option(
-        "Leave out this source, or value of --by; may be given several times.", None, metavar="S", panel=_FILTERS
-    )
+    exclude_sources: list[str] | None = option(
+        "Leave out this source, or value of --by; may be given several times.", None, metavar="S", panel=_FILTERS,
+        flags=["--exclude-source"],
+    )  # fmt: skip
     band: str | None = option(
         "Keep pass rates strictly between the two. LO is 0 or more, so never-solved samples are left out, unless "
         "--confident keeps them.", None, metavar="LO,HI", panel=_FILTERS,
@@ -43,9 +44,10 @@ class Drawing:
     min_rollouts: int | None = option(
         "Leave out samples with fewer scored rollouts.", None, metavar="N", panel=_FILTERS
     )
-    selector: list[str] | None = option(
+    selectors: list[str] | None = option(
         'A selector, such as learnability or \'{"name": "spread", "threshold": 0.3}\'; 0 leaves a sample out, other '
         "weights steer the draws. May be given several times.", None, metavar="NAME|JSON", panel=_FILTERS,
+        flags=["--selector"],
     )  # fmt: skip
     keep_suspects: bool = option(
         "Do not set aside never-solved samples whose clicks agree on another place.", False, panel=_FILTERS
@@ -87,18 +89,18 @@ def next_round(
     options.check_data(data, id_column, split)
     if drawing.confident and drawing.band is None:
         raise PoolError("--confident says how --band is read; name it by --band")
-    two = None if drawing.two_model is None else _two(drawing.two_model, "--two-model", "WEAK,STRONG, two paths")
-    named = "zero_share", "seed", "min_rollouts", "limit", "two_model"
-    with options_named(*named, exclude_sources="--exclude-source", selectors="--selector"):
+    said = vars(drawing) | {
+        "band": drawing.band and _band(drawing.band, drawing.confident),
+        "exclude_sources": drawing.exclude_sources or (),
+        "selectors": [read_spec("--selector", text) for text in drawing.selectors or ()],
+        "two_model": drawing.two_model and map(Path, _two(drawing.two_model, "--two-model", "WEAK,STRONG, two paths")),
+        "suspects": not drawing.keep_suspects,
+    }  # fmt: skip
+    said = {name: value for name, value in said.items() if name not in ("confident", "keep_suspects")}
+    with options_named():
         manifest = draw_pool(
-            rollouts, out, seed=drawing.seed, zero_share=drawing.zero_share,
-            exclude_sources=drawing.exclude_source or (), min_rollouts=drawing.min_rollouts,
-            two_model=two and (Path(two[0]), Path(two[1])), suspects=not drawing.keep_suspects,
-            band=None if drawing.band is None else _band(drawing.band, drawing.confident),
-            selectors=[read_spec("--selector", text) for text in drawing.selector or ()], limit=drawing.limit,
-            control=drawing.control, data=data, id_column=id_column, split=split, reporting=terminal.REPORTING,
-            **reading,
-        )  # fmt: skip
+            rollouts, out, **said, data=data, id_column=id_column, split=split, reporting=terminal.REPORTING, **reading
+        )
     say(manifest)
     if as_json:
         print_manifest(manifest, out)

@@ -55,7 +55,7 @@ def plan(
     from grounding_rewards.cli.render.pool import show_plan
     from grounding_rewards.pool.plan import plan_rollouts
 
-    with options_named("method"):
+    with options_named():
         compared, counted = plan_rollouts(
             rollouts, [read_spec("--method", text) for text in method or ()], picture=picture, weights=weights,
             reporting=terminal.REPORTING, **reading,

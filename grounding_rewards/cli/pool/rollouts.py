@@ -51,7 +51,7 @@ def choose(
     from grounding_rewards.pool.command import choose_rollouts
 
     spec = read_spec("--method", method)
-    with options_named("method"):
+    with options_named():
         manifest = choose_rollouts(
             rollouts, spec, out, rounds=None if rounds is None else sorted(set(rounds)), reporting=terminal.REPORTING
         )  # fmt: skip

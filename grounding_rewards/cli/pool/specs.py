@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
-from grounding_rewards.cli import options
+from grounding_rewards.cli import options, terminal
 from grounding_rewards.errors import PoolError
 
 
@@ -33,13 +33,13 @@ Reading = Annotated[dict[str, Any], _reading]
 
 
 @contextmanager
-def options_named(*arguments: str, **others: str) -> Iterator[None]:
-    """Turn the name of an argument at the beginning of an error into that of its option, or into that of ``others``."""
-    known = {name: f"--{name.replace('_', '-')}" for name in arguments} | others
+def options_named() -> Iterator[None]:
+    """Turn the name of an argument at the beginning of an error into that of the command's option."""
     try:
         yield
     except PoolError as error:
         name, colon, rest = str(error).partition(":")
+        known = {each.name: each.opts[0] for each in terminal.context().command.params}
         raise PoolError(known.get(name, name) + colon + rest) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field
+from dataclasses import MISSING, dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
@@ -220,12 +220,6 @@ def _label(method: object, kind: str) -> str:
 def name_of(method: object) -> str:
     """Return the name of a method for errors: the place in code that a config names, in full, else its repr."""
     return method.name if isinstance(method, NamedTerm) else short_repr(method)
-
-
-def settings_of(spec: str | Mapping[str, Any], method: Any) -> dict[str, Any]:
-    """Return a method's name and all its settings, for a manifest."""
-    name, given = (spec, {}) if isinstance(spec, str) else (spec["name"], {**spec})
-    return {**given, "name": name} if isinstance(method, NamedTerm) else {"name": name, **asdict(method)}
 
 
 def in_name_order(stats: SampleStats) -> Ints:
