@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grounding_rewards.cli.render.recipes import settings
+from grounding_rewards.cli.listing import settings
 from grounding_rewards.cli.render.tables import as_written, bounds_of
 from grounding_rewards.plugins.registry import BUILT_IN
 

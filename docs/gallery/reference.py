@@ -11,7 +11,7 @@ from docs.gallery.page import code, environment
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
-from grounding_rewards.cli.plugins import format_of
+from grounding_rewards.cli.listing import format_of
 from grounding_rewards.cli.render.tables import as_written
 from grounding_rewards.coords.register import families, published_prompts
 from grounding_rewards.coords.spaces import PIXEL

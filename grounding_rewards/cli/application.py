@@ -54,10 +54,10 @@ _VERBS = {
     "rollout": "rollout:rollout",
     "convert": "convert:convert",
     "check": "check:build",
-    "recipes": "recipes:list_recipes",
-    "families": "families:list_families",
-    "plugins": "plugins:list_plugins",
-    "where": "where:where",
+    "recipes": "listing:list_recipes",
+    "families": "listing:list_families",
+    "plugins": "listing:list_plugins",
+    "where": "listing:where",
     "pool": "pool:build",
 }
 """Modules and functions of the verbs."""
@@ -89,7 +89,7 @@ def verbs(
     Most take longer to import than to run: of a line, the verb that it begins with is imported, and is all there is; of
     a line without a verb none is, and each has its help.
 
-    >>> known = {"score": "score:score", "recipes": "recipes:list_recipes"}
+    >>> known = {"score": "score:score", "recipes": "listing:list_recipes"}
     >>> [[(name, each.__name__) for name, each in verbs(PACKAGE, known, [word])] for word in ("recipes", "--help")]
     [[('recipes', 'list_recipes')], [('score', 'named'), ('recipes', 'named')]]
     """

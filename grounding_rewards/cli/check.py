@@ -216,7 +216,7 @@ def check_easyr1(*, launch: Launched, chosen: options.RecipeOptions) -> None:
 
 
 def _check_launch(trainer: str, launch: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
-    from grounding_rewards.cli.where import PACKAGE as ADAPTERS
+    from grounding_rewards.cli.listing import PACKAGE as ADAPTERS
     from grounding_rewards.tables.opening import open_rows
 
     wiring = import_module(f"{ADAPTERS}._wiring")

@@ -15,8 +15,8 @@ from grounding_rewards.batch.suggested import Suggestion, suggest
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.compare import command_line_of, said
+from grounding_rewards.cli.listing import PACKAGE
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.cli.where import PACKAGE
 from grounding_rewards.wording import percent
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.cli.where import TRAINERS
+from grounding_rewards.cli.listing import TRAINERS
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.tables.recorder import read_rollouts
 from grounding_rewards_adapters import easyr1, verl

@@ -25,5 +25,5 @@ def test_where(run, trainer, lines):
 
 
 def test_adapters_that_are_not_installed_are_an_error(run, monkeypatch):
-    monkeypatch.setattr(sys.modules["grounding_rewards.cli.where"], "PACKAGE", "grounding_rewards_nowhere")
+    monkeypatch.setattr(sys.modules["grounding_rewards.cli.listing"], "PACKAGE", "grounding_rewards_nowhere")
     assert "there is no package grounding_rewards_nowhere; install grounding-rewards again" in run.error("where", "trl")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards.cli.where import where
+from grounding_rewards.cli.listing import where
 from grounding_rewards.plugins import registry as plugins
 from tests.adapters.own_terms import BOX, TOTALS, named_in_a_config, write_plugin, write_terms
 from tests.contracts import easyr1

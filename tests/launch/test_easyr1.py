@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grounding_rewards.cli.where import where
+from grounding_rewards.cli.listing import where
 from grounding_rewards_adapters import _scorer
 from tests.contracts import easyr1
 
