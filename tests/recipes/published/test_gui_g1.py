@@ -5,7 +5,6 @@ import json
 import math
 import warnings
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -24,30 +23,6 @@ def fenced(*box):
 
 def score(*responses, target=TARGET, **more):
     return GUI_G1.score(list(responses), [target] * len(responses), **{"image_sizes": SIZE, **more})
-
-
-def parts(response, target=TARGET):
-    scores = score(response, target=target)
-    return tuple(float(scores.parts[name][0]) for name in ("hit", "iou", "box"))
-
-
-def test_any_box_on_the_screen_scores_for_its_edges():
-    # Listed exploit: the mean over targets all over the screen of always answering with its middle.
-    rng = np.random.default_rng(7)
-    corners = rng.integers(0, 900, (400, 2))
-    targets = np.concatenate((corners, corners + rng.integers(10, 100, (400, 2))), axis=1).tolist()
-    scores = GUI_G1.score([fenced(500, 500, 500, 500)] * 400, targets, image_sizes=SIZE).parts["box"]
-    assert 0.65 < scores.mean() < 0.8
-    assert scores.min() > 0.45
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.tuples(*[st.floats(-3000, 3000) | st.integers(-(10**30), 10**30)] * 4))
-def test_any_box_is_finite_and_within_bounds(box):
-    hit, iou, edges = parts(fenced(*box))
-    assert hit in (0, 1)
-    assert 0 <= iou <= 1
-    assert 0 <= edges <= 1
 
 
 def sources_box(response):
@@ -69,24 +44,8 @@ def our_box(response):
 
 
 LIST = '[{"bbox_2d": [100, 100, 300, 200], "label": "x"}]'
-BLANKS = [
-    "",
-    " ",
-    "\t",
-    "\n",
-    "\r\n",
-    "\f",
-    "\v",
-    "\x1c",
-    "\x85",
-    "\xa0",
-    "\u2028",
-    "\u3000",
-    "\ufeff",
-    "#c\n",
-    "\n ",
-    "\n\t",
-]
+BLANKS = ["", " ", "\t", "\n", "\r\n", "\f", "\v", "\x1c", "\x85", "\xa0", "\u2028", "\u3000", "\ufeff", "#c\n", "\n ",
+          "\n\t"]  # fmt: skip
 pieces = st.lists(st.sampled_from(BLANKS), max_size=2).map("".join)
 written = st.one_of(
     st.builds('{}[{}{{"bbox_2d":{}[100, 100, 300, 200], "label": "a{}b"}}]{}'.format, *[pieces] * 5),

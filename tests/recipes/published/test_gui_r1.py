@@ -8,11 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.parsing.published import read_answer_point
 from grounding_rewards.parsing.texts import VECTOR_ROWS, compiled
 from grounding_rewards.recipes.published import gui_r1
 from tests.golden import harness
-from tests.golden.departures import gui_r1 as gui_r1_deviations
 from tests.parsing.fragments import responses
 from tests.parsing.test_cases import changed, texts_of
 
@@ -81,27 +79,6 @@ def test_the_format_is_that_of_pythons_own_reader(text):
         assert by_python(text.strip())
 
 
-def test_all_golden_formats_but_those_that_end_in_white_space_are_as_published():
-    lines = [json.loads(text) for text in harness.file_of("guir1").read_text("utf-8").splitlines()]
-    same = [line for line in lines if line["response"] == line["response"].strip()]
-    found = GUI_R1.score([line["response"] for line in same], [BOX] * len(same)).parts["format"]
-    assert len(same) > 400
-    assert found.tolist() == [line["expected"]["format"] for line in same]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "[open('bait', 'w').write('1')]", "[{**{'action': 'click', 'point': [1, 2], 'input_text': ''}}]",
-        "[{'action': 'click', 'point': [100 + 100, 150], 'input_text': 'x'}]", "[x for x in ()]", "list()", "[exit()]",
-    ],
-)  # fmt: skip
-def test_code_in_an_answer_is_not_run(content, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert parts(answered(content)) == (0, 0)
-    assert list(tmp_path.iterdir()) == []
-
-
 def stated(response, truth):
     """The deviation that applies, ``matched`` as it states it, and as it is."""
     line = {"response": response, "ground_truth": truth, "extra": {}}
@@ -140,27 +117,6 @@ def stated(response, truth):
 def test_what_a_deviation_states_is_what_is_returned(content, truth, expected, end):
     name, *values = expected
     assert stated(answered(content) + end, truth) == ("white-space" if end else name, *values)
-
-
-FRAGMENTS = st.lists(
-    st.sampled_from([
-        "'", '"', "\\", "\n", " ", ",", "}", "{", "[", "]", "a", "don't", "'input_text': '", "'input_text': \"",
-        '"input_text": "', "'action': '", '"action": "', "click", "[1, 2]", "[3.5, 4]", "[ 5 , 6 ]", "\t", "\r", "\xa0",
-        "\x00", "é", "_", "'" * 3, "#", "\\n", "\\x", "u'", ":", "'}",
-    ]),
-    max_size=14,
-)  # fmt: skip
-
-
-@settings(max_examples=400, deadline=None)
-@given(FRAGMENTS, st.sampled_from(["click", "type"]))
-def test_what_deviations_read_is_what_the_dialect_reads(fragments, name):
-    text = answered(f"[{{'action': '{name}', " + "".join(fragments))
-    found = gui_r1_deviations._as_read({"response": text, "ground_truth": ""})
-    (act,) = read_answer_point(text)
-    assert (act.name, act.arguments.get("text", "no input text"), act.place) == (
-        found.name, found.text, found.point or (),
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["[5.5, 6]", "see [ 5 , 6 ] here", "v [1.0, 2.0]", "[1., .2]", "[1.5, 2]}"])

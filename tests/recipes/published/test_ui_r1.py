@@ -1,7 +1,6 @@
 """UI-R1's rewards by hand: one point each for the action, its coordinate and the format."""
 
 import re
-import time
 
 import pytest
 from hypothesis import example, given, settings
@@ -77,14 +76,6 @@ def test_what_a_deviation_states_is_what_is_scored(text, target, name, expected)
     assert {key: scores[key] for key in stated} == stated
 
 
-def test_deviations_of_long_numbers_are_found_in_time():
-    start = time.process_time()
-    for pair in ("[{0}.{0}", "[{0}, {0}", "[1, {0}.{0}", "[ {0} , {0}.{0} x"):
-        line = {"response": written(pair.format("9" * 20_000)), "ground_truth": TARGET, "extra": {"scale": [1.0, 1.0]}}
-        assert harness.deviation("uir1", line) is None
-    assert time.process_time() - start < 5
-
-
 def test_a_small_scale_is_no_reason_to_abstain():
     target = "<answer>[{'action': 'click' ,'coordinate': [1600, 100, 1800, 200] }]</answer>"
     line = {"response": written("[17000, 1500]"), "ground_truth": target, "extra": {"scale": [0.1, 0.1]}}
@@ -109,16 +100,6 @@ def test_the_format_is_that_of_the_published_patterns_but_for_space_around(text)
     for recipe, start in ((UI_R1, rf"<think>.*?</think>{SPACE}"), (UI_R1_E, "")):
         published = re.fullmatch(rf"{start}<answer>.*?</answer>", text.strip(), re.DOTALL)
         assert recipe.score([text], [TARGET], **SAME).parts["format"].tolist() == [published is not None]
-
-
-@pytest.mark.parametrize("piece", ["</think>", "</think><answer>", "</think> ", "</answer>", "</answer> ", "<think>"])
-def test_long_texts_take_no_longer_than_their_length(piece):
-    text = "<think>" + piece * (60_000 // len(piece))
-    start = time.process_time()
-    for recipe in (UI_R1, UI_R1_E):
-        recipe.score([text], [TARGET], **SAME)
-        recipe.score([text] * VECTOR_ROWS, [TARGET] * VECTOR_ROWS, **SAME)
-    assert time.process_time() - start < 5
 
 
 RIGHT, MISS = written("[200, 150]"), written("[900, 150]")

@@ -1,7 +1,5 @@
 """UI-Venus: boxes in pixels of the image the model saw (1.0), points in thousandths (1.5), and calls of navigation."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,29 +9,12 @@ from grounding_rewards.recipes.published.ui_venus import is_formed
 
 BOXES, POINTS = gr.recipe("ui-venus"), gr.recipe("ui-venus", version=1.5)
 NAVIGATION = gr.recipe("ui-venus-navigation")
-TARGET = [100, 100, 300, 200]
 SIZES = {"image_sizes": (1000, 500), "model_image_sizes": (500, 250)}
 
 
 def test_a_version_as_a_whole_number_is_the_same_recipe():
     assert gr.recipe("ui-venus", version=1) == BOXES
     assert POINTS.to_dict() == {"name": "ui-venus", "version": 1.5}
-
-
-@pytest.mark.parametrize("recipe", [BOXES, POINTS], ids=["1.0", "1.5"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * 65536, "[1," * 20000, "[1,1,1,1]" * 7000, "[" + "9" * 65000 + ",1]", "[ " + " " * 65000,
-        "</think>" * 8000, "</think>[1,1" * 5000, "[1,1,1,1" + " " * 65000, "</think>" + "[1,1,1,1],[" * 5000,
-        ("</think>" + " " * 99) * 600, "[1,1],[1,1" + "1" * 60000,
-    ],
-    ids=range(11),
-)  # fmt: skip
-def test_long_texts_take_no_longer_than_their_length(recipe, text):
-    start = time.process_time()
-    recipe.score(text, TARGET, **SIZES)
-    assert time.process_time() - start < 2.0
 
 
 def answer(call):
