@@ -52,14 +52,7 @@ class TargetCells:
         return self.layout is not None or bool(self.refusal) or several or self.place not in (None, "bbox")
 
     def values(self, rows: Sequence[Row], space: CoordSpace | None) -> Sequence[Any]:
-        """Return the target of each row: as it stands there, in the wire form, or the error of a row without one.
-
-        ``space`` is that of a layout's targets; None where one in the target would go before an option.
-
-        >>> rows = [{"bbox": [0, 0, 0, 0], "refusal": True}, {"bbox": [1, 2, 3, 4], "refusal": False}]
-        >>> TargetCells("bbox", "refusal").values(rows, None)
-        [{'refusal': True}, {'bbox': [1, 2, 3, 4]}]
-        """
+        """Return each row's target or error; ``space`` is that of a layout's, None to name none."""
         if self.layout is not None:
             values: list[Any] = [self.layout.wire(row, space) for row in rows]
         elif several := places_of(self.column):

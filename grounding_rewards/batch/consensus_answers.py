@@ -29,17 +29,9 @@ WIDTH = 13
 
 
 def target_numbers(targets: Targets, space: CoordSpace) -> Floats:
-    """Return numbers that are equal, but for rounding, where targets are: (n, 13).
-
-    Refusal, number of places, their bounds, the actions, the sum of the places' areas, and the sums of x, y, x², y² and
-    xy over their corners, in whatever order these are written. Pixels of the model's image become shares of it.
-
-    >>> from grounding_rewards.coords.spaces import PIXEL
-    >>> square, dented = [0, 0, 4, 0, 4, 4, 0, 4], [0, 0, 4, 0, 2, 2, 4, 4, 0, 4]
-    >>> targets = Targets.from_list([{"bbox": [0, 0, 4, 4]}, {"polygon": square}, {"polygon": dented}])
-    >>> target_numbers(targets, PIXEL)[:, 7].tolist()
-    [16.0, 16.0, 12.0]
-    """
+    """Return numbers that are equal, but for rounding, where targets are, however these are written: (n, 13)."""
+    # Refusal, number of places, their bounds, the actions, the sum of the places' areas, and the sums of x, y, x², y²
+    # and xy over their corners. Pixels of the model's image become shares of it.
     count, sizes = len(targets), (targets.image_sizes, targets.model_image_sizes)
     xy, owner, area = _corners(targets.regions)
     if space is CoordSpace.MODEL_PIXEL:  # two models see images of different sizes

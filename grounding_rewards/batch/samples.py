@@ -263,11 +263,7 @@ def reads(scorer: TableScorer, table: Table, columns: Sequence[str]) -> list[str
 
 
 def _image(value: Any) -> Hashable | None:
-    """Return what tells an image from others: its path, or a digest of its bytes; None where there is none.
-
-    >>> _image(["a.png"]) == _image({"path": "a.png", "bytes": b"..."}) == "a.png", _image([])
-    (True, None)
-    """
+    """Return what tells an image from others: its path, or a digest of its bytes; None where there is none."""
     if isinstance(value, list | tuple) and len(value) == 1:
         return _image(value[0])
     path: Hashable | None = image_path(value)

@@ -250,12 +250,7 @@ def marked(recipe: Recipe) -> dict[str, bool]:
 
 
 def forgets_space(recipe: Recipe) -> bool:
-    """Return True where a recipe's name does not say the space of its targets: an option has set it, or needs to.
-
-    >>> from grounding_rewards.catalogue import recipe
-    >>> forgets_space(recipe("gelato")), forgets_space(recipe("gelato", target_space="pixel"))
-    (False, True)
-    """
+    """Return True where a recipe's name does not say the space of its targets: an option has set it, or needs to."""
     return _space_of(recipe.name) != recipe.target_space
 
 

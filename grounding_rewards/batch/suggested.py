@@ -90,14 +90,7 @@ class _Judged:
 def suggest(
     table: Table, scorer: TableScorer, target_space: str | None, *, advance: Callable[[float], None]
 ) -> list[Suggestion]:
-    """Return the recipes that agree most with a reward function on a sample of a table's rows, the closest first.
-
-    Each recipe is tried in each space of answers; the closest ones also with each rule for several answers and other
-    weights of the format.
-
-    Raises:
-        RecipeError: the function's totals are alike in all rows, which any recipe fits.
-    """
+    """Return the recipes that agree most with a reward function on a sample of a table's rows, the closest first."""
     judged = _judged(table, scorer.of(table), advance=lambda done: advance(0.3 * done))
     if len(judged.rows) < 2 or judged.total.std() == 0:
         raise RecipeError(

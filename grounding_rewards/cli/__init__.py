@@ -14,16 +14,7 @@ from grounding_rewards.cli.process import Stopping, standard_streams
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command and exit with its code: 0, 2 for an error, 130 after Ctrl-C, 129 or 143 ended by a signal.
-
-    Under ``--strict`` it is 1 after a warning.
-
-    Args:
-        args: the words after the program's name; None takes them from the command line.
-
-    Raises:
-        SystemExit: always.
-    """
+    """Run a command and exit: 0, 1 after a warning under ``--strict``, 2 for an error, 129 to 143 ended by a signal."""
     code, message = 0, ""
     if args is None:
         gc.disable()  # until the command runs: imports make much, and no garbage
@@ -60,11 +51,7 @@ def _outcome(words: Sequence[str]) -> tuple[int, str]:
 
 
 def refused(error: OSError) -> str:
-    """Describe an error of the system: the file, the fault, and how to fix it.
-
-    >>> refused(OSError(errno.ENOSPC, "No space left on device", "pool.parquet"))
-    'pool.parquet: no space is left on the disk; free some, or write elsewhere'
-    """
+    """Describe an error of the system: the file, the fault, and how to fix it."""
     if error.errno is None:
         return str(error)
     text = _REFUSED.get(error.errno, str(error.strerror))

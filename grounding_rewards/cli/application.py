@@ -84,16 +84,8 @@ Strict = Annotated[bool, typer.Option("--strict", help="End with exit status 1 a
 def verbs(
     package: str, known: Mapping[str, str], words: Sequence[str] | None
 ) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the functions of verbs, ``module:function`` of a package by name; without words, all of them.
-
-    Most take longer to import than to run: of a line, the verb that it begins with is imported, and is all there is; of
-    a line without a verb none is, and each has its help.
-
-    >>> known = {"score": "score:score", "recipes": "listing:list_recipes"}
-    >>> [[(name, each.__name__) for name, each in verbs(PACKAGE, known, [word])] for word in ("recipes", "--help")]
-    [[('recipes', 'list_recipes')], [('score', 'named'), ('recipes', 'named')]]
-    """
-    begun = [name for name in (words or ())[:1] if name in known]
+    """Yield verbs of a package by name: the one that a line begins with, else the help of each; without words all."""
+    begun = [name for name in (words or ())[:1] if name in known]  # most take longer to import than to run
     for name in begun or known:
         module, _, function = known[name].partition(":")
         if words is not None and not begun:
@@ -116,15 +108,8 @@ def _named(package: str, module: str, function: str) -> Callable[[], None]:
 
 
 def strict(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with ``--strict``: exit status 1 where it warned, once it has done its work.
-
-    One of whose options a settings file can hold gets ``--settings``, too. An argument whose annotation holds a
-    function, such as ``options.FileColumns``, stands for the function's options.
-
-    >>> import inspect
-    >>> list(inspect.signature(strict(lambda *, out: None)).parameters)
-    ['out', 'strict', 'context']
-    """
+    """Return a command with ``--strict``, and ``--settings`` where files can hold options of it."""
+    # An argument whose annotation holds a function, such as ``options.FileColumns``, stands for the function's options.
     parameters, makers = list[inspect.Parameter](), dict[str, Callable[..., Any]]()
     for name, own in inspect.signature(command, eval_str=True).parameters.items():
         maker = next(filter(inspect.isfunction, getattr(own.annotation, "__metadata__", ())), None)
@@ -174,10 +159,8 @@ def _copies(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lacking(text: str, context: typer.Context) -> str:
-    """Return which flags that an error names the command has not, and the commands that have them; "" for none.
-
-    Rooms below do not know which command runs. A whole command between backticks may be another one.
-    """
+    """Return which flags that an error names the command has not, and the commands that have them; "" for none."""
+    # Rooms below do not know which command runs. A whole command between backticks may be another one.
     own = {flag for each in context.command.params for flag in each.opts}
     named = dict.fromkeys(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", re.sub("`[^`]*`", "", text)))
     said = []
@@ -236,11 +219,7 @@ def with_options(settings: Any, options: Mapping[str, Any]) -> list[str]:
 
 
 def renamed(words: Sequence[str]) -> list[str]:
-    """Return the words of a command with those of the last release in today's form, and say so on stderr.
-
-    >>> renamed(["eval", "rows.jsonl", "--pipeline", "qwen3_vl"])
-    ['eval', 'rows.jsonl', '--pipeline', 'qwen3_vl']
-    """
+    """Return the words of a command with those of the last release in today's form, and say so on stderr."""
     command = " ".join(words[:2]) if words[:1] == ["pool"] else "".join(words[:1])
     old = {**OLD[""], **OLD.get(command, {})}
     made = list[str]()
@@ -269,10 +248,7 @@ def _options(
 
 
 def run(words: Sequence[str]) -> int:
-    """Run a command; return its exit code.
-
-    As typer's own `main`, but for its handling of errors, which hides a reader that has gone.
-    """
+    """Run a command; return its exit code. Unlike typer's own `main` it says where a reader has gone."""
     words = renamed(words[1:] if words[:1] == ["--"] else words)
     asked = os.environ.get(_COMPLETE)
     if asked is not None:

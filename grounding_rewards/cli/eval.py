@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,17 +42,6 @@ Seed = Annotated[
 _PANEL = "Published benchmarks"
 
 
-@dataclass(frozen=True)
-class PublishedBenchmark:
-    """The benchmark that is named, and its file of categories; None where nothing is named."""
-
-    benchmark: Benchmark | None = None
-    categories: Path | None = None
-
-
-_PANEL = "Published benchmarks"
-
-
 def _published(
     benchmark_name: Annotated[
         str | None,
@@ -72,19 +61,15 @@ def _published(
             rich_help_panel=_PANEL,
         ),
     ] = None,
-) -> PublishedBenchmark:
+) -> tuple[Benchmark | None, Path | None]:
     if benchmark_name is None:
         if categories is not None:
             raise RecipeError("--categories: got it without --benchmark, whose rows they are of")
-        return PublishedBenchmark()
+        return None, None
     named = benchmark(benchmark_name)
     if categories is not None and not named.categories:
         raise RecipeError(f"--categories: {named.title} has no categories in a file of their own")
-    return PublishedBenchmark(named, categories)
-
-
-Published = Annotated[PublishedBenchmark, _published]
-"""Both options as one argument; see ``options.FileColumns``."""
+    return named, categories
 
 
 def evaluate_files(
@@ -103,7 +88,7 @@ def evaluate_files(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     join: options.Joining,
-    published: Published,
+    published: Annotated[tuple[Benchmark | None, Path | None], _published],
     paired: Paired = False,
     consensus: Consensus = False,
     seed: Seed = None,
@@ -128,9 +113,10 @@ def evaluate_files(
     """
     if seed is not None and not paired:
         raise RecipeError("--seed: got it without --paired, whose draws it is the seed of")
-    if published.benchmark is not None and consensus:
+    named, categories = published
+    if named is not None and consensus:
         raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
-    fields, named = list(dict.fromkeys(by or ())), published.benchmark
+    fields = list(dict.fromkeys(by or ()))
     join = replace(join, reporting=replace(terminal.REPORTING, note=terminal.note_once()))
     inputs = join.inputs(files, paired=paired, whole=named is not None)
     recipes = [
@@ -147,7 +133,7 @@ def evaluate_files(
         )
         runs.append(
             evaluate_rows(
-                paths, scorer, fields, join=own_join, split=split, named=named, categories=published.categories,
+                paths, scorer, fields, join=own_join, split=split, named=named, categories=categories,
                 paired=paired, consensus=consensus, naming=command_line, name=name, several=len(inputs) > 1,
             )
         )  # fmt: skip

@@ -27,15 +27,10 @@ from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.image_files import ImageFiles
 from grounding_rewards.targets.box_format import BoxFormat
 
-FILED_ROWS = (
-    "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet), or a "
-    "directory of them or of `save_to_disk`."
-)
-
-ROWS = (
-    "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet), a directory "
-    "of them or of `save_to_disk`, or - for JSON lines or Parquet from standard input."
-)
+_ROWS = "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet),"
+_FOLDER = "a directory of them or of `save_to_disk`"
+FILED_ROWS = f"{_ROWS} or {_FOLDER}."
+ROWS = f"{_ROWS} {_FOLDER}, or - for JSON lines or Parquet from standard input."
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
@@ -190,8 +185,19 @@ Split = Annotated[
 ]
 
 
-def _recipe_options(option: Sequence[str] | None, **named: Any) -> dict[str, Any]:
-    return read_options(option, **named)
+def read_options(option: Sequence[str] | None, flag: str = "--option", **named: Any) -> dict[str, Any]:
+    """Return options of a recipe, or of what ``flag`` is of: those of the flag, and ``named`` ones with their own."""
+    given = {name: value for name, value in named.items() if value is not None}
+    values = {name: str(value) if isinstance(value, CoordSpace) else value for name, value in given.items()}
+    for pair in option or ():
+        key, equals, value = pair.partition("=")
+        if not (key and equals):
+            example = "format_weight=0.1" if flag == "--option" else "timeout=60"
+            raise RecipeError(f"{flag}: got {pair!r}; expected KEY=VALUE, such as {example}")
+        if key in values:
+            raise RecipeError(f"{flag}: {key} is given twice")
+        values[key] = read_value(value)
+    return values
 
 
 def columns_of(**named: str | None) -> Columns:
@@ -231,21 +237,13 @@ def check_recipe(recipe: str | None, chosen: Mapping[str, Any]) -> None:
 
 
 def flag_of(name: str) -> str:
-    """Return the option of a setting of answers, or of any other name.
-
-    >>> flag_of("model"), flag_of("option")
-    ('--pipeline', '--option')
-    """
+    """Return the option of a setting of answers, or of any other name."""
     known = {each.name: flags_of(each)[0] for each in fields(groups.Answers)}
     return known.get(name, f"--{name.replace('_', '-')}")
 
 
 def of_each(chosen: dict[str, Any], files: int) -> list[dict[str, Any]]:
-    """Return the recipe's options for each file: ``A,B`` as a space, a family or a model is a value of one file each.
-
-    >>> of_each({"response_space": "pixel,thousandths", "format_weight": 0.1}, 2)[1]
-    {'response_space': 'thousandths', 'format_weight': 0.1}
-    """
+    """Return the recipe's options for each file: ``A,B`` as a space, family or model is a value of one file each."""
     each = [{**chosen} for _ in range(files)]
     for name in ("response_space", "family", "model"):
         values = str(chosen.get(name, "")).split(",")
@@ -264,7 +262,7 @@ _ROOTED = {"image_root": _folder}
 RecipeOptions = Annotated[
     dict[str, Any],
     group(
-        _recipe_options, groups.Answers, beside=[parameter("option", Options), parameter("target_space", TargetSpace)]
+        read_options, groups.Answers, beside=[parameter("option", Options), parameter("target_space", TargetSpace)]
     ),
 ]  # fmt: skip
 FileColumns = Annotated[Columns, group(columns_of, groups.ResponseColumns)]
@@ -295,29 +293,8 @@ def check_data(data: Path | None, id_column: str | None, split: str | None) -> N
         )
 
 
-def read_options(options: Sequence[str] | None, flag: str = "--option", **named: Any) -> dict[str, Any]:
-    """Return options of a recipe, or of what ``flag`` is of: those of the flag, and ``named`` ones with their own."""
-    given = {name: value for name, value in named.items() if value is not None}
-    values = {name: str(value) if isinstance(value, CoordSpace) else value for name, value in given.items()}
-    for option in options or ():
-        key, equals, value = option.partition("=")
-        if not (key and equals):
-            example = "format_weight=0.1" if flag == "--option" else "timeout=60"
-            raise RecipeError(f"{flag}: got {option!r}; expected KEY=VALUE, such as {example}")
-        if key in values:
-            raise RecipeError(f"{flag}: {key} is given twice")
-        values[key] = read_value(value)
-    return values
-
-
 def target_recipe(name: str | None, **chosen: Any) -> Recipe | None:
-    """Build the recipe whose form targets have; None where none is named.
-
-    Targets do not depend on the space that the model answers in, so no option asks for it.
-
-    >>> target_recipe("click").target_space
-    <CoordSpace.PIXEL: 'pixel'>
-    """
+    """Build the recipe whose form targets have, in any space of answers; None where none is named."""
     if name is None:
         return None
     try:

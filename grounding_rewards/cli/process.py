@@ -23,22 +23,12 @@ class Stopped(KeyboardInterrupt):
 
 
 class Stopping:
-    """While it lasts, Ctrl-C, SIGTERM and SIGHUP raise Stopped, and the first of them is remembered.
+    """While it lasts, Ctrl-C, SIGTERM and SIGHUP raise Stopped, and ``number`` is the first of them, 0 for none."""
 
-    The code that the exception hits may replace it (DuckDB raises "Query interrupted") or drop it (Python does where a
-    destructor runs). So `number`, not the exception, says that a command was stopped, and what still runs after
-    `AGAIN` seconds is stopped again. Signals in between are ignored: they would end the removal of temporary files.
-    A signal that was ignored before, as ``nohup`` does, stays ignored.
-
-    Args:
-        last: the program ends behind it: further signals are ignored, since how it ended is decided.
-
-    Attributes:
-        number: the signal that stopped the command; 0 for none.
-        over: no signal raises any more; set as the last step of the work, in the block that this manages.
-    """
-
-    def __init__(self, *, last: bool) -> None:
+    # The code that the exception hits may replace it (DuckDB raises "Query interrupted") or drop it (Python does where
+    # a destructor runs), so what still runs after `AGAIN` seconds is stopped again. Signals in between are ignored:
+    # they would end the removal of temporary files. One that was ignored before, as ``nohup`` does, stays ignored.
+    def __init__(self, *, last: bool) -> None:  # the program ends behind it, and how it ended is decided
         self.number, self.over, self._last = 0, False, last
 
     def __enter__(self) -> Stopping:
@@ -90,11 +80,7 @@ class Stopping:
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Replace stdout and stderr by streams that outlive their readers.
-
-    A reader that has gone is no error on stdout; on stderr nothing is, since remarks are no result. Everything else, as
-    a full disk, is an OSError that names the stream.
-    """
+    """Replace stdout and stderr by streams that outlive readers; a full disk is an OSError that names one."""
     _fill()
     out = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 (stays open, as stdout does)
     err = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115

@@ -208,11 +208,7 @@ class _Progress:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words.
-
-    >>> duration(59), duration(8100)
-    ('1 min', '2 h 15 min')
-    """
+    """Return a time in words."""
     minutes = -(-int(seconds) // 60)
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 

@@ -34,10 +34,7 @@ _HOW = ("as_json", "strict", "settings")
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[..., None]]:
-    """Show a bar on stderr, on terminals only, while the work lasts.
-
-    Yields what takes the share done, 0 to 1, and a text to show behind the bar.
-    """
+    """Show a bar on stderr, on terminals only; yields what takes the share done, 0 to 1, and a text behind the bar."""
     if not sys.stderr.isatty():  # before anything is imported for a bar that nobody sees
         yield lambda done, text="": None
         return
@@ -97,10 +94,7 @@ def warn(text: str, finding: Mapping[str, Any] = _PLAIN) -> None:
 
 
 def report(findings: Sequence[Finding], file: str = "") -> None:
-    """Print findings, notes as notes and others as warnings.
-
-    ``file`` names the file, of several, in texts that do not.
-    """
+    """Print findings, notes as notes and others as warnings; ``file`` names the file, of several."""
     for finding in findings:
         text = str(finding) if file in str(finding) else f"{file}: {finding}"
         own = finding.to_dict() | ({"file": file} if file else {})
@@ -113,10 +107,7 @@ def report(findings: Sequence[Finding], file: str = "") -> None:
 
 @contextmanager
 def command(context: Any) -> Iterator[Said]:
-    """Collect what a command says, and print its result at the end where it gave one for scripts.
-
-    What rooms log are warnings as others.
-    """
+    """Collect what a command says and rooms log, and print its result at the end where it gave one for scripts."""
     said = Said(context)
     token, handler = _SAID.set(said), _Warner(logging.WARNING)
     _LOG.addHandler(handler)

@@ -24,18 +24,7 @@ def option(
     flags: Iterable[str] = (),
     read: Callable[[str], Any] | None = None,
 ) -> Any:
-    """Declare a setting by its option.
-
-    Args:
-        help: what it does, for the command line and the reference.
-        default: its value where none is given.
-        least: the smallest whole number that it may be.
-        choices: the texts that it may be.
-        metavar: what stands for its value in the help.
-        panel: the heading of the help under which it stands.
-        flags: its option's names; by default that of the field.
-        read: makes the value from the option's text.
-    """
+    """Declare a setting: its help, default, least number, texts and option; ``read`` makes its value of a text."""
     said = {"help": help, "least": least, "choices": (*choices,), "metavar": metavar, "panel": panel, "read": read}
     return field(default=default, metadata={**said, "flags": (*flags,)})
 
@@ -52,16 +41,7 @@ def declared(group: type, name: str) -> Field[Any]:
 
 
 def check(settings: Any, error: type[Exception] = EngineError) -> None:
-    """Check whole numbers against their bounds; the error names the option.
-
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Own:
-    ...     n: int = option("Responses.", 8, least=1)
-    >>> check(Own(0))
-    Traceback (most recent call last):
-    grounding_rewards.errors.EngineError: n: got 0; expected a whole number from 1
-    """
+    """Check whole numbers against their bounds; the error names the option."""
     for each in fields(settings):
         value, least = getattr(settings, each.name), each.metadata["least"]
         if least is not None and not (value is None and "None" in str(each.type)):

@@ -194,11 +194,7 @@ def read_value(text: str) -> Any:
 
 
 def by_table(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the options of a command as the tables of a settings file; those that no file holds are ``options``.
-
-    >>> by_table({"recipe": "gelato", "option": ["format_weight=0.5"], "model": "qwen3_vl", "seed": 7})
-    {'recipe': {'name': 'gelato', 'format_weight': 0.5}, 'answers': {'model': 'qwen3_vl'}, 'options': {'seed': 7}}
-    """
+    """Return the options of a command as the tables of a settings file; those that no file holds are ``options``."""
     rest = dict(values)
     tables: dict[str, dict[str, Any]] = {RECIPE: {}}
     if RECIPE in rest:

@@ -27,11 +27,7 @@ class Total:
 
 
 def mean_of(name: str, group: str, cells: Mapping[str, int]) -> Total:
-    """Return the total that is the plain mean of the shares of cells, each of which has that many rows.
-
-    >>> mean_of("Average", "grounding_type", {"basic": 1787, "advanced": 1807}).rows
-    3594
-    """
+    """Return the total that is the plain mean of the shares of cells, each of which has that many rows."""
     return Total(name, sum(cells.values()), group, cells)
 
 
@@ -73,23 +69,13 @@ class Benchmark:
         return tuple(dict.fromkeys([*names, *(column for column, _ in self.derived.values()), "sample_id", *self.key]))
 
     def sample(self, row: Row) -> str | None:
-        """Return what tells the sample of a row from others: its ``sample_id``, else its ``key``; None without.
-
-        >>> from grounding_rewards.batch.benchmarks import BENCHMARKS
-        >>> BENCHMARKS["osworld-g"].sample({"id": "ID-0"}), BENCHMARKS["osworld-g"].sample({})
-        ('["ID-0"]', None)
-        """
+        """Return what tells the sample of a row from others: its ``sample_id``, else its ``key``; None without."""
         named = row.get("sample_id")
         key = [row.get(name) for name in self.key] if named is None else [named]
         return None if None in key else json.dumps(key, default=str, ensure_ascii=False)
 
     def label(self, row: Row, group: tuple[str, ...]) -> Any:
-        """Return the label of a row in a group; None where a field of it is not known.
-
-        >>> from grounding_rewards.batch.benchmarks import BENCHMARKS
-        >>> BENCHMARKS["screenspot"].label({"data_source": "ios", "data_type": "icon"}, ("platform", "type"))
-        'mobile / icon'
-        """
+        """Return the label of a row in a group; None where a field of it is not known."""
         values = [self._value(row, each) for each in group]
         if len(values) == 1:
             return values[0]
@@ -105,11 +91,7 @@ class Benchmark:
 
 
 def name_of(group: tuple[str, ...]) -> str:
-    """Return the name of a group.
-
-    >>> name_of(("platform", "type"))
-    'platform x type'
-    """
+    """Return the name of a group, such as ``platform x type``."""
     return " x ".join(group)
 
 
@@ -223,11 +205,7 @@ BENCHMARKS = {
 
 
 def benchmark(name: str) -> Benchmark:
-    """Return a benchmark by its name.
-
-    >>> benchmark("screenspot-pro").totals
-    (Total(name='all rows', rows=1581, group='', cells={}, refusals=True),)
-    """
+    """Return a benchmark by its name."""
     if name not in BENCHMARKS:
         raise RecipeError(
             f"--benchmark: got {name!r:.80}; expected one of {', '.join(BENCHMARKS)}{near(name, BENCHMARKS)}"

@@ -22,10 +22,7 @@ Evaluations = Sequence[tuple[str, Evaluation]]
 
 
 def evaluations(files: Evaluations, *, label_free: bool = False) -> None:
-    """Print evaluations, a path and its counts each: accuracies, reasons, refusals and breakdowns.
-
-    ``label_free``: ``acc`` stands for something else than being right, which nobody knows.
-    """
+    """Print evaluations by path; ``label_free``: ``acc`` stands for something else than being right."""
     heads = _LABEL_FREE if label_free else _FIGURES
     console = layout.console()
     paths = [Path(path) for path, _ in files]
@@ -118,11 +115,7 @@ def _figures(evaluation: Evaluation) -> list[str]:
 
 
 def _differing(names: list[str]) -> list[str]:
-    """Remove the words that all names begin with.
-
-    >>> _differing(["osworld-g-gta1-7b", "osworld-g-gelato-30b"])
-    ['gta1-7b', 'gelato-30b']
-    """
+    """Remove the words that all names begin with."""
     words = [name.split("-") for name in names]
     shared = sum(1 for _ in takewhile(lambda each: len(set(each)) == 1, zip(*words, strict=False)))
     return (

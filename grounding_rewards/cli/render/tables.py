@@ -52,16 +52,7 @@ def table(
     title: str | None = None,
     wide: bool = False,
 ) -> Table:
-    """Return a table of rows.
-
-    Args:
-        heads: of the columns.
-        whole: columns whose cells are never broken into lines.
-        rows: the cells of each row.
-        figures: columns of numbers, which stand on the right and are never broken.
-        title: a heading.
-        wide: leave room between the columns, and empty lines around the table.
-    """
+    """Return a table of rows; cells of ``whole`` columns are not broken, and ``figures`` stand on the right."""
     grid = WholeWords(
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide,
         collapse_padding=not wide,
@@ -107,11 +98,7 @@ def row(table: Table, cells: Iterable[str]) -> None:
 
 
 def interval(low: float, high: float) -> str:
-    """Return an interval of shares, in per cent.
-
-    >>> interval(0.0, 0.3244)
-    '0.0 - 32.4'
-    """
+    """Return an interval of shares, in per cent."""
     return f"{100 * low:.1f} - {100 * high:.1f}"
 
 
@@ -189,11 +176,7 @@ def _extent(column: Column, console: Console, free: ConsoleOptions) -> Measureme
 
 
 def clipped(text: str | None, length: int) -> str:
-    """Cut the middle out of a long text; where there is little room its end, behind a whole word if there is one.
-
-    >>> clipped("Click the blue button", 16), clipped("[100,100,300,200]", 10)
-    ('Click the...', '[100,10...')
-    """
+    """Cut the middle out of a long text; where there is little room its end, behind a whole word if there is one."""
     text = text or ""
     if len(text) <= length:
         return text

@@ -50,22 +50,19 @@ def test_names_of_files(name, stem, labels):
     assert _labels_of(BENCHMARKS[name], stem) == labels
 
 
-def test_names_of_answers_say_what_those_of_annotations_do():
-    assert _labels_of(BENCHMARKS["screenspot"], "GTA1-Desktop-answers") == {"platform": "desktop"}
-    assert _labels_of(BENCHMARKS["screenspot"], "webvoyager") == {}
-
-
 @pytest.mark.parametrize(
-    ("name", "stem", "platform"),
+    ("name", "stem", "labels"),
     [
-        ("screenspot", "ui-tars-desktop_screenspot_mobile", "mobile"),
-        ("screenspot-v2", "web-agent-screenspot_desktop_v2-run-mobile", "desktop"),
-        ("screenspot", "web_screenspot_webvoyager", "web"),
-        ("screenspot", "mobile-mobile-7b", "mobile"),
+        ("screenspot", "GTA1-Desktop-answers", {"platform": "desktop"}),
+        ("screenspot", "webvoyager", {}),
+        ("screenspot", "ui-tars-desktop_screenspot_mobile", {"platform": "mobile"}),
+        ("screenspot-v2", "web-agent-screenspot_desktop_v2-run-mobile", {"platform": "desktop"}),
+        ("screenspot", "web_screenspot_webvoyager", {"platform": "web"}),
+        ("screenspot", "mobile-mobile-7b", {"platform": "mobile"}),
     ],
 )
-def test_a_model_s_name_says_no_platform_beside_that_of_the_benchmark_s_file(name, stem, platform):
-    assert _labels_of(BENCHMARKS[name], stem) == {"platform": platform}
+def test_names_of_answers_say_what_those_of_annotations_do_and_a_model_s_name_says_none_beside_them(name, stem, labels):
+    assert _labels_of(BENCHMARKS[name], stem) == labels
 
 
 def test_a_name_of_two_platforms_is_an_error():
