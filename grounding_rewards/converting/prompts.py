@@ -107,10 +107,7 @@ def _with_images(messages: Sequence[Message], images: int) -> tuple[Message, ...
 
 
 def messages_with_images(messages: Sequence[Message], images: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return messages with the parts of images in place of each ``<image>``, in order.
-
-    The content of a message is its text where it has no image, else a list of parts.
-    """
+    """Return messages with parts of images in place of each ``<image>``; without an image the content stays a text."""
     named = sum(message.text.count(IMAGE) for message in messages)
     if named != len(images):
         raise ConvertError(f"the prompt names {named} images by {IMAGE}; there are {len(images)}")

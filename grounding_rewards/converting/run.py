@@ -69,10 +69,7 @@ class Converted:
         self.relative += sum(image.relative for sample in samples for image in sample.images)
 
     def list_problems(self, *, all_in_json: bool, but_first: bool = False) -> None:
-        """Note rows that cannot be converted: in one line those whose problems differ in numbers alone.
-
-        Only the first problems are listed; ``but_first`` leaves the very first one out.
-        """
+        """Note the first rows that cannot be converted, in one line those whose problems differ in numbers alone."""
         alike: dict[str, list[tuple[int, str, str]]] = {}
         for problem in self.problems:
             alike.setdefault(_NUMBERS.sub("0", problem[2]), []).append(problem)
@@ -209,11 +206,7 @@ class MergedColumns:
 def merged_columns(
     form: Layout, table: Table, reading: Reading, merged: Sequence[str], fields: bool, parquet: bool, note: Note
 ) -> MergedColumns:
-    """Return the columns of a layout's rows, in which fields of the ``merged`` columns of the input stay.
-
-    ``fields`` is True to write images with their bytes, ``parquet`` where the output needs types; ``note`` takes
-    remarks on values that types could not keep as they were.
-    """
+    """Return the columns of a layout's rows, in which fields of the ``merged`` columns of the input stay."""
     types = {name: arrow_type(kind) for name, kind in form.types.items()}
     if reading.columns.image:
         types[IMAGES] = arrow_type([{"bytes": bytes, "path": str}] if fields else [str])

@@ -34,13 +34,21 @@ from grounding_rewards.tables.atomic import Files, atomic_files, leftovers
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import files_of_rows, fingerprint, manifest_bytes, read_manifest
 from grounding_rewards.tables.opening import files_of_table, open_rows
-from grounding_rewards.tables.parted import Written, write_file, write_parts, write_rows, write_tables, written
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_source import ChosenRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.rows import Note
 from grounding_rewards.tables.sample_ids import sample_names
-from grounding_rewards.tables.writing import check_output, check_place
+from grounding_rewards.tables.writing import (
+    Written,
+    check_output,
+    check_place,
+    write_file,
+    write_parts,
+    write_rows,
+    write_tables,
+    written,
+)
 
 SCHEMA_VERSION = 1
 _ASIDE = ("easy", "suspects", "control")

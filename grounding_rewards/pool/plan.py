@@ -29,10 +29,9 @@ from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.pool.selection import next_pool, plain
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
-from grounding_rewards.tables.parted import write_file
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable
-from grounding_rewards.tables.writing import check_output
+from grounding_rewards.tables.writing import check_output, write_file
 from grounding_rewards.viewer import Block, check_page, write_page
 from grounding_rewards.viewer.blocks import bar, bars, heat, matrix, section
 

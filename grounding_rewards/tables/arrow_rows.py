@@ -213,9 +213,10 @@ class ArrowRows(Sequence[Mapping[str, Any]]):
         listed: list[dict[str, Any]] = self.batch.to_pylist()
         return listed if self.batch.num_columns else [{} for _ in range(len(self))]
 
-    def take(self, rows: Sequence[int]) -> ArrowRows:
-        """Return some of the rows."""
-        return ArrowRows(self.batch.take(pa.array(rows, pa.int64())))
+    def take(self, rows: Sequence[int], taken: Any = None) -> ArrowRows:
+        """Return some of the rows; ``taken`` are these already, in a batch with more columns."""
+        wide = self.batch.take(pa.array(rows, pa.int64())) if taken is None else taken
+        return ArrowRows(wide.select(self.batch.schema.names))
 
     def numbers(self, name: str, width: int) -> Any:
         """Return a column of lists, each of ``width`` numbers, as an array; None for any other column."""
@@ -234,10 +235,7 @@ class ArrowRows(Sequence[Mapping[str, Any]]):
 
 
 class ParquetWriter:
-    """Write batches of one schema to a Parquet file, with new columns after their own.
-
-    ``columns`` returns the Arrow columns of a batch, in the order of ``schema``.
-    """
+    """Writer of batches to a Parquet file; ``columns`` returns those of a batch, in the order of ``schema``."""
 
     def __init__(
         self,
@@ -252,6 +250,7 @@ class ParquetWriter:
         added = [pa.field(name, _TYPES.get(kind, kind)) for name, kind in new.items()]
         self.schema = pa.schema([*schema, *added], metadata=schema.metadata)
         self.new = added
+        self._held, self._rows, self._bytes = list[Any](), 0, 0  # few rows make poor pieces of a file
         try:
             self.writer = pq.ParquetWriter(file, self.schema)
         except (pa.ArrowException, UnicodeError) as error:
@@ -260,11 +259,24 @@ class ParquetWriter:
     def write(self, batch: Batch, new: Mapping[str, Sequence[Any]]) -> None:
         """Append a batch; see ``Writer``."""
         added = [_array(new[field.name], field.type) for field in self.new]
-        self.writer.write_batch(pa.RecordBatch.from_arrays([*self.columns(batch), *added], schema=self.schema))
+        arrow = pa.RecordBatch.from_arrays([*self.columns(batch), *added], schema=self.schema)
+        size = unpacked_bytes(arrow)
+        if self._rows + len(arrow) > BATCH_ROWS or self._bytes + size > BATCH_BYTES:
+            self._flush()
+        self._held.append(arrow)
+        self._rows, self._bytes = self._rows + len(arrow), self._bytes + size
+
+    def _flush(self) -> None:
+        for arrow in gathered(self._held):
+            self.writer.write_batch(arrow)
+        self._held, self._rows, self._bytes = [], 0, 0
 
     def close(self) -> None:
-        """Write the footer."""
-        self.writer.close()
+        """Write what is held, and the footer."""
+        try:
+            self._flush()
+        finally:
+            self.writer.close()
 
 
 def _array(values: Any, kind: Any) -> Any:

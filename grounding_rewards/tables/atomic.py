@@ -133,10 +133,7 @@ def leftovers(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove temporary files that killed runs left of an output: those that nothing has locked.
-
-    Where there are no locks, as on some network file systems, the log names them instead.
-    """
+    """Remove temporary files that killed runs left of an output; where there are no locks, the log names them."""
     for each in leftovers(path):
         if each.is_symlink() or not each.is_file():
             continue  # nothing that was made here, or renamed by now

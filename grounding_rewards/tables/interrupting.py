@@ -13,10 +13,7 @@ _END: Any = object()
 
 
 def thread_of(future: Future[Any], call: Callable[..., Any], *arguments: Any) -> Thread:
-    """Return a thread, not started yet, that sets a future to the result of a call, or to what the call raises.
-
-    It is a daemon, unlike those of a pool: a call that does not end must not keep the process from ending.
-    """
+    """Return a daemon thread, not started yet, that sets a future to the result of a call, or to what it raises."""
 
     def run() -> None:
         try:

@@ -112,11 +112,7 @@ def _check_content(digests: Mapping[Path, str]) -> None:
 
 
 def fingerprint(path: Path, files: Sequence[Path]) -> dict[str, Any]:
-    """Return a path as the caller named it, how many files and bytes are there, and the SHA-256 of all.
-
-    That of one file is its own, that of several is the hash of their sorted hashes. A shard of a finished run that has
-    been changed is an error.
-    """
+    """Return a path as it was named, the number and bytes of its files, and the SHA-256 of all in any order."""
     import hashlib  # which tables that hash nothing do without
 
     refuse_stream(path)

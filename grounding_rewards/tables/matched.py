@@ -337,10 +337,7 @@ class MatchedTable:
 
 
 def _id_columns(named: str | None, annotations: Table, predictions: Table, note: Note) -> tuple[Any, Any, Any]:
-    """Return the columns of the id in both: those that ``named`` names, else the first usual ones that are there.
-
-    Third is None, or the error if ids of predictions, though nobody says so, do not count the rows of annotations.
-    """
+    """Return the columns of the id in both, and the error to raise if guessed row numbers do not count rows."""
     both = [name for name in annotations.columns if name in predictions.columns]
     counting = next((name for name in _COUNTING if name in predictions.columns), ROW)
     if named is None:

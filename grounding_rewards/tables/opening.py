@@ -171,10 +171,7 @@ def files_of_table(table: Table) -> tuple[Path, ...]:
 
 
 class ChainedTable:
-    """Files of one kind in a directory, one after the other; ``skipped`` names those without rows.
-
-    ``of_rollouts`` says that all are shards of one rollout table, in which processes may have columns of their own.
-    """
+    """Files of one kind in a directory, one after the other; ``skipped`` names those without rows."""
 
     def __init__(
         self, path: Path, tables: Sequence[Table], skipped: Sequence[str] = (), split: str | None = None
@@ -236,36 +233,15 @@ def _both(one: Any, other: Any, table: Table, first: Table, *, fill: bool) -> An
 
     fields = []
     for name in dict.fromkeys([*one.names, *other.names]):
-        mine, theirs = (each.field(name) if name in each.names else pa.field(name, pa.null()) for each in (one, other))
-        kind = _but_for_nulls(mine.type, theirs.type)
-        if kind is None:
+        pair = [each.field(name) if name in each.names else pa.field(name, pa.null()) for each in (one, other)]
+        try:
+            fields.append(pa.unify_schemas([pa.schema([each]) for each in pair]).field(0))
+        except pa.ArrowException:
             raise TableError(
                 f"{table.path}: its columns differ from those of {first.path.name} in type: {name} is "
-                f"{theirs.type} here and {mine.type} there"
-            )
-        fields.append(mine.with_type(kind).with_nullable(mine.nullable or theirs.nullable))
+                f"{pair[1].type} here and {pair[0].type} there"
+            ) from None
     return pa.schema(fields, one.metadata)
-
-
-def _but_for_nulls(one: Any, other: Any) -> Any:
-    """Return the one type that two are but for nulls; None where they differ otherwise."""
-    import pyarrow as pa
-
-    if one.equals(other) or pa.types.is_null(other):
-        return one
-    if pa.types.is_null(one):
-        return other
-    if pa.types.is_struct(one) and pa.types.is_struct(other) and _names(one) == _names(other):
-        kinds = [_but_for_nulls(one.field(place).type, other.field(place).type) for place in range(one.num_fields)]
-        return None if None in kinds else pa.struct(list(zip(_names(one), kinds, strict=True)))
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        kind = _but_for_nulls(one.value_type, other.value_type)
-        return None if kind is None else pa.list_(one.value_field.with_type(kind))
-    return None
-
-
-def _names(kind: Any) -> list[str]:
-    return [kind.field(place).name for place in range(kind.num_fields)]
 
 
 def _saved(path: Path, split: str | None) -> Table:

@@ -4,14 +4,6 @@ A directory of Parquet files, a row a rollout, with the columns of ``rollout_col
 files of its own, ``rollouts-NUMBER-PART.parquet`` (of a later launch ``rollouts-run-2-...``); the last one grows until
 it is full: a longer one with the same rows, and more after them, takes its place. Whatever ends a process leaves whole
 files, and a second run goes on in the same directory. The table is never complete: it is what is there by now.
-
->>> import tempfile
->>> with tempfile.TemporaryDirectory() as folder:
-...     recorder = RolloutRecorder(folder, parts=["hit"])
-...     recorder.append({"sample_id": ["a", "a"], "response": ["(1, 2)", "?"], "acc": [1.0, 0.0], "hit": [1.0, 0.0]})
-...     recorder.close()
-...     read_rollouts(folder, ["sample_id", "acc", "hit"]).to_pydict()
-{'sample_id': ['a', 'a'], 'acc': [1.0, 0.0], 'hit': [1.0, 0.0]}
 """
 
 from __future__ import annotations

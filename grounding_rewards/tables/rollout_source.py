@@ -49,10 +49,7 @@ class RolloutFile:
         return cls(table, inferred.rows, kept, inferred.encodable_types, inferred, state)
 
     def batches(self, columns: Collection[str], ends: Sequence[int] = ()) -> Iterator[Batch]:
-        """Yield the rows in order; ``columns`` are what ``Batch.rows`` must hold.
-
-        ``ends`` are where batches of Parquet are to end, after the place where the first one begins.
-        """
+        """Yield the rows in order; batches of Parquet end at ``ends``, of which the first is where they begin."""
         # None for JSON, whose rows are read whole anyway.
         own = list(columns) if self.table.schema is not None else None
         if ends and isinstance(self.table, ParquetTable):
@@ -81,10 +78,7 @@ class RolloutFile:
         return self.inferred.array(self.table.path, batch, own, kind)
 
     def column(self, batch: Batch, name: str, kind: Any, *, lossy: bool = False) -> Any:
-        """Return a column of a batch as an Arrow array of a rollout table's type; null where the file has none.
-
-        Where it is ``lossy``, what cannot be read counts as nothing.
-        """
+        """Return a column of a batch in a rollout table's type; where it is ``lossy``, what cannot be read is null."""
         whole: Any = batch.whole
         if isinstance(whole, list):
             values = batch.column(name) if kind == pa.string() else batch.numbers(name)

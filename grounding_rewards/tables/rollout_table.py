@@ -1,12 +1,4 @@
-r"""Rollouts from any files: Parquet, JSON lines, what adapters record and what trainers log, read as one table.
-
->>> import pathlib, tempfile
->>> with tempfile.TemporaryDirectory() as folder:
-...     file = pathlib.Path(folder, "rollouts.jsonl")
-...     _ = file.write_text('{"sample_id": "b", "correct": true}\n{"sample_id": "a", "correct": null}\n')
-...     open_rollouts([file]).read(["sample_id", "acc"]).to_pylist()
-[{'sample_id': 'a', 'acc': None}, {'sample_id': 'b', 'acc': 1.0}]
-"""
+"""Rollouts from any files: Parquet, JSON lines, what adapters record and what trainers log, read as one table."""
 
 from __future__ import annotations
 
@@ -51,10 +43,7 @@ _ROWS = 1 << 16
 
 
 class RolloutTable:
-    """Rollouts of one or more files, a row a rollout.
-
-    ``identity`` holds what manifests say of them beside their files.
-    """
+    """Rollouts of one or more files, a row a rollout; ``identity`` is what manifests say beside the files."""
 
     identity: Mapping[str, Any] = MappingProxyType({})
 
@@ -101,10 +90,7 @@ class RolloutTable:
         samples: Collection[Any] | None = None,
         rounds: Collection[int] | None = None,
     ) -> pa.Table:
-        """Some columns of all rows, or of those of some samples and rounds, by sample, round and rollout.
-
-        Columns that no file has are null.
-        """
+        """Some columns of all rows, or of some samples and rounds, by sample, round and rollout."""
         wanted = tuple(dict.fromkeys([*columns, *KEY]))
         where, parameters = list[str](), list[Any]()
         if samples is not None:
@@ -153,10 +139,7 @@ class RolloutTable:
             )
 
     def check_once(self, where: str = "", names: Sequence[str] | None = None) -> None:
-        """Check that no (sample, round, rollout) is there twice; rows without a number may be.
-
-        ``where`` chooses rows, in SQL from WHERE on; ``names`` chooses samples.
-        """
+        """Check that no (sample, round, rollout) is there twice among rows by SQL ``where``, or of some samples."""
         key = f"sample_id, {'round' if 'round' in self.columns else 'NULL::BIGINT AS round'}, rollout"
         joined = f"{where} AND" if where else " WHERE"
         chosen = "IS NOT NULL" if names is None else "IN (SELECT unnest(?))"

@@ -191,10 +191,7 @@ def is_made(out: Path, manifest: str, identity: Mapping[str, Any], *, overwrite:
 
 
 def differing(manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
-    """Return the names of what a manifest says otherwise than an identity.
-
-    Of files only what they hold counts, not where they lie.
-    """
+    """Return the names of what a manifest says otherwise than an identity; of files only what they hold counts."""
     return [name for name, value in identity.items() if _content(manifest.get(name)) != _content(value)]
 
 

@@ -140,10 +140,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_as_pla
 def sample_names(
     table: Table, column: str | None = None, *, advance: Callable[[float], None] = lambda done: None
 ) -> list[str | None]:
-    """Return the name of each row's sample; None for a row without one.
-
-    Names are in ``column``, where ``a.b`` is the field b of the column a; else in the first of ``PLACES`` that has one.
-    """
+    """Return the name of each row's sample, from ``column`` or the first of ``PLACES`` that has one, else None."""
     if column is not None:
         require_column(table, column if column in table.columns else column.partition(".")[0], "--id-column")
     places = name_paths(table.columns, column)

@@ -1,24 +1,29 @@
-"""Write tables as files of rows, whole or not at all, with new columns and without some of their own."""
+"""Write tables as files of rows, whole or not at all: with new columns, without some of their own, in several files."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables.atomic import atomic_file
+from grounding_rewards.tables.atomic import Files, atomic_file
 from grounding_rewards.tables.contents import JSON_LINES, PARQUET
-from grounding_rewards.tables.json_lines import JsonLinesWriter
+from grounding_rewards.tables.json_lines import JsonLinesWriter, dumps
+from grounding_rewards.tables.manifests import digest
 from grounding_rewards.tables.object_stores import local
-from grounding_rewards.tables.rows import Batch, ChangedTable, NewColumns, Note, Table, Writer, no_collision
+from grounding_rewards.tables.rows import BATCH_ROWS, Batch, ChangedTable, NewColumns, Note, Table, Writer, no_collision
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from grounding_rewards.tables.arrow_rows import Inferred
 
 _FEATURES = b"huggingface"
@@ -75,10 +80,7 @@ def table_writer(
     metadata: Mapping[bytes, bytes] | None = None,
     inferred: Inferred | None = None,
 ) -> Iterator[Writer]:
-    """Write a table with new columns into an open file that will be called ``path``, as ``write_table`` does.
-
-    ``inferred`` are the types of JSON's columns, where another file of the same rows has asked for them.
-    """
+    """Write a table with new columns into an open file; ``inferred`` are the types of JSON's columns, if known."""
     if not _is_parquet(path):
         if like.schema is not None:
             from grounding_rewards.tables.arrow_rows import refuse_bytes
@@ -100,6 +102,90 @@ def table_writer(
         yield writer
     finally:
         writer.close()
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was written: what it is or will be called, its number of rows, and the hash of its bytes."""
+
+    path: Path
+    rows: int
+    sha256: str
+
+
+def write_file(path: Path, tables: Iterable[pa.Table]) -> None:
+    """Write rows; an existing file is replaced only when all went well."""
+    check_output(path)
+    with atomic_file(path) as file:
+        write_rows(file, path, tables)
+
+
+def write_rows(file: IO[bytes], path: Path, tables: Iterable[pa.Table]) -> int:
+    """Write tables into an open file, in the format that the suffix of ``path`` names; return their number of rows."""
+    rows, writer = 0, None
+    with ExitStack() as stack:
+        for table in tables:
+            if path.suffix.lower() not in PARQUET:
+                for batch in table.to_batches(BATCH_ROWS):
+                    file.writelines(dumps(row) + b"\n" for row in batch.to_pylist())
+            else:
+                from pyarrow.parquet import ParquetWriter
+
+                writer = writer or stack.enter_context(ParquetWriter(file, table.schema))
+                writer.write_table(table)
+            rows += len(table)
+    return rows
+
+
+def write_tables(files: Files, parts: Iterable[tuple[Path, Iterable[pa.Table]]]) -> list[Written]:
+    """Write each part's tables into its file; a part without rows is not written."""
+    done = []
+    for path, tables in parts:
+        filled = (table for table in tables if table.num_rows)
+        # One turn at most: the first table that has rows opens the file, and takes all others along.
+        for first in filled:
+            file = files.open(path)
+            rows = write_rows(file, path, chain([first], filled))
+            done.append(written(file, path, rows))
+    return done
+
+
+def write_parts(
+    files: Files,
+    parts: Mapping[Path, Collection[str]],
+    table: Table,
+    names: Sequence[str | None],
+    *,
+    note: Note = lambda text: None,
+    advance: Callable[[float], None] = lambda done: None,
+) -> list[Written]:
+    """Write each part's rows, by the names of their samples, in one pass over a table; empty parts are not written."""
+    chosen = {path: frozenset(some) for path, some in parts.items() if not frozenset(some).isdisjoint(names)}
+    inferred, rows = None, Counter[Path]()
+    if table.schema is None and any(path.suffix.lower() in PARQUET for path in chosen):
+        from grounding_rewards.tables.arrow_rows import Inferred
+
+        inferred = Inferred.of((batch.rows for batch in table.batches()), note)  # once for all files
+    opened = {path: files.open(path) for path in chosen}
+    with ExitStack() as stack:
+        writers = {
+            path: stack.enter_context(table_writer(file, path, like=table, new={}, inferred=inferred))
+            for path, file in opened.items()
+        }
+        for batch in table.batches():
+            here = names[batch.start : batch.start + len(batch)]
+            for path, some in chosen.items():
+                if stay := [row for row, name in enumerate(here) if name in some]:
+                    writers[path].write(batch if len(stay) == len(batch) else batch.take(stay), {})
+                    rows[path] += len(stay)
+            advance(batch.done)
+    return [written(file, path, rows[path]) for path, file in opened.items()]
+
+
+def written(file: IO[bytes], path: Path, rows: int) -> Written:
+    """Return what an open file holds by now."""
+    file.flush()
+    return Written(path, rows, digest(Path(file.name)))  # under its temporary name; it is renamed later
 
 
 def check_output(path: Path, inputs: Sequence[Path] = ()) -> None:

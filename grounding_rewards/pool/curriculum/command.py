@@ -28,10 +28,9 @@ from grounding_rewards.tables.atomic import Files, output_of
 from grounding_rewards.tables.data_paths import inside_file, made_directory
 from grounding_rewards.tables.manifests import digest, files_of_rows, fingerprint
 from grounding_rewards.tables.opening import open_table
-from grounding_rewards.tables.parted import Written, write_parts, write_tables
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rollout_table import open_rollouts
-from grounding_rewards.tables.writing import overlap
+from grounding_rewards.tables.writing import Written, overlap, write_parts, write_tables
 
 USUAL = ("difficulty", "band")
 """Columns of declared bands, where none is named."""

@@ -287,10 +287,7 @@ def _by_period(names: Sequence[str]) -> list[int]:
 
 
 def _by_runs(names: Sequence[str], *, parted: bool) -> list[int]:
-    """Number rounds that begin where a sample comes again after others.
-
-    ``parted`` takes runs of twice the commonest length for two, of which the second begins a round.
-    """
+    """Number rounds that begin where a sample comes again after others; ``parted`` halves runs of twice the usual."""
     runs = [(name, len([*rows])) for name, rows in groupby(names)]
     common = Counter(length for _, length in runs).most_common(1)[0][0]
     rounds, seen, number = list[int](), set[str](), 1
