@@ -73,8 +73,8 @@ class Batch:
             import pyarrow as pa  # which JSON does without
 
             written = written.take(pa.array(rows, pa.int64()))
-        arrow = hasattr(self.rows, "take")
-        taken = self.rows.take(rows, written) if arrow else [self.rows[row] for row in rows]
+        own: Any = self.rows
+        taken = own.take(rows, written) if hasattr(own, "take") else [own[row] for row in rows]
         return Batch(self.start, taken, written, self.done, texts=self.texts, origin=lambda index: (self, rows[index]))
 
     def place(self, index: int) -> str:
