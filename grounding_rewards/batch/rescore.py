@@ -43,7 +43,7 @@ from grounding_rewards.tables.object_stores import fetched, local
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.tables.rollout_columns import COLUMNS, KEY, arrow, arrow_type, fields, rollout_schema
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
-from grounding_rewards.tables.rollout_sql import BatchedRollouts
+from grounding_rewards.tables.rollout_sql import FileRollouts
 from grounding_rewards.tables.rollout_table import MatchedRollouts, RolloutTable, open_rollouts
 from grounding_rewards.tables.rows import Batch, Note, Table
 from grounding_rewards.tables.runs import Run, described, is_whole, open_run
@@ -429,7 +429,7 @@ def _check_once(rollouts: RolloutTable, tables: Sequence[Table], scorers: Sequen
     numbered = [(table, name) for table, name in named if has(table, name) and "rollout" in table.columns]
     if numbered:
         keys = _Keys(rollouts.paths[0], numbered)
-        RolloutTable(rollouts.paths, rollouts.files, [BatchedRollouts(keys)]).check_once()
+        RolloutTable(rollouts.paths, rollouts.files, [FileRollouts(keys)]).check_once()
 
 
 class _Keys:

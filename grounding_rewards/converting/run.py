@@ -16,7 +16,7 @@ from grounding_rewards.batch import layouts as benchmarks
 from grounding_rewards.batch.columns import OWN, SOME, role
 from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
 from grounding_rewards.converting.prompts import Wording, further_fields
-from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, SampleNames, read_rows
+from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.scoring import Recipe
@@ -57,8 +57,8 @@ class Converted:
     without_size: int = 0  # number of rows whose image has no known size
     turned: int = 0  # number of images that their EXIF data ask to turn
     relative: int = 0  # number of images with relative paths
-    # number of rows with an earlier one's name, and the first of them, each after its namesake
-    repeated: tuple[int, Sequence[tuple[int, int]]] = (0, ())
+    firsts: dict[int, int] = field(default_factory=dict)  # the first row of each sample's name, by the name's hash
+    repeated: list[tuple[int, int]] = field(default_factory=list)  # rows with a name that is there, after the first one
     reporting: Reporting = SILENT
 
     def count(self, samples: Sequence[Sample]) -> None:
@@ -67,6 +67,10 @@ class Converted:
         self.without_size += sum(sample.target.image_size is None for sample in samples)
         self.turned += sum(sample.turned for sample in samples)
         self.relative += sum(image.relative for sample in samples for image in sample.images)
+        for sample in samples:  # whose names would take more memory than their hashes
+            first = self.firsts.setdefault(hash(sample.name), sample.index)
+            if first != sample.index:
+                self.repeated.append((first, sample.index))
 
     def list_problems(self, *, all_in_json: bool, but_first: bool = False) -> None:
         """Note the first rows that cannot be converted, in one line those whose problems differ in numbers alone."""
@@ -95,16 +99,17 @@ class Converted:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values, for scripts."""
-        count, pairs = self.repeated
         kept = {name: value for name, value in vars(self).items() if name not in _NOT_IN_JSON}
         problems = [{"row": row, "place": place, "why": why} for row, place, why in self.problems]
-        return {**kept, "problems": problems, "repeated_ids": {"count": count, "rows": [list(pair) for pair in pairs]}}
+        rows = [list(pair) for pair in self.repeated[:_SHOWN]]
+        return {**kept, "problems": problems, "repeated_ids": {"count": len(self.repeated), "rows": rows}}
 
 
 _FEW = 0.05
 """Share of rows whose targets may lie in another space by a mistake of their own."""
 
-_NOT_IN_JSON = ("relative", "repeated", "reporting", "suspects")
+_NOT_IN_JSON = ("firsts", "relative", "repeated", "reporting", "suspects")
+_SHOWN = 5
 
 
 class NotConvertedError(ConvertError):
@@ -141,21 +146,17 @@ def note_columns(result: Converted, layout: Layout, reading: Reading, remarks: S
         result.reporting.note(f"left out, for {layout.name} has columns of these names: {', '.join(result.left_out)}")
 
 
-def note_samples(
-    result: Converted, layout: Layout, reading: Reading, names: SampleNames, *, fields: bool, looked_up: str | None
-) -> None:
+def note_samples(result: Converted, layout: Layout, reading: Reading, *, fields: bool, looked_up: str | None) -> None:
     """Note and warn about the rows that were written."""
     if result.problems:
         result.reporting.warn(f"{len(result.problems)} of {result.rows} rows cannot be converted, and are left out")
     for text in described(result.suspects):
         result.reporting.warn(text)
-    result.repeated = names.repeated()
-    count, pairs = result.repeated
-    if count:
-        first, second = pairs[0]
+    if result.repeated:
+        first, second = result.repeated[0]
         result.reporting.warn(
-            f"{count} rows have the id of an earlier one, the first are rows {first} and {second}: they count as one "
-            "sample"
+            f"{len(result.repeated)} rows have the id of an earlier one, the first are rows {first} and {second}: they "
+            "count as one sample"
         )
     if result.without_size and not layout.decoded:
         result.reporting.note(
@@ -339,7 +340,7 @@ class Converter:
         new = merged_columns(self.layout, table, reading, merged, fields, _is_parquet(out), result.reporting.note)
         image = [reading.columns.image] if reading.columns.image else []
         gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image}
-        kept, names = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {}), SampleNames()
+        kept = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
         read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.cells.reads), *merged))]
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
@@ -351,7 +352,6 @@ class Converter:
                     stay = [sample.index - batch.start for sample in samples]
                     columns = {name: [row[name] for row in rows] for name in new.types}
                     writer.write(kept.cut(batch, None if len(stay) == len(batch) else stay), columns)
-                    names.add(samples)
                     result.count(samples)
                 self._check_wiring(result)
                 advance(batch.done)
@@ -361,7 +361,7 @@ class Converter:
                 raise NotConvertedError(result.not_written(self.box_format), result)
         result.written = result.rows - len(result.problems)
         looked_up = images.root if self.image_check else None
-        note_samples(result, self.layout, reading, names, fields=fields, looked_up=looked_up)
+        note_samples(result, self.layout, reading, fields=fields, looked_up=looked_up)
         return result
 
     def _survey(self, table: Table, file: Path, result: Converted) -> Survey:

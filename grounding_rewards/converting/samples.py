@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from grounding_rewards.batch.cells import TargetCells
 from grounding_rewards.batch.layouts import Layout as Benchmark
@@ -57,7 +53,6 @@ def _why(error: TargetError) -> str:
 Size = tuple[float, float]
 Look = Callable[[Image], ImageInfo | None]
 _LARGEST_ID = 2**63 - 1
-_SHOWN = 5  # samples with the name of an earlier one
 
 
 @dataclass(frozen=True)
@@ -293,25 +288,3 @@ def _check_texts(*texts: str | int | None) -> None:
                 f"got {text!r:.80}; half a surrogate pair is no character, and cannot be read; a file or folder "
                 "of such a name needs another one"
             ) from None
-
-
-class SampleNames:
-    """Names of samples, kept as 16 bytes each, to count repeated ones."""
-
-    def __init__(self) -> None:
-        self._digests, self._rows = array("Q"), array("Q")
-
-    def add(self, samples: Iterable[Sample]) -> None:
-        """Add samples."""
-        for sample in samples:
-            digest = blake2b(sample.name.encode(), digest_size=8).digest()
-            self._digests.append(int.from_bytes(digest, "little"))
-            self._rows.append(sample.index)
-
-    def repeated(self) -> tuple[int, list[tuple[int, int]]]:
-        """Count the samples with an earlier one's name, and list the row of each beside that of its namesake."""
-        digests, rows = (np.array(column, dtype=np.uint64) for column in (self._digests, self._rows))
-        order = np.argsort(digests, kind="stable")  # stable: of equal names the earlier row is the first
-        again = np.flatnonzero(digests[order][1:] == digests[order][:-1])
-        first = again[np.argsort(rows[order][again + 1], kind="stable")][:_SHOWN]
-        return len(again), [(int(rows[order][place]), int(rows[order][place + 1])) for place in first]

@@ -58,7 +58,7 @@ _STRICT = {
 
 
 class FileRollouts:
-    """Rollouts of one file: the table of its rows, its columns, and SQL that reads them."""
+    """Rollouts of one table whose batches are Arrow's, such as a trainer's log; a query reads a copy in Parquet."""
 
     def __init__(self, table: Any) -> None:
         self.table, self.path = table, table.path
@@ -79,7 +79,11 @@ class FileRollouts:
 
     @cached_property
     def _copied(self) -> ParquetRollouts:
-        raise NotImplementedError
+        copy = _temporary(self, ".parquet")
+        with pq.ParquetWriter(copy, self.table.schema) as writer:
+            for batch in self.table.batches():
+                writer.write_batch(batch.whole)
+        return ParquetRollouts(copy)
 
     def _alone(self, name: str) -> None:
         """Check that no other column has this name in other letters: DuckDB ignores their case."""
@@ -187,18 +191,6 @@ class ParquetRollouts(FileRollouts):
     def _wrong(self, name: str, kind: Any, expected: str) -> TableError:
         """Return the error of a column that has the wrong type."""
         return TableError(f"{self.path}: column {name} holds {kind}; expected {expected}")
-
-
-class BatchedRollouts(FileRollouts):
-    """Rollouts of a table whose batches are Arrow's, such as a trainer's log; a query reads a copy of them."""
-
-    @cached_property
-    def _copied(self) -> ParquetRollouts:
-        copy = _temporary(self, ".parquet")
-        with pq.ParquetWriter(copy, self.table.schema) as writer:
-            for batch in self.table.batches():
-                writer.write_batch(batch.whole)
-        return ParquetRollouts(copy)
 
 
 class JsonRollouts(FileRollouts):

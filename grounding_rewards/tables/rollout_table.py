@@ -25,7 +25,6 @@ from grounding_rewards.tables.object_stores import local
 from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.rollout_columns import CORRECT, KEY, PLACES
 from grounding_rewards.tables.rollout_sql import (
-    BatchedRollouts,
     FileRollouts,
     JsonRollouts,
     ParquetRollouts,
@@ -226,7 +225,7 @@ def _open(path: Path, files: list[Path], rollouts: list[FileRollouts]) -> None:
     log = trainer_log(path)
     if log is not None:
         files.extend(log.files)
-        rollouts.append(BatchedRollouts(log))
+        rollouts.append(FileRollouts(log))
         return
     paths = files_of_rows(path)
     before, growing = len(rollouts), last_parts(paths)

@@ -29,7 +29,7 @@ def test_ended_on_the_way_it_leaves_nothing(run, tmp_path, monkeypatch, error, c
         seen.extend(names(tmp_path))
         raise error
 
-    monkeypatch.setattr(converter.SampleNames, "add", end)
+    monkeypatch.setattr(converter.Converted, "count", end)
     assert run("convert", source, "--out", tmp_path / "out.parquet", "--for", "verl", *PIXEL).code == code
     assert [name for name in seen if name.endswith(".partial")]
     assert names(tmp_path) == ["in.jsonl"]
