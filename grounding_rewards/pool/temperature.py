@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -24,51 +23,6 @@ CONFOUNDED = "confounded"
 _SLACK = 1e-12  # a loss of exactly the tolerance may round to more
 
 
-@dataclass(frozen=True)
-class AtTemperature:
-    """Numbers of one temperature, over the samples that all temperatures have."""
-
-    temperature: float
-    rollouts: int  # number of scored ones
-    accuracy: float  # the mean over samples of their pass rates
-    low: float  # its interval, wilson_of_samples
-    high: float
-    parse_rate: float  # the share of rollouts with a parsed answer; NaN where unknown, as the last two below
-    mixed_share: float  # the share of samples with right and wrong rollouts, which give a signal
-    zero_share: float  # the share of never-solved samples
-    dispersion: float  # the mean over samples of their clicks' dispersion, in shares of the diagonal
-    distinct_share: float  # different responses of a sample over its scored rollouts
-    difference: float  # accuracy less that of the temperature it is compared with
-    difference_low: float  # its paired bootstrap interval
-    difference_high: float
-    collapsed: bool  # True where the rule calls the accuracy too low; also below the temperature compared with
-    why: str  # the reason in words
-    # "held"; "lower accuracy" where it is too low and not hotter than the temperature compared with; "collapsed" where
-    # it is too low and hotter; "above one that collapsed"; or "confounded".
-    verdict: str
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """Comparison of temperatures."""
-
-    # The highest that neither has collapsed nor lies above one that has; None where they are confounded.
-    chosen: float | None
-    compared_with: float  # the best, or the reference
-    rule: str  # "bootstrap" or "tolerance"
-    samples: int  # number of samples that all temperatures have scored
-    left_out: int  # number of other samples
-    rows: tuple[AtTemperature, ...]  # ascending
-    confounded: str  # the other difference between the temperatures, whose effect may pass for theirs; "" without one
-    settings: Mapping[str, float]  # of the rule
-    warnings: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values; None for NaN."""
-        fields: dict[str, Any] = plain(self)
-        return fields
-
-
 def sweep(
     stats_by_temperature: Mapping[float, SampleStats],
     *,
@@ -80,7 +34,7 @@ def sweep(
     seed: int = 0,
     confidence: float = 0.95,
     policies: Collection[str] = (),
-) -> Sweep:
+) -> dict[str, Any]:
     """Compare temperatures over the samples that all of them have scored, and choose one.
 
     Where rollouts are of several rounds or policies, none is chosen: what these do may pass for the temperature's work.
@@ -93,6 +47,12 @@ def sweep(
     ``tolerance``: a temperature has collapsed where its accuracy is more than ``tolerance`` below the reference's.
     Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen, and
     one below it has lower accuracy at most.
+
+    These are plain values, None for what is unknown. ``confounded`` is the other difference, "" without one, and
+    ``left_out`` the number of samples that some temperature has not scored. ``rows`` ascend, each over the samples that
+    all have: the mean of their pass rates with its interval, ``wilson_of_samples``; shares of their rollouts with a
+    parsed answer, of samples with right and wrong rollouts, and of never-solved ones; the mean dispersion of clicks;
+    different responses of a sample over its scored rollouts; and the paired difference of accuracies.
     """
     _check(rule, margin, tolerance, draws, confidence)
     check_whole("seed", seed, 0)
@@ -128,32 +88,33 @@ def sweep(
         for gap, verdict, above in zip(gaps, verdicts, blocked, strict=True)
     ]
     reasons[against] = "the best" if rule == BOOTSTRAP and reference is None else "the reference"
-    rows = tuple(
-        AtTemperature(
-            temperatures[row],
-            int(stats.n.sum()),
-            accuracies[row],
-            *wilson_of_samples(stats.num_correct, stats.n, z),
-            *_further(stats),
-            *gaps[row],
-            collapsed=not held[row],
-            why=reasons[row],
-            verdict=verdicts[row],
-        )
+    rows = [
+        {
+            "temperature": temperatures[row],
+            "rollouts": int(stats.n.sum()),
+            "accuracy": accuracies[row],
+            **dict(zip(("low", "high"), wilson_of_samples(stats.num_correct, stats.n, z), strict=True)),
+            **_further(stats),
+            **dict(zip(("difference", "difference_low", "difference_high"), gaps[row], strict=True)),
+            "collapsed": not held[row],
+            "why": reasons[row],
+            "verdict": verdicts[row],
+        }
         for row, stats in enumerate(common)
-    )
+    ]
     settings = {"margin": margin, "draws": draws, "seed": seed} if rule == BOOTSTRAP else {"tolerance": tolerance}
-    return Sweep(
-        chosen=None if mixed else temperatures[top],
-        compared_with=temperatures[against],
-        rule=rule,
-        samples=rates.shape[1],
-        left_out=every - rates.shape[1],
-        rows=rows,
-        confounded=mixed,
-        settings={**settings, "confidence": confidence},
-        warnings=(*of_temperatures(common), *([f"none is chosen: {mixed}"] if mixed else [])),
-    )
+    found: dict[str, Any] = plain({
+        "chosen": None if mixed else temperatures[top],
+        "compared_with": temperatures[against],
+        "rule": rule,
+        "samples": rates.shape[1],
+        "left_out": every - rates.shape[1],
+        "rows": rows,
+        "confounded": mixed,
+        "settings": {**settings, "confidence": confidence},
+        "warnings": [*of_temperatures(common), *([f"none is chosen: {mixed}"] if mixed else [])],
+    })  # fmt: skip
+    return found
 
 
 def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tuple[list[SampleStats], int]:
@@ -164,15 +125,17 @@ def _common(several: Sequence[SampleStats], temperatures: Sequence[float]) -> tu
     return [stats.taken(chosen) for stats, chosen in zip(scored, rows, strict=True)], len(every)
 
 
-def _further(stats: SampleStats) -> tuple[float, float, float, float, float]:
+def _further(stats: SampleStats) -> dict[str, float]:
     """Return the parse rate, shares of mixed and never-solved samples, dispersion, and share of distinct responses."""
     rollouts = stats.n + stats.unscored
-    read = ~np.isnan(stats.parse_rate)
-    parsed = exact_mean(stats.parse_rate * rollouts) / exact_mean(rollouts[read])  # a share of all rollouts
-    known = stats.distinct >= 0
-    distinct = float(stats.distinct[known].sum() / stats.n[known].sum()) if known.any() else math.nan
-    shares = float(stats.mixed.mean()), float(stats.none_correct.mean())
-    return parsed, *shares, exact_mean(stats.dispersion), distinct
+    read, known = ~np.isnan(stats.parse_rate), stats.distinct >= 0
+    return {
+        "parse_rate": exact_mean(stats.parse_rate * rollouts) / exact_mean(rollouts[read]),  # a share of all rollouts
+        "mixed_share": float(stats.mixed.mean()),
+        "zero_share": float(stats.none_correct.mean()),
+        "dispersion": exact_mean(stats.dispersion),
+        "distinct_share": float(stats.distinct[known].sum() / stats.n[known].sum()) if known.any() else math.nan,
+    }
 
 
 def _gap(gap: tuple[float, float, float], compared_with: float, confidence: float) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from grounding_rewards.arrays import Floats, Ints, plain
 from grounding_rewards.errors import PoolError
@@ -33,152 +32,30 @@ _NEGLIGIBLE = 1e-13
 _FEWEST = 5.0  # samples that a cell of the chi-square test expects
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Paired difference of mean pass rates, after less before, with its 95 % bootstrap interval over samples."""
+def moves_of(first: SampleStats, second: SampleStats) -> dict[str, Any]:
+    """Count the moves of samples; row i of both rounds is the same sample, with a scored rollout in each.
 
-    before: float
-    after: float
-    mean: float
-    low: float  # NaN for one sample, as the other end
-    high: float
-
-
-def difference(before: Floats, after: Floats) -> Difference:
-    """Return the mean of paired differences with its bootstrap interval over samples, as for temperatures.
-
-    Samples are drawn with all their rollouts, which are alike. With few samples the interval is too narrow, and where
-    all differ by the same it has no width.
+    ``escaped`` of the ``never_solved`` have a right rollout after, with the 95 % Wilson interval of their share,
+    ``low`` to ``high``. ``up`` and ``down`` are moves of pass rates, and ``difference`` is the mean of their paired
+    differences, after less before, with a bootstrap interval over samples: NaN for one sample, too narrow for few, and
+    without width where all differ by the same.
     """
-    moved = after - before
-    low, high = _BOOTSTRAP.interval(moved) if len(moved) > 1 else (math.nan, math.nan)  # one sample does not vary
-    return Difference(exact_mean(before), exact_mean(after), exact_mean(moved), low, high)
-
-
-@dataclass(frozen=True)
-class Moves:
-    """Moves of some samples, all of them scored in both rounds: how many rose, fell, or were solved at last."""
-
-    source: str | None  # None where unknown, and for all samples together
-    both: int  # number of samples
-    never_solved: int  # number without a right rollout before
-    escaped: int  # number of these with one after
-    escape_share: float  # escaped / never_solved; NaN where there is none
-    low: float  # its 95 % Wilson interval
-    high: float
-    up: int  # number with a higher pass rate after
-    same: int
-    down: int
-    difference: Difference
-
-
-def moves_of(source: str | None, first: SampleStats, second: SampleStats) -> Moves:
-    """Count the moves of samples; row i of both rounds is the same sample, with a scored rollout in each."""
     never = first.num_correct == 0
     escaped, of = int((second.num_correct[never] > 0).sum()), int(never.sum())
     low, high = map(float, wilson(escaped, of))
     rise = second.num_correct * first.n - first.num_correct * second.n  # pass rates without division: the sign is exact
-    directions = (int((rise > 0).sum()), int((rise == 0).sum()), int((rise < 0).sum()))
-    gap = difference(first.pass_rate, second.pass_rate)
-    return Moves(source, len(first), of, escaped, escaped / of if of else np.nan, low, high, *directions, gap)
+    moved = second.pass_rate - first.pass_rate
+    ends = _BOOTSTRAP.interval(moved) if len(moved) > 1 else (math.nan, math.nan)  # one sample does not vary
+    means = (exact_mean(each) for each in (first.pass_rate, second.pass_rate, moved))
+    return {
+        "both": len(first), "never_solved": of, "escaped": escaped, "escape_share": escaped / of if of else math.nan,
+        "low": low, "high": high,
+        "up": int((rise > 0).sum()), "same": int((rise == 0).sum()), "down": int((rise < 0).sum()),
+        "difference": dict(zip(("before", "after", "mean", "low", "high"), (*means, *ends), strict=True)),
+    }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Discordant:
-    """Samples of two rounds with one rollout a sample that are right in one round alone."""
-
-    only_before: int
-    only_after: int
-    p_value: float  # two-sided, of McNemar's exact test
-
-
-@dataclass(frozen=True)
-class Prior:
-    """Beta(a, b) of pass rates, fitted to a round's counts of right rollouts."""
-
-    a: float
-    b: float
-    warning: str = ""  # a sentence for the reader
-
-    @property
-    def rate(self) -> float | None:
-        """Return the pass rate that all samples have; None where they differ."""
-        return self.a / (self.a + self.b) if self.a + self.b >= COMMON else None
-
-
-@dataclass(frozen=True, eq=False)
-class Chance:
-    """Transition matrix and escapes of never-solved samples that chance alone would show."""
-
-    kind: str  # "beta-binomial", computed from a prior, or "measured", a second set of rollouts of the same policy
-    prior: Prior | None  # None where it was measured
-    samples: int  # number of never-solved samples that it covers
-    expected: Floats  # counts in the shape of the matrix; NaN in rows that the measured null lacks
-    escape_share: float = math.nan  # expected share of never-solved samples with a right rollout; NaN without any
-    low: float = math.nan  # the central 95 % of such shares; of the measured its Wilson interval
-    high: float = math.nan
-    p_value: float = math.nan  # two-sided, of the observed escapes; of the measured McNemar's over samples in all three
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values; None for NaN."""
-        own = self.prior
-        prior = own and {"name": "fit", "a": own.a, "b": own.b, "said": own.warning, "rate": own.rate}
-        return {**plain(self), "prior": prior}
-
-
-@dataclass(frozen=True, eq=False)
-class Transitions:
-    """Transitions of the samples that both rounds have scored."""
-
-    counts: NDArray[np.int64]  # (B + 1, A + 1) samples by right rollouts before (rows) and after, B and A at most
-    n_before: tuple[int, ...]  # different numbers of scored rollouts that samples have before, ascending
-    n_after: tuple[int, ...]
-    net: int  # right rollouts after less those before
-    moves: Moves  # of all samples
-    by_source: tuple[Moves, ...]  # samples without a source come last
-    discordant: Discordant | None  # for one rollout a sample before and after
-    chance: Chance  # what chance alone would show
-    dropped: NDArray[np.object_]  # names of samples that are only before, ordered
-    new: NDArray[np.object_]  # names of samples that are only after
-    unscored: int  # number of samples in both rounds without a scored rollout in one of them
-    temperatures_before: tuple[float, ...]
-    temperatures_after: tuple[float, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def both(self) -> int:
-        """Return the number of samples that both rounds have scored."""
-        return int(self.counts.sum())
-
-    @property
-    def before(self) -> NDArray[np.int64]:
-        """Return the number of samples by right rollouts before, (B + 1,)."""
-        return np.asarray(self.counts.sum(axis=1))
-
-    @property
-    def after(self) -> NDArray[np.int64]:
-        """Return the number of samples by right rollouts after, (A + 1,)."""
-        return np.asarray(self.counts.sum(axis=0))
-
-    @property
-    def row_shares(self) -> Floats:
-        """Return counts over their row's sum, (B + 1, A + 1); NaN in rows without a sample."""
-        totals = self.before[:, None]
-        shares: Floats = np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
-        return shares
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON: ``dropped`` and ``new`` as numbers of samples, and None for NaN.
-
-        The values of ``moves`` stand beside the others, and ``chance`` is called ``null``.
-        """
-        further = {name: getattr(self, name) for name in ("row_shares", "before", "after")}
-        numbers = {"dropped": len(self.dropped), "new": len(self.new), "null": self.chance.to_json()}
-        values = {**vars(self.moves), **vars(self), **further, **numbers}
-        return {name: plain(value) for name, value in values.items() if name not in ("source", "moves", "chance")}
-
-
-def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | None = None) -> Transitions:
+def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | None = None) -> dict[str, Any]:
     """Count samples by right rollouts before and after, and compare with chance.
 
     A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
@@ -195,6 +72,12 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
       chi-square test at 5 %).
 
     A measured null makes no assumption on pass rates.
+
+    These are plain values, None for NaN: ``moves_of`` the samples that both rounds have scored, all and ``by_source``,
+    those without a source last; ``counts``, a row for each number of right rollouts before and a column for each after,
+    with ``row_shares`` and the sums of rows and columns, ``before`` and ``after``; ``discordant`` samples where each
+    has one rollout in both rounds; the ``null``; and the numbers of samples that are only before, only after, or
+    unscored in one of both rounds.
     """
     names = ["the round before", "the round after"]
     rows = in_common([before, after], names)
@@ -211,36 +94,42 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
             )
     # The null may have more rollouts than the round after; both matrices have one shape.
     shape = (int(first.n.max()) + 1, int(max(second.n.max(), 0 if null is None else null.n.max(initial=0))) + 1)
-    moves = moves_of(None, first, second)
+    moves = moves_of(first, second)
     if null is None:
         prior = fitted_prior(before.n, before.num_correct)  # of the whole round, not of ``first``
-        chance = _computed(first.num_correct, first.n, second.n, shape, moves.escaped, prior)
-        warnings = [prior.warning] if prior.warning else []
+        chance = _computed(first.num_correct, first.n, second.n, shape, moves["escaped"], prior)
+        warnings = [prior["said"]] if prior["said"] else []
     else:
         chance, warnings = _measured(first, second, null, shape), []
     lost, won = (int((one > other).sum()) for one, other in permutations([first.num_correct, second.num_correct]))
     single = bool((first.n == 1).all() and (second.n == 1).all())
-    return Transitions(
-        counts=_matrix(first.num_correct, second.num_correct, shape),
-        n_before=tuple(_sizes(first)),
-        n_after=tuple(_sizes(second)),
-        net=int(second.num_correct.sum() - first.num_correct.sum()),
-        moves=moves,
-        by_source=_by_source(first, second),
-        discordant=Discordant(lost, won, mcnemar(lost, won)) if single else None,
-        chance=chance,
-        dropped=_alone(before, after),
-        new=_alone(after, before),
-        unscored=int((~scored).sum()),
-        temperatures_before=before.temperatures,
-        temperatures_after=after.temperatures,
-        warnings=(*_of_rounds(first, second, before, after, null), *warnings),
-    )
+    counts = _matrix(first.num_correct, second.num_correct, shape)
+    totals, ids = counts.sum(axis=1), [set(stats.sample_id.tolist()) for stats in (before, after)]
+    found: dict[str, Any] = plain({
+        **moves,
+        "counts": counts,
+        "n_before": _sizes(first),
+        "n_after": _sizes(second),
+        "net": int(second.num_correct.sum() - first.num_correct.sum()),
+        "by_source": _by_source(first, second),
+        "discordant": {"only_before": lost, "only_after": won, "p_value": mcnemar(lost, won)} if single else None,
+        "dropped": len(ids[0] - ids[1]),
+        "new": len(ids[1] - ids[0]),
+        "unscored": int((~scored).sum()),
+        "temperatures_before": before.temperatures,
+        "temperatures_after": after.temperatures,
+        "warnings": [*_of_rounds(first, second, before, after, null), *warnings],
+        "row_shares": np.divide(counts, totals[:, None], out=np.full(shape, np.nan), where=totals[:, None] > 0),
+        "before": totals,
+        "after": counts.sum(axis=0),
+        "null": chance,
+    })  # fmt: skip
+    return found
 
 
 def compare_files(
     before: str, after: str, *, null: str | None = None, by: str = "source", reporting: Reporting = SILENT
-) -> Transitions:
+) -> dict[str, Any]:
     """Compare two rounds from files, as ``grounding-rewards pool transitions`` does.
 
     ``before``, ``after`` and ``null`` (see ``transitions``) are rollouts or statistics as ``pool.inputs.read_input``
@@ -255,21 +144,21 @@ def compare_files(
         # The null's sources do not matter.
         again = None if null is None else stats_of_input(read_input(null), "source", said.append)
         compared = transitions(first, second, null=again)
-    if compared.both < FEW and os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]:
+    if compared["both"] < FEW and os.path.realpath(one.path) == os.path.realpath(other.path) and one[1:] == other[1:]:
         said.append("BEFORE and AFTER are the same rollouts")  # with more samples, equal counts tell
-    return replace(compared, warnings=(*compared.warnings, *said))
+    return {**compared, "warnings": [*compared["warnings"], *said]}
 
 
-def _by_source(first: SampleStats, second: SampleStats) -> tuple[Moves, ...]:
+def _by_source(first: SampleStats, second: SampleStats) -> list[dict[str, Any]]:
     """Count the moves of each source: that of the round before, or that of the round after where there is none."""
     rows: dict[Hashable, list[int]] = {}
     for row, (earlier, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
         rows.setdefault(later if earlier is None else earlier, []).append(row)
     names = [*_in_order(name for name in rows if name is not None), *([None] if None in rows else [])]
-    return tuple(
-        moves_of(None if name is None else str(name), first.taken(rows[name]), second.taken(rows[name]))
+    return [
+        {"source": None if name is None else str(name), **moves_of(first.taken(rows[name]), second.taken(rows[name]))}
         for name in names
-    )
+    ]
 
 
 def _matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Ints:
@@ -277,30 +166,30 @@ def _matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Ints:
     return np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
 
 
-def _alone(stats: SampleStats, other: SampleStats) -> NDArray[np.object_]:
-    """Return the names of samples that the other round lacks, ordered."""
-    names = _in_order(set(stats.sample_id.tolist()) - set(other.sample_id.tolist()))
-    found = np.empty(len(names), dtype=np.object_)
-    found[:] = names
-    return found
-
-
 # What chance alone would show.
+
+
+def _rate(a: float, b: float) -> float | None:
+    """Return the pass rate that all samples have; None where they differ."""
+    return a / (a + b) if a + b >= COMMON else None
 
 
 def describe_prior(a: float, b: float) -> str:
     """Describe Beta(a, b) in words."""
-    rate = Prior(a, b).rate
+    rate = _rate(a, b)
     return f"Beta({a:.3g}, {b:.3g})" if rate is None else f"one rate of {100 * rate:.1f} % for all samples"
 
 
-def fitted_prior(n: ArrayLike, correct: ArrayLike) -> Prior:
-    """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none."""
+def fitted_prior(n: ArrayLike, correct: ArrayLike) -> dict[str, Any]:
+    """Return the Beta distribution of pass rates that fits a round best; Jeffreys' where its counts fix none.
+
+    ``said`` is a sentence for the reader, and ``rate`` the pass rate that all samples have, None where they differ.
+    """
     found = _likeliest(np.asarray(n, np.int64), np.asarray(correct, np.int64))
-    if found is None:
-        text = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
-        return Prior(*JEFFREYS, text)
-    return Prior(*found, contradiction(n, correct, *found, fitted=2))
+    a, b = found or JEFFREYS
+    said = "the histogram of num_correct does not fix a prior: Jeffreys, Beta(0.5, 0.5), stands in"
+    said = contradiction(n, correct, a, b, fitted=2) if found else said
+    return {"name": "fit", "a": a, "b": b, "said": said, "rate": _rate(a, b)}
 
 
 def _likeliest(n: Ints, right: Ints) -> tuple[float, float] | None:
@@ -368,7 +257,15 @@ def contradiction(n: ArrayLike, correct: ArrayLike, a: float, b: float, *, fitte
     )
 
 
-def _computed(correct: Ints, n: Ints, n_after: Ints, shape: tuple[int, int], escaped: int, prior: Prior) -> Chance:
+_UNKNOWN = {"escape_share": math.nan, "low": math.nan, "high": math.nan, "p_value": math.nan}
+"""Values without never-solved samples: their expected share that is solved after, the central 95 % of such shares (of
+the measured null its Wilson interval), and the two-sided p-value of the observed ones (of the measured null McNemar's
+over the samples in all three)."""
+
+
+def _computed(
+    correct: Ints, n: Ints, n_after: Ints, shape: tuple[int, int], escaped: int, prior: dict[str, Any]
+) -> dict[str, Any]:
     """Compute the null from a prior of pass rates: each sample's second count is beta-binomial, given its first.
 
     The number of escapes is a sum of independent draws. Its distribution is exact for a known prior; the fitted one is
@@ -380,22 +277,23 @@ def _computed(correct: Ints, n: Ints, n_after: Ints, shape: tuple[int, int], esc
     kinds, counts = np.unique(np.ravel_multi_index((correct, n, n_after), sides), return_counts=True)
     for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
         right, of, later = map(int, np.unravel_index(kind, sides))
-        each = beta_binomial(later, right, of, prior.a, prior.b)
+        each = beta_binomial(later, right, of, prior["a"], prior["b"])
         expected[right, : later + 1] += count * each
         if right == 0:
             leaves = float(1 - each[0])
             samples, share = samples + count, share + leaves * count
             first, others = _binomial(count, leaves)
             start, chances = start + first, np.convolve(chances, others)  # no leading zeros: short
+    null = {"kind": BETA_BINOMIAL, "prior": prior, "samples": samples, "expected": expected, **_UNKNOWN}
     if not samples:
-        return Chance(BETA_BINOMIAL, prior, 0, expected)
+        return null
     chances = chances / chances.sum()  # a sum of 1 in spite of the cut tails
     low, high = (start + int(np.searchsorted(np.cumsum(chances), edge)) for edge in (0.025, 0.975))
     places = start + np.arange(len(chances))
     tails = chances[places <= escaped].sum(), chances[places >= escaped].sum()
     p_value = min(1.0, 2 * float(min(tails)))  # both tails include the middle, so twice may exceed 1
-    ends = low / samples, min(1.0, high / samples)
-    return Chance(BETA_BINOMIAL, prior, samples, expected, share / samples, *ends, p_value)
+    ends = {"low": low / samples, "high": min(1.0, high / samples)}
+    return {**null, "escape_share": share / samples, **ends, "p_value": p_value}
 
 
 def _binomial(n: int, chance: float) -> tuple[int, Floats]:
@@ -407,7 +305,7 @@ def _binomial(n: int, chance: float) -> tuple[int, Floats]:
     return int(kept[0]), shares[kept[0] : kept[-1] + 1]
 
 
-def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> Chance:
+def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape: tuple[int, int]) -> dict[str, Any]:
     """Estimate the null from a second set of rollouts of the policy before, over the samples that it has scored."""
     scored = null.taken(null.n > 0)  # a sample that the null never scored says nothing of chance
     rows = in_common([first, scored], ["both rounds", NULL])
@@ -418,12 +316,13 @@ def _measured(first: SampleStats, second: SampleStats, null: SampleStats, shape:
     expected = np.where(before > 0, before * shares, 0.0)
     never = right == 0
     solved, after = again[never] > 0, second.num_correct[rows[0]][never] > 0
-    if not never.any():
-        return Chance(MEASURED, None, 0, expected)
+    found = {"kind": MEASURED, "prior": None, "samples": len(solved), "expected": expected, **_UNKNOWN}
+    if not len(solved):
+        return found
     low, high = map(float, wilson(int(solved.sum()), len(solved)))
     # The same samples twice, so a paired test: the two shares are not independent.
     p_value = mcnemar(int((solved & ~after).sum()), int((after & ~solved).sum()))
-    return Chance(MEASURED, None, len(solved), expected, int(solved.sum()) / len(solved), low, high, p_value)
+    return {**found, "escape_share": int(solved.sum()) / len(solved), "low": low, "high": high, "p_value": p_value}
 
 
 # Samples of several rounds, paired by name.

@@ -140,25 +140,19 @@ def pass_at_k(n: ArrayLike, correct: ArrayLike, k: int) -> Floats:
     return np.where(known, 1.0 - missed, np.nan)
 
 
-def beta_binomial(n_after: int, correct: ArrayLike, n: ArrayLike, a: float, b: float) -> Floats:
+def beta_binomial(n_after: int, correct: int, n: int, a: float, b: float) -> Floats:
     """Return the chances of 0 to n_after right rollouts in a second measurement, after ``correct`` of n in the first.
 
     The prior Beta(a, b) becomes Beta(correct + a, n - correct + b) after the first measurement, and the second one is
     beta-binomial: P(j) = C(n_after, j) B(j + correct + a, n_after - j + n - correct + b) / B(correct + a, n - correct +
-    b). Of m samples (m, n_after + 1), each row with the sum 1.
+    b).
     """
-    right, of = _counts(correct, n)
-    if not all(isinstance(each, int | float | np.number) and math.isfinite(each) and each > 0 for each in (a, b)):
-        raise PoolError(f"prior Beta({a!r}, {b!r}): expected two numbers above 0, such as 0.5 and 0.5")
-    if n_after != int(n_after) or n_after < 0:
-        raise PoolError(f"rollouts of the second measurement: got {n_after}; expected a whole number from 0")
-    alpha, beta = (right + a)[..., None], (of - right + b)[..., None]
-    next_right = np.arange(int(n_after))
+    alpha, beta, next_right = correct + a, n - correct + b, np.arange(n_after)
     # Sums of log P(j + 1) / P(j), for gamma functions overflow.
     steps = np.log((n_after - next_right) / (next_right + 1) * (alpha + next_right) / (beta + n_after - 1 - next_right))
-    logs = np.concatenate([np.zeros(alpha.shape), np.cumsum(steps, axis=-1)], axis=-1)
-    shares = np.exp(logs - logs.max(axis=-1, keepdims=True))  # exp overflows at 710
-    chances: Floats = shares / shares.sum(axis=-1, keepdims=True)
+    logs = np.append(0.0, np.cumsum(steps))
+    shares = np.exp(logs - logs.max())  # exp overflows at 710
+    chances: Floats = shares / shares.sum()
     return chances
 
 

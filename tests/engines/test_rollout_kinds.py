@@ -46,8 +46,8 @@ def test_pool_temperature_reads_a_sweep(tmp_path):
     settings = RolloutSettings(n=8, temperatures=(0.5, 1.0))
     roll_out(data(tmp_path, *WORDS), Scripted("m"), tmp_path / "out", settings=settings, recipe=CLICK)
     compared = sweep(stats_by_temperature([read_input(str(tmp_path / "out"))], lambda text: None))
-    assert [(row.temperature, row.rollouts) for row in compared.rows] == [(0.5, 48), (1.0, 48)]
-    assert compared.samples == 6
+    assert [(row["temperature"], row["rollouts"]) for row in compared["rows"]] == [(0.5, 48), (1.0, 48)]
+    assert compared["samples"] == 6
 
 
 def test_samples_that_are_all_right_or_all_wrong_go_on_until_mixed(tmp_path):

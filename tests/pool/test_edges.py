@@ -64,15 +64,15 @@ def test_a_sample_that_one_judge_has_not_measured_is_not_judged():
 
 def test_exactly_the_tolerance_or_the_margin_is_not_lost():
     curve = {0.5: of_ten(8, 8), 1.0: of_ten(7, 7)}
-    assert sweep(curve, rule="tolerance", tolerance=0.1).chosen == 1.0
-    assert sweep(curve, margin=0.1).chosen == 1.0
-    assert sweep(curve, margin=0.09).chosen == 0.5
+    assert sweep(curve, rule="tolerance", tolerance=0.1)["chosen"] == 1.0
+    assert sweep(curve, margin=0.1)["chosen"] == 1.0
+    assert sweep(curve, margin=0.09)["chosen"] == 0.5
 
 
 def test_temperatures_are_compared_with_the_lowest_of_equally_good_ones_or_the_lowest_of_all():
     curve = {0.0: of_ten(4, 4), 0.5: of_ten(8, 2), 1.0: of_ten(8, 2)}
-    assert sweep(curve).compared_with == 0.5
-    assert sweep(curve, rule="tolerance").compared_with == 0.0
+    assert sweep(curve)["compared_with"] == 0.5
+    assert sweep(curve, rule="tolerance")["compared_with"] == 0.0
 
 
 def test_an_interval_is_the_same_however_many_draws_are_held_at_once(monkeypatch):

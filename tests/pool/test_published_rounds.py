@@ -12,6 +12,7 @@ from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.transitions import transitions
 from grounding_rewards.tables.rollout_table import open_rollouts
+from tests.pool.made import plainly
 
 FOLDER = Path(__file__).parents[2].parent / "shared/data/model_responses"
 OSWORLD = {
@@ -55,7 +56,7 @@ def screenspot(tmp_path_factory):
 
 
 def of_rounds(table, before, after, **options):
-    return transitions(*(stats_of(table, rounds=[number], **options) for number in (before, after)))
+    return plainly(transitions(*(stats_of(table, rounds=[number], **options) for number in (before, after))))
 
 
 @pytest.mark.parametrize(
@@ -69,10 +70,10 @@ def of_rounds(table, before, after, **options):
 def test_matrices_of_osworld_g(osworld, before, after, counts):
     found = of_rounds(osworld, before, after)
     right = {1: 333, 2: 316, 3: 379}
-    assert found.counts.tolist() == counts
-    assert found.before.tolist() == [510 - right[before], right[before]]
-    assert found.after.tolist() == [510 - right[after], right[after]]
-    assert (len(found.dropped), len(found.new), found.unscored, found.net) == (0, 0, 0, right[after] - right[before])
+    assert found.counts == counts
+    assert found.before == [510 - right[before], right[before]]
+    assert found.after == [510 - right[after], right[after]]
+    assert (found.dropped, found.new, found.unscored, found.net) == (0, 0, 0, right[after] - right[before])
     assert (found.discordant.only_before, found.discordant.only_after) == (counts[1][0], counts[0][1])
 
 
@@ -80,13 +81,13 @@ def test_differences_between_models_are_tested_in_pairs(osworld):
     assert of_rounds(osworld, 1, 2).discordant.p_value == pytest.approx(0.0241, abs=1e-4)
     better = of_rounds(osworld, 2, 3)
     assert better.discordant.p_value < 1e-7
-    assert (round(better.moves.difference.mean, 4), better.moves.difference.low > 0.08) == (round(63 / 510, 4), True)
+    assert (round(better.difference.mean, 4), better.difference.low > 0.08) == (round(63 / 510, 4), True)
 
 
 def test_by_application_the_totals_are_the_published_counts(screenspot):
     found = of_rounds(screenspot, 1, 2, by="application")
-    assert found.counts.tolist() == [[479, 316], [92, 694]]
-    assert (found.before.tolist(), found.after.tolist()) == ([795, 786], [571, 1010])
+    assert found.counts == [[479, 316], [92, 694]]
+    assert (found.before, found.after) == ([795, 786], [571, 1010])
     each = {moves.source: moves for moves in found.by_source}
     assert len(each) == 26
     assert sum(moves.both for moves in each.values()) == 1581

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.settings.declared import option
-
-if TYPE_CHECKING:
-    from grounding_rewards.pool.temperature import Sweep
 
 
 class Rule(StrEnum):
@@ -71,13 +68,13 @@ def temperature(
             policies=policies_of(inputs),
             **{**vars(choosing), "rule": choosing.rule.value},
         )
-        comparison = replace(comparison, warnings=(*comparison.warnings, *together))
+        comparison["warnings"] += together
         advance(1.0)
     if as_json:
-        terminal.print_json(comparison.to_json())
+        terminal.print_json(comparison)
     else:
         _show(comparison)
-    for text in comparison.warnings:
+    for text in comparison["warnings"]:
         terminal.warn(text)
 
 
@@ -85,37 +82,37 @@ _MARKS = {"collapsed": " x", "lower accuracy": " -"}
 """Marks of verdicts."""
 
 
-def _show(sweep: Sweep) -> None:
+def _show(sweep: dict[str, Any]) -> None:
     """Print the table, the reason for each temperature, the legend and the choice."""
     heads = ["T", "right", "95 %", "difference", "parsed", "mixed", "never", "spread", "texts"]
     table = layout.table(heads, heads[:1], figures=heads[1:])
-    for row in sweep.rows:
-        mark = " *" if row.temperature == sweep.chosen else _MARKS.get(row.verdict, "")
-        difference = f"{100 * row.difference_low:+.1f} to {100 * row.difference_high:+.1f}"
-        is_reference = row.temperature == sweep.compared_with
-        shares = (row.parse_rate, row.mixed_share, row.zero_share, row.dispersion, row.distinct_share)
+    for row in sweep["rows"]:
+        mark = " *" if row["temperature"] == sweep["chosen"] else _MARKS.get(row["verdict"], "")
+        difference = f"{100 * row['difference_low']:+.1f} to {100 * row['difference_high']:+.1f}"
+        is_reference = row["temperature"] == sweep["compared_with"]
+        shares = [row[name] for name in ("parse_rate", "mixed_share", "zero_share", "dispersion", "distinct_share")]
         cells = [
-            f"{row.temperature:g}{mark}",
-            f"{100 * row.accuracy:.1f}",
-            f"{100 * row.low:.1f}-{100 * row.high:.1f}",
+            f"{row['temperature']:g}{mark}",
+            f"{100 * row['accuracy']:.1f}",
+            f"{100 * row['low']:.1f}-{100 * row['high']:.1f}",
             "-" if is_reference else difference,
-            *("-" if share != share else f"{100 * share:.1f}" for share in shares),
+            *("-" if share is None else f"{100 * share:.1f}" for share in shares),
         ]
         layout.row(table, cells)
     console = layout.console()
     console.print(table)
-    console.print(layout.facts((f"{row.temperature:g}", row.why) for row in sweep.rows))
-    left_out = f" ({sweep.left_out:,} others are not in all)" if sweep.left_out else ""
+    console.print(layout.facts((f"{row['temperature']:g}", row["why"]) for row in sweep["rows"]))
+    left_out = f" ({sweep['left_out']:,} others are not in all)" if sweep["left_out"] else ""
     console.print()
     for line in (
-        f"In per cent, over {sweep.samples:,} samples{left_out}.",
+        f"In per cent, over {sweep['samples']:,} samples{left_out}.",
         "* chosen, x collapsed, - lower accuracy, though not hotter.",
         "right: mean pass rate, with its 95 % interval; never: samples never solved;",
-        f"difference: its 95 % interval against {sweep.compared_with:g}; mixed: samples sometimes solved;",
+        f"difference: its 95 % interval against {sweep['compared_with']:g}; mixed: samples sometimes solved;",
         "spread: of clicks, over the diagonal; texts: different responses a rollout.",
     ):
         console.print(layout.text(line))
-    if sweep.chosen is None:
+    if sweep["chosen"] is None:
         console.print(layout.text("No temperature is chosen: the rollouts differ in more than temperature."))
     else:
-        console.print(layout.text(f"{sweep.chosen:g} is the highest before accuracy collapses ({sweep.rule})."))
+        console.print(layout.text(f"{sweep['chosen']:g} is the highest before accuracy collapses ({sweep['rule']})."))

@@ -52,13 +52,13 @@ def transitions(
     if out is not None and (out.suffix != ".json" or out.is_dir() or not out.parent.is_dir()):
         raise TableError(f"--out: got {out}; expected a file that ends in .json, in a directory that is there")
     changes = compare_files(before, after, null=null, by=by, reporting=terminal.REPORTING)
-    summary = {"before_path": before, "after_path": after, "null_path": null, "by": by, **changes.to_json()}
+    summary = {"before_path": before, "after_path": after, "null_path": null, "by": by, **changes}
     if out is not None:
         with atomic_file(out) as file:
             file.write(json.dumps(summary, indent=2, allow_nan=False).encode() + b"\n")
     if as_json:
         terminal.print_json(summary)
     else:
-        show_transitions(changes, by)
-    for text in changes.warnings:
+        show_transitions(summary)
+    for text in changes["warnings"]:
         terminal.warn(text)

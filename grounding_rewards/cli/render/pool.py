@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -13,7 +14,6 @@ from grounding_rewards.wording import percent
 
 if TYPE_CHECKING:
     from grounding_rewards.pool.plan import Candidate, Plan
-    from grounding_rewards.pool.transitions import Chance, Moves, Transitions
 
 
 def show_plan(plan: Plan) -> None:
@@ -59,16 +59,16 @@ _COLUMNS = 9
 """Columns that fit into 80 characters."""
 
 
-def show_transitions(transitions: Transitions, by: str) -> None:
+def show_transitions(found: Mapping[str, Any]) -> None:
     """Print the matrix, its row shares beside chance, the life of the never-solved, and samples by source."""
     console = layout.console()
-    bins = binned(transitions.counts.shape[1])
+    bins = binned(len(found["after"]))
     console.print(layout.text("Samples by right rollouts before (rows) and after (columns)", "bold"))
-    console.print(_matrix(transitions, bins))
-    layout.section(console, "Shares of each row in per cent, and by chance alone", _shares(transitions, bins), indent=0)
-    layout.section(console, "", layout.facts(_facts(transitions)), indent=0)
-    if len(transitions.by_source) > 1 or transitions.by_source[0].source is not None:
-        layout.section(console, f"By {by}", _by_source(transitions.by_source), indent=0)
+    console.print(_matrix(found, bins))
+    layout.section(console, "Shares of each row in per cent, and by chance alone", _shares(found, bins), indent=0)
+    layout.section(console, "", layout.facts(_facts(found)), indent=0)
+    if len(found["by_source"]) > 1 or found["by_source"][0]["source"] is not None:
+        layout.section(console, f"By {found['by']}", _by_source(found["by_source"]), indent=0)
 
 
 def binned(columns: int) -> list[range]:
@@ -87,89 +87,87 @@ def binned(columns: int) -> list[range]:
     ]
 
 
-def _matrix(transitions: Transitions, bins: Sequence[range]) -> Table:
+def _matrix(found: Mapping[str, Any], bins: Sequence[range]) -> Table:
     heads = [*map(_name, bins), "all"]
     table = layout.table(["", *heads], figures=heads)
-    for right, row in enumerate(transitions.counts):
-        if row.sum():
-            layout.row(table, [str(right), *(_count(row[list(each)].sum()) for each in bins), f"{row.sum():,}"])
-    layout.row(table, ["all", *(_count(transitions.after[list(each)].sum()) for each in bins), f"{transitions.both:,}"])
+    for name, row in [*enumerate(found["counts"]), ("all", found["after"])]:
+        if sum(row):
+            cells = (sum(row[right] for right in each) for each in bins)
+            layout.row(table, [str(name), *(f"{cell:,}" if cell else "." for cell in cells), f"{sum(row):,}"])
     return table
 
 
-def _shares(transitions: Transitions, bins: Sequence[range]) -> Table:
+def _shares(found: Mapping[str, Any], bins: Sequence[range]) -> Table:
     heads = [*map(_name, bins)]
     table = layout.table(["", "", *heads], figures=heads)
     table.columns[1].justify = "right"
-    chances = transitions.chance.expected
-    for right, row in enumerate(transitions.counts):
-        if row.sum():
-            total = row.sum()
-            layout.row(table, [str(right), "observed", *(_share(row[list(each)].sum() / total) for each in bins)])
-            layout.row(table, ["", "chance", *(_share(chances[right, list(each)].sum() / total) for each in bins)])
+    for right, rows in enumerate(zip(found["counts"], found["null"]["expected"], strict=True)):
+        total = sum(rows[0])
+        for name, row in zip(("observed", "chance"), rows if total else (), strict=False):
+            # Not known of a row that the null lacks.
+            shares = [None if None in row else math.fsum(row[each] for each in inside) / total for inside in bins]
+            layout.row(table, ["" if name == "chance" else str(right), name, *map(_share, shares)])
     return table
 
 
-def _facts(transitions: Transitions) -> Iterable[tuple[str, str]]:
-    moves, chance = transitions.moves, transitions.chance
-    yield "never solved before", f"{moves.never_solved:,} of {moves.both:,} samples"
-    if moves.never_solved:
-        yield "solved after", f"{moves.escaped:,}, {_interval(moves.escape_share, moves.low, moves.high)}"
-        if chance.samples:
-            interval = _interval(chance.escape_share, chance.low, chance.high)
-            yield "by chance alone", f"{interval}; p = {chance.p_value:.2g}"
-            yield "", _kind(chance)
+def _facts(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    null, gap = found["null"], found["difference"]
+    yield "never solved before", f"{found['never_solved']:,} of {found['both']:,} samples"
+    if found["never_solved"]:
+        yield "solved after", f"{found['escaped']:,}, {_interval(found)}"
+        if null["samples"]:
+            yield "by chance alone", f"{_interval(null)}; p = {null['p_value']:.2g}"
+            yield "", _kind(null)
         else:
             yield "by chance alone", "unknown: the null holds none of them"
-    yield "up, same, down", f"{moves.up:,}, {moves.same:,}, {moves.down:,}; right rollouts {transitions.net:+,}"
-    gap = moves.difference
-    ends = "" if gap.low != gap.low else f", 95 % {100 * gap.low:+.1f} to {100 * gap.high:+.1f}"
-    yield "mean pass rate", f"{percent(gap.before)} to {percent(gap.after)}: {100 * gap.mean:+.1f} points{ends}"
-    if transitions.discordant is not None:
-        each = transitions.discordant
-        text = f"{each.only_before:,} before alone, {each.only_after:,} after alone; McNemar p = {each.p_value:.2g}"
-        yield "right in one round", text
-    left = f"{len(transitions.dropped):,} before alone, {len(transitions.new):,} after alone"
-    yield "not compared", left + (f", {transitions.unscored:,} not scored in both" if transitions.unscored else "")
+    moves = ", ".join(f"{found[name]:,}" for name in ("up", "same", "down"))
+    yield "up, same, down", f"{moves}; right rollouts {found['net']:+,}"
+    ends = "" if gap["low"] is None else f", 95 % {100 * gap['low']:+.1f} to {100 * gap['high']:+.1f}"
+    rates = f"{percent(gap['before'])} to {percent(gap['after'])}"
+    yield "mean pass rate", f"{rates}: {100 * gap['mean']:+.1f} points{ends}"
+    if each := found["discordant"]:
+        text = f"{each['only_before']:,} before alone, {each['only_after']:,} after alone"
+        yield "right in one round", f"{text}; McNemar p = {each['p_value']:.2g}"
+    left = f"{found['dropped']:,} before alone, {found['new']:,} after alone"
+    yield "not compared", left + (f", {found['unscored']:,} not scored in both" if found["unscored"] else "")
 
 
-def _kind(chance: Chance) -> str:
-    if chance.prior is None:
-        return f"measured on {chance.samples:,} samples"
-    kind = "beta-binomial, fit prior" if chance.prior.rate is None else "binomial, fit:"
-    return f"{kind} {describe_prior(chance.prior.a, chance.prior.b)}"
+def _kind(null: Mapping[str, Any]) -> str:
+    prior = null["prior"]
+    if prior is None:
+        return f"measured on {null['samples']:,} samples"
+    kind = "beta-binomial, fit prior" if prior["rate"] is None else "binomial, fit:"
+    return f"{kind} {describe_prior(prior['a'], prior['b'])}"
 
 
-def _by_source(moves: Sequence[Moves]) -> Table:
+def _by_source(moves: Sequence[Mapping[str, Any]]) -> Table:
     heads = ["both", "never", "solved", "share", "95 % interval", "up", "down", "points"]
     table = layout.table(["source", *heads], figures=heads)
     for each in moves:
-        share = percent(None if not each.never_solved else each.escape_share)
-        ends = layout.interval(each.low, each.high) if each.never_solved else "-"
-        counts = [f"{each.both:,}", f"{each.never_solved:,}", f"{each.escaped:,}"]
-        cells = [*counts, share, ends, f"{each.up:,}", f"{each.down:,}", f"{100 * each.difference.mean:+.1f}"]
-        layout.row(table, ["(none)" if each.source is None else each.source, *cells])
+        ends = layout.interval(each["low"], each["high"]) if each["never_solved"] else "-"
+        both, never, solved, up, down = (
+            f"{each[name]:,}" for name in ("both", "never_solved", "escaped", "up", "down")
+        )
+        points = f"{100 * each['difference']['mean']:+.1f}"
+        cells = [both, never, solved, percent(each["escape_share"]), ends, up, down, points]
+        layout.row(table, ["(none)" if each["source"] is None else each["source"], *cells])
     return table
 
 
-def _interval(share: float, low: float, high: float) -> str:
-    return f"{percent(share)}, 95 % {100 * low:.1f} to {100 * high:.1f}"
+def _interval(of: Mapping[str, Any]) -> str:
+    return f"{percent(of['escape_share'])}, 95 % {100 * of['low']:.1f} to {100 * of['high']:.1f}"
 
 
 def _name(bin_: range) -> str:
     return str(bin_[0]) if len(bin_) == 1 else f"{bin_[0]}-{bin_[-1]}"
 
 
-def _count(number: Any) -> str:
-    return f"{number:,}" if number else "."
-
-
-def _share(share: Any) -> str:
+def _share(share: float | None) -> str:
     """Write a share in per cent; a point for none.
 
-    >>> _share(0.0), _share(0.004), _share(0.5), _share(float("nan"))
+    >>> _share(0.0), _share(0.004), _share(0.5), _share(None)
     ('.', '<1', '50', '-')
     """
-    if share != share:
+    if share is None:
         return "-"
     return "." if share == 0 else "<1" if share < 0.01 else f"{100 * share:.0f}"

@@ -197,7 +197,7 @@ def report(
     if by_temperature and len(by_temperature) > 1:
         try:
             compared = sweep(by_temperature)
-            swept, failed = (None if compared.confounded else compared.to_json()), compared.confounded
+            swept, failed = (None if compared["confounded"] else compared), compared["confounded"]
         except PoolError as error:
             failed = str(error)  # one section fails, not the page
     sources = [{"round": part.name, "by_source": by_source(part.stats)} for part in rounds]
@@ -224,7 +224,7 @@ def _transitions(rounds: Sequence[Round]) -> tuple[list[Numbers], list[str]]:
     compared, apart = list[Numbers](), list[str]()
     for before, after in pairwise(rounds):
         try:
-            moved = transitions(before.stats, after.stats).to_json()
+            moved = transitions(before.stats, after.stats)
         except PoolError as error:
             apart.append(f"from {before.name} to {after.name}: {error}")
             continue
