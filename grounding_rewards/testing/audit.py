@@ -149,8 +149,8 @@ class Player:
         places = {"bbox": boxes.tolist(), "point": ((boxes[:, :2] + boxes[:, 2:]) / 2).tolist()}
         targets = [
             {"space": str(PIXEL), **{kind: places[kind][row] for kind in self._kinds()}, **shared, **step,
-             **({"trajectory": row} if step else {})}
-            for row in range(len(boxes))
+             **({"trajectory": row} if step else {}), "image_size": size}
+            for row, size in enumerate(self.sizes.tolist())
         ]  # fmt: skip
         rollouts = recipe.prepare(
             texts, None if recipe.label_free else targets, image_sizes=self.sizes, model_image_sizes=self.sizes,
