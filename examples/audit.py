@@ -1,4 +1,4 @@
-"""Seven published formulas that pay for something else than the right place.
+"""Seven published formulas that reward something else than the right place.
 
     grounding-rewards check recipe examples/audit.py:SEAGENT
 

@@ -1,4 +1,4 @@
-"""The formulas of examples/audit.py: equal to their published lines, and each pays policies without any skill."""
+"""The formulas of examples/audit.py: equal to their published lines, and policies without any skill earn a share of each."""
 
 from __future__ import annotations
 
