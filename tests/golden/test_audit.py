@@ -1,4 +1,4 @@
-"""Formulas of examples/audit.py: equal to their published lines, and policies without any skill earn a share of each."""
+"""Formulas of examples/audit.py: equal to their lines, and policies without any skill earn a share of each."""
 
 from __future__ import annotations
 
