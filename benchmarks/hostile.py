@@ -18,7 +18,7 @@ import grounding_rewards as gr
 from grounding_rewards.catalogue import shown_with
 from grounding_rewards.testing.hostile import MEGABYTE
 from grounding_rewards.testing.recipes import examples_of
-from tests.testing.timing import growth, seconds, shapes
+from tests.testing.linear import growth, seconds, shapes
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from grounding_rewards.testing import ANSWER_FORMATS, check_recipe
 from grounding_rewards.testing.hostile import PROMPT, short_responses
 from grounding_rewards.testing.recipes import examples_of
 from tests.parsing.fragments import ANSWERS, responses
-from tests.testing.timing import check_time
+from tests.testing.linear import check_time
 
 pytestmark = pytest.mark.slow
 

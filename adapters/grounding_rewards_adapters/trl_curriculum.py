@@ -19,7 +19,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.curriculum import StageGate
 from grounding_rewards.pool.curriculum.command import stage_files
-from grounding_rewards.pool.curriculum.gate import Progress
+from grounding_rewards.pool.curriculum.stages import Progress
 from grounding_rewards_adapters._launch import LOG
 from grounding_rewards_adapters.trl import RecipeReward
 

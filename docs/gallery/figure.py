@@ -20,9 +20,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import printable
 from grounding_rewards.explain.plot.page import scale
-from grounding_rewards.explain.plot.picture import Picture
-from grounding_rewards.explain.plot.reward_map import RewardMap
-from grounding_rewards.explain.plot.scene import Scene, Window
+from grounding_rewards.explain.plot.picture import Picture, RewardMap, Scene, Window
 
 COLOURS = "viridis"
 _AXES = {

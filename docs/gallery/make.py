@@ -20,8 +20,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.plot.picture import Picture, picture
-from grounding_rewards.explain.plot.reward_map import CELLS
+from grounding_rewards.explain.plot.picture import CELLS, Picture, picture
 from grounding_rewards.scoring import Recipe
 
 DOCS = Path(__file__).parents[1]

@@ -18,8 +18,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.spaces import PIXEL, UNIT, convert
 from grounding_rewards.errors import RecipeError, printable
 from grounding_rewards.explain.case import Case
-from grounding_rewards.explain.plot.picture import Picture
-from grounding_rewards.explain.plot.scene import scene
+from grounding_rewards.explain.plot.picture import Picture, scene
 from grounding_rewards.explain.plot.template import candidates, template
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.write import to_wire

@@ -28,7 +28,7 @@ from grounding_rewards.rollouts import PARSED, Predictions, Reason
 from grounding_rewards.tables import rollout_columns
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.testing.audit import HONEST, audit
-from grounding_rewards.testing.formats import ANSWER_FORMATS
+from grounding_rewards.testing.hostile import ANSWER_FORMATS
 
 Facts = dict[str, Any]
 

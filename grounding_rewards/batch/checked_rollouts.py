@@ -43,7 +43,7 @@ class CheckedRollouts:
         share = {_named(each.settings): each.hits / max(1, fit.rows) for each in fit.tried}
         return {
             **self.evaluation.to_dict(),
-            "groups": self.groups.to_dict(),
+            "groups": vars(self.groups),
             "space": {
                 "declared": str(fit.declared),
                 "best": None if fit.better is None else _named(fit.better.settings),

@@ -95,7 +95,7 @@ def check_rows(
             _add(check, scorer, table, batch, images, seen)
             advance(batch.done)
     if images.unread and not images.read:
-        first = check.forget(Code.MISSING_IMAGE)
+        first = check.found.pop(Code.MISSING_IMAGE).evidence
         join.reporting.note(f"no image of {images.unread:,} can be read, so none is checked {first}")
     return check
 

@@ -129,27 +129,22 @@ def _count(
 ) -> Evaluation:
     # A bad target says nothing of the model, so its row counts in no rate.
     valid, right, reason = scores.valid[rows] == 1, scores.acc[rows] == 1, scores.reason[rows]
-    codes = np.bincount(reason, minlength=len(Reason))
+    codes, found = np.bincount(reason, minlength=len(Reason)), None
+    if refusals is not None:
+        asked, wrong, gone = refusals[rows], valid & ~right, refused[rows]
+        found = Refusals(
+            targets=int((asked & valid).sum()),
+            correct=int((asked & right).sum()),
+            false_clicks=int((asked & wrong & ~gone & np.isin(reason, CLICKED)).sum()),
+            false_refusals=int((~asked & wrong & gone).sum()),
+        )
     return Evaluation(
         n=int(valid.sum()),
         correct=int(right.sum()),
         parsed=int((valid & np.isin(reason, PARSED)).sum()),
         not_valid=int((~valid).sum()),
         reasons={name.name: int(codes[name]) for name in Reason if codes[name]},
-        refusals=None if refusals is None else _refusals(refusals[rows], refused[rows], valid, right, reason),
-    )
-
-
-def _refusals(
-    asked: NDArray[np.bool_], refused: NDArray[np.bool_], valid: NDArray[np.bool_], right: NDArray[np.bool_],
-    reason: NDArray[np.int8],
-) -> Refusals:  # fmt: skip
-    wrong = valid & ~right
-    return Refusals(
-        targets=int((asked & valid).sum()),
-        correct=int((asked & right).sum()),
-        false_clicks=int((asked & wrong & ~refused & np.isin(reason, CLICKED)).sum()),
-        false_refusals=int((~asked & wrong & refused).sum()),
+        refusals=found,
     )
 
 

@@ -18,6 +18,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.suspects import SuspectTargets, reported, suspect_targets
 from grounding_rewards.targets.target import RegionKind
+from grounding_rewards.wording import plural
 
 TINY, GIANT = 1e-5, 0.5
 """Shares of the screen below and above which a target is hardly an element of it: 5 x 4 pixels of 1920 x 1080."""
@@ -28,6 +29,9 @@ WHOLE = (CoordSpace.THOUSANDTHS, CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL)
 _ROUNDING = 1e-9
 _CHANCE = 1e-9
 """Probability below which all places lie within 0..1000 of larger images by chance."""
+
+_FLAT = "flat"
+"""Boxes without width or without height: without an area, unless they are in another format."""
 
 _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -88,9 +92,8 @@ whole thousandths; leave them out: no rollout ever solves them
     recipe: Recipe
     answered: bool = True  # False where nobody says in which space answers will be
     rows: int = 0
-    _found: dict[Code, _Rows] = field(default_factory=dict)
+    found: dict[Code | str, _Rows] = field(default_factory=dict)  # by kind
     _suspects: list[SuspectTargets] = field(default_factory=list)
-    _flat: _Rows = field(default_factory=_Rows)  # boxes without width or without height
     _beyond: int = 0  # places beyond 0..1000
     _within: int = 0  # places within it, of larger images
     _chance: float = 0.0  # logarithm of the probability that all of these are by chance
@@ -128,13 +131,15 @@ whole thousandths; leave them out: no rollout ever solves them
             self._contents.append(np.array([samples, np.array(own, np.int64).view(np.uint64)], np.uint64))
         self.rows += len(read)
 
-    def note(self, code: Code, row: int, evidence: str, place: Callable[[int], str]) -> None:
+    def note(self, code: Code | str, row: int, evidence: str, place: Callable[[int], str]) -> None:
         """Count a row of the batch that comes next, or that is being added."""
-        _count(self._found.setdefault(code, _Rows()), self.rows + row, evidence, place(row))
-
-    def forget(self, code: Code) -> str:
-        """Drop what was counted of a kind, and return the evidence of its first row."""
-        return self._found.pop(code).evidence
+        rows, number = self.found.setdefault(code, _Rows()), self.rows + row
+        if rows.last == number:  # for another of its places
+            return
+        rows.count, rows.last = rows.count + 1, number
+        rows.evidence = rows.evidence or f"(first: {place(row)}): {evidence}"
+        if len(rows.first) < FIRST_ROWS:
+            rows.first.append(number)
 
     def _look(self, usable: Targets, read: Targets, place: Callable[[int], str], unreached: NDArray[np.bool_]) -> None:
         """Look at sizes and shapes of places; those that are ``unreached`` are not tiny, too."""
@@ -147,27 +152,25 @@ whole thousandths; leave them out: no rollout ever solves them
         extent = box[:, 2:] - box[:, :2]
         known = usable.valid[regions.row]
         boxes = known & (regions.kind == RegionKind.BBOX)
-        empty = boxes & (extent == 0).any(axis=1)
-        for index in np.flatnonzero(empty).tolist():
-            row = int(regions.row[index])
-            if (extent[index] == 0).all():
-                self.note(Code.ZERO_AREA, row, _written(read, index), place)
-            else:
-                _count(self._flat, self.rows + row, _written(read, index), place(row))
+        sides = boxes * (extent == 0).sum(axis=1)  # without extent
         area = np.where(
-            shares.valid[regions.row] & known & ~empty, np.prod(share[:, 2:] - share[:, :2], axis=1), np.nan
+            shares.valid[regions.row] & known & (sides == 0), np.prod(share[:, 2:] - share[:, :2], axis=1), np.nan
         )
         area[unreached | (regions.kind == RegionKind.POINT)] = np.nan
-        for code, wrong in ((Code.TINY_TARGET, area < TINY), (Code.GIANT_TARGET, area > GIANT)):
-            for index in np.flatnonzero(wrong).tolist():
-                self.note(code, int(regions.row[index]), f"{_written(read, index)}, {area[index]:.2g} of it", place)
         centre = (share[:, :2] + share[:, 2:]) / 2
         outside = shares.valid[regions.row] & known & ((centre < -_ROUNDING) | (centre > 1 + _ROUNDING)).any(axis=1)
-        for index in np.flatnonzero(outside).tolist():
-            self.note(Code.OUTSIDE_IMAGE, int(regions.row[index]), f"the centre of {_written(read, index)}", place)
-        for index in np.flatnonzero(known & (regions.kind == RegionKind.POLYGON)).tolist():
-            if not _simple(regions.outline(index)):
-                self.note(Code.CROSSING_POLYGON, int(regions.row[index]), _written(read, index), place)
+        polygons = np.flatnonzero(known & (regions.kind == RegionKind.POLYGON)).tolist()
+        crossing = [index for index in polygons if not _simple(regions.outline(index))]
+        for code, wrong, said in (
+            (Code.ZERO_AREA, np.flatnonzero(sides == 2), "{}"),
+            (_FLAT, np.flatnonzero(sides == 1), "{}"),
+            (Code.TINY_TARGET, np.flatnonzero(area < TINY), "{}, {:.2g} of it"),
+            (Code.GIANT_TARGET, np.flatnonzero(area > GIANT), "{}, {:.2g} of it"),
+            (Code.OUTSIDE_IMAGE, np.flatnonzero(outside), "the centre of {}"),
+            (Code.CROSSING_POLYGON, crossing, "{}"),
+        ):
+            for index in map(int, wrong):
+                self.note(code, int(regions.row[index]), said.format(_written(read, index), area[index]), place)
 
     def _compare(self, read: Targets, usable: Targets) -> None:
         """Count places within 0..1000 of larger images, where numbers are read as pixels."""
@@ -204,19 +207,14 @@ whole thousandths; leave them out: no rollout ever solves them
 
     def findings(self) -> list[Finding]:
         """Return what looks wrong so far, errors first."""
-        found = dict(self._found)
-        boxes = [each for each in reported(self._suspects) if each.code == Code.BOX_FORMAT]
-        if self._flat.count and not boxes:
-            flat = found.setdefault(Code.ZERO_AREA, _Rows(evidence=self._flat.evidence))
-            flat.count, flat.first = flat.count + self._flat.count, sorted(flat.first + self._flat.first)[:FIRST_ROWS]
+        found, suspects = dict(self.found), sorted(reported(self._suspects), key=lambda each: each.code)
+        flat, empty = found.pop(_FLAT, None), found.get(Code.ZERO_AREA, _Rows())
+        if flat and not any(each.code == Code.BOX_FORMAT for each in suspects):
+            first = sorted(empty.first + flat.first)[:FIRST_ROWS]
+            both = _Rows(empty.count + flat.count, first, evidence=empty.evidence or flat.evidence)
+            found[Code.ZERO_AREA] = both
         several = [self._finding(code, found[code]) for code in _SAID if code in found]
-        several += [self._boxes(each) for each in boxes]
-        several += [
-            Finding(Code(each.code), _WARNING, each.count, (each.row,), each.message, each.fix)
-            for each in reported(self._suspects)
-            if each.code != Code.BOX_FORMAT
-        ]
-        several += self._space() + self._ambiguous()
+        several += [*map(self._suspect, suspects), *self._space(), *self._ambiguous()]
         order = [*Severity]
         return sorted(several, key=lambda each: order.index(each.severity))
 
@@ -225,28 +223,22 @@ whole thousandths; leave them out: no rollout ever solves them
         message = f"{what}: {rows.count:,} of {self.rows:,} {rows.evidence}"
         return Finding(code, severity, rows.count, tuple(rows.first), message, fix)
 
-    def _boxes(self, suspect: SuspectTargets) -> Finding:
-        """Return the finding of boxes that cannot be x1 y1 x2 y2: a mistake in some, or another format of all."""
+    def _suspect(self, suspect: SuspectTargets) -> Finding:
+        """Return the finding; of boxes that cannot be x1 y1 x2 y2 it is a mistake in some, or another format of all."""
+        code, severity = Code(suspect.code), _ERROR if suspect.certain else _WARNING
+        message, fix = suspect.message, suspect.fix
         if suspect.certain and suspect.against:
-            message = f"{suspect.message}, and {suspect.against:,} other boxes cannot be x y w h"
-            return Finding(
-                Code.INVERTED_BOX,
-                _ERROR,
-                suspect.count,
-                (suspect.row,),
-                message,
-                "swap their corners, or leave them out",
-            )
-        severity = _ERROR if suspect.certain else _WARNING
-        return Finding(Code.BOX_FORMAT, severity, suspect.count, (suspect.row,), suspect.message, suspect.fix)
+            code, fix = Code.INVERTED_BOX, "swap their corners, or leave them out"
+            message = f"{message}, and {suspect.against:,} other boxes cannot be x y w h"
+        return Finding(code, severity, suspect.count, (suspect.row,), message, fix)
 
     def _space(self) -> list[Finding]:
         if self._beyond or not self._within or self._chance > np.log(_CHANCE):
             return []
         width, height = self._largest
         message = (
-            f"all {_counted(self._within)} of images larger than 1000 pixels, up to {width:g} x {height:g}, lie within "
-            "0..1000, though they are read as pixels"
+            f"all {plural(self._within, 'target')} of images larger than 1000 pixels, up to {width:g} x {height:g}, "
+            "lie within 0..1000, though they are read as pixels"
         )
         fix = "if they are thousandths: --target-space thousandths"
         return [Finding(Code.SPACE, _WARNING, self._within, (), message, fix)]
@@ -273,28 +265,14 @@ _NAMES = {
 }
 
 
-def _counted(targets: int) -> str:
-    return f"{targets:,} target{'' if targets == 1 else 's'}"
-
-
-def _count(rows: _Rows, row: int, evidence: str, place: str) -> None:
-    if rows.last == row:  # for another of its places
-        return
-    rows.count, rows.last = rows.count + 1, row
-    rows.evidence = rows.evidence or f"(first: {place}): {evidence}"
-    if len(rows.first) < FIRST_ROWS:
-        rows.first.append(row)
-
-
 def _code(error: TargetError, read: Targets, row: int) -> Code:
     """Return the kind of a target that cannot be used."""
     if error.field in ("image_size", "model_image_size"):
         return Code.IMAGE_SIZE
     if error.field == "refusal" and error.came is True and row in read.errors:
         return Code.REFUSAL_WITH_PLACE
-    if isinstance(error.came, list | tuple) and any(
-        each != each or abs(each) == np.inf for each in _numbers(error.came)
-    ):
+    numbers = error.came if isinstance(error.came, list | tuple) else ()
+    if any(isinstance(each, int | float) and not -np.inf < each < np.inf for each in numbers):
         return Code.NOT_FINITE
     own = read.regions.row == row
     if row in read.errors or not own.any():
@@ -302,10 +280,6 @@ def _code(error: TargetError, read: Targets, row: int) -> Code:
     if (read.regions.kind[own] == RegionKind.POINT).all() and error.field == "point":
         return Code.POINT_TARGET
     return Code.SPACE if (np.abs(read.regions.box[own]) <= 1).all() else Code.OUTSIDE_IMAGE
-
-
-def _numbers(values: Sequence[Any]) -> list[float]:
-    return [each for each in values if isinstance(each, int | float)]
 
 
 def _written(read: Targets, index: int) -> str:
@@ -318,6 +292,6 @@ def _written(read: Targets, index: int) -> str:
 
 
 def _simple(corners: Floats) -> bool:
-    from shapely import LinearRing
+    from shapely import LinearRing  # slow to import, and few have polygons
 
     return bool(LinearRing(corners).is_simple)

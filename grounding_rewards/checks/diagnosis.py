@@ -6,24 +6,16 @@ spread over them: other dialects for unread responses, other spaces, and actions
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from grounding_rewards.rollouts import Reason
-
-if TYPE_CHECKING:
-    from grounding_rewards.batch.score_rows import RecipeSlice
-
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from grounding_rewards.actions import WRITTEN
 from grounding_rewards.checks.finding import BOX_FORMAT, FIRST_ROWS, PYTHON, Code, Finding, Naming, Severity
@@ -34,10 +26,9 @@ from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import TargetError
 from grounding_rewards.parsing.refusal_words import COMMON, with_refusal_words
 from grounding_rewards.parsing.responses import MAX_LENGTH, parse
-from grounding_rewards.rollouts import PARSED
+from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.targets.box_format import BoxFormat
-from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.suspects import NAMED, SuspectTargets, merged, reported, suspect_targets
 from grounding_rewards.verifiers.action_match import gave_up
 from grounding_rewards.verifiers.match import in_vocabulary
@@ -74,6 +65,7 @@ _NEAR = 0.4
 
 _UNKNOWN = [Reason.UNKNOWN_ACTION]
 
+_WARNING, _NOTE = Severity.WARNING, Severity.NOTE
 _FINE = (Reason.OK, Reason.REFUSED, Reason.BAD_TARGET)
 
 
@@ -110,7 +102,9 @@ class Diagnosis:
         if scored.scores.errors and not self._bad_target:
             self._bad_target = _named(*next(iter(scored.scores.errors.items())), place)
         if not self.recipe.label_free:
-            self._look_at_targets(scored.rollouts.targets, reason, place)
+            noticed = suspect_targets(scored.rollouts.targets, self.recipe.requirements, count, partly=True)
+            named = [each if place is None else replace(each, first=place(each.row)) for each in noticed]
+            self._suspects = merged([*self._suspects, *(replace(each, row=self.rows + each.row) for each in named)])
             self._look_at_refusals(scored, reason)
         self.rows += count
 
@@ -125,11 +119,6 @@ class Diagnosis:
                 rows = np.flatnonzero(reason == code)[:FIRST_ROWS].tolist()
                 _, known = self._first.setdefault(kind, (responses[rows[0]] or "", []))
                 known += [self.rows + row for row in rows[: FIRST_ROWS - len(known)]]
-
-    def _look_at_targets(self, targets: Targets, reason: NDArray[np.int8], place: Place | None) -> None:
-        if noticed := suspect_targets(targets, self.recipe.requirements, len(reason), partly=True):
-            named = [each if place is None else replace(each, first=place(each.row)) for each in noticed]
-            self._suspects = merged([*self._suspects, *(replace(each, row=self.rows + each.row) for each in named)])
 
     def _look_at_refusals(self, scored: RecipeSlice, reason: NDArray[np.int8]) -> None:
         targets, refused = scored.rollouts.targets, reason == Reason.REFUSED
@@ -188,11 +177,11 @@ class Diagnosis:
         return rows[:: max(1, -(-length // _TEXT))]
 
     def _finding(
-        self, code: Code, severity: Severity, count: int, message: str, fix: str, reasons: Sequence[Reason] = ()
+        self, code: Code, count: int, message: str, fix: str, reasons: Sequence[Reason] = (), *, note: bool = False
     ) -> Finding:
-        """Return a finding; its rows are the first that have one of the reasons."""
+        """Return a warning or a note; its rows are the first that have one of the reasons."""
         rows = sorted(row for reason in reasons for row in self._first.get(reason, ("", ()))[1])
-        return Finding(code, severity, count, tuple(rows[:FIRST_ROWS]), message, fix)
+        return Finding(code, _NOTE if note else _WARNING, count, tuple(rows[:FIRST_ROWS]), message, fix)
 
     def _bad_targets(self) -> list[Finding]:
         count = self.rows - self.valid
@@ -202,11 +191,8 @@ class Diagnosis:
         if count > _SOME * self.rows and self.rows >= _FEW_ROWS:  # figures are of the rest
             have = f"{count:,} of {self.rows:,} rows ({100 * count / self.rows:.0f} %) are left out: they have targets"
         first = self._bad_target and f", the first: {self._bad_target}"
-        message, fix = (
-            f"{have} that cannot be used{first}",
-            "such rows count in no figure: correct them or leave them out",
-        )
-        return [self._finding(Code.BAD_TARGET, Severity.WARNING, count, message, fix, [Reason.BAD_TARGET])]
+        fix = "such rows count in no figure: correct them or leave them out"
+        return [self._finding(Code.BAD_TARGET, count, f"{have} that cannot be used{first}", fix, [Reason.BAD_TARGET])]
 
     def _failed(self) -> list[Finding]:
         count, rows = len(self._faults), tuple(self._faults)[:FIRST_ROWS]
@@ -214,14 +200,14 @@ class Diagnosis:
             return []
         have = f"{count:,} of {self.rows:,} rows" if count > 1 else f"1 of {self.rows:,} rows"
         message = f"{self.recipe.name} gave no usable number for {have}, which score 0: it {self._faults[rows[0]]}"
-        return [Finding(Code.FAILED, Severity.WARNING, count, rows, message, "")]
+        return [Finding(Code.FAILED, _WARNING, count, rows, message, "")]
 
     def _empty(self) -> list[Finding]:
         count = int(self._outcomes[Reason.EMPTY])
         if count < _FEW or 2 * count <= self.valid:
             return []
         message, fix = f"{count:,} of {self.valid:,} responses are empty", f"check {self.naming.responses}"
-        return [self._finding(Code.EMPTY_RESPONSES, Severity.WARNING, count, message, fix, [Reason.EMPTY])]
+        return [self._finding(Code.EMPTY_RESPONSES, count, message, fix, [Reason.EMPTY])]
 
     def _unread(self, sample: Sequence[Row]) -> list[Finding]:
         count = int(self._outcomes[_UNREAD].sum())
@@ -236,43 +222,37 @@ class Diagnosis:
         if other is not None:
             tried = "the others" if len(rows) == count else f"{len(rows)} others that were tried"
             message = f"{was}; {other.count} of {tried} are read {other.how}"
-            return [self._finding(Code.UNREAD, Severity.WARNING, count, message, self._use(other, sample), _UNREAD)]
+            return [self._finding(Code.UNREAD, count, message, self._use(other, sample), _UNREAD)]
         if 2 * count <= self.valid:
             return []
         message = f"{was}{'' if numbers else ', and none of the others holds a number'}: {self.commonest()}"
-        return [self._finding(Code.UNREAD, Severity.WARNING, count, message, f"check {self.naming.responses}", _UNREAD)]
+        return [self._finding(Code.UNREAD, count, message, f"check {self.naming.responses}", _UNREAD)]
 
     def _use(self, other: Reading, sample: Sequence[Row]) -> str:
         """Return how to read responses otherwise, with the space that then fits."""
-        settings = {**other.settings, **self._fit(other.recipe, sample)[0]}
+        better = fitted(other.recipe, sample, self.box_format).better
+        settings = {**other.settings, **(dict(better.settings) if better else {})}
         without = f", without the option {', '.join(other.without)}" if other.without else ""
         lacks = f"; it also needs {other.lacks}" if other.lacks else ""
         return f"{self.naming.use(settings)}{without}{lacks}"
 
-    def _fit(self, recipe: Recipe, sample: Sequence[Row]) -> tuple[Mapping[str, Any], str]:
-        """Return the setting of places that fits clearly better than a recipe's own, if there is one, and why."""
-        fit = fitted(recipe, sample, self.box_format)
-        if fit.better is None:
-            return {}, ""
-        return dict(fit.better.settings), str(fit)
-
     def _space(self, sample: Sequence[Row]) -> list[Finding]:
         if not self.parsed and self.valid == self.rows:  # rows without a usable target may have been read
             return []
-        better, why = self._fit(self.recipe, sample)
-        if not better:
+        fit = fitted(self.recipe, sample, self.box_format)
+        if fit.better is None:
             return []
+        better, why = dict(fit.better.settings), f"{fit}"
         if len(sample) < self.rows:
             why = f"{why}, by a sample of {len(sample)} rows"
         code = Code.BOX_FORMAT if BOX_FORMAT in better else Code.SPACE
-        misses = sum(row.reason in PARSED and not row.right for row in sample)
         rows = tuple(row.number for row in sample if row.reason in PARSED and not row.right)
-        return [Finding(code, Severity.WARNING, misses, rows[:FIRST_ROWS], why, self.naming.use(better))]
+        return [Finding(code, _WARNING, len(rows), rows[:FIRST_ROWS], why, self.naming.use(better))]
 
     def _suspicious(self, known: Sequence[Finding]) -> list[Finding]:
         """Return the targets that look wrong, but for kinds that other findings explain better."""
         return [
-            Finding(Code(each.code), Severity.WARNING, each.count, (each.row,), each.message, each.fix)
+            Finding(Code(each.code), _WARNING, each.count, (each.row,), each.message, each.fix)
             for each in reported(self._suspects)
             if each.code not in {finding.code for finding in known}
         ]
@@ -291,8 +271,8 @@ class Diagnosis:
         )
         message = f"{count:,} of {self.valid:,} responses name an action that nothing knows: {named}"
         fix = "have the prompt list known names, or declare names of your own: option action_names"
-        severity = Severity.WARNING if 2 * count > self.valid else Severity.NOTE
-        return [self._finding(Code.UNKNOWN_ACTION, severity, count, message, fix, _UNKNOWN)]
+        few = 2 * count <= self.valid
+        return [self._finding(Code.UNKNOWN_ACTION, count, message, fix, _UNKNOWN, note=few)]
 
     def _refusals(self) -> list[Finding]:
         """Return what is wrong with refusals: none was read, or too many are."""
@@ -302,20 +282,18 @@ class Diagnosis:
             unread = 2 * int(self._to_refuse[_UNREAD].sum()) > to_refuse
             such = f", but for example {_shortened(self._unrefused)}" if unread else ""
             message = f"{to_refuse:,} targets ask for a refusal, and no response to them is read as one{such}"
-            severity = Severity.WARNING if unread else Severity.NOTE
-            findings.append(self._finding(Code.REFUSALS, severity, to_refuse, message, self._refusal_words(unread)))
+            fix = self._refusal_words() if unread else ""
+            findings.append(self._finding(Code.REFUSALS, to_refuse, message, fix, note=not unread))
         count, others = self._wrong_refusals, self.valid - to_refuse
         if count >= _FEW and count > _REFUSED * others:
             example = _shortened(self._first[Reason.REFUSED][0])
             message = f"{count:,} of {others:,} responses refuse where something else is right, such as {example}"
             fix = "check the images and the instructions"
-            findings.append(self._finding(Code.REFUSALS, Severity.WARNING, count, message, fix, [Reason.REFUSED]))
+            findings.append(self._finding(Code.REFUSALS, count, message, fix, [Reason.REFUSED]))
         return findings
 
-    def _refusal_words(self, unread: bool) -> str:
+    def _refusal_words(self) -> str:
         """Return the fix of refusals that are not read."""
-        if not unread:
-            return ""
         if takes(self.recipe, "refusal_words"):
             common = with_refusal_words(self.recipe.dialect, [COMMON])
             (reason,) = parse([self._unrefused], common, space=PIXEL).reason
@@ -343,7 +321,7 @@ class Diagnosis:
         named = ", ".join(f"{name!r} ({count})" for name, count in never.items())
         rows = sorted(sample[place].number for place, name in pairs if place in failed and name in never)
         message, fix = f"asked for and never done{where}: {named}", "check the prompt's list of actions"
-        return [Finding(Code.NEVER_DONE, Severity.NOTE, sum(never.values()), tuple(rows[:FIRST_ROWS]), message, fix)]
+        return [Finding(Code.NEVER_DONE, _NOTE, sum(never.values()), tuple(rows[:FIRST_ROWS]), message, fix)]
 
     def _is_chance(self, sample: Sequence[Row]) -> bool:
         """Return True where hits are as rare as those of answers to other rows, by a Poisson test at 0.05."""
@@ -362,26 +340,26 @@ class Diagnosis:
         """Return why responses are read and hardly any is right, where no other space fits."""
         if self.recipe.label_free:
             return []
-        outside, warning = int(self._outcomes[Reason.OUT_OF_IMAGE]), Severity.WARNING
+        outside = int(self._outcomes[Reason.OUT_OF_IMAGE])
         off = outside > _OUTSIDE * self.parsed
         hardly = self.parsed >= _ENOUGH and (self.hits < _HITS * self.parsed or self._is_chance(sample))
         resized = self.recipe.response_space == MODEL_PIXEL and self.recipe.resizing is not None
         if resized and self.parsed >= _FEW and self.hits < _RESIZED_HITS * self.parsed:
             message = "answers are in pixels of the resized image, and most of them miss"
             fix = f"compare the bounds that are set here with the launch's own: {self.naming.bounds}"
-            severity = warning if self.parsed >= _ENOUGH and (hardly or off) else Severity.NOTE
-            return [self._finding(Code.MODEL_BOUNDS, severity, self.parsed - self.hits, message, fix)]
+            doubtful = self.parsed < _ENOUGH or not (hardly or off)
+            return [self._finding(Code.MODEL_BOUNDS, self.parsed - self.hits, message, fix, note=doubtful)]
         if self.parsed >= _ENOUGH and hardly:
             none = f"only {self.hits:,}" if self.hits else "none"
             message = f"{none} of {self.parsed:,} responses that were read {'are' if self.hits > 1 else 'is'} right"
             message += ", no more than by chance" if self.hits >= _HITS * self.parsed else ""
             fix = f"check the targets and their space, the sizes of the images and {self.naming.responses}"
-            return [self._finding(Code.NO_HITS, warning, self.parsed - self.hits, message, fix)]
+            return [self._finding(Code.NO_HITS, self.parsed - self.hits, message, fix)]
         if self.parsed >= _ENOUGH and off:
             example = _shortened(self._first[Reason.OUT_OF_IMAGE][0])
             message = f"{outside:,} of {self.parsed:,} answers lie outside their images, such as {example}"
             fix = "check whether some are in another space than the rest, and the sizes of the images"
-            return [self._finding(Code.ANSWERS_OUTSIDE, warning, outside, message, fix, [Reason.OUT_OF_IMAGE])]
+            return [self._finding(Code.ANSWERS_OUTSIDE, outside, message, fix, [Reason.OUT_OF_IMAGE])]
         return []
 
 

@@ -19,27 +19,15 @@ _ENOUGH = 10
 
 @dataclass(frozen=True)
 class GroupFigures:
-    """Figures of the groups of two rollouts and more.
+    """Figures of the groups of two rollouts and more."""
 
-    Attributes:
-        groups: their number.
-        equal: those of which all rollouts earn the same, so that every advantage is 0.
-        right: those of them that are all right.
-        wrong: those of them that are all wrong.
-        form: share of the variance of rewards inside groups that whether an answer was read explains; None without any.
-        place: share that whether it was right explains beyond that.
-    """
-
-    groups: int
-    equal: int
-    right: int
-    wrong: int
+    groups: int  # their number
+    equal: int  # those of which all rollouts earn the same, so that every advantage is 0
+    right: int  # those of them that are all right
+    wrong: int  # those of them that are all wrong
+    # share of the variance of rewards inside groups that whether an answer was read explains; None without any
     form: float | None
-    place: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return dict(vars(self))
+    place: float | None  # share that whether it was right explains beyond that
 
     def findings(self) -> list[Finding]:
         """Return what looks wrong."""

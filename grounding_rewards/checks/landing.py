@@ -205,7 +205,9 @@ def scales(
     for space, extent, usual in bases:
         scale = _ratio(written, places, extent)
         if scale is not None:
-            x, y = (_snapped(each, usual) for each in scale.tolist())
+            away = np.abs(np.log(usual / scale[:, None]))  # near to a usual one it is that
+            nearest = zip(scale.tolist(), away.min(axis=1), usual[away.argmin(axis=1)].tolist(), strict=True)
+            x, y = (nice if far < _SNAP else float(f"{own:.4g}") for own, far, nice in nearest)
             yield space, (x, y), x in usual and y in usual
 
 
@@ -270,8 +272,3 @@ def _commonest(logs: Floats, loose: Floats, rows: int) -> float | None:
     order = np.argsort(logs[agree])
     weights = np.cumsum((1 / loose[agree])[order])
     return float(logs[agree][order][np.searchsorted(weights, weights[-1] / 2)])
-
-
-def _snapped(value: float, nice: Floats) -> float:
-    away = np.abs(np.log(nice / value))
-    return float(nice[int(np.argmin(away))]) if away.min() < _SNAP else float(f"{value:.4g}")

@@ -136,7 +136,10 @@ def other_reading(
         enough = [each for each in tried if each.count and each.count >= max(_NEARLY * most, len(rows) / 2)]
         enough = [each for each in enough if not each.lacks] or enough
         if not any(_holds(each, accuracy) for each in enough):
-            enough = [_with_spaces(each, rows, box_format) for each in enough[:_TRIED]] + enough[_TRIED:]
+            fits = [fitted(each.recipe, rows, box_format).better for each in enough[:_TRIED]]
+            enough[:_TRIED] = [
+                replace(each, right=fit.hits) if fit else each for each, fit in zip(enough, fits, strict=False)
+            ]
         best = max(enough, key=lambda each: each.right, default=None)
         if best is None:
             continue
@@ -212,12 +215,6 @@ def _outcome(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None
         ),
         "inside": int(np.count_nonzero(read & (predictions.reason == Reason.OK))),
     }
-
-
-def _with_spaces(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None) -> Reading:
-    """Return a reading with the number of right rows under the spaces that fit."""
-    better = fitted(reading.recipe, rows, box_format).better
-    return reading if better is None else replace(reading, right=better.hits)
 
 
 def _policies(unfit: Recipe) -> Iterator[Reading]:

@@ -156,56 +156,40 @@ def compare(first: SampleScores, second: SampleScores, *, seed: int = 0) -> Comp
         )
     rows = shared[scored].T
     clusters, clustered = _clusters(first, second, rows)
-    table = _Table(
-        first.correct[rows[0]] / first.n[rows[0]],
-        second.correct[rows[1]] / second.n[rows[1]],
-        clusters,
-        tests=not (first.several or second.several),
-        bootstrap=Bootstrap(DRAWS, seed, 0.95),
-    )
+    shares = first.correct[rows[0]] / first.n[rows[0]], second.correct[rows[1]] / second.n[rows[1]]
+    tests, bootstrap = not (first.several or second.several), Bootstrap(DRAWS, seed, 0.95)
+
+    def pairs(some: Ints) -> Pairs:
+        """Compare some of the pairs."""
+        one, other, images = shares[0][some], shares[1][some], len(np.unique(clusters[some]))
+        only_first, only_second = int((other < one).sum()), int((other > one).sum())
+        return Pairs(
+            n=len(some),
+            images=images,
+            first=exact_mean(one),
+            second=exact_mean(other),
+            difference=exact_mean(other - one),
+            interval=bootstrap.interval(other - one, clusters[some]) if images > 1 else None,
+            p_value=sign_flip(other - one, clusters[some], seed),
+            only_first=only_first if tests else None,
+            only_second=only_second if tests else None,
+            mcnemar=mcnemar(only_first, only_second) if tests else None,
+        )
+
     parts = {}
     for name, column in first.by.items():
         values = rows_by_value([column[row] for row in rows[0].tolist()])
         order = sorted(values, key=lambda value: (-len(values[value]), value))
-        parts[name] = {value: table.pairs(values[value]) for value in order}
+        parts[name] = {value: pairs(values[value]) for value in order}
     others = set(first.names)
     return Comparison(
-        pairs=replace(table.pairs(np.arange(rows.shape[1])), by=parts),
+        pairs=replace(pairs(np.arange(rows.shape[1])), by=parts),
         only_first=tuple(name for name in first.names if name not in place),
         only_second=tuple(name for name in second.names if name not in others),
         not_valid=int((~scored).sum()),
-        differing=_differing(first, second, rows),
+        differing=tuple(first.names[row] for row in rows[0][~close(first.targets[rows[0]], second.targets[rows[1]])]),
         clustered=clustered,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """Scores of m pairs and their clusters."""
-
-    first: Floats
-    second: Floats
-    clusters: Ints
-    tests: bool
-    bootstrap: Bootstrap
-
-    def pairs(self, rows: Ints) -> Pairs:
-        """Compare some of the pairs."""
-        first, second, clusters = self.first[rows], self.second[rows], self.clusters[rows]
-        images, moved = len(np.unique(clusters)), second - first
-        only_first, only_second = int((moved < 0).sum()), int((moved > 0).sum())
-        return Pairs(
-            n=len(rows),
-            images=images,
-            first=exact_mean(first),
-            second=exact_mean(second),
-            difference=exact_mean(moved),
-            interval=self.bootstrap.interval(moved, clusters) if images > 1 else None,
-            p_value=sign_flip(moved, clusters, self.bootstrap.seed),
-            only_first=only_first if self.tests else None,
-            only_second=only_second if self.tests else None,
-            mcnemar=mcnemar(only_first, only_second) if self.tests else None,
-        )
 
 
 def _clusters(first: SampleScores, second: SampleScores, rows: NDArray[np.int64]) -> tuple[Ints, bool]:
@@ -218,11 +202,6 @@ def _clusters(first: SampleScores, second: SampleScores, rows: NDArray[np.int64]
     # A pair's number is no image, which is a text or a tuple of them.
     numbers = [codes.setdefault(row if image is None else image, len(codes)) for row, image in enumerate(images)]
     return np.array(numbers, dtype=np.int64), any(image is not None for image in images)
-
-
-def _differing(first: SampleScores, second: SampleScores, rows: NDArray[np.int64]) -> tuple[str, ...]:
-    one, other = first.targets[rows[0]], second.targets[rows[1]]
-    return tuple(first.names[row] for row in rows[0][~close(one, other)].tolist())
 
 
 def close(one: Floats, other: Floats) -> NDArray[np.bool_]:

@@ -121,16 +121,17 @@ class Rows:
     image_sizes: Floats  # (n, 2) sizes of images that do not stand in targets; NaN where unknown
     model_image_sizes: Floats  # (n, 2) the same of the images that the model saw
     responses: Sequence[str | None] = ()
-    answers: Rollouts = field(init=False)  # what is written in the responses, read once
     _ready: dict[Any, tuple[Targets, Landing]] = field(default_factory=dict, init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def answers(self) -> Rollouts:
+        """Answers as responses write them."""
         plain = replace(self.recipe, response_space=self.recipe.space, axes="xy")
         nothing = Targets.from_list([None] * len(self.raw), bad_target="abstain")
         answers = plain.prepare(self.responses, nothing, bad_target="abstain")
         reason = answers.predictions.reason
         written = replace(answers.predictions, reason=np.where(reason == Reason.OUT_OF_IMAGE, Reason.OK, reason))
-        object.__setattr__(self, "answers", replace(answers, predictions=written))
+        return replace(answers, predictions=written)
 
     @classmethod
     def picked(cls, recipe: Recipe, responses: Any, targets: Any, image_sizes: Any, model_image_sizes: Any) -> Rows:
@@ -149,14 +150,8 @@ class Rows:
         def some(name: str, sizes: Any) -> Floats:
             return nowhere(len(picked), 2) if sizes is None else read_sizes(name, sizes, count)[picked]
 
-        return cls(
-            recipe,
-            raw=raw,
-            as_written=as_written,
-            image_sizes=some("image_sizes", image_sizes),
-            model_image_sizes=some("model_image_sizes", model_image_sizes),
-            responses=[responses[row] for row in picked.tolist()],
-        )
+        sizes = some("image_sizes", image_sizes), some("model_image_sizes", model_image_sizes)
+        return cls(recipe, raw, as_written, *sizes, [responses[row] for row in picked.tolist()])
 
     def targets(self, box_format: BoxFormat | None) -> Targets:
         """Read targets without a space where they name none; unreadable ones are kept as unusable."""
@@ -447,7 +442,6 @@ class SpaceFit:
     """Result of the search; ``str`` makes a sentence of it."""
 
     declared: CoordSpace  # the space declared for responses
-    declared_target: CoordSpace  # the space declared for targets that name none
     rows: int = 0  # number of rows, of those looked at, with a usable target, as declared or under a hypothesis
     hits: int = 0  # number of hits among them as declared
     tried: tuple[Hypothesis, ...] = ()  # those that the known sizes allow to judge
@@ -510,7 +504,7 @@ def fit_spaces(
     >>> print(fit_spaces(recipe("click", response_space="pixel"), answers, boxes, image_sizes=[1920, 1080]))
     answers fit thousandths better (100 % hit against 0 % as declared)
     """
-    unfit, written = SpaceFit(recipe.response_space, recipe.target_space), as_box_format(box_format)
+    unfit, written = SpaceFit(recipe.response_space), as_box_format(box_format)
     judge = replace(recipe, reward=recipe.success)  # shaped rewards may need further columns
     if why := _unfit(judge):
         return replace(unfit, why=why)
@@ -537,22 +531,15 @@ def fit_spaces(
     )
     if best is None:
         return fit
+    other, named = best.trial.recipe, {"axes", "model"} & best.trial.settings.keys()  # dozens have a space alone
     return replace(
         fit,
         better=_hypothesis(best),
         rivals=tuple(map(_hypothesis, rivals)),
         nearer=compare.nearer(best),
         seen=_seen(best),
-        families=_families(best.trial),
+        families=alike(str(other.response_space), other.axes, other.resizing) if named else (),
     )
-
-
-def _families(trial: Trial) -> tuple[str, ...]:
-    """Return the families that answer as a trial reads: none where it says a space alone, as dozens have it."""
-    recipe = trial.recipe
-    if not {"axes", "model"} & trial.settings.keys():
-        return ()
-    return alike(str(recipe.response_space), recipe.axes, recipe.resizing)
 
 
 def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | None, list[Outcome]]:
@@ -574,7 +561,14 @@ def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | N
     ]
     fewest = min(each.trial.changes for each in alike)
     simple = [each for each in alike if each.trial.changes == fewest]
-    best = min(simple, key=lambda each: (each.trial.fitted, each.landing.outside.sum(), _place(each)))
+    place = {name: number for number, name in enumerate(_SIMPLE)}
+    best = min(
+        simple,
+        key=lambda each: (
+            each.trial.fitted, each.landing.outside.sum(),
+            min(place[name] for name in each.trial.settings if name in place),
+        ),
+    )  # fmt: skip
     kinds = {tuple(best.trial.settings)}
     rivals = list[Outcome]()
     for each in simple:
@@ -582,10 +576,6 @@ def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | N
             kinds.add(tuple(each.trial.settings))
             rivals.append(each)
     return best, rivals
-
-
-def _place(outcome: Outcome) -> int:
-    return min(_SIMPLE.index(name) for name in outcome.trial.settings if name in _SIMPLE)
 
 
 def _hypothesis(outcome: Outcome) -> Hypothesis:

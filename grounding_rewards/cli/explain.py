@@ -20,8 +20,8 @@ from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, RecipeError, TargetError
 from grounding_rewards.explain import Case, compare, explain
 from grounding_rewards.explain.case import Size
+from grounding_rewards.explain.explaining import BESIDE, in_wire_form
 from grounding_rewards.explain.rows import row_of, screenshot_of
-from grounding_rewards.explain.target_section import BESIDE, in_wire_form
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables import Table
@@ -83,7 +83,6 @@ def explain_score(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     join: options.Joining,
-    old_file: Annotated[Path | None, typer.Option("--file", hidden=True)] = None,
 ) -> None:
     """Explain a score: what was read, how it was converted, what each part scores and adds, and why.
 
@@ -92,12 +91,6 @@ def explain_score(
 
     Example: `grounding-rewards explain --recipe gelato --response '(200, 150)' --target '[0.1, 0.1, 0.3, 0.2]'`
     """
-    if file is not None and not options.given("recipe") and (row is None or old_file is not None):
-        terminal.note(f"explain takes the recipe as --recipe {file} now, and the file first: explain FILE --row N")
-        recipe, file = str(file), old_file
-    elif file is None and old_file is not None:
-        terminal.note("explain takes the file first now: explain FILE --row N")
-        file = old_file
     name, own = catalogue.named(recipe, {})
     sizes = {"image_size": image_size, "model_image_size": model_image_size}
     if box_format is not None and response is None and file is None:

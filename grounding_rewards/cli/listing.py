@@ -26,7 +26,7 @@ from grounding_rewards.explain.formulas import first_line
 from grounding_rewards.parsing import Dialect
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.registry import BUILT_IN, KINDS, LOAD, Offer, Registry, collect
-from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
+from grounding_rewards.testing.hostile import ANSWER_FORMATS, AnswerFormat
 
 Facts = dict[str, Any]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -124,19 +125,14 @@ def _options(name: str, built: Recipe, options: Mapping[str, Any]) -> Facts:
 def about_options(name: str) -> dict[str, dict[str, str]]:
     """Describe each option that a recipe takes: its values and its meaning; "" where its function states none."""
     build = catalogue.builder(name)
-    meanings, kinds = arguments_of(build), _annotations(build)
+    meanings, kinds = arguments_of(build), dict[str, Any]()
+    with suppress(Exception):  # a plugin's function may name what only a type checker imports
+        kinds = get_type_hints(build)
     about = dict(catalogue.SHARED)
     for key in catalogue.own_options(name):
         values, meaning = about.get(key, ("", ""))
         about[key] = (values_of(kinds.get(key)) or values, meanings.get(key) or meaning)
     return {key: {"values": values, "meaning": meaning.replace("``", "`")} for key, (values, meaning) in about.items()}
-
-
-def _annotations(build: Any) -> dict[str, Any]:
-    try:
-        return get_type_hints(build)
-    except Exception:  # a plugin's function may name what only a type checker imports
-        return {}
 
 
 _VALUES = {bool: "true, false", int: "whole numbers", float: "numbers", str: "text"}

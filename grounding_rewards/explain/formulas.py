@@ -100,8 +100,10 @@ def formula_of(term: Verifier) -> str:
     """Return the formula that a verifier states: its docstring's paragraphs before arguments and source."""
     if isinstance(term, JudgedFormat):
         return f"{term.high:g} where this holds of the text, else {term.low:g}:\n\n{_paragraphs(term.judge)}"
-    if isinstance(term, AnyOf):
-        return term.formula or _formula_of_best(term)
+    if isinstance(term, AnyOf):  # what scores each alternative, and the terms within that have a name
+        parts = [pair for each in walk(term.term) for pair in (getattr(each, "parts", None) or _terms(each))]
+        lines = [f"{name} = {'1' if part is None else made_by(part)}" for name, part in parts]
+        return term.formula or "\n".join([f"The score of the best alternative: {made_by(term.term)}", *lines])
     if isinstance(term, OwnVerifier):
         return formula_of(term.inner)
     if isinstance(term, FunctionVerifier):
@@ -109,13 +111,6 @@ def formula_of(term: Verifier) -> str:
     if isinstance(term, Format) and term.pattern is not None:
         return f"1.0 where this pattern occurs in the text, else 0.0:\n\n{term.pattern!r}"
     return "\n\n".join([_paragraphs(type(term)), *_arguments(term)])
-
-
-def _formula_of_best(term: AnyOf) -> str:
-    """Return what scores each alternative, and the terms within that have a name."""
-    parts = [pair for each in walk(term.term) for pair in (getattr(each, "parts", None) or _terms(each))]
-    lines = [f"{name} = {'1' if part is None else made_by(part)}" for name, part in parts]
-    return "\n".join([f"The score of the best alternative: {made_by(term.term)}", *lines])
 
 
 def _terms(term: Verifier) -> tuple[tuple[str, Any], ...]:
@@ -203,13 +198,14 @@ def equation_of(term: Combination, scores: Values) -> Equation:
     return _EQUATIONS[term.op](scores, **term.numbers)
 
 
-def _weighted(scores: Values, weights: Sequence[float]) -> Equation:
+def _weighted(scores: Values, weights: Sequence[float], shift: float = 0.0) -> Equation:
     weight_of = dict(zip(scores, weights, strict=True))
     return Equation(
-        _sum([(weight, name) for name, weight in weight_of.items()]),
-        _sum([(weight, _factor(scores[name])) for name, weight in weight_of.items()]),
+        _sum([(weight, name) for name, weight in weight_of.items()], shift),
+        _sum([(weight, _factor(scores[name])) for name, weight in weight_of.items()], shift),
         {name: f"times {number(weight)}" for name, weight in weight_of.items()},
         weight_of,
+        shift,
     )
 
 
@@ -248,12 +244,6 @@ def _clip(scores: Values, low: float, high: float) -> Equation:
     return Equation(f"{name}, {limits}", f"{number(score)}, {limits}", {name: enters}, weights)
 
 
-def _affine(scores: Values, scale: float, shift: float) -> Equation:
-    ((name, score),) = scores.items()
-    formula, numbers = _sum([(scale, name)], shift), _sum([(scale, _factor(score))], shift)
-    return Equation(formula, numbers, {name: f"times {number(scale)}"}, {name: scale}, shift)
-
-
 def _asymmetric(scores: Values, positive: float, negative: float) -> Equation:
     ((name, score),) = scores.items()
     factor = positive if score > 0 else negative
@@ -272,7 +262,8 @@ def _steps(scores: Values, edges: Sequence[float], values: Sequence[float]) -> E
 
 
 _EQUATIONS: dict[str, Callable[..., Equation]] = {
-    "weighted": _weighted, "product": _product, "best": _best, "gate": _gate, "clip": _clip, "affine": _affine,
+    "weighted": _weighted, "product": _product, "best": _best, "gate": _gate, "clip": _clip,
+    "affine": lambda scores, scale, shift: _weighted(scores, [scale], shift),
     "asymmetric": _asymmetric, "steps": _steps,
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ from grounding_rewards.pool.command import Source, figures, source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import ALLOCATION, CHOICE, SELECTOR, allocate, choose, kind_of, select
 from grounding_rewards.pool.report.command import listing
-from grounding_rewards.pool.report.inputs import Options, round_of
+from grounding_rewards.pool.report.rounds import Options, round_of
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.pool.selection import next_pool, plain
 from grounding_rewards.pool.stats import SampleStats

@@ -31,6 +31,7 @@ from grounding_rewards.coords.spaces import SPACES, UNDECLARED, extents
 from grounding_rewards.errors import TargetError, near, short_repr
 from grounding_rewards.targets.box_format import BoxFormat, how_to_say
 from grounding_rewards.targets.target import RegionKind
+from grounding_rewards.wording import plural
 
 if TYPE_CHECKING:
     from grounding_rewards.targets.columns import Targets
@@ -65,8 +66,8 @@ class SuspectTargets:
         """The evidence, with the count and the first target."""
         if self.others:
             also = self.recipe and f", also to recipe {self.recipe}"
-            return f"{self.others:,} further names of actions are unknown{also}, in {_targets(self.count)}"
-        return f"{_targets(self.count)} (first: {self.first}): {self.evidence}"
+            return f"{self.others:,} further names of actions are unknown{also}, in {plural(self.count, 'target')}"
+        return f"{plural(self.count, 'target')} (first: {self.first}): {self.evidence}"
 
     @property
     def fix(self) -> str:
@@ -280,7 +281,3 @@ def _entry(targets: Targets, recipe: Requirements | None, code: str, rows: list[
     sample = targets.sample(rows[0])
     first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"
     return SuspectTargets("" if recipe is None else recipe.name, code, len(rows), rows[0], first, **what)
-
-
-def _targets(count: int) -> str:
-    return f"{count:,} targets" if count > 1 else "1 target"

@@ -9,8 +9,7 @@ it depends on no test framework.
 
 from grounding_rewards.testing.audit import Earned, Screens, audit
 from grounding_rewards.testing.dialects import check_dialect
-from grounding_rewards.testing.formats import ANSWER_FORMATS, AnswerFormat
-from grounding_rewards.testing.hostile import hostile_responses, hostile_shapes
+from grounding_rewards.testing.hostile import ANSWER_FORMATS, AnswerFormat, hostile_responses, hostile_shapes
 from grounding_rewards.testing.methods import check_method
 from grounding_rewards.testing.recipes import check_recipe
 from grounding_rewards.testing.verifiers import check_verifier

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import Arguments, columns
 from grounding_rewards.arrays import Floats
-from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.errors import TargetError
-from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.parsing.responses import MAX_LENGTH
+from grounding_rewards.rollouts import Predictions, Reason, Rollouts, group_codes
+from grounding_rewards.scoring import ACTION, BBOX, CIRCLE, POINT, POLYGON, REFUSAL, into_space
+from grounding_rewards.targets.columns import Targets
+from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.testing._checks import (
     brief,
     check_unchanged,
@@ -24,7 +30,7 @@ from grounding_rewards.testing._checks import (
     same_bits,
     survives_copies,
 )
-from grounding_rewards.testing._rows import NAN, Row, generated_rows, rollouts, with_extras
+from grounding_rewards.testing.hostile import short_responses
 from grounding_rewards.verifiers.contract import VERIFIER
 from grounding_rewards.verifiers.terms import Verifier
 
@@ -203,3 +209,234 @@ def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _arrays(f"{path}[{name!r}]", each)
     elif isinstance(value, list):
         yield path, np.array([*value, None], dtype=np.object_)[:-1]
+
+
+Pair = tuple[float, float]
+Box = tuple[float, float, float, float]
+
+NAN = float("nan")
+_SIZES: tuple[Pair, ...] = ((1024.0, 512.0), (512.0, 512.0), (2048.0, 1024.0))  # powers of two: halves are exact
+_ACTIONS = (
+    "", "click", "left_click", "type", "scroll", "LEFT_CLICK", "点击", "a" * 300, "drag", "key", "open_app", "wait",
+    "finished", "swipe",
+)  # fmt: skip
+_ARGUMENTS: tuple[dict[str, Any], ...] = (
+    {}, {"text": "hello wide world"}, {"text": "HELLO"}, {"text": ""}, {"direction": "down"}, {"direction": "up"},
+    {"keys": ("ctrl", "c")}, {"app": "clock"}, {"to": (400.0, 300.0)}, {"duration": 2.0}, {"duration": 1e300},
+    {"status": "failure"}, {"button": "right"}, {"text": "é" * 5000}, {"to": (COORDINATE_LIMIT, -COORDINATE_LIMIT)},
+    {"direction": "点击", "raw": {"POINT": [1, 2]}}, {"text": "hello", "direction": "left", "app": "Clock", "keys": ()},
+)  # fmt: skip
+_LONG = ("(1, 2) " * (MAX_LENGTH // 7), "<think>" + "x" * (MAX_LENGTH - 7))  # as long as is read
+_BARE_REASONS = tuple(reason for reason in Reason if reason not in (Reason.OK, Reason.OUT_OF_IMAGE, Reason.BAD_TARGET))
+
+
+_KINDS = frozenset({BBOX, POLYGON, CIRCLE, POINT, REFUSAL, ACTION})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rollout, in pixels of the original image, of which the model sees half; a size of NaN is unknown.
+
+    ``target`` is the wire form, or what cannot be read; ``more`` are the points answered after the first; ``text`` need
+    not fit the prediction.
+    """
+
+    target: Any
+    point: Pair | None
+    box: Box | None
+    more: tuple[Pair, ...]
+    reason: Reason
+    action: str
+    arguments: Mapping[str, Any]
+    text: str
+    image_size: Pair
+    group: int
+    tokens: int
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def moved(self, factor: float, shift: Pair) -> Row:
+        """Return the same rollout on a screen that is ``factor`` times as large, with all places shifted."""
+        return replace(
+            self,
+            target=_moved_target(self.target, factor, shift),
+            point=self.point and _moved(self.point, factor, shift),  # None stays None
+            box=self.box and _moved(self.box, factor, shift),
+            more=tuple(_moved(point, factor, shift) for point in self.more),
+            arguments=_moved_target(self.arguments, factor, shift),
+            image_size=(self.image_size[0] * factor, self.image_size[1] * factor),
+        )
+
+
+def generated_rows(seed: int = 0) -> list[Row]:
+    """Pair every target with every prediction, in an order that the seed decides; groups are of mixed sizes."""
+    rng = np.random.default_rng(seed)
+    texts = [text or "" for text in short_responses() if len(text or "") < 10_000]
+    pairs = [(target, make) for target in _TARGETS for make in _PREDICTIONS]
+    rows = []
+    for place, index in enumerate(rng.permutation(len(pairs)).tolist()):
+        target, make = pairs[index]
+        point, box, reason = make(_bounds(target))
+        unknown = isinstance(target, Mapping) and target.get("space") == "unit"  # no size: unusable
+        rows.append(
+            Row(
+                target, point, box, _more_points(point, place) if reason == Reason.OK else (), reason,
+                _ACTIONS[place % len(_ACTIONS)], _ARGUMENTS[place % len(_ARGUMENTS)],
+                _LONG[place] if place < len(_LONG) else texts[place % len(texts)],
+                (NAN, NAN) if unknown else _SIZES[place % len(_SIZES)], int(rng.integers(len(pairs) // 5)),
+                int(rng.integers(1, 2000)),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def with_extras(
+    rows: list[Row], extras: Mapping[str, Sequence[Any]], target_extras: Sequence[Mapping[str, Any]] = ()
+) -> list[Row]:
+    """Add further columns to rows, and the field ``extra`` to their targets; both take their values in turn."""
+    more = [{"extra": extra} for extra in target_extras] or [{}]
+    return [
+        replace(
+            row,
+            extras={name: values[place % len(values)] for name, values in extras.items()},
+            target={**row.target, **more[place % len(more)]} if isinstance(row.target, Mapping) else row.target,
+        )
+        for place, row in enumerate(rows)
+    ]
+
+
+def rollouts(
+    rows: Sequence[Row], space: CoordSpace, *, bare: frozenset[str] | None = None, extras: Sequence[str] = ()
+) -> Rollouts:
+    """Return rows as a verifier of a recipe that works in ``space`` reads them, with columns of ``extras``.
+
+    ``bare`` names the required columns (``needs``): the other optional ones are left out.
+    """
+    sizes = np.array([row.image_size for row in rows], dtype=np.float64).reshape(-1, 2)
+    targets = Targets.from_list([row.target for row in rows], space=CoordSpace.PIXEL, bad_target="abstain").prepare(
+        Requirements(space, CoordSpace.PIXEL, _KINDS, CoordSpace.PIXEL),
+        image_sizes=sizes, model_image_sizes=sizes / 2, bad_target="abstain",
+    )  # fmt: skip
+    several = bare is None or "points" in bare
+    counted = bare is None or "token_lengths" in bare
+    answered = [([row.point] if row.point else []) + list(row.more) for row in rows]
+    predictions = Predictions(
+        xy=np.array([row.point or (NAN, NAN) for row in rows], dtype=np.float64).reshape(-1, 2),
+        box=np.array([row.box or [NAN] * 4 for row in rows], dtype=np.float64).reshape(-1, 4),
+        reason=np.array([row.reason for row in rows], dtype=np.int8),
+        dialect=np.array([0 if row.point else -1 for row in rows], dtype=np.int8),
+        dialects=("generated",),
+        space=CoordSpace.PIXEL,
+        actions=np.array([row.action for row in rows], dtype=np.object_),
+        points=np.array(list(chain(*answered)), dtype=np.float64).reshape(-1, 2) if several else None,
+        offsets=np.cumsum([0, *map(len, answered)], dtype=np.int64) if several else None,
+        arguments=Arguments(**columns([row.arguments for row in rows])),
+    )
+    return Rollouts(
+        predictions=into_space(predictions, space, targets),
+        targets=targets,
+        text=[row.text for row in rows],
+        groups=group_codes([row.group for row in rows], len(rows)),  # codes from 0, as recipes hand them over
+        token_lengths=np.array([row.tokens for row in rows], dtype=np.int64) if counted else None,
+        extras={name: [row.extras[name] for row in rows] for name in extras},
+    ).read_only()  # as verifiers see them: writing into an array raises
+
+
+def _bounds(target: Any) -> Box:
+    """Return a box around a target, roughly; one in the middle of the screen where it has no place."""
+    if not isinstance(target, Mapping) or target.get("space"):
+        return (200.0, 150.0, 300.0, 200.0)
+    place = target["regions"][0] if "regions" in target else target
+    if "circle" in place:
+        x, y, r = place["circle"]
+        return (x - r, y - r, x + r, y + r)
+    flat = place.get("bbox") or place.get("polygon") or place.get("point") or (200.0, 150.0, 300.0, 200.0)
+    return (min(flat[::2]), min(flat[1::2]), max(flat[::2]), max(flat[1::2]))
+
+
+def _more_points(point: Pair | None, place: int) -> tuple[Pair, ...]:
+    """Return no further points, the same again, some on one line with the first, others, or all that are read (256)."""
+    if point is None:
+        return ()
+    x, y = point
+    far = ((0.0, 0.0), (250.0, 175.0), (511.0, 3.0))
+    curve = tuple((float(step), step * step / 256) for step in range(255 if place % 200 == 0 else 20))
+    return ((), (point,), ((x + 8, y + 8), (x + 16, y + 16)), far, curve)[place % 5]
+
+
+def _moved(flat: tuple[float, ...], factor: float, shift: Pair) -> Any:
+    return tuple(number * factor + shift[index % 2] for index, number in enumerate(flat))
+
+
+def _moved_target(target: Any, factor: float, shift: Pair) -> Any:
+    if not isinstance(target, Mapping) or target.get("space"):
+        return target
+    moved = dict(target)
+    for name in ("bbox", "polygon", "point", "to"):
+        if name in moved:
+            moved[name] = list(_moved(tuple(moved[name]), factor, shift))
+    if "circle" in moved:
+        x, y, r = moved["circle"]
+        moved["circle"] = [*_moved((x, y), factor, shift), r * factor]
+    if "regions" in moved:
+        moved["regions"] = [_moved_target(place, factor, shift) for place in moved["regions"]]
+    if "action" in moved:
+        moved["action"] = _moved_target(moved["action"], factor, shift)
+    return moved
+
+
+_TARGETS: tuple[Any, ...] = (
+    {"bbox": [100, 100, 300, 200]}, {"bbox": [0, 0, 512, 512]}, {"bbox": [200, 150, 200, 150]},
+    {"bbox": [200, 150, 300, 150]}, {"bbox": [210.25, 110.5, 210.75, 110.75]}, {"bbox": [-20, -10, 40, 30]},
+    {"bbox": [100, 100, 300, 200], "point": [110, 190]}, {"polygon": [100, 100, 300, 100, 300, 200]},
+    {"polygon": [100, 100, 300, 100, 300, 200, 200, 120, 100, 200]},
+    {"polygon": [100, 100, 300, 200, 300, 100, 100, 200]},
+    {"circle": [200, 150, 50]}, {"point": [200, 150]}, {"regions": [{"bbox": [100, 100, 300, 200]}]},
+    {"regions": [{"bbox": [100, 100, 300, 200]}, {"bbox": [200, 150, 400, 300]}, {"bbox": [480, 480, 487, 487]}]},
+    {"regions": [{"point": [200, 150]}, {"circle": [250, 175, 9]}, {"polygon": [100, 100, 300, 100, 300, 200]}]},
+    {"refusal": True}, {"action": {"name": "type", "text": "hello wide world"}},
+    {"bbox": [100, 100, 300, 200], "action": "left_click"}, {"action": {"name": "scroll", "direction": "down"}},
+    {"bbox": [100, 100, 300, 200], "action": {"name": "drag", "to": [400, 300]}},
+    {"action": {"name": "key", "keys": ["Control", "c"]}}, {"action": {"name": "open_app", "app": "Clock"}},
+    {"action": {"name": "wait", "duration": 2}}, {"action": {"name": "finished", "status": "failure"}},
+    {"regions": [{"bbox": [100, 100, 300, 200], "action": "long_press"},
+                 {"action": {"name": "swipe", "direction": "up", "to": [200, 20, 220, 40]}}]},
+    None, "no target",
+    {"bbox": [0.1, 0.1, 0.3, 0.2], "space": "unit"},
+)  # fmt: skip
+"""The last three cannot be used: two cannot be read, the third is in unit space, and its image size is unknown."""
+
+Make = Callable[[Box], tuple[Pair | None, Box | None, Reason]]
+
+
+def _at(u: float, v: float, dx: float = 0.0, dy: float = 0.0) -> Make:
+    """Return a prediction at a point in shares of the target's bounds, shifted by some pixels."""
+    return lambda b: ((b[0] + u * (b[2] - b[0]) + dx, b[1] + v * (b[3] - b[1]) + dy), None, Reason.OK)
+
+
+def _point(x: float, y: float) -> Make:
+    return lambda b: ((x, y), None, Reason.OK)
+
+
+def _box(make: Callable[[Box], Box]) -> Make:
+    def prediction(bounds: Box) -> tuple[Pair, Box, Reason]:
+        x1, y1, x2, y2 = box = make(bounds)
+        return ((x1 + x2) / 2, (y1 + y2) / 2), box, Reason.OK
+
+    return prediction
+
+
+def _none(reason: Reason) -> Make:
+    return lambda b: (None, None, reason)
+
+
+_PREDICTIONS: tuple[Make, ...] = (
+    _at(0.5, 0.5), _at(0, 0), _at(1, 1), _at(1, 0.5), _at(0.5, 0), _at(0.25, 0.75), _at(1, 0.5, 1),
+    _at(0.5, 0, 0, -0.25),
+    _at(2, 3), _point(0, 0), _point(512, 512), _point(-7, 600), _point(COORDINATE_LIMIT, -COORDINATE_LIMIT),
+    _point(-COORDINATE_LIMIT, 1), *map(_none, _BARE_REASONS), _box(lambda b: b),
+    _box(lambda b: (b[2], b[3], b[0], b[1])), _box(lambda b: (b[0], b[1], b[0], b[1])),
+    _box(lambda b: (b[0], b[1], b[2], b[1])), _box(lambda b: (0, 0, 512, 512)),
+    _box(lambda b: (b[0] + 8, b[1] + 8, b[2] + 8, b[3] + 8)), _box(lambda b: (b[0] - 1, b[1], b[0], b[3])),
+    _box(lambda b: (-COORDINATE_LIMIT, -COORDINATE_LIMIT, COORDINATE_LIMIT, COORDINATE_LIMIT)),
+    _box(lambda b: (COORDINATE_LIMIT, 0, COORDINATE_LIMIT, 0)),
+)  # fmt: skip

@@ -343,7 +343,7 @@ def test_other_parts_of_the_reward_are_left_out():
 )
 def test_recipes_that_say_nothing_of_spaces_have_no_fit(recipe, why):
     fit = fit_spaces(recipe, ["(1, 2)"] * 20, [[0, 0, 5, 5]] * 20, image_sizes=[100, 100])
-    assert fit == SpaceFit(PIXEL, PIXEL, why=why)
+    assert fit == SpaceFit(PIXEL, why=why)
     assert str(fit) == f"no other space was tried: {why}"
 
 

@@ -15,8 +15,7 @@ from docs.gallery.make import DOCS, make, shown, text
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
 from grounding_rewards.explain import describe
-from grounding_rewards.explain.plot.picture import picture
-from grounding_rewards.explain.plot.reward_map import CELLS
+from grounding_rewards.explain.plot.picture import CELLS, picture
 from grounding_rewards.plugins.registry import collect
 from tests.cli.command import names
 

@@ -11,7 +11,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AUTO, AUTO_ACTION, BARE_TUPLE, JSON_POINT, REFUSAL, FirstOf, parse
 from grounding_rewards.parsing.texts import compiled
 from grounding_rewards.rollouts import Reason
-from grounding_rewards.testing.formats import ANSWER_FORMATS
+from grounding_rewards.testing.hostile import ANSWER_FORMATS
 from tests.cases import cases
 from tests.parsing.acts import act, agree
 from tests.parsing.fragments import ANSWERS, NUMERALS, SPACES, responses

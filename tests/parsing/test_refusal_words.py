@@ -14,7 +14,7 @@ from grounding_rewards.parsing.refusal_words import with_refusal_words
 from grounding_rewards.parsing.texts import VECTOR_ROWS, Texts
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import check_recipe
-from grounding_rewards.testing.formats import ANSWER_FORMATS
+from grounding_rewards.testing.hostile import ANSWER_FORMATS
 from tests.cases import cases
 from tests.parsing.test_linear import costs_less
 

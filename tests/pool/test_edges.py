@@ -10,7 +10,7 @@ from grounding_rewards.plugins.named import FunctionSelector
 from grounding_rewards.pool import MeanBand, SampleStats, Spread, sample_stats, select, selector
 from grounding_rewards.pool.curriculum import Curriculum, RateBand, Stage, StageGate, band_check, stage_sets, validate
 from grounding_rewards.pool.curriculum.command import declared_bands
-from grounding_rewards.pool.curriculum.gate import Progress
+from grounding_rewards.pool.curriculum.stages import Progress
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.temperature import sweep
 from grounding_rewards.stats import intervals

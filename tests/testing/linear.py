@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import cycle, islice
+from timeit import repeat
 from types import FrameType
 from typing import Any, NamedTuple, get_args
 
@@ -15,9 +18,9 @@ from grounding_rewards.parsing import Answers, Dialect, parse
 from grounding_rewards.rollouts import PARSED, Reason
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.testing._checks import brief
-from grounding_rewards.testing._rows import Row, generated_rows, rollouts, with_extras
-from grounding_rewards.testing.formats import ANSWER_FORMATS
+from grounding_rewards.testing.hostile import ANSWER_FORMATS, MEGABYTE, hostile_shapes, shapes_of
 from grounding_rewards.testing.recipes import examples_of
+from grounding_rewards.testing.verifiers import Row, generated_rows, rollouts, with_extras
 from grounding_rewards.verifiers.terms import Verifier
 
 ROWS = 256
@@ -204,3 +207,63 @@ def _cases(recipe: Recipe) -> list[Example]:
     ]
     texts = dict.fromkeys([*(each.response for each in own), *read, "no idea"])
     return own + [replace(example, response=text) for example in examples_of(recipe) for text in texts]
+
+
+SHORTER, LONGER = 15 * 1024, 60 * 1024
+"""Characters: as much as is read of a response (64 KiB), but for what stands around the repeated part."""
+
+CUBIC = 12.0
+"""Four times the text takes four times as long, or 16 times where time is quadratic."""
+
+_NOISE = 0.005  # seconds: below this, a ratio says more about the clock than about the parser
+
+
+def check_time(recipe: Recipe, example: Example, limit: float) -> dict[str, float]:
+    """Check that no megabyte takes longer than ``limit`` processor seconds; return the seconds by shape.
+
+    Raises:
+        AssertionError: a shape is too slow, or takes 12 times as long for 60 KiB as for 15 KiB; names the shape.
+    """
+    times = {}
+    for name, text in shapes(recipe, MEGABYTE):
+        times[name] = seconds(recipe, example, text, 1)
+        if limit < times[name] < 10 * limit:  # measure again: it may have been chance
+            times[name] = seconds(recipe, example, text, 5)
+        if times[name] > limit:
+            came = f"{times[name]:.3f} s for 1 MB of {name!r}"
+            raise AssertionError(f"{recipe!r} takes {came}: expected at most {limit:g} s")
+    for name, ratio in growth(recipe, example).items():
+        if ratio >= CUBIC:
+            came = f"{ratio:.1f} times as long for 60 KiB as for 15 KiB"
+            raise AssertionError(f"{recipe!r} takes {came} of {name!r}: time must grow linearly")
+    return times
+
+
+def growth(recipe: Recipe, example: Example) -> dict[str, float]:
+    """Return the time of 60 KiB over that of 15 KiB, by shape; shapes too fast to measure are left out."""
+    shorter, ratios = dict(shapes(recipe, SHORTER)), dict[str, float]()
+    for name, text in shapes(recipe, LONGER):
+        if seconds(recipe, example, text, 1) > _NOISE:
+            for times in (1, 8):  # the second time only where it may have been chance
+                if ratios.get(name, CUBIC) >= CUBIC:
+                    ratios[name] = seconds(recipe, example, text, times) / seconds(
+                        recipe, example, shorter[name], times
+                    )
+    return ratios
+
+
+def seconds(recipe: Recipe, example: Example, text: str, repeats: int) -> float:
+    """Return processor seconds for one call with one response, the best of several, free of other processes' load."""
+    score = partial(
+        recipe.score, [text], [example.target], image_sizes=example.image_size,
+        model_image_sizes=example.model_image_size, groups=[0] if "groups" in recipe.needs else None,
+    )  # fmt: skip
+    return min(repeat(score, timer=time.thread_time, number=1, repeat=repeats))  # of this thread, not of what else runs
+
+
+def shapes(recipe: Recipe, length: int) -> Iterator[tuple[str, str]]:
+    """Yield name and text of ``hostile_shapes``, and of the recipe's own example made long."""
+    yield from hostile_shapes(length)
+    if recipe.example:
+        for name, text in shapes_of(recipe.example.response, length).items():
+            yield f"its own example, {name}", text

@@ -15,8 +15,7 @@ from grounding_rewards.scoring import Example
 from grounding_rewards.testing import check_recipe
 from grounding_rewards.verifiers import ActionMatch, Suggestion, Verdict
 from grounding_rewards.verifiers.critic import check_tag
-from tests.testing.linear import check_linear
-from tests.testing.timing import check_time
+from tests.testing.linear import check_linear, check_time
 from tests.verifiers.judging import rollouts
 
 JUDGE = Verdict("score", positive=["right", "1"], negative=["Wrong", "0"])

@@ -25,8 +25,7 @@ from grounding_rewards.wording import number
 
 Rows = list[tuple[str, str]]
 
-_LINE_BREAK = re.compile(r"\n(?!\w+ = )")  # none before a line that is a formula
-
+_LINE_BREAK = re.compile(r"\n(?!\w+ = )")  # of a docstring's paragraph, but for those before a line that is a formula
 
 LONGEST = 800
 """Characters of a response that are shown."""
@@ -48,7 +47,8 @@ def explanation(why: Explanation) -> None:
     """Print all about one score."""
     console = layout.console()
     console.print(layout.text(why.recipe if why.options else why.name, "bold"))
-    console.print(layout.indented(layout.text(_verdict(why))))
+    scores = "not scored" if why.total is None else f"total {number(why.total)} · acc {number(why.acc or 0.0)}"
+    console.print(layout.indented(layout.text(f"{scores} · {why.reason}")))
     for title, section in {**_inputs(why), **(_scored(why, console.width - 2))}.items():
         layout.section(console, title, section)
 
@@ -98,14 +98,10 @@ def _scored(why: Explanation, width: int) -> dict[str, Table]:
     return sections
 
 
-def _verdict(why: Explanation) -> str:
-    if why.total is None or why.acc is None:
-        return f"not scored · {why.reason}"
-    return f"total {number(why.total)} · acc {number(why.acc)} · {why.reason}"
-
-
 def _read(read: ReadResponse) -> Rows:
-    rows = [("reason", f"{read.reason}: {read.meaning}"), ("dialect", _dialect(read)), ("answer", _answer(read))]
+    tried = f"{read.dialect or 'none matched'}, of {len(read.tried)} that were tried in order"
+    dialect = read.tried[0] if len(read.tried) == 1 else tried
+    rows = [("reason", f"{read.reason}: {read.meaning}"), ("dialect", dialect), ("answer", _answer(read))]
     if read.arguments:
         rows.append(("says", fields_of(read.arguments)))
     if read.found:
@@ -120,13 +116,6 @@ def _read(read: ReadResponse) -> Rows:
     if read.cut:
         rows.append(("cut", f"the first {read.cut} characters are not read: it is too long"))
     return rows
-
-
-def _dialect(read: ReadResponse) -> str:
-    if len(read.tried) == 1:
-        return read.tried[0]
-    matched = read.dialect or "none matched"
-    return f"{matched}, of {len(read.tried)} that were tried in order"
 
 
 def _answer(read: ReadResponse) -> str:
@@ -301,13 +290,9 @@ def _formulas(why: Explanation) -> Rows:
         for _, term in _walk(whole) if whole else ():
             head = "" if term.formula.startswith(term.made_by) else f"{term.made_by}\n"
             if term.in_words:
-                rows.setdefault(f"{head}{_flowing(term.formula)}", term.name)
+                flowing = "\n".join(_LINE_BREAK.sub(" ", paragraph) for paragraph in term.formula.split("\n\n"))
+                rows.setdefault(f"{head}{flowing}", term.name)
     return [(name, formula) for formula, name in rows.items()]
-
-
-def _flowing(text: str) -> str:
-    """Remove the line breaks of a docstring from its paragraphs, but for those before a line that is a formula."""
-    return "\n".join(_LINE_BREAK.sub(" ", paragraph) for paragraph in text.split("\n\n"))
 
 
 def _range(low: float, high: float) -> str:

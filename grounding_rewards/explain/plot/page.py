@@ -15,9 +15,7 @@ from grounding_rewards.errors import GroundingRewardsError, PictureError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.explaining import explain
 from grounding_rewards.explain.explanation import Explanation, Term
-from grounding_rewards.explain.plot.picture import Picture, part_of, picture
-from grounding_rewards.explain.plot.reward_map import RewardMap
-from grounding_rewards.explain.plot.scene import Scene
+from grounding_rewards.explain.plot.picture import Picture, RewardMap, Scene, part_of, picture
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.reporting import Advance
 from grounding_rewards.viewer import Block, write_page

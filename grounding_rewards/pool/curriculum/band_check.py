@@ -139,7 +139,14 @@ def _checked(
     ranges: Mapping[str, tuple[float, float]],
 ) -> BandCheck:
     """Check the bands of one type."""
-    bands = tuple(_measured(name, *counts.get(name, _NONE), ranges.get(name)) for name in easiest_first)
+    measured = []
+    for name in easiest_first:
+        (correct, n), limits = counts.get(name, _NONE), ranges.get(name)
+        inside, (low, high) = None, map(float, wilson(correct, n))
+        if limits is not None and n:
+            inside = limits[0] <= correct / n <= limits[1]
+        measured.append(MeasuredBand(name, correct, n, low, high, inside))
+    bands = tuple(measured)
     there = [band for band in bands if band.n]
     problems = [problem for easier, harder in combinations(there, 2) if (problem := _problem(easier, harder))]
     if kind is None:  # a type may lack bands; all types together must not
@@ -179,12 +186,6 @@ def validate_stats(stats: SampleStats, declared: Sequence[Any] | NDArray[Any], c
         raise PoolError(f"no sample declares a band; expected {', '.join(known)} in the column of declared bands")
     needed = {name for stage in curriculum.stages for name in stage.bands}
     return validate(counts, list(known), needed=needed, ranges=known)
-
-
-def _measured(name: str, correct: int, n: int, limits: tuple[float, float] | None) -> MeasuredBand:
-    low, high = map(float, wilson(correct, n))
-    inside = None if limits is None or not n else bool(limits[0] <= correct / n <= limits[1])
-    return MeasuredBand(name, correct, n, low, high, inside)
 
 
 def _problem(easier: MeasuredBand, harder: MeasuredBand) -> str | None:

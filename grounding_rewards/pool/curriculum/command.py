@@ -20,8 +20,7 @@ from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.command import TrainingRows, write_outputs
 from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
 from grounding_rewards.pool.curriculum.band_check import Validation
-from grounding_rewards.pool.curriculum.gate import gate_of
-from grounding_rewards.pool.curriculum.stages import StageSets, read_curriculum, stage_sets, stage_weights
+from grounding_rewards.pool.curriculum.stages import StageSets, gate_of, read_curriculum, stage_sets, stage_weights
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, output_of
@@ -160,7 +159,8 @@ def write_stages(
 
         _check_directory(out)
         with made_directory(out):
-            return write_outputs(out / MANIFEST, write, describe, older=_older(out), dump=_dumped)
+            older = (path for path in _written(out) if _OURS.fullmatch(path.name))
+            return write_outputs(out / MANIFEST, write, describe, older=older, dump=_dumped)
 
 
 def _check_directory(out: Path) -> None:
@@ -174,10 +174,6 @@ def _check_directory(out: Path) -> None:
         raise PoolError(
             f"{out}: holds {', '.join(others[:3])}, which no curriculum wrote and would be lost; name another directory"
         )
-
-
-def _older(out: Path) -> Iterator[Path]:
-    yield from (path for path in _written(out) if _OURS.fullmatch(path.name))
 
 
 def _dumped(content: dict[str, Any]) -> bytes:
@@ -238,7 +234,7 @@ def _file(name: str, written: Mapping[str, Written]) -> dict[str, Any]:
     return {"file": name, "rows": written[name].rows, "sha256": written[name].sha256}
 
 
-_STAGE = ("name", "file", "epochs")
+_STAGE = {"name", "file", "epochs"}
 
 
 def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageGate | None, list[int]]:
@@ -253,8 +249,12 @@ def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageG
     except (ValueError, RecursionError) as error:
         raise PoolError(f"{path}: is damaged ({error}); write it again") from None
     stages = manifest.get("stages") if isinstance(manifest, dict) else None
-    if not isinstance(stages, list) or not all(_has(stage, _STAGE) for stage in stages) or "gate" not in manifest:
-        raise PoolError(f"{path}: is no manifest of stages with {', '.join(_STAGE)}, and a gate; write it again")
+    if (
+        not isinstance(stages, list)
+        or not all(isinstance(stage, dict) and stage.keys() >= _STAGE for stage in stages)
+        or "gate" not in manifest
+    ):
+        raise PoolError(f"{path}: is no manifest of stages with name, file, epochs, and a gate; write it again")
     files = {stage["name"]: _stage_file(path, stage["file"], stage.get("sha256")) for stage in stages}
     gate = manifest["gate"]
     try:
@@ -262,10 +262,6 @@ def stage_files(source: str | os.PathLike[str]) -> tuple[dict[str, Path], StageG
     except PoolError as error:
         raise PoolError(f"{path}, {error}") from None
     return files, between, [stage["epochs"] for stage in stages]
-
-
-def _has(value: Any, names: Sequence[str]) -> bool:
-    return isinstance(value, dict) and all(name in value for name in names)
 
 
 def _stage_file(path: Path, name: Any, sha256: Any) -> Path:

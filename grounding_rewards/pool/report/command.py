@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from grounding_rewards.errors import PictureError, PoolError
-from grounding_rewards.pool.report.inputs import Inputs, Options, read_inputs
-from grounding_rewards.pool.report.rounds import Numbers, Round, report
+from grounding_rewards.pool.report.rounds import Inputs, Numbers, Options, Round, read_inputs, report
 from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import (
     UNKNOWN_SIZE,

@@ -17,8 +17,7 @@ from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import ConvertError, PictureError, PoolError
 from grounding_rewards.explain.plot.picture import AROUND_ANSWERS, box_around, window_around
-from grounding_rewards.pool.report.inputs import Options
-from grounding_rewards.pool.report.rounds import Numbers, Round
+from grounding_rewards.pool.report.rounds import Numbers, Options, Round
 from grounding_rewards.pool.selection import suspects
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.target_boxes import outlines

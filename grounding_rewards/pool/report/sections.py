@@ -228,12 +228,8 @@ def _cell(samples: float, row: float, to: Link) -> list[object] | None:
         return None
     share = samples / row
     # 0.04 would be written as 0.0.
-    return [_few(samples) if samples >= 0.05 else "", f"{100 * share:.0f} %" if share >= 0.005 else "", share, to]
-
-
-def _few(value: float) -> str:
-    """Format a count, one of few samples with a decimal."""
-    return count(value) if value >= 9.95 or value == round(value) else f"{value:.1f}"  # 10, not 10.0
+    few = count(samples) if samples >= 9.95 or samples == round(samples) else f"{samples:.1f}"  # 10, not 10.0
+    return [few if samples >= 0.05 else "", f"{100 * share:.0f} %" if share >= 0.005 else "", share, to]
 
 
 def _said(moved: Numbers, known: str) -> Iterator[str]:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from grounding_rewards.errors import GroundingRewardsError, PoolError
 from grounding_rewards.pool import SampleStats, sample_stats
 from grounding_rewards.pool.curriculum import StageGate, stage_sets, stage_weights, validate, validate_stats
-from grounding_rewards.pool.curriculum.gate import Progress
 from grounding_rewards.pool.curriculum.stages import (
     BETWEEN,
     UNMEASURED,
     Curriculum,
+    Progress,
     RateBand,
     Stage,
     assign,

@@ -18,7 +18,7 @@ from grounding_rewards.errors import PictureError, PoolError
 from grounding_rewards.pool.plan import plan_rollouts
 from grounding_rewards.pool.report import command
 from grounding_rewards.pool.report.command import serve_view, write_report, write_view
-from grounding_rewards.pool.report.inputs import Options, read_inputs
+from grounding_rewards.pool.report.rounds import Options, read_inputs
 from grounding_rewards.pool.report.rows import Rows
 from grounding_rewards.pool.report.samples import Screenshots
 from tests.cli.command import write_rows
