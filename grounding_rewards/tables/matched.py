@@ -66,17 +66,6 @@ class JoinCounts:
         return self.predictions - self.without_annotation - (self.annotations - self.without_prediction)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Matched(Batch):
-    """Joined rows with the places of both halves."""
-
-    places: Sequence[str]
-
-    def place(self, index: int) -> str:
-        """Return the places of a row's annotation and of its prediction, for errors."""
-        return self.places[index]
-
-
 class MatchedTable:
     """Annotations and predictions as one table.
 
@@ -179,7 +168,7 @@ class MatchedTable:
         written = rows
         if whole and self._bytes:
             written = [{name: value for name, value in row.items() if name not in self._bytes} for row in rows]
-        return _Matched(start, rows, written, done, texts=self._texts, places=places)
+        return Batch(start, rows, written, done, texts=self._texts, places=places)
 
     def _answered(self, sample: _Sample, turns: Counter[int]) -> Sequence[_Sample]:
         """Return the annotations that the next prediction of a sample answers: all, or the one whose turn it is."""

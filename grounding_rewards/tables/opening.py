@@ -142,7 +142,7 @@ def open_rows(
             raise TableError(f"{path}: holds one split; leave --split {split} out")
         return _saved(path, split)
     opened: Callable[[Path], Table] = partial(open_table, tolerant=tolerant, encoding=encoding)
-    splits = _of_responses(path, responses, opened, note) if split is None and responses else _by_split(path)
+    splits = _of_responses(path, responses, opened, note) if split is None and responses else _by_format(path)[0]
     if split is None and len(splits) > 1:
         every = ChainedTable(path, *_opened(list(chain(*splits.values())), opened))
         if every.of_rollouts:
@@ -157,7 +157,7 @@ def splits_of(path: Path) -> list[str]:
         return []
     if (path / _SPLITS).is_file():
         return [str(name) for name in _read_json(path / _SPLITS, "splits")]
-    return list(_by_split(path))
+    return list(_by_format(path)[0])
 
 
 def folder_of(path: Path) -> Path:
@@ -288,11 +288,6 @@ def _opened(files: Sequence[Path], opened: Callable[[Path], Table]) -> tuple[lis
     return tables, skipped
 
 
-def _by_split(path: Path) -> dict[str, list[Path]]:
-    """Return the files of the first format that any has, by the split that their names tell; see ``_by_format``."""
-    return _by_format(path)[0]
-
-
 def _by_format(path: Path) -> list[dict[str, list[Path]]]:
     """Return the files of a folder by format and split, with a split's folder where several have one so named."""
     check_finished(path)
@@ -332,7 +327,7 @@ def split_of(file: Path) -> tuple[str, str]:
 def _of_responses(
     path: Path, names: Collection[str], opened: Callable[[Path], Table], note: Note
 ) -> dict[str, list[Path]]:
-    """Return the splits of a folder, of whatever format, that have a column of responses; as ``_by_split`` without."""
+    """Return the splits of a folder, of whatever format, that have a column of responses; else of the first format."""
     formats = _by_format(path)
     own = dict[str, list[Path]]()
     for name, files in [pair for splits in formats for pair in splits.items()] if len({*chain(*formats)}) > 1 else ():

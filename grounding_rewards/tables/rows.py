@@ -38,6 +38,7 @@ class Batch:
     whole: Any  # the same rows with all their columns, in the form of the file they came from
     done: float  # share of the file that has been read by now, 0 to 1
     lines: Sequence[int] | None = None  # the line of each row, counted from 1, where the file has lines
+    places: Sequence[str] | None = None  # the place of each row for errors, where it is of several files
     file: str = ""  # name of the file that the rows come from, where a table has several
     # what is wrong with rows that cannot be read, by their place here; empty where that is an error, else these rows
     # have no columns
@@ -82,6 +83,8 @@ class Batch:
         if self.origin is not None:
             batch, index = self.origin(index)
             return batch.place(index)
+        if self.places is not None:
+            return self.places[index]
         line = f"line {self.lines[index]}" if self.lines is not None else ""
         within = " of ".join(part for part in (line, self.file) if part)
         return f"row {self.number(index)}{f' ({within})' if within else ''}"

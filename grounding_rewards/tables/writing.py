@@ -60,8 +60,6 @@ def write_table(
     path = local(path, output=True)
     inputs = getattr(like, "inputs", (like.path,))
     check_output(path, inputs)
-    if path.exists() and any(each.exists() and path.samefile(each) for each in inputs):
-        raise TableError(f"{path}: is the input itself; write to another file")
     with (
         atomic_file(path) as file,
         table_writer(file, path, like=like, new=new, note=note, metadata=metadata) as writer,
@@ -203,7 +201,7 @@ def check_place(path: Path, inputs: Sequence[Path] = ()) -> None:
     place = Path(os.path.realpath(path))
     for each in inputs:
         source = Path(os.path.realpath(each))
-        if place == source:
+        if path.exists() and each.exists() and path.samefile(each):
             raise TableError(f"{path}: is the input itself; write to another file")
         if source.is_dir() and place.is_relative_to(source):
             raise TableError(f"{path}: lies in the input {each}, which would be another one then; write elsewhere")
