@@ -224,11 +224,7 @@ def _hyphened(part: str) -> tuple[str, ...]:
 
 
 def towards(right: float, down: float) -> str | None:
-    """Return the main direction of a move, vertical where both sides are equal; None where there is none.
-
-    >>> towards(-3, 2), towards(2, -2), towards(0, 0)
-    ('left', 'up', None)
-    """
+    """Return the main direction of a move, vertical where both sides are equal; None where there is none."""
     if not (right or down) or right != right or down != down:  # the same place, or NaN
         return None
     if abs(right) > abs(down) * _TIE:

@@ -65,11 +65,7 @@ XY = "xy"
 
 @cache
 def axes_named(text: Any) -> Axes:
-    """Read axes as text writes them.
-
-    >>> axes_named("y/2,x/2")
-    Axes(y_first=True, scale=(2.0, 2.0), offset=(0.0, 0.0))
-    """
+    """Read axes as text writes them, such as ``y/2,x/2``."""
     found = _WRITTEN.fullmatch(text.replace(" ", "")) if isinstance(text, str) else None
     groups = found.groups() if found else ()
     try:

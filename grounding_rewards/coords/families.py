@@ -48,13 +48,7 @@ def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
 
 
 def matching(name: str, model_type: str = "", known: Mapping[str, Family] | None = None) -> tuple[Family, ...]:
-    """Return the families of a model by its name; where none has such a name, those of its type.
-
-    >>> [each.name for each in matching("ByteDance-Seed/UI-TARS-1.5-7B", "qwen2_5_vl")]
-    ['ui_tars_1_5']
-    >>> [each.name for each in matching("checkpoint-400", "qwen2_5_vl")]
-    ['qwen2_5_vl']
-    """
+    """Return the families of a model by its name; where none has such a name, those of its type."""
     known = families() if known is None else known
     spelled = re.sub("[_ ]", "-", name.lower())
     found = [each for each in known.values() if re.search(each.names, spelled)]
@@ -65,11 +59,7 @@ def matching(name: str, model_type: str = "", known: Mapping[str, Family] | None
 
 
 def alike(space: str, axes: str, resizing: Resizing | None) -> tuple[str, ...]:
-    """Return the names of the families whose answers are read so, which their numbers do not tell apart.
-
-    >>> alike("thousandths", "yx", None), alike("unit", "x/100,y/100", None)
-    (('gemini',), ('molmo',))
-    """
+    """Return the names of the families whose answers are read so, which their numbers do not tell apart."""
     seen = space == MODEL_PIXEL
     return tuple(
         sorted(

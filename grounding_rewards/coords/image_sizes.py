@@ -19,11 +19,7 @@ _SIDES = ("width", "height", "w", "h")
 
 
 def read_size(value: Any) -> tuple[float, float] | None:
-    """Read a width and a height from a list, tuple, array or mapping, a list of one of these, or a text; else None.
-
-    >>> read_size([1920, 1080]), read_size("1920x1080"), read_size("large"), read_size([0, 5])
-    ((1920.0, 1080.0), (1920.0, 1080.0), None, None)
-    """
+    """Read a width and a height from a list, tuple, array or mapping, a list of one of these, or a text; else None."""
     if type(value) is list and len(value) == 2 and type(value[0]) is type(value[1]) is int:  # mostly so
         width, height = value
         return (float(width), float(height)) if 1 <= min(value) <= max(value) <= COORDINATE_LIMIT else None

@@ -65,11 +65,7 @@ class Family:
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Return all families by name.
-
-    >>> dict(families()["gta1"].options)
-    {'response_space': 'model_pixel', 'model': 'qwen2_5_vl', 'max_pixels': 8847360, 'answers': 'first'}
-    """
+    """Return all families by name."""
     made = dict[str, Family]()
     for name, row in read_toml(Path(__file__).with_name("families.toml")).items():
         made[name] = _made(name, row, made)
@@ -91,13 +87,7 @@ _TAKEN = (*_NEEDED, *OPTIONS, "model_types", "like")
 
 
 def further_family(name: str, row: Any, known: Mapping[str, Family]) -> Family:
-    """Make a family of one's own of a table as ``families.toml`` has them; ``like`` is one of the ``known``.
-
-    >>> gta = {"like": "gta1", "max_pixels": 2116800, "names": "mine", "source": "us", "seen": "code"}
-    >>> gta |= {"example": ["(1159,137)", [1920, 1080], [1151.8, 135.5]]}
-    >>> further_family("lab/mine", gta, families()).options["max_pixels"]
-    2116800
-    """
+    """Make a family of one's own of a table as ``families.toml`` has them; ``like`` is one of the ``known``."""
     if not isinstance(row, Mapping):
         raise RecipeError(f"family {name}: got {row!r:.80}; expected a table such as [gta1] in families.toml")
     for key in row:
@@ -146,9 +136,5 @@ def published_prompts() -> Mapping[str, PublishedPrompt]:
 
 
 def space_of(model: str) -> str:
-    """Return the space in which a model answers, whatever trainer's pipeline its name has before it.
-
-    >>> space_of("verl+qwen2_5_vl")
-    'model_pixel'
-    """
+    """Return the space in which a model answers, whatever trainer's pipeline its name has before it."""
     return str(families()[model.rpartition("+")[2]].options["response_space"])

@@ -49,11 +49,7 @@ TRAINERS = ("", "easyr1+", "verl+")
 
 @cache
 def pipelines() -> tuple[str, ...]:
-    """Return the names of all pipelines.
-
-    >>> [name for name in pipelines() if name.startswith("verl+")]
-    ['verl+qwen2_vl', 'verl+qwen2_5_vl', 'verl+qwen3_vl']
-    """
+    """Return the names of all pipelines."""
     named = processors().items()
     return tuple(trainer + name for trainer in TRAINERS for name, own in named if own.canvas is None or not trainer)
 
@@ -87,12 +83,7 @@ class Resizing:
 
     @property
     def processor(self) -> Resizing:
-        """Return the step of the model's processor alone, without that of a trainer.
-
-        >>> Resizing("easyr1+qwen3_vl", max_pixels=1003520, processor_max_pixels=2097152).processor
-        Resizing(model='qwen3_vl', min_pixels=None, max_pixels=None, processor_min_pixels=None,
-                 processor_max_pixels=2097152)
-        """
+        """Return the step of the model's processor alone, without that of a trainer."""
         trainer, _, model = self.model.rpartition("+")
         return replace(self, model=model, min_pixels=None, max_pixels=None) if trainer else self
 
@@ -129,14 +120,7 @@ class Resizing:
 
 
 def resizing_by(settings: Mapping[str, Any]) -> Resizing | None:
-    """Return the resizing by an image processor of Qwen's; None for others, and where its settings are not all there.
-
-    >>> size = {"shortest_edge": 65536, "longest_edge": 16777216}
-    >>> kind = {"image_processor_type": "Qwen2VLImageProcessorFast", "patch_size": 16, "merge_size": 2}
-    >>> resizing = resizing_by({**kind, "size": size})
-    >>> resizing.model, resizing.min_pixels, resizing.max_pixels
-    ('qwen3_vl', 65536, 16777216)
-    """
+    """Return the resizing by an image processor of Qwen's; None for others, and without all settings."""
     if not str(settings.get("image_processor_type")).startswith("Qwen2VLImageProcessor"):
         return None
     size = settings.get("size") or {}

@@ -57,14 +57,7 @@ _BY_NAME = {str(space): space for space in CoordSpace}
 
 
 def as_space(name: Any) -> CoordSpace:
-    """Read a space by name.
-
-    >>> as_space("unit")
-    <CoordSpace.UNIT: 'unit'>
-    >>> as_space("pixels")
-    Traceback (most recent call last):
-    grounding_rewards.errors.SpaceError: unknown space 'pixels'; use one of pixel, model_pixel, unit, thousandths
-    """
+    """Read a space by name."""
     space = _BY_NAME.get(name) if isinstance(name, str) else None
     if space is None:
         raise SpaceError(f"unknown space {name!r}; use one of {', '.join(CoordSpace)}")
@@ -73,13 +66,7 @@ def as_space(name: Any) -> CoordSpace:
 
 @cache
 def sizes_needed(*spaces: CoordSpace | None, into: CoordSpace) -> tuple[str, ...]:
-    """Return names of the size fields that converting from ``spaces`` into ``into`` reads.
-
-    >>> sizes_needed(CoordSpace.THOUSANDTHS, into=CoordSpace.UNIT)
-    ()
-    >>> sizes_needed(CoordSpace.THOUSANDTHS, into=CoordSpace.PIXEL)
-    ('image_size',)
-    """
+    """Return names of the size fields that converting from ``spaces`` into ``into`` reads."""
     if all(space is None or space == into for space in spaces):
         return ()
     fields = {space.size_field for space in (*spaces, into) if space is not None}

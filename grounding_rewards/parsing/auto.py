@@ -339,11 +339,7 @@ _WIDE = str.maketrans("（），：［］【】｛｝", "(),:[][]{}")
 
 
 def answer_of(text: str) -> str:
-    r"""Return the part of a text that can hold the answer: without earlier turns and thoughts.
-
-    >>> answer_of("Thought: not (1, 2).\nAction: (3, 4)"), answer_of("<thinking>(1, 2)</thinking>(3, 4)")
-    (' (3, 4)', '(3, 4)')
-    """
+    """Return the part of a text that can hold the answer: without earlier turns and thoughts."""
     if "tool_response>" in text or "assistant" in text or "<start_of_turn>" in text or "user" in text:
         text = _last(text, _TURNS)
         text = "" if _ASKED.search(text) else text

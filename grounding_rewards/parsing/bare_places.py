@@ -250,16 +250,7 @@ _CAMEL = re.compile("[a-z][A-Z]")
 
 
 def names_another(front: str) -> bool:
-    """Return True if the name of an action that is no click stands in a text up to a place and its first brackets.
-
-    It counts as a call; after ``Action:`` or a key such as ``action``; and right before a place if it is an action at a
-    place, ``type``, or written like a name in code: "Home" or "Menu" before a place is a label.
-
-    >>> names_another("Action: type(content='go to (5, 6)"), names_another("long press (5, 6)")
-    (True, True)
-    >>> names_another("click(5, 6)"), names_another("Home (5, 6)")
-    (False, False)
-    """
+    """Return True if the name of an action that is no click stands in a text up to a place and its first brackets."""
     return any(_kind(match) not in ("", "click") for match in _ALIAS_NAMES.finditer(front))
 
 

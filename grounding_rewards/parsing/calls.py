@@ -36,17 +36,7 @@ class Call(NamedTuple):
 
 
 def acts_of_calls(calls: Sequence[Call]) -> list[Act]:
-    """Return the actions of calls, in order, with the sequences below joined to one action.
-
-    Programs for pyautogui move the pointer before they click, scroll or drag there, press and release buttons and keys,
-    and sleep between actions; each such sequence is one action.
-
-    >>> moved = Call("pyautogui", "moveTo", Act("moveTo", (5.0, 6.0)))
-    >>> [act[:2] for act in acts_of_calls([moved, Call("pyautogui", "click", Act("click"))])]
-    [('click', (5.0, 6.0))]
-    >>> [act[:2] for act in acts_of_calls([moved, Call("time", "sleep", Act("sleep"))])]
-    [('moveTo', (5.0, 6.0))]
-    """
+    """Return the actions of calls in order; moves, presses and sleeps of pyautogui that are one action are joined."""
     if len(calls) == 1:
         return [calls[0].act]
     doing = [call for call in calls if not (call.library and canonical(call.name) == "wait")]
@@ -64,11 +54,7 @@ _LONGEST = 16
 
 
 def repeated(name: str, item: dict[str, object]) -> list[dict[str, object]]:
-    """Return the arguments of each keystroke of a ``press``, in order; of another call its own.
-
-    >>> repeated("press", {"keys": ["a", "b"]}), repeated("press", {"keys": "tab", "presses": 2})
-    ([{'keys': 'a'}, {'keys': 'b'}], [{'keys': 'tab'}, {'keys': 'tab'}])
-    """
+    """Return the arguments of each keystroke of a ``press``, in order; of another call its own."""
     if name != "press":
         return [item]
     rest = {key: value for key, value in item.items() if key not in ("keys", "key", "presses")}
@@ -154,18 +140,7 @@ _WRAPPERS = ("do", "act", "perform", "execute", "action", "perform_action", "exe
 
 
 def acts_of_call(name: str, arguments: Sequence[Argument], library: bool = False) -> list[Act]:
-    """Return the actions of a call; [] if an argument cannot be read, or does not fit the action.
-
-    ``press`` with several keys presses one after the other: these are several actions, as it is with ``presses``.
-    With ``library`` it is pyautogui's, whose ``scroll`` begins with the distance.
-
-    >>> acts_of_call("drag", [("start_box", "(1,2)", True), ("end_box", "(3,4)", True)])
-    [Act(name='drag', place=(1.0, 2.0), arguments={'to': (3.0, 4.0)})]
-    >>> acts_of_call("scroll", [("", "-5", False), ("x", "1", False), ("y", "2", False)], library=True)
-    [Act(name='scroll', place=(1.0, 2.0), arguments={'direction': 'down'})]
-    >>> len(acts_of_call("press", [("", "tab", True), ("presses", "3", False)], library=True))
-    3
-    """
+    """Return the actions of a call, several of a ``press``; [] if an argument cannot be read or does not fit."""
     item: dict[str, Any] = {}
     plain = []
     for key, text, quoted in arguments:
@@ -313,15 +288,7 @@ _ENDINGS = ("s", "es", "ed")  # as in "tap(s)"
 
 
 def arguments_of(text: str, position: int) -> tuple[list[Argument] | None, int]:
-    """Return the arguments of the call whose bracket is just before ``position``, and its end.
-
-    If they are no arguments, return None and the position to continue from.
-
-    >>> arguments_of("click(point='5 6', 7)", 6)
-    ([Argument(key='point', text='5 6', quoted=True), Argument(key='', text='7', quoted=False)], 21)
-    >>> arguments_of("not(click(5, 6))", 4)
-    (None, 4)
-    """
+    """Return the arguments of a call from behind its bracket, and its end; None and where to go on if they are none."""
     arguments: list[Argument] = []
     start, depth, quoted, before = position, 0, "", "("
     while True:

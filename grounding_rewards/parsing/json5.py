@@ -81,14 +81,7 @@ class _Open:
 
 
 def read_json5(text: str) -> Any:
-    """Read the value that a text writes down.
-
-    >>> read_json5("{POINT: [.5, +0x1F,], 'thought': 't', /* still */ to: 'up'} // done")
-    {'POINT': [0.5, 31], 'thought': 't', 'to': 'up'}
-    >>> read_json5('{"a": 1, "a": 2}')
-    Traceback (most recent call last):
-    grounding_rewards.parsing.json5.Json5Error: 'a' occurs twice
-    """
+    """Read the value that a text writes down."""
     value = read_json(text, _NONE, _DECODER)  # most answers are plain JSON, which C reads
     return _read(text) if value is _NONE else value  # where a key occurs twice, the second reading says so
 

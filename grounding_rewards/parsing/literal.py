@@ -51,13 +51,7 @@ class LiteralError(ValueError):
 
 
 def is_shallow(text: str) -> bool:
-    """Return True if brackets outside strings nest no deeper than ``SHALLOW``.
-
-    Python's JSON reader recurses, so that the depth at which it fails depends on the caller's stack; this does not.
-
-    >>> is_shallow('{"point_2d": [1, 2], "label": "[[["}'), is_shallow("[" * 33), is_shallow("[]" * 33)
-    (True, False, True)
-    """
+    """Return True if brackets outside strings nest no deeper than ``SHALLOW``."""
     if text.count("[") + text.count("{") <= SHALLOW:
         return True
     depth = 0
@@ -76,11 +70,7 @@ _DECODER = json.JSONDecoder()
 
 
 def read_json(text: str, otherwise: Any = None, decoder: json.JSONDecoder = _DECODER) -> Any:
-    """Return the JSON value of a text, as a decoder reads it; ``otherwise`` if it is none or nests too deeply.
-
-    >>> read_json('{"a": [1.5]}'), read_json("[1"), read_json("[" * 40 + "]" * 40)
-    ({'a': [1.5]}, None, None)
-    """
+    """Return the JSON value of a text, as a decoder reads it; ``otherwise`` if it is none or nests too deeply."""
     try:
         return decoder.decode(text) if is_shallow(text) else otherwise
     except ValueError:
@@ -140,14 +130,7 @@ class _Open:
 
 
 def read_literal(text: str) -> Any:
-    """Read the value that a text writes down, not deeper than ``DEEPEST``.
-
-    >>> read_literal("[{'bbox_2d': (1, 2.5, 3e2, +4), 'label': null},]  # that one")
-    [{'bbox_2d': (1, 2.5, 300.0, 4), 'label': None}]
-    >>> read_literal("[0200]")
-    Traceback (most recent call last):
-    grounding_rewards.parsing.literal.LiteralError: '0200' is no number
-    """
+    """Read the value that a text writes down, not deeper than ``DEEPEST``."""
     stack = [_Open("")]
     complete = wanting = ended = False  # a value is complete; one is wanting after a colon; the text's line has ended
     for count, token in enumerate(_TOKEN.finditer(text)):

@@ -54,11 +54,7 @@ _FIELD = on_use(
 
 
 def loosely(text: str) -> dict[str, Any] | None:
-    """Read the fields of an object that is neither JSON nor Python: lists, strings and numbers; None without any.
-
-    >>> loosely("{'action': 'click', 'point': [5, 6], 'why': it is}")
-    {'action': 'click', 'point': [5, 6]}
-    """
+    """Read the fields of an object that is neither JSON nor Python: lists, strings and numbers; None without any."""
     item: dict[str, Any] = {}
     for key, several, double, single, numeral, _ in _FIELD.findall(text):
         if several:
@@ -72,11 +68,7 @@ def loosely(text: str) -> dict[str, Any] | None:
 
 
 def decoded(text: str) -> Any:
-    """Return the value that a text writes down, in JSON, Python or JSON5; None if it is none of them.
-
-    >>> decoded("{'a': (1, None)}"), decoded("[1, true]"), decoded("{a: 1}"), decoded("{a}")
-    ({'a': (1, None)}, [1, True], {'a': 1}, None)
-    """
+    """Return the value that a text writes down, in JSON, Python or JSON5; None if it is none of them."""
     # In quotes of one kind JSON and Python mean the same, and JSON takes a tenth of the time.
     value = _json(text if '"' in text or "\\" in text else text.replace("'", '"'))
     if value is not None:
@@ -195,11 +187,7 @@ def two_ends(name: str, place: _Place, begins: bool) -> tuple[_Place, _Place]:
 
 
 def place_of(value: Any) -> _Place | None:
-    """Return two or four finite numbers, from one list, pairs, or an object with x and y; None for anything else.
-
-    >>> place_of([5, 6]), place_of([[1, 2], [3, 4]]), place_of({"x": 5, "y": 6}), place_of([True, 1]), place_of("5, 6")
-    ((5.0, 6.0), (1.0, 2.0, 3.0, 4.0), (5.0, 6.0), None, (5.0, 6.0))
-    """
+    """Return two or four finite numbers, from one list, pairs, or an object with x and y; None for anything else."""
     if isinstance(value, str):
         return written_place(value)
     if isinstance(value, dict):
@@ -231,11 +219,7 @@ _WRITTEN = on_use(rf"{SPACE}(?:<[|a-z_]+>{SPACE})?{PLACE}(?:<[/|a-z_]+>{SPACE})?
 
 
 def written_place(text: str) -> _Place | None:
-    """Return the two or four numbers of a text that is nothing but a place; None for any other.
-
-    >>> written_place("<point>5 6</point>"), written_place("[1, 2, 3, 4]"), written_place("5"), written_place("at 5, 6")
-    ((5.0, 6.0), (1.0, 2.0, 3.0, 4.0), None, None)
-    """
+    """Return the two or four numbers of a text that is nothing but a place; None for any other."""
     match = _WRITTEN.fullmatch(text) if len(text) <= _LONGEST_PLACE else None
     if match is None:
         return None
@@ -313,16 +297,7 @@ _TIMES = {2.0: "double_click", 3.0: "triple_click"}
 
 
 def act_of(item: Mapping[Any, Any]) -> Act | None:
-    """Return the act of an object; None if it has none, or if its place cannot be read.
-
-    The object has an action and its arguments, or is a call of a tool with ``arguments``; or it holds either of them
-    under ``action`` or ``function``.
-
-    >>> act_of({"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [5, 6]}})
-    Act(name='left_click', place=(5.0, 6.0), arguments={})
-    >>> act_of({"type": "scroll", "x": 5, "y": 6, "scroll_y": 100}).arguments
-    {'direction': 'down'}
-    """
+    """Return the act of an object or of what it wraps; None if it has none, or a place that cannot be read."""
     item, called = _unwrapped(item)
     if any([key in item and not _may_name(key, item[key]) for key in KEYS["name"]]):  # noqa: C419 (faster so)
         return None

@@ -40,28 +40,12 @@ def compact_json(text: str) -> Any:
 
 
 def is_compact_action(value: Any) -> bool:
-    """Return True for a value in AgentCPM-GUI's schema: an object of only these keys, each of its own kind.
-
-    ``thought`` and ``TYPE`` are texts; ``POINT`` two whole numbers of 0..1000, and ``to`` such a pair or a direction;
-    ``duration`` a whole number from 0; ``PRESS`` one of three buttons; ``STATUS`` one of six words. 200.0 is a whole
-    number. None of the keys is needed.
-
-    >>> is_compact_action({"POINT": [200.0, 150], "to": "up"}), is_compact_action({"POINT": [200.5, 150]})
-    (True, False)
-    """
+    """Return True for a value in AgentCPM-GUI's schema: an object of only these keys, each of its own kind."""
     return isinstance(value, dict) and all(key in _KINDS and _KINDS[key](item) for key, item in value.items())
 
 
 def read_compact_action(text: str) -> list[Act] | None:
-    """Return the action of a text that is one such object; () if it holds nothing but a thought.
-
-    The name is the first of POINT, TYPE, PRESS, STATUS, duration and to that the object has.
-
-    >>> read_compact_action("{thought: 'Scroll.', POINT: [500, 700], to: 'up'}")
-    [Act(name='POINT', place=(500.0, 700.0), arguments={'direction': 'up'})]
-    >>> read_compact_action('{"POINT": [500, 700], "CLEAR": true}') is None
-    True
-    """
+    """Return the action of such an object, by the first of its keys; [] if it holds nothing but a thought."""
     try:
         value = compact_json(text)
     except Json5Error:
@@ -167,22 +151,14 @@ _BTL_POINT = rf'"point_2d": ?\[(?P<x>{USUAL_NUMBER}), ?(?P<y>{USUAL_NUMBER})\]'
 
 
 def fenced(text: str, tag: str) -> str | None:
-    """Return the content of the first ```json fence that fills a tag such as ``<link>``; None if there is none.
-
-    >>> fenced("<link>```json [] ```</link> <link>```json [1] ```</link>", LINK), fenced("<link>[]</link>", LINK)
-    ('[]', None)
-    """
+    """Return the content of the first ```json fence that fills a tag such as ``<link>``; None if there is none."""
     opened = compiled(tag + _BTL_OPEN).search(text)
     closed = opened and compiled(_BTL_CLOSE + tag.replace("<", "</")).search(text, opened.end())
     return text[opened.end() : closed.start()].strip() if opened and closed else None
 
 
 def read_fenced_link(text: str) -> Sequence[Act] | None:
-    """Return the items in a text's first link, up to the first that is none.
-
-    >>> read_fenced_link('<link>```json [{"Plan": "p", "Action": {"function": "Swipe", "direction": "up"}}] ```</link>')
-    [Act(name='Swipe', place=(), arguments={'direction': 'up'})]
-    """
+    """Return the items in a text's first link, up to the first that is none."""
     body = fenced(text, LINK)
     items = None if body is None else read_json(body)
     acts: list[Act] = []
@@ -256,14 +232,8 @@ def usual_answer(answer: str) -> str:
 def read_answer_point(text: str) -> list[Act] | None:
     """Read the action in the first pair of answer tags: the first name and text, and the last ``[x, y]`` in braces.
 
-    Quotes are single or double, and a text may hold apostrophes. Where no pair is of whole numbers, numbers may have
-    decimals, and spaces around them. A number with a sign is no coordinate: in the published data [-100, -100] means
-    that there is no place.
-
-    >>> read_answer_point("<answer>[{'action': 'click', 'point': [5, 6.5], 'input_text': 'x'}]</answer>")
-    [Act(name='click', place=(5.0, 6.5), arguments={'text': 'x'})]
-    >>> read_answer_point('<answer>[{"action": "wait", "point": [-100, -100]}]</answer>')
-    [Act(name='wait', place=(), arguments={})]
+    Where no pair is of whole numbers, numbers may have decimals, and spaces around them. A number with a sign is no
+    coordinate: in the published data [-100, -100] means that there is no place.
     """
     span = tag_span(text, "answer")
     if span is None:
@@ -371,16 +341,8 @@ def read_loose_action(text: str) -> list[Act] | None:
     """Read the first action of a text: its name, the first place in any notation, and its first text argument.
 
     It reads the first ``<answer>``, closed or not; without one all after the first ``</think>``, if the text thinks.
-    The name follows ``'action':`` or ``Action:``. Places in box tokens go before ``start_box=``,
-    then ``<point>``, brackets, braces, parentheses, ``(x=.., y=..)`` and a bare pair of numbers, the first two of as
-    many as there are with commas between them. If the first of those is only the end of a number, as in -200 and 2e00,
-    none of them is read; text after the second is not checked.
-
-    >>> read_loose_action("<answer>[{'action': 'click', 'coordinate': [5, 6.5]}]</answer>")
-    [Act(name='click', place=(5.0, 6.5), arguments={})]
-    >>> read_loose_action("<answer>{'action': 'scroll', 'direction': 'up'}</answer>")
-    [Act(name='scroll', place=(), arguments={'direction': 'up'})]
-    >>> read_loose_action("-200, 150")
+    A bare pair is the first two of as many numbers as there are with commas between them. If the first of those is
+    only the end of a number, as in -200 and 2e00, none of them is read.
     """
     scope = _scope(text)
     named = _AGILE_ACTION.search(scope)
@@ -442,30 +404,14 @@ _R1_USUAL = (
 def read_answer_action(text: str) -> list[Act] | None:
     """Read the action in the first pair of answer tags, once with each ``[x, y]`` between them.
 
-    The first name after ``'action':`` counts, in quotes or not; if there is none, quotes may be double and white space
-    may precede the colon. Pairs are whole numbers without a sign; if there are none, white space may follow the bracket
-    and precede the comma and the other bracket; if there are still none, numbers may have a sign and decimals.
-
-    >>> [act[:2] for act in read_answer_action("<answer>'action': 'click', 'coordinate': [5, 6], [7, 8]</answer>")]
-    [('click', (5.0, 6.0)), ('click', (7.0, 8.0))]
-    >>> [act[:2] for act in read_answer_action("<answer>'action': 'click', 'at': [5.5, 6], [7.5, -8]</answer>")]
-    [('click', (5.5, 6.0)), ('click', (7.5, -8.0))]
-    >>> [act[:2] for act in read_answer_action("<answer>'action': 'click', 'at': [5, 6], [7.5, -8]</answer>")]
-    [('click', (5.0, 6.0))]
-    >>> [act[:2] for act in read_answer_action('<answer>{"action": wait}</answer>')]
-    [('wait', ())]
+    Pairs are whole numbers without a sign; if there are none, white space may follow the bracket and precede the comma
+    and the other bracket; if there are still none, numbers may have a sign and decimals.
     """
     return _r1_read(text, braced=False)
 
 
 def read_braced_action(text: str) -> list[Act] | None:
-    """Read the same, but only pairs after the first ``{``.
-
-    >>> [act[:2] for act in read_braced_action("<answer>[5, 6] {'action': 'click', 'coordinate': [7, 8]}</answer>")]
-    [('click', (7.0, 8.0))]
-    >>> [act[:2] for act in read_braced_action("<answer>'action': 'click', 'coordinate': [5, 6]</answer>")]
-    [('click', ())]
-    """
+    """Read the same, but only pairs after the first ``{``."""
     return _r1_read(text, braced=True)
 
 
@@ -514,18 +460,7 @@ _S1_USUAL = (
 
 
 def read_action_tag(text: str) -> list[Act] | None:
-    """Return the actions in all pairs of action tags, up to the first that holds none.
-
-    A coordinate's first two numbers are the place; ``coordinate2`` is the end of the movement. Texts, true, NaN and
-    numbers beyond a float's range are no numbers.
-
-    >>> read_action_tag('<action>{"action": "click", "coordinate": [5, 6]}</action>')
-    [Act(name='click', place=(5.0, 6.0), arguments={})]
-    >>> read_action_tag('<action>{"action": "swipe", "coordinate": [5, 60], "coordinate2": [5, 6]}</action>')
-    [Act(name='swipe', place=(5.0, 60.0), arguments={'to': (5.0, 6.0)})]
-    >>> read_action_tag("<action>click</action>"), read_action_tag("click")
-    ([], None)
-    """
+    """Return the actions in all pairs of action tags, up to the first that holds none."""
     acts: list[Act] = []
     span = tag_span(text, "action")
     if span is None:
@@ -594,15 +529,7 @@ _VENUS_TEXTS = {"content": "text", "app": "app"}
 
 
 def read_call(call: str) -> Act | None:
-    """Read one call as an action, its name as written; None if the text is no call.
-
-    A text may hold quotes: it ends with the last one.
-
-    >>> read_call("Scroll(start=(5, 9), end=(5, 1), direction='down')")
-    Act(name='Scroll', place=(5.0, 9.0), arguments={'direction': 'down', 'to': (5.0, 1.0)})
-    >>> read_call("Type(content='it's late')").arguments, read_call("Click(box=(5))"), read_call("Wait()").name
-    ({'text': "it's late"}, None, 'Wait')
-    """
+    """Return one call as an action, its name as written; None if it is none. A text ends with the last quote."""
     match = compiled(_NAME).match(call)
     end = call.rfind(")")  # the last one: a text may hold others
     if match is None or end < match.end() or call[end + 1 :].strip():

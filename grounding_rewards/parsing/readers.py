@@ -36,14 +36,7 @@ def usual_point(x: str = "", y: str = "") -> str:
 
 
 def decoded(text: str, start: int = 0) -> Any:
-    """Return the JSON value that begins at ``start``, ignoring the text after it; None if there is none, and for null.
-
-    Numbers are strict JSON, but for Python's NaN and Infinity; whole numbers of more digits than Python reads (4300)
-    are not read.
-
-    >>> decoded('see [1, {"a": 2.5}] and more', 4), decoded("[.5]"), decoded("[" * 100_000)
-    ([1, {'a': 2.5}], None, None)
-    """
+    """Return the JSON value that begins at ``start``, ignoring the text after it; None if there is none or null."""
     try:
         return _DECODER.raw_decode(text, start)[0] if is_shallow(text[start:]) else None
     except ValueError:
@@ -54,13 +47,7 @@ _DECODER = json.JSONDecoder()
 
 
 def point_of(item: Any) -> tuple[float, float] | None:
-    """Return the two numbers of an object's ``point_2d``; None if it has no such pair.
-
-    JSON's true and false are 1 and 0, as in Python. NaN becomes the limit, as numbers beyond it do: outside any screen.
-
-    >>> point_of({"point_2d": [512, 384.5], "label": "save"}), point_of({"point_2d": ["512", "384"]})
-    ((512.0, 384.5), None)
-    """
+    """Return the numbers of an object's ``point_2d``, true and false as 1 and 0; None if it has no such pair."""
     pair = item.get(POINT_KEY) if isinstance(item, dict) else None
     if not isinstance(pair, list) or len(pair) != 2:
         return None
@@ -71,11 +58,7 @@ def point_of(item: Any) -> tuple[float, float] | None:
 
 
 def read_json_point(text: str) -> list[tuple[float, float]] | None:
-    """Return the point of a text that is one JSON object; each half of the fence around it is optional.
-
-    >>> read_json_point('```json {"point_2d": [512, 384]} ```'), read_json_point('{"point_2d": [512, 384]} done.')
-    ([(512.0, 384.0)], None)
-    """
+    """Return the point of a text that is one JSON object; each half of the fence around it is optional."""
     point = point_of(read_json(text.strip().removeprefix(_POINT_FENCE).removesuffix(_END).strip()))
     return None if point is None else [point]
 
@@ -125,11 +108,7 @@ class PointListForm(Form):
         return 0, True, self._policy(points, answers) if points else (REFUSED,)
 
     def points(self, text: str) -> list[tuple[float, float]] | None:
-        """Return the points of one text, [] for an empty list, None if it cannot be read.
-
-        >>> POINT_LIST.points('Here: [{"point_2d": [512, 384], "label": "save"}]')
-        [(512.0, 384.0)]
-        """
+        """Return the points of one text, [] for an empty list, None if it cannot be read."""
         thought, close, answer = text.rpartition(_CLOSE) if self.thought else ("", "", text)
         points = _first_list(answer)
         if points is None or (self.thought and not (close and _is_thought(thought) and _OPEN not in answer)):
@@ -237,15 +216,10 @@ _BARE = on_use(f"{_BLANK}{_LIST}")
 
 
 def read_literal_boxes(text: str) -> list[list[float]] | None:
-    """Return the boxes of a list of dicts, those under ``bbox_2d``; or of one such dict.
+    """Return the boxes under ``bbox_2d`` of a list of dicts, or of one dict; None if the text is no literal.
 
-    It reads the text between the first line of ``` ```json ``` and the next three backticks, or else the whole text.
-    Between values and around them, blanks are those of Python's source: spaces, tabs, form feeds and ends of lines.
-    Of each box the first four numbers count; () if the first dict holds none, because the first is the answer; None
-    if the text is no literal.
-
-    >>> read_literal_boxes("[{'bbox_2d': [1, 2, 3, 4]}, {'label': 'x'}]")
-    [[1, 2, 3, 4]]
+    It reads the first fence, or else the whole text. Of each box the first four numbers count; () if the first dict
+    holds none, because the first is the answer.
     """
     bare = _BARE.fullmatch(text)  # most answers, without reading token by token
     if bare:
@@ -299,11 +273,8 @@ _OTHER_TOOLS = ("<extract>", "<find_color>")
 def read_cropped(text: str) -> list[Place] | None:
     """Return the points, in pixels of the first image; without points, the boxes of the crops.
 
-    The crops are images 1, 2, ... in their order in the text, and may be crops of crops. None if a place is in an
-    image that no crop before it made, or that another tool may have made. A crop keeps its scale.
-
-    >>> read_cropped("<crop>(Image_0, (100, 200), (300, 400))</crop> <answer>(Image_1, (20, 45))</answer>")
-    [(120.0, 245.0)]
+    Images 1, 2, ... are the crops in their order in the text. None if a place is in an image that no crop before it
+    made, or that another tool may have made.
     """
     images = [(0.0, 0.0)]
     only_crops = not any(tool in text for tool in _OTHER_TOOLS)
@@ -342,11 +313,7 @@ def usual_call(name: str) -> str:
 
 
 def call_texts(text: str) -> list[str]:
-    """Return the content of each complete call, in order; an unclosed one is none.
-
-    >>> call_texts("a <tool_call>1</tool_call> <tool_call>2</tool_call> <tool_call>3")
-    ['1', '2']
-    """
+    """Return the content of each complete call, in order; an unclosed one is none."""
     contents, span = [], tag_span(text, "tool_call")
     while span:
         contents.append(text[slice(*span)])
@@ -355,23 +322,13 @@ def call_texts(text: str) -> list[str]:
 
 
 def first_call(text: str) -> Any:
-    """Return the JSON value of the first complete call; None if there is none or it is not JSON.
-
-    >>> first_call('<tool_call>{"name": "computer_use"}</tool_call>')
-    {'name': 'computer_use'}
-    """
+    """Return the JSON value of the first complete call; None if there is none or it is not JSON."""
     span = tag_span(text, "tool_call")
     return read_json(text[slice(*span)]) if span else None
 
 
 def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[float] | None:
-    """Return the two finite numbers of ``arguments.coordinate``; None if a call has no such pair.
-
-    Booleans are no numbers. Numbers far outside any screen are clipped to ±COORDINATE_LIMIT, so that they stay finite.
-
-    >>> coordinate({"arguments": {"coordinate": [512, 384.5]}}), coordinate({"arguments": {"coordinate": [True, 1]}})
-    ([512.0, 384.5], None)
-    """
+    """Return the two finite numbers of ``arguments.coordinate``, limited; None if a call has no such pair."""
     arguments = call.get("arguments") if isinstance(call, dict) else None
     pair = arguments.get("coordinate") if isinstance(arguments, dict) else None
     if not isinstance(pair, list) or len(pair) != 2:
@@ -408,13 +365,7 @@ _TAG_NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 def read_points(text: str) -> list[Place] | None:
-    """Return the points of all tags: after an image's number, the number, x and y of each point.
-
-    None if the numbers after an image's do not come in threes.
-
-    >>> read_points('<points coords="1 1 105 205 2 300 400">save buttons</points>')
-    [(105.0, 205.0), (300.0, 400.0)]
-    """
+    """Return the points of all tags: an image's number, then number, x and y of each; None if they are not threes."""
     places: list[Place] = []
     for coords in _POINTS.findall(text):
         for image in _IMAGES.split(coords):
@@ -437,11 +388,7 @@ _ANYWHERE = on_use(_FOUR)
 
 
 def read_boxes(text: str) -> list[list[float]] | None:
-    r"""Return all lists of exactly four numbers after the last ``TURN``; None if there are none.
-
-    >>> read_boxes("[9, 9, 9, 9] assistant\nIt is [1, 2, 3, 4.5].")
-    [[1.0, 2.0, 3.0, 4.5]]
-    """
+    """Return all lists of exactly four numbers after the last ``TURN``; None if there are none."""
     answer = text.rpartition(TURN)[2]
     return [[float(number) for number in match.groups()] for match in _ANYWHERE.finditer(answer)] or None
 
@@ -463,11 +410,7 @@ _PAIRED, _BOXED = (on_use(rf"[\[(]{SPACE}{COMMA.join([_PLAIN] * count)}{SPACE}[\
 
 
 def read_last_place(text: str) -> list[list[float]] | None:
-    """Return the last four numbers in brackets, square or round, or else the last two; None if there are none.
-
-    >>> read_last_place("[1, 2, 3, 4] or (5, 6]"), read_last_place("(1, 2) or f(-5, 6.5)"), read_last_place("(1, 2, 3)")
-    ([[1.0, 2.0, 3.0, 4.0]], [[-5.0, 6.5]], None)
-    """
+    """Return the last four numbers in brackets, square or round, or else the last two; None if there are none."""
     found = _BOXED.findall(text) or _PAIRED.findall(text)
     return [list(map(number, found[-1]))] if found else None
 
@@ -482,11 +425,7 @@ _ONE_LINE = on_use("<answer>([^\n]*?)</answer>")
 
 
 def whole_pair(text: str) -> tuple[float, float] | None:
-    """Return the two whole numbers of a tuple or a list in Python's notation, not JSON's; None for anything else.
-
-    >>> whole_pair("(400, 0x1F)"), whole_pair("400, 300"), whole_pair("(400.0, 300)"), whole_pair("{400, 300}")
-    ((400.0, 31.0), (400.0, 300.0), None, None)
-    """
+    """Return the two whole numbers of a tuple or a list in Python's notation, not JSON's; None for anything else."""
     try:
         pair = read_literal(text)
     except LiteralError:
@@ -498,11 +437,7 @@ def whole_pair(text: str) -> tuple[float, float] | None:
 
 
 def read_literal_pair(text: str) -> list[tuple[float, float]] | None:
-    """Return the pair in the first answer tags on one line, or of the whole text without such tags.
-
-    >>> read_literal_pair("<think>(1, 2)</think><answer>(400, 300)</answer>"), read_literal_pair("at (400, 300)")
-    ([(400.0, 300.0)], None)
-    """
+    """Return the pair in the first answer tags on one line, or of the whole text without such tags."""
     answer = _ONE_LINE.search(text)
     pair = whole_pair((answer[1] if answer else text).strip())
     return None if pair is None else [pair]

@@ -148,11 +148,7 @@ def on_use(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def for_re(pattern: str) -> str:
-    r"""Give ``$`` RE2's meaning, the text's very end; Python's re also allows a last line feed after it.
-
-    >>> for_re("^a$|[$]")
-    '^a\\Z|[$]'
-    """
+    """Give ``$`` RE2's meaning, the text's very end; Python's re also allows a last line feed after it."""
     if "$" not in pattern:
         return pattern
     return "".join([r"\Z" if token == "$" else token for token in PATTERN_TOKEN.findall(pattern)])
@@ -211,21 +207,13 @@ def number(numeral: str | None) -> float:
 
 
 def limited(value: float) -> float:
-    """Return a number as a float, limited to ±COORDINATE_LIMIT; of NaN the limit.
-
-    >>> limited(10**400), limited(float("nan")), limited(-1)
-    (1000000000000.0, 1000000000000.0, -1.0)
-    """
+    """Return a number as a float, limited to ±COORDINATE_LIMIT; of NaN the limit."""
     # In this order NaN gives the limit, and whole numbers too large for a float are compared as they are.
     return float(max(-COORDINATE_LIMIT, min(COORDINATE_LIMIT, value)))
 
 
 def tag_span(text: str, name: str, start: int = 0) -> tuple[int, int] | None:
-    """Return start and end of what the first pair of tags of a name from ``start`` on holds; None without a pair.
-
-    >>> tag_span("<answer>[]</answer><answer>[1]</answer>", "answer"), tag_span("<answer>[]", "answer")
-    ((8, 10), None)
-    """
+    """Return start and end of what the first pair of tags of a name from ``start`` on holds; None without a pair."""
     opened = text.find(f"<{name}>", start)
     inside = opened + len(name) + 2
     closed = text.find(f"</{name}>", inside) if opened >= 0 else -1
@@ -233,11 +221,7 @@ def tag_span(text: str, name: str, start: int = 0) -> tuple[int, int] | None:
 
 
 def tag_texts(text: str, name: str) -> list[str]:
-    """Return what each pair of tags of a name holds, in order; of tags opened twice, what stands behind the second.
-
-    >>> tag_texts("<score>1</score>, no: <score> 0 </score> <score>1", "score"), tag_texts("</score><score>", "score")
-    (['1', ' 0 '], [])
-    """
+    """Return what each pair of tags of a name holds, in order; of tags opened twice, what stands behind the second."""
     opened, close = text.split(f"<{name}>")[1:], f"</{name}>"
     return [held for held, closed, _ in (part.partition(close) for part in opened) if closed]
 

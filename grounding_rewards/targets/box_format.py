@@ -41,11 +41,7 @@ _PLACES = {
 
 
 def as_box_format(name: Any) -> BoxFormat | None:
-    """Read a format by name; None where nothing says one.
-
-    >>> as_box_format("xywh")
-    <BoxFormat.XYWH: 'xywh'>
-    """
+    """Read a format by name; None where nothing says one."""
     if name is None:
         return None
     try:
@@ -56,13 +52,7 @@ def as_box_format(name: Any) -> BoxFormat | None:
 
 
 def corners(numbers: Numbers, written: BoxFormat) -> Numbers:
-    """Return x1 y1 x2 y2 of a box.
-
-    >>> corners((10, 20, 30, 40), BoxFormat.XYWH), corners((10, 20, 30, 40), BoxFormat.CXCYWH)
-    ((10, 20, 40, 60), (-5.0, 0.0, 25.0, 40.0))
-    >>> corners((10, 30, 20, 40), BoxFormat.XXYY)
-    (10, 20, 30, 40)
-    """
+    """Return x1 y1 x2 y2 of a box."""
     if written in _PLACES:
         return tuple(numbers[place] for place in _PLACES[written])
     x, y, w, h = numbers

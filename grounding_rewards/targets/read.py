@@ -87,15 +87,7 @@ def read_target(
     label_free: bool = False,
     box_format: BoxFormat | None = None,
 ) -> Target:
-    """Read one target.
-
-    >>> read_target('{"bbox": [1, 2, 3, 4], "polygon": null}')
-    Target(bbox=(1.0, 2.0, 3.0, 4.0))
-    >>> read_target([1, 2, 3, 4, 5, 6])
-    Traceback (most recent call last):
-    grounding_rewards.errors.TargetError: target of row 0, field 'target': got [1, 2, 3, 4, 5, 6]; expected 4 numbers \
-x1 y1 x2 y2 in a bare list; write a polygon as {"polygon": [x1, y1, ...]}
-    """
+    """Read one target."""
     return read_with_form(value, row, native, space, label_free, box_format)[0]
 
 

@@ -76,11 +76,7 @@ _COUNTS = {"bbox": 4, "point": 2, "circle": 3}
 
 
 def corners_of(box: Fields) -> list[Any] | None:
-    """Return x1 y1 x2 y2 of a box with keys of its own; None for another mapping, or one whose values are no numbers.
-
-    >>> corners_of({"x": 10, "y": 20, "width": 30, "height": 5}), corners_of({"left": 1})
-    ([10, 20, 40, 25], None)
-    """
+    """Return x1 y1 x2 y2 of a box with keys of its own; None for any other mapping, or without numbers."""
     for keys in _CORNERS:
         if {*keys} == {*box}:
             return [box[key] for key in keys]

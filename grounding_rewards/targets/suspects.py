@@ -135,12 +135,7 @@ def _merge(one: SuspectTargets, other: SuspectTargets) -> SuspectTargets:
 
 
 def reported(several: Iterable[SuspectTargets]) -> list[SuspectTargets]:
-    """Return what to report of several batches; unknown names beyond the ``NAMED`` commonest are one.
-
-    >>> several = [SuspectTargets("action", "", 10 - row, row, "", action=f"act{row}") for row in range(7)]
-    >>> str(reported(several)[-1])
-    "2 further names of actions are unknown, also to recipe 'action', in 9 targets"
-    """
+    """Return what to report of several batches; unknown names beyond the ``NAMED`` commonest are one."""
     every = [each for each in merged(several) if each.count and (each.certain or not each.against)]
     names = sorted((each for each in every if each.action), key=lambda each: -each.count)
     if rest := names[NAMED:]:

@@ -62,11 +62,7 @@ class Typed(NamedTuple):
 
 
 def read_typed(items: Sequence[Any], native: NativeForm | None, space: CoordSpace | None = None) -> Typed:
-    """Read n targets of one kind; of boxes of one array ``space`` is the space.
-
-    >>> read_typed([{"bbox": [1, 2, 3, 4], "id": "a"}, {"bbox": ["1", 2, 3, 4]}], None).rows
-    [Target(bbox=(1.0, 2.0, 3.0, 4.0), id='a'), None]
-    """
+    """Read n targets of one kind; of boxes of one array ``space`` is the space."""
     if isinstance(items, Boxes) and items.sound and (native is None or native.bare_box):
         exact = items.box + 0.0  # no -0.0
 

@@ -13,12 +13,7 @@ _BESIDE = ("image_size", "model_image_size", "id", "task", "trajectory", "step",
 
 
 def to_wire(target: Target) -> dict[str, Any]:
-    """Write a target.
-
-    >>> from grounding_rewards.targets.read import read_target
-    >>> to_wire(read_target('{"regions": [[1, 2, 3, 4]], "action": "click", "space": "pixel", "polygon": null}'))
-    {'bbox': [1, 2, 3, 4], 'action': 'click', 'space': 'pixel'}
-    """
+    """Write a target."""
     wire = _places(target)
     if target.refusal:
         wire["refusal"] = True
@@ -34,11 +29,7 @@ def to_wire(target: Target) -> dict[str, Any]:
 
 
 def plain_numbers(numbers: Sequence[float]) -> list[float]:
-    """List numbers, whole ones without a point.
-
-    >>> plain_numbers((1920.0, 0.5))
-    [1920, 0.5]
-    """
+    """List numbers, whole ones without a point."""
     return [int(number) if float(number).is_integer() else float(number) for number in numbers]
 
 
