@@ -1,9 +1,11 @@
-"""JSON and Python literals as plain values, read without running anything, without recursion, in linear time.
+"""JSON, Python literals and JSON5 as plain values, read without running anything, without recursion, in linear time.
 
-It reads lists, tuples, dicts and sets, strings in all of Python's quotes, with its prefixes and side by side, whole
-numbers and decimals, True, False and None, and JSON's true, false and null; comments, trailing commas and a tuple
+Of Python it reads lists, tuples, dicts and sets, strings in all of its quotes, with its prefixes and side by side,
+whole numbers and decimals, True, False and None, and JSON's true, false and null; comments, trailing commas and a tuple
 without parentheses as Python has them. It does not read names of characters in strings, complex numbers, ``...``, lines
 that a backslash continues, a sign on the line before its number, and tuples as keys, which no model writes.
+
+Of JSON5 it does not read escapes in keys without quotes. A key that occurs twice is an error there.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+
+from grounding_rewards.literals import unique_keys
 
 DEEPEST = 200
 """Brackets inside brackets beyond this are an error, as they are in Python."""
@@ -47,7 +51,7 @@ _WORDS = {"True": True, "False": False, "None": None, "true": True, "false": Fal
 
 
 class LiteralError(ValueError):
-    """The text is no literal."""
+    """The text is no literal, or no JSON5."""
 
 
 def is_shallow(text: str) -> bool:
@@ -128,12 +132,28 @@ class _Open:
             return set(_keys(self.items))
         return tuple(self.items) if self.comma or not self.items else self.items[0]
 
+    def scalar(self, kind: str | None, part: str) -> Any:
+        """Read a word, a number or a string."""
+        if kind == "string":
+            return _string(part)
+        return _number(part) if kind == "number" else _word(part, _WORDS)
+
+
+def _word(part: str, words: dict[str, Any]) -> Any:
+    if part not in words:
+        raise LiteralError(f"{part!r:.40} is no value")
+    return words[part]
+
 
 def read_literal(text: str) -> Any:
     """Read the value that a text writes down, not deeper than ``DEEPEST``."""
-    stack = [_Open("")]
+    return _read(text, _TOKEN, _Open)
+
+
+def _read(text: str, tokens: re.Pattern[str], bracket: type[_Open]) -> Any:
+    stack = [bracket("")]
     complete = wanting = ended = False  # a value is complete; one is wanting after a colon; the text's line has ended
-    for count, token in enumerate(_TOKEN.finditer(text)):
+    for count, token in enumerate(tokens.finditer(text)):
         if count == MOST_TOKENS:
             raise LiteralError("too many tokens")
         kind, part, top = token.lastgroup, token[0], stack[-1]
@@ -150,12 +170,12 @@ def read_literal(text: str) -> Any:
         if ended or not fits:
             raise LiteralError(f"{part!r:.40} at {token.start()}")
         if kind == "open":
-            stack.append(_Open(_CLOSER[part]))
+            stack.append(bracket(_CLOSER[part]))
         elif kind == "close":
             stack.pop()
             stack[-1].add(top.value())
         elif kind != "comma":
-            top.add(_scalar(kind, part), kind == "string")
+            top.add(top.scalar(kind, part), kind == "string")
         complete, wanting = kind not in ("open", "comma"), part == ":"
     if len(stack) > 1 or not stack[0].items:
         raise LiteralError("the text ends too early")
@@ -169,17 +189,6 @@ def _keys(items: list[Any]) -> list[Any]:
         ):
             raise LiteralError(f"{type(item).__name__} that is no key")
     return items
-
-
-def _scalar(kind: str | None, part: str) -> Any:
-    """Read a word, a number or a string."""
-    if kind == "string":
-        return _string(part)
-    if kind == "word":
-        if part not in _WORDS:
-            raise LiteralError(f"{part!r:.40} is no value")
-        return _WORDS[part]
-    return _number(part)
 
 
 def _string(part: str) -> str | bytes:
@@ -233,3 +242,77 @@ def _escaped_byte(match: re.Match[str]) -> str:
     if code[0] in "01234567":
         return chr(int(code, 8) % 256)
     return match[0] if code in ("u", "U", "N") else _escaped(match)
+
+
+# JSON5: single quotes, keys without quotes, trailing commas, comments, and more numbers, escapes and white space.
+
+_ENDS = "\n\r\u2028\u2029"
+_BLANK = rf" \t\v\f{_ENDS}\xa0\ufeff\u1680\u2000-\u200a\u202f\u205f\u3000"
+_LETTER = rf"[A-Za-z_$]|[^\x00-\x7f{_BLANK}]"
+# No character can be matched in two ways, so that an unclosed string takes linear time.
+_BODY = r"""{0}[^{0}\\\n\r]*(?:\\(?:\r\n|[\s\S])[^{0}\\\n\r]*)*{0}"""
+_TOKEN_5 = re.compile(
+    rf"(?P<blank>[{_BLANK}]+|//[^{_ENDS}]*"
+    r"|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>[,:])"
+    rf"|(?P<string>{_BODY.format(chr(34))}|{_BODY.format(chr(39))})"
+    r"|(?P<number>[+-]?(?:0[xX][0-9a-fA-F]+|(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))"
+    rf"|(?P<word>[+-](?:Infinity|NaN)|(?:{_LETTER})(?:{_LETTER}|[0-9])*)|(?P<other>[\s\S])"
+)
+_TWO = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a character beyond 16 bits, in two escapes
+_ESCAPE_5 = re.compile(rf"\\(?:(\r\n|[{_ENDS}]|{_TWO}|x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|0(?![0-9])|[^0-9xu])|[\s\S])")
+_ESCAPED_5 = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\r\n": ""}
+_ESCAPED_5.update(dict.fromkeys(_ENDS, ""))
+_WORDS_5: dict[str, Any] = {"true": True, "false": False, "null": None}
+_WORDS_5.update({f"{sign}{name}": float(f"{sign}{name}") for sign in ("", "+", "-") for name in ("Infinity", "NaN")})
+_JOINERS = re.compile("(?<=.)[\u200c\u200d]|[$]")  # characters of names that Python's have not
+
+
+class _Open5(_Open):
+    """The same in JSON5, whose keys are strings or names, each once."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, closer: str) -> None:
+        super().__init__(closer)
+        self.keys: set[str] = set()
+
+    def add(self, item: Any, is_string: bool = False) -> None:
+        """Add an item; strings side by side are two."""
+        if self.closer == "}" and len(self.items) == 2 * self.colons:  # a key
+            if not isinstance(item, str) or item in self.keys:
+                raise LiteralError(f"{item!r:.40} is no key, or comes twice")
+            self.keys.add(item)
+        self.items.append(item)
+
+    def paired(self) -> bool:
+        """Return True in a list, and in an object whose every key has a value."""
+        return self.closer == "]" or (self.closer == "}" and len(self.items) == 2 * self.colons)
+
+    def scalar(self, kind: str | None, part: str) -> Any:
+        """Read a name, a word, a number or a string."""
+        if kind == "string":
+            return part[1:-1] if "\\" not in part else _ESCAPE_5.sub(_escaped_5, part[1:-1])
+        if kind == "word" and self.closer == "}" and len(self.items) == 2 * self.colons:
+            return part if _JOINERS.sub("_", part).isidentifier() else None
+        return _number(part) if kind == "number" else _word(part, _WORDS_5)
+
+
+_UNIQUE = json.JSONDecoder(object_pairs_hook=unique_keys)
+
+
+def read_json5(text: str) -> Any:
+    """Read the value that a text writes down."""
+    value = read_json(text, UNREAD, _UNIQUE)  # most answers are plain JSON, which C reads
+    return _read(text, _TOKEN_5, _Open5) if value is UNREAD else value  # which says where a key occurs twice
+
+
+def _escaped_5(match: re.Match[str]) -> str:
+    """Return the character of an escape; a character without a meaning of its own stands for itself."""
+    code = match[1]
+    if code is None:
+        raise LiteralError(f"{match[0]} in a string, without what must follow")
+    if len(code) == 1 or code in _ESCAPED_5:
+        return _ESCAPED_5.get(code, code)
+    if len(code) <= len("u0000"):
+        return chr(int(code[1:], 16))
+    return chr(0x10000 + ((int(code[1:5], 16) & 0x3FF) << 10) + (int(code[7:], 16) & 0x3FF))

@@ -9,8 +9,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.json5 import Json5Error, read_json5
-from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
+from grounding_rewards.parsing.literal import LiteralError, read_json, read_json5, read_literal
 from grounding_rewards.parsing.patterns import KEY, PLACE
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, on_use
@@ -79,7 +78,7 @@ def decoded(text: str) -> Any:
         value = _with_apostrophes(text)
     try:
         return read_json5(text) if value is None else value
-    except Json5Error:
+    except LiteralError:
         return None
 
 

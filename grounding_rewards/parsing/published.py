@@ -10,8 +10,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.parsing.json5 import Json5Error, read_json5
-from grounding_rewards.parsing.literal import LiteralError, read_json, read_literal
+from grounding_rewards.parsing.literal import LiteralError, read_json, read_json5, read_literal
 from grounding_rewards.parsing.patterns import COMMA, X_Y, XY
 from grounding_rewards.parsing.readers import POINT_KEY, point_of
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
@@ -48,7 +47,7 @@ def read_compact_action(text: str) -> list[Act] | None:
     """Return the action of such an object, by the first of its keys; [] if it holds nothing but a thought."""
     try:
         value = compact_json(text)
-    except Json5Error:
+    except LiteralError:
         return None
     if not is_compact_action(value):
         return None

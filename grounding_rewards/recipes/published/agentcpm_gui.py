@@ -15,7 +15,7 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import AGENTCPM
-from grounding_rewards.parsing.json5 import Json5Error
+from grounding_rewards.parsing.literal import LiteralError
 from grounding_rewards.parsing.published import (
     BUTTONS,
     COMPACT_KEYS,
@@ -261,7 +261,7 @@ def _schema_score(text: str) -> float:
     """The score of a text that is no action: it may still be JSON5, or an object without an action."""
     try:
         value = compact_json(text)
-    except Json5Error:
+    except LiteralError:
         return 0.0
     if not is_compact_action(value):
         return 0.3

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
-from grounding_rewards.parsing.json5 import Json5Error
+from grounding_rewards.parsing.literal import LiteralError
 from grounding_rewards.parsing.published import compact_json, is_compact_action, is_fenced
 from grounding_rewards.verifiers.match import MOST_COMPARED, MOST_PAIRS
 from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of
@@ -28,7 +28,7 @@ def _action(line: Line) -> Mapping[str, Any]:
     """Return the action of a line; {} without one."""
     try:
         value = compact_json(text_of(line))
-    except Json5Error:
+    except LiteralError:
         return {}
     return value if is_compact_action(value) else {}
 
