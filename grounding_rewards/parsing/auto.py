@@ -14,18 +14,23 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
-from grounding_rewards.parsing.bare_places import (
+from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP, Call, acts_of_calls, calls_in
+from grounding_rewards.parsing.candidates import (
     BLANKS,
+    HEAD,
+    NAMES,
+    WORDS,
     Candidate,
     bare_numbers,
     bare_places,
+    crops_in,
+    fields_in,
     guarded,
+    lines_in,
     opened_between,
     parts,
+    tags_in,
 )  # fmt: skip
-from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP, Call, acts_of_calls, calls_in
-from grounding_rewards.parsing.lines import HEAD, NAMES, WORDS, lines_in
-from grounding_rewards.parsing.marked_places import crops_in, fields_in, tags_in
 from grounding_rewards.parsing.objects import (
     CLICK,
     COMPACT_SIGNS,

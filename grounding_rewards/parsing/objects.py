@@ -10,7 +10,7 @@ from typing import Any
 from grounding_rewards.actions import Act, canonical, is_click, is_known
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_json5, read_literal
-from grounding_rewards.parsing.patterns import KEY, PLACE
+from grounding_rewards.parsing.patterns import KEY, PLACE, place_in
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, on_use
 
@@ -220,9 +220,7 @@ _WRITTEN = on_use(rf"{SPACE}(?:<[|a-z_]+>{SPACE})?{PLACE}(?:<[/|a-z_]+>{SPACE})?
 def written_place(text: str) -> _Place | None:
     """Return the two or four numbers of a text that is nothing but a place; None for any other."""
     match = _WRITTEN.fullmatch(text) if len(text) <= _LONGEST_PLACE else None
-    if match is None:
-        return None
-    return tuple([limited(float(match[key])) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
+    return place_in(match) if match else None
 
 
 _LONGEST_PLACE = 200

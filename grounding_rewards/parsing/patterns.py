@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.parsing.texts import NUMBER, PATTERN_TOKEN, SPACE, compiled
+from grounding_rewards.parsing.texts import NUMBER, PATTERN_TOKEN, SPACE, compiled, number
 
 SPACES = SPACE.removesuffix("*") + "+"
 COMMA = rf"{SPACE},{SPACE}"
@@ -39,6 +39,15 @@ PLACE = rf"{_OPEN}(?:{_POINT}|{_BOX}){_CLOSE}"
 
 White space before it is not part of it.
 """
+
+_AXES = ("x", "y", "x1", "y1", "x2", "y2")
+_COORDINATES = frozenset(before + axis for before in ("", "t", "a", "c") for axis in _AXES)
+
+
+def place_in(match: re.Match[str]) -> tuple[float, ...]:
+    """Return the numbers of a match's groups x and y, or x1, y1, x2 and y2; their names may have a letter before."""
+    return tuple([number(value) for name, value in match.groupdict().items() if value and name in _COORDINATES])
+
 
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _GROUPS = ("(?:", "(?s:", "(?P<")

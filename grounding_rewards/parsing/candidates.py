@@ -1,14 +1,15 @@
-"""Places alone: numbers in brackets or without, which are a click unless another action's name stands before them."""
+"""Answers in a text by where they stand: places alone, in tags and tokens, behind keys, and lines that are actions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_known
-from grounding_rewards.parsing.objects import AT_A_PLACE, MOST, OPENAI
-from grounding_rewards.parsing.patterns import GAP, either_case
+from grounding_rewards.parsing.objects import AT_A_PLACE, MOST, OPENAI, act_of
+from grounding_rewards.parsing.patterns import GAP, PLACE, SPACES, either_case, place_in
+from grounding_rewards.parsing.readers import read_cropped, read_points
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
 
 BLANKS = "[ \t\r]*"
@@ -212,10 +213,9 @@ def bare_numbers(text: str) -> Candidate | None:
     match = _ALONE.fullmatch(body)
     if match is None:
         return None
-    place = tuple([number(match[key]) for key in ("x", "y", "x1", "y1", "x2", "y2") if match[key]])
     unclosed = "<answer>" in text and "</answer>" not in text
     cut = unclosed or (text.endswith(body) and is_cut(body))
-    return Candidate(0, len(text), "bare_numbers", None if cut else Act("", place))
+    return Candidate(0, len(text), "bare_numbers", None if cut else Act("", place_in(match)))
 
 
 _LONGEST = 200
@@ -280,3 +280,190 @@ def _known(word: str) -> str:
 def _is_sure(word: str, kind: str) -> bool:
     """Return True if a word before others means the action."""
     return kind in AT_A_PLACE or word.lower() == "type" or "_" in word or bool(_CAMEL.search(word))
+
+
+# Places in tags, tokens and crops, and behind keys without brackets.
+
+_TAGS = on_use(
+    rf"<\|box_start\|>{SPACE}{PLACE}<\|box_end\|>"
+    rf"|<(?P<tag>[A-Za-z_]{{3,20}})>{SPACE}{PLACE.replace('?P<', '?P<t')}</?(?P=tag)>"
+    rf"|<x>{SPACE}(?P<ax>{NUMBER}){SPACE}</x>{SPACE}(?:,{SPACE})?<y>{SPACE}(?P<ay>{NUMBER}){SPACE}</y>"
+    rf"""|<points? coords=["'][^"'<>]*["'](?:[^<>]*>[^<>]*</points?>)?"""
+    rf"""|<points?(?P<percent>(?:[ \t]+[xy][0-9]{{0,3}}=["']{NUMBER}["'])+)(?:[^<>]*>[^<>]*</points?>)?"""
+    r"|(?P<locations>(?:<loc_?[0-9]{1,4}>)+)|(?P<patches>(?:<patch_index_[0-9]{1,4}>)+)"
+    r"|<(?P<element>[A-Za-z_]{2,20})"
+    rf"""(?P<attributes>(?:[ \t\n]+[A-Za-z_0-9]{{1,20}}=["'][^"'<>]{{0,200}}["'])+){SPACE}/?>"""
+    rf"|<(?P<cx1>{NUMBER}){SPACE},{SPACE}(?P<cy1>{NUMBER}){SPACE},{SPACE}(?P<cx2>{NUMBER}){SPACE},{SPACE}(?P<cy2>{NUMBER})>"
+)
+_TAGS_OF_POINTS = frozenset({"point", "position", "center"})
+_TAGS_OF_PLACES = frozenset({*_TAGS_OF_POINTS, "box", "bbox", "coordinate", "coordinates", "answer"})
+
+
+def _named_by(tag: str) -> str:
+    return tag if is_known(tag) and tag.lower() not in _TAGS_OF_PLACES else ""
+
+
+_ATTRIBUTE = re.compile(r"""([A-Za-z_0-9]+)=(["'])([^"'<>]*)["']""")
+_AXIS = on_use(rf"""[xy][0-9]{{0,3}}=["']({NUMBER})["']""")
+_INDEX = re.compile("[0-9]+")
+_PATCHES = 32  # Kosmos-2's along each side
+
+
+def _of_patches(indices: list[int]) -> tuple[float, ...]:
+    """The centres of patches, in patches from the left and the top."""
+    return tuple([side + 0.5 for index in indices for side in (index % _PATCHES, index // _PATCHES)])
+
+
+def tags_in(text: str) -> Iterator[Candidate]:
+    """Places in tags, in their attributes, and in tokens."""
+    for match in _TAGS.finditer(text):
+        if "coords=" in match[0]:
+            places = read_points(match[0]) or []
+            if not places:
+                yield Candidate(*match.span(), "molmo", None)
+            for place, (begin, end) in zip(places, parts(*match.span(), len(places)), strict=True):
+                yield Candidate(begin, end, "molmo", Act("", tuple(place)))
+            continue
+        if match["percent"]:
+            found = [number(numeral) for numeral in _AXIS.findall(match["percent"])]
+            pairs = list(zip(found[::2], found[1::2], strict=False))
+            for pair, (begin, end) in zip(pairs, parts(*match.span(), len(pairs)), strict=True):
+                yield Candidate(begin, end, "molmo", Act("", pair))
+            continue
+        if match["locations"] or match["patches"]:
+            indices = [int(numeral) for numeral in _INDEX.findall(match[0])]
+            place = _of_patches(indices) if match["patches"] else tuple(map(float, indices))
+            yield Candidate(*match.span(), "location_tokens", Act("", place) if len(place) == 4 else None)
+            continue
+        groups = match.groupdict()
+        if groups["element"]:
+            item: dict[str, Any] = {key: value for key, _, value in _ATTRIBUTE.findall(groups["attributes"])}
+            act = act_of({"action": _named_by(groups["element"]), **item} if _named_by(groups["element"]) else item)
+            if act is not None and act.place:
+                yield Candidate(*match.span(), "xy_tags", act)
+            continue
+        tag = groups["tag"] or ""
+        named = _named_by(tag)
+        bracketed = tag == "answer" and match[0][len("<answer>") :].lstrip()[:1] in ("(", "[")
+        if tag and not named and (bracketed or tag.lower() not in _TAGS_OF_PLACES):
+            continue
+        form = "point_tag" if tag.lower() in _TAGS_OF_POINTS else "bare_numbers" if tag == "answer" else "box_tokens"
+        form = "xy_tags" if groups["ax"] else form
+        yield Candidate(*match.span(), form, Act(named, place_in(match)))
+
+
+_CROP = on_use(rf"\({SPACE}Image_")
+
+
+def crops_in(text: str) -> Iterator[Candidate]:
+    """Places in crops, as one after the other."""
+    begins = [match.start() for match in _CROP.finditer(text)][:MOST]
+    if not begins:
+        return
+    end = text.rfind(")") + 1
+    places = read_cropped(text) or []
+    if not places:
+        yield Candidate(begins[0], max(end, begins[0] + 1), "cropped", None)
+    for place, (first, last) in zip(
+        places, parts(begins[0], max(end, begins[0] + len(places)), len(places)), strict=True
+    ):
+        yield Candidate(first, last, "cropped", Act("", tuple(place)))
+
+
+_BARE = rf"(?P<x1>{NUMBER}){GAP}(?P<y1>{NUMBER})(?:{GAP}(?P<x2>{NUMBER}){GAP}(?P<y2>{NUMBER}))?"
+_FIELD = on_use(
+    rf"(?:^|[^A-Za-z_\"'])(?:(?P<key>point|coordinates?|position|bbox|box|center|坐标){SPACE}[:=]{SPACE}{_BARE}(?![0-9.])"
+    rf"|(?P<axis>[xX]){SPACE}[:=]{SPACE}(?P<ax>{NUMBER})(?:px)?(?:{GAP}|{SPACES}and{SPACES})"
+    rf"[yY]{SPACE}[:=]{SPACE}(?P<ay>{NUMBER}))"
+)
+_TABBED = on_use(r"(?:^|[\t\n])(?P<line>action:[^\n]*)")
+
+
+def fields_in(text: str) -> Iterator[Candidate]:
+    """``point:x,y`` of Step-GUI, and its lines of ``key:value`` between tabs."""
+    taken = -1
+    for match in _TABBED.finditer(text):
+        fields = dict(part.split(":", 1) for part in match["line"].split("\t") if ":" in part)
+        item: dict[str, Any] = {key.strip(): value.strip() for key, value in fields.items()}
+        if "\t" not in match["line"] or not is_known(item["action"]):
+            continue
+        begin, taken = match.start("line"), match.end()
+        open_ended = taken == len(text) and any([is_cut(item.get(key, "")) for key in ("point", "point2")])  # noqa: C419
+        if not item.get("point1"):
+            item.pop("to", None)
+        yield Candidate(
+            begin,
+            taken,
+            "bare_numbers",
+            None if open_ended and match["line"].endswith(item.get("point", "-")) else act_of(item),
+        )
+    for match in _FIELD.finditer(text):
+        begin, end = max(match.start("key"), match.start("axis")), match.end()
+        if begin < taken:
+            continue
+        cut = end == len(text) and is_cut(match[0])
+        yield Candidate(begin, end, "bare_numbers", None if cut else Act("", place_in(match)))
+
+
+# Lines that are an action: OS-Atlas's, one word, and a name in front of a place.
+
+WORDS = {
+    "WAIT": "wait", "ENTER": "enter", "PRESS_BACK": "back", "PRESS_HOME": "home", "PRESS_RECENT": "recent",
+    "COMPLETE": "finished", "DONE": "finished", "FAIL": "finished", "IMPOSSIBLE": "finished",
+}  # fmt: skip
+"""Answers of one word, and their actions in the vocabulary; FAIL and IMPOSSIBLE give up the task."""
+
+_GIVEN_UP = ("FAIL", "IMPOSSIBLE")
+NAMES = either_case("(?:click|tap|hover|(?:left|double|triple|right|middle|long)[ _-]?(?:click|tap|press))")
+_OPEN = rf"(?:(?:<\|box_start\|>|<point>|<box>){SPACE})?"
+_CLOSE = rf"(?:(?:<\|box_end\|>|</point>|</box>){SPACE})?"
+_LINE_FORMS = (
+    rf"(?P<word>{'|'.join(WORDS)})",
+    rf"(?P<typing>{either_case('type|open_app')}) \[(?P<text>[^\n]*)\]",
+    rf"SCROLL[ \t]*\[[ \t]*(?P<direction>{either_case('up|down|left|right')})[ \t]*\]",
+    rf"(?P<name>{NAMES})(?:[ \t]+(?:at|on))?[ \t]*(?:[:,][ \t]*)?{_OPEN}{PLACE}{_CLOSE}",
+)
+HEAD = rf"{either_case('actions?')}:"
+_EACH = on_use(
+    rf"{BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:adb shell )?input )?(?:{'|'.join(_LINE_FORMS)}"
+    rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
+)
+_TYPES = ("type", "open_app", "answer")
+
+
+def _is_open(match: re.Match[str]) -> bool:
+    """Return True where the place behind a name lacks a closing bracket, as it does where a line is cut off."""
+    place = match[0][match.end("name") - match.start() :] if match["name"] else ""
+    return sum(map(place.count, "[(")) > sum(map(place.count, "])"))
+
+
+def _act_of_line(match: re.Match[str]) -> Act | None:
+    word, typing, direction = match["word"], match["typing"], match["direction"]
+    if word:
+        return Act(WORDS[word], (), {"status": "impossible"} if word in _GIVEN_UP else {})
+    if typing:
+        name, key = ("type", "text") if typing.lower() == "type" else ("open_app", "app")
+        return Act(name, (), {key: match["text"]})
+    if direction:
+        return Act("scroll", (), {"direction": direction.lower()})
+    return Act(match["name"], place_in(match)) if is_known(match["name"]) else None
+
+
+def lines_in(text: str) -> Iterator[Candidate]:
+    """Lines that are an action: OS-Atlas's, one word, a name in front of a place, and ``name, argument``."""
+    position = 0
+    for line in text.split("\n")[: 4 * MOST]:
+        begin, position = position, position + len(line) + 1
+        last = line.rstrip()[-1:]
+        likely = last and (last in "]>)`" or "," in line or last.isdigit() or last.isupper())  # few lines are
+        match = _EACH.fullmatch(line.rstrip(" \t\r").removesuffix("```").rstrip(" \t\r")) if likely else None
+        if match is None:
+            continue
+        written = match["written"]
+        if not written:
+            called = match["name"] and line[match.end("name")] == "("
+            if not called and (act := _act_of_line(match)):
+                yield Candidate(begin, position - 1, "action_os_atlas", None if _is_open(match) else act)
+        elif is_known(written) and canonical(written) in _TYPES and written.islower():
+            key = "app" if canonical(written) == "open_app" else "text"
+            yield Candidate(begin, position - 1, "action_os_atlas", Act(written, (), {key: match["argument"]}))
