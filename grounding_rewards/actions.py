@@ -310,6 +310,13 @@ def empty(name: str, rows: int, *, ends: int = 2) -> NDArray[Any]:
     return np.full(rows, np.nan) if name == "duration" else np.full(rows, None, dtype=np.object_)
 
 
+def objects(values: Sequence[Any]) -> Objects:
+    """Return a column of any values."""
+    column = np.empty(len(values), dtype=np.object_)  # np.array would make a table of lists of equal length
+    column[:] = values
+    return column
+
+
 def columns(arguments: Sequence[Mapping[str, Any]], *, ends: int = 2) -> dict[str, NDArray[Any]]:
     """Turn rows of arguments into columns, leaving out arguments that no row has."""
     table: dict[str, NDArray[Any]] = {}

@@ -1,20 +1,9 @@
 """Image sizes as the model sees them: the resizing of trainers and image processors, computed from width and height.
 
-A *pipeline* is a trainer's own resize, if it has one, and the model's image processor after it.
-
-=====================  ================================  ==========================================================
-pipeline               first step: ``min_pixels``,       second step, the processor: ``processor_min_pixels``,
-                       ``max_pixels``                    ``processor_max_pixels``
-=====================  ================================  ==========================================================
-``qwen2_5_vl``         none                              the processor's own bounds (here ``min_pixels`` and
-``qwen3_vl``                                             ``max_pixels`` are these, too)
-``easyr1+qwen2_5_vl``  ``data.min_pixels``,              the bounds in the checkpoint's preprocessor_config.json
-``easyr1+qwen3_vl``    ``data.max_pixels`` of the
-                       launch; None for none
-``verl+qwen2_5_vl``    the bounds in the data's image    ``data.mm_processor_kwargs`` of the launch (both: with one
-``verl+qwen3_vl``      dict; None for qwen_vl_utils'     of them alone, transformers 5.10 keeps to the
-                       own, 4 and 16384 · factor²        checkpoint's), else the checkpoint's
-=====================  ================================  ==========================================================
+A *pipeline* is a trainer's own resize, if it has one, with ``min_pixels`` and ``max_pixels``, and the model's image
+processor after it, with ``processor_min_pixels`` and ``processor_max_pixels``; without a trainer the two pairs are one.
+docs/reference/spaces.md says where a launch sets them. With one bound of ``mm_processor_kwargs`` alone, transformers
+5.10 keeps to the checkpoint's. verl without bounds has qwen_vl_utils' own, 4 and 16384 · factor².
 
 None for a processor's bound is the checkpoint's, as commonly published: 3136 and 12845056 pixels for Qwen2-VL and
 Qwen2.5-VL (factor 28), 65536 and 16777216 for Qwen3-VL (factor 32). ``qwen2_vl`` is resized as ``qwen2_5_vl``.
@@ -150,7 +139,7 @@ def model_image_size(
         width: width of the original image, in pixels; a whole number from 1.
         height: its height.
         pipeline: one of ``pipelines()``.
-        min_pixels: least number of pixels after the first step, as the launch sets it; see the table above.
+        min_pixels: least number of pixels after the first step, as the launch sets it; see the top of this file.
         max_pixels: the most.
         processor_min_pixels: least number of pixels after the processor; None for the checkpoint's.
         processor_max_pixels: the most.

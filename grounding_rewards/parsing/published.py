@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_json5, read_literal
 from grounding_rewards.parsing.patterns import COMMA, X_Y, XY
-from grounding_rewards.parsing.readers import POINT_KEY, point_of
+from grounding_rewards.parsing.readers import JSON_SPACE, POINT_KEY, USUAL_NUMBER, call_texts, point_of
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, number, tag_span
 
@@ -96,15 +97,14 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "STATUS": lambda value: isinstance(value, str) and value in STATUSES,
 }
 
-_SPACE = "[ \t\n\r]*"
 _CPM_TEXT = r'[^"\\\x00-\x1f]*'
 _CPM_NUMBER = "(?:0|[1-9][0-9]{0,2}|1000)"
 
 
 def _cpm_usual(*tokens: str) -> str:
     """Return the pattern of an object of these tokens, after a thought or none."""
-    thought = _SPACE.join((f'"{THOUGHT}"', ":", f'"{_CPM_TEXT}"', ",", ""))
-    return _SPACE.join(("^", r"\{", f"(?:{thought})?{tokens[0]}", *tokens[1:], r"\}", "$"))
+    thought = JSON_SPACE.join((f'"{THOUGHT}"', ":", f'"{_CPM_TEXT}"', ",", ""))
+    return JSON_SPACE.join(("^", r"\{", f"(?:{thought})?{tokens[0]}", *tokens[1:], r"\}", "$"))
 
 
 def _words(name: str, words: tuple[str, ...]) -> str:
@@ -134,7 +134,6 @@ LINK, BLINK = "<link>", "<blink>"
 
 # In these patterns no character can be matched in two ways: RE2 then captures in a single pass.
 BLANK = "[ \n]*"
-USUAL_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
 USUAL_WORDS = r"[^\"\\<`\x00-\x1f]*"
 _EDGES = rf", ?{USUAL_NUMBER}" * 3
 _BOX = rf'\{{"bbox_2d": ?\[{USUAL_NUMBER}{_EDGES}\]\}}'
@@ -300,7 +299,7 @@ GUI_R1 = Form(
 
 # An action in any usual notation: Python dicts, UI-TARS calls, box tokens or a bare pair, as UI-AGILE reads it.
 
-_AGILE_OPEN, _AGILE_CLOSE = "<answer>", "</answer>"
+GUI_R1_OPEN, GUI_R1_CLOSE = "<answer>", "</answer>"
 _THINK, _THOUGHT = "<think>", "</think>"
 _AGILE_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _COMMA, _BLANKS = f"{SPACE},{SPACE}", SPACE[:-1] + "+"
@@ -356,10 +355,10 @@ def read_loose_action(text: str) -> list[Act] | None:
 
 def _scope(text: str) -> str:
     """Return the part of a text that holds the answer."""
-    start = text.find(_AGILE_OPEN)
+    start = text.find(GUI_R1_OPEN)
     if start >= 0:
-        end = text.find(_AGILE_CLOSE, start)
-        return text[start + len(_AGILE_OPEN) : end if end >= 0 else len(text)]
+        end = text.find(GUI_R1_CLOSE, start)
+        return text[start + len(GUI_R1_OPEN) : end if end >= 0 else len(text)]
     start = text.find(_THOUGHT)
     if start >= 0:
         return text[start + len(_THOUGHT) :]
@@ -433,8 +432,8 @@ UI_R1 = Form(
     "ui_r1",
     read=read_answer_action,
     usual=(f"^{_R1_USUAL}",),
-    signs=(_R1_OPEN,),
-    begin=_R1_OPEN,
+    signs=(GUI_R1_OPEN,),
+    begin=GUI_R1_OPEN,
 )
 """An action and its coordinate in the first pair of answer tags; thinking is not treated apart."""
 
@@ -444,14 +443,12 @@ UI_R1_BRACED = replace(UI_R1, name="ui_r1_braced", read=read_braced_action)
 
 # A JSON object between action tags, as UI-S1 answers.
 
-_S1_OPEN = "<action>"
 _S1_TEXTS = ("text", "button", "status")
-_S1_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
 # After a "<" the next character decides the branch: RE2 then needs less than half the time.
 _BEFORE = r'^[^<]*<(?:think>[^<]*</think>[^<]*<)?action>[ \n]*\{ ?"action": ?"(?P<action>[A-Za-z_]+)"'
 _AFTER = r" ?\}[ \n]*</action>[^<]*$"
 _S1_USUAL = (
-    rf', ?"coordinate": ?\[ ?(?P<x>{_S1_NUMBER}), ?(?P<y>{_S1_NUMBER}) ?\]',
+    rf', ?"coordinate": ?\[ ?(?P<x>{USUAL_NUMBER}), ?(?P<y>{USUAL_NUMBER}) ?\]',
     r', ?"text": ?"(?P<text>[^"\\<\x00-\x1f]*)"',
     r', ?"button": ?"(?P<button>[^"\\<\x00-\x1f]*)"',
     "",
@@ -460,17 +457,9 @@ _S1_USUAL = (
 
 def read_action_tag(text: str) -> list[Act] | None:
     """Return the actions in all pairs of action tags, up to the first that holds none."""
-    acts: list[Act] = []
-    span = tag_span(text, "action")
-    if span is None:
-        return None
-    while span and len(acts) <= MAX_ANSWERS:  # one more than the most shows that there are too many
-        act = _s1_act(read_json(text[slice(*span)].strip()))
-        if act is None:
-            break
-        acts.append(act)
-        span = tag_span(text, "action", span[1])
-    return acts
+    held = call_texts(text, "action")[: MAX_ANSWERS + 1]  # one more than the most shows that there are too many
+    acts = takewhile(bool, [_s1_act(read_json(each.strip())) for each in held])
+    return [act for act in acts if act] if held else None
 
 
 def _s1_act(item: Any) -> Act | None:
@@ -499,7 +488,7 @@ UI_S1 = Form(
     "ui_s1",
     read=read_action_tag,
     usual=tuple([_BEFORE + usual + _AFTER for usual in _S1_USUAL]),
-    signs=(_S1_OPEN,),
+    signs=("<action>",),
 )
 """A strict JSON object with ``action`` between action tags, anywhere in the text."""
 

@@ -23,13 +23,13 @@ POINT_KEY = "point_2d"
 JSON_SPACE = "[ \t\n\r]*"
 
 # Whole numbers have at most 12 digits here: none goes beyond COORDINATE_LIMIT.
-_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
+USUAL_NUMBER = r"(?:0|-?[1-9][0-9]{0,11})(?:\.[0-9]+)?"
 _POINT_FENCE, _END = "```json", "```"
 
 
 def usual_point(x: str = "", y: str = "") -> str:
     """Return the pattern of an object as models nearly always write it: the point, in groups x and y, and a label."""
-    groups = [rf"(?P<{name}>{_NUMBER})" if name else _NUMBER for name in (x, y)]
+    groups = [rf"(?P<{name}>{USUAL_NUMBER})" if name else USUAL_NUMBER for name in (x, y)]
     tokens = (r"\{", f'"{POINT_KEY}"', ":", r"\[", groups[0], ",", groups[1], r"\]")
     label = JSON_SPACE.join((",", '"label"', ":", r'"[^"\\\[\]\x00-\x1f]*"', ""))
     return rf"{JSON_SPACE.join(tokens)}{JSON_SPACE}(?:{label})?\}}"
@@ -301,23 +301,22 @@ def read_cropped(text: str) -> list[Place] | None:
 OPEN = "<tool_call>"
 
 _CALL_WHOLE = "(?:0|[1-9][0-9]{0,14})"
-_JSON_SPACE = "[ \t\n\r]*"
 
 
 def usual_call(name: str) -> str:
     """Return a pattern of texts whose first call, of a name, is complete and as models nearly always write it."""
     return (
-        rf'^[^<]*<tool_call>{_JSON_SPACE}\{{"name": ?"{name}", ?"arguments": ?\{{"action": ?"[A-Za-z_]*", ?'
-        rf'"coordinate": ?\[(?P<x>{_CALL_WHOLE}), ?(?P<y>{_CALL_WHOLE})\]\}}\}}{_JSON_SPACE}</tool_call>'
+        rf'^[^<]*<tool_call>{JSON_SPACE}\{{"name": ?"{name}", ?"arguments": ?\{{"action": ?"[A-Za-z_]*", ?'
+        rf'"coordinate": ?\[(?P<x>{_CALL_WHOLE}), ?(?P<y>{_CALL_WHOLE})\]\}}\}}{JSON_SPACE}</tool_call>'
     )
 
 
-def call_texts(text: str) -> list[str]:
+def call_texts(text: str, name: str = "tool_call") -> list[str]:
     """Return the content of each complete call, in order; an unclosed one is none."""
-    contents, span = [], tag_span(text, "tool_call")
+    contents, span = [], tag_span(text, name)
     while span:
         contents.append(text[slice(*span)])
-        span = tag_span(text, "tool_call", span[1])
+        span = tag_span(text, name, span[1])
     return contents
 
 

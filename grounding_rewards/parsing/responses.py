@@ -21,6 +21,7 @@ from grounding_rewards.actions import (
     canonical,
     empty,
     is_known,
+    objects,
 )  # fmt: skip
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
@@ -311,7 +312,7 @@ class _Table:
         if "action" in groups:
             self.names[rows] = strings(groups["action"])[kept]
         for name in set(groups) - _PLACE:
-            self._column(name)[rows] = _objects(groups[name].to_pylist())[kept]
+            self._column(name)[rows] = objects(groups[name].to_pylist())[kept]
         return _kept(at, some, ~matched)
 
     def _likely_first(self) -> list[Step]:
@@ -360,12 +361,6 @@ def places(groups: Mapping[str, Any], rows: int) -> tuple[Floats, Floats]:
     return xy, box
 
 
-def _objects(values: list[Any]) -> Objects:
-    column = np.empty(len(values), dtype=np.object_)
-    column[:] = values
-    return column
-
-
 def _clean(value: Any) -> Any:
     """Replace lone surrogates in a text, as arrow does; return anything else as it is."""
     if isinstance(value, str) and not value.isascii():
@@ -382,7 +377,7 @@ def _in_vocabulary(names: Objects, reason: NDArray[np.int8], more: Collection[st
     unknown = {name for name in known if not is_known(name)} - set(more)
     if unknown:  # np.isin would compare every row with every one of them
         reason[[name in unknown for name in names.tolist()]] = Reason.UNKNOWN_ACTION
-    return _objects([known[name] for name in names.tolist()])
+    return objects([known[name] for name in names.tolist()])
 
 
 def read_responses(responses: Sequence[str | None]) -> Texts:

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import ARGUMENTS, NO_ARGUMENTS, Arguments, Objects, columns, normalised, with_directions
+from grounding_rewards.actions import (
+    ARGUMENTS,
+    NO_ARGUMENTS,
+    Arguments,
+    Objects,
+    columns,
+    normalised,
+    objects,
+    with_directions,
+)
 from grounding_rewards.arrays import Floats, nowhere, read_only
 from grounding_rewards.targets.regions import PerSample, Regions, bounding_box
 from grounding_rewards.targets.target import Action, Target
@@ -57,7 +66,7 @@ class Alternatives(PerSample):
             name, arguments = normalised(name or "click", arguments)
             names.append(name)
             fields.append(arguments)
-        return replace(self, names=_objects(names), arguments=Arguments(**columns(fields, ends=4)))
+        return replace(self, names=objects(names), arguments=Arguments(**columns(fields, ends=4)))
 
     def with_ends(self, ends: Floats, moves: Floats) -> Alternatives:
         """Replace the ends of drags by those in another space, and add the directions of ``moves`` in pixels."""
@@ -96,7 +105,7 @@ def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
         row=np.array(owners, dtype=np.int64),
         place=np.array(places, dtype=np.int64),
         starts=np.array(starts, dtype=np.float64).reshape(-1, 2),
-        names=_objects([action.name if action else "" for action in actions]),
+        names=objects([action.name if action else "" for action in actions]),
         arguments=Arguments(**columns(fields, ends=4)),
         one_per_row=owners == list(range(len(targets))),
     )
@@ -106,7 +115,7 @@ def bare_places(targets: Sequence[Target | None], regions: Regions) -> Alternati
     """Return the alternatives of n targets that ask for places alone, those of ``regions``."""
     count, arguments = len(regions.row), NO_ARGUMENTS
     if any([target is not None and target.extra is not None for target in targets]):  # noqa: C419 (twice as quick)
-        arguments = Arguments(raw=_objects([getattr(targets[row], "extra", None) for row in regions.row.tolist()]))
+        arguments = Arguments(raw=objects([getattr(targets[row], "extra", None) for row in regions.row.tolist()]))
     return Alternatives(
         row=regions.row,
         place=np.arange(count),
@@ -141,9 +150,3 @@ def _is_there(name: str, value: Any) -> bool:
     if name in ("to", "duration"):
         return not bool(np.isnan(value).any())
     return value is not None
-
-
-def _objects(values: Sequence[Any]) -> Objects:
-    column = np.empty(len(values), dtype=np.object_)  # np.array would make a table of lists of equal length
-    column[:] = values
-    return column

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import repeat
-from operator import eq
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -383,17 +382,24 @@ def _override(own: Floats | None, outside: Floats | None) -> Floats | None:
 
 def _boxes_alone(box: Floats, fields: frozenset[str], rows: Any, spaces: Any, **more: Any) -> Targets:
     """Columns of lone boxes, as typed reading has them."""
-    low, high, end = box[0].tolist(), box[0].tolist(), max(box[0, 2:].tolist())
-    if len(box) > 1:
-        low, high, end = box.min(axis=0).tolist(), box.max(axis=0).tolist(), float(box[:, 2:].max(axis=1).min())
+    span, flat = _extent(box)
     return Targets(
         rows if isinstance(rows, Boxes) else tuple(rows), {},
         Regions(np.arange(len(rows)), box, frozenset({RegionKind.BBOX}), one_per_row=True),
         _sizes([row.image_size for row in rows]) if "image_size" in fields else None,
         _sizes([row.model_image_size for row in rows]) if "model_image_size" in fields else None,
-        spaces, (min(low[:2]), high[2], high[3], end), False,
-        flat=bool((box[:, :2] == box[:, 2:]).any()), **more,
+        spaces, span, False, flat=flat, **more,
     )  # fmt: skip
+
+
+def _extent(box: Floats) -> tuple[tuple[float, float, float, float], bool]:
+    """Return the span of boxes, which is enough to pass most tables at once, and True if one is flat."""
+    if not len(box):
+        return (np.inf, -np.inf, -np.inf, np.inf), False
+    low, high, end = box[0].tolist(), box[0].tolist(), max(box[0, 2:].tolist())
+    if len(box) > 1:
+        low, high, end = box.min(axis=0).tolist(), box.max(axis=0).tolist(), float(box[:, 2:].max(axis=1).min())
+    return (min(low[:2]), high[2], high[3], end), bool((box[:, :2] == box[:, 2:]).any())
 
 
 def _columns(
@@ -420,20 +426,12 @@ def _columns(
                 owners.append(row)
                 places.append(place)
                 boxes.append(bounding_box(place) if place else target.bbox or ())
-    span, flat = (np.inf, -np.inf, -np.inf, np.inf), False
-    if boxes:
-        x1, y1, x2, y2 = zip(*boxes, strict=True)
-        flat = any(map(eq, x1, x2)) or any(map(eq, y1, y2))
-        span = (
-            min(min(x1), min(y1)) + 0.0,
-            max(x2),
-            max(y2),
-            min(map(max, x2, y2)),
-        )  # enough to pass most tables at once
+    regions = regions_of(owners, places, boxes, len(rows))
+    span, flat = _extent(regions.box)
     return Targets(
         rows,
         errors,
-        regions_of(owners, places, boxes, len(rows)),
+        regions,
         _sizes([row.image_size if row else None for row in rows]),
         _sizes([row.model_image_size if row else None for row in rows]),
         frozenset(spaces),

@@ -1,23 +1,4 @@
-"""One target's JSON wire form, read tolerantly and checked strictly.
-
-A place is one of ``{"bbox": [x1, y1, x2, y2]}``, ``{"polygon": [x1, y1, x2, y2, x3, y3, ...]}``,
-``{"circle": [x, y, r]}``, ``{"point": [x, y]}`` (alone or beside a bbox) or ``{"regions": [place, ...]}`` (any of
-them counts). ``{"refusal": true}`` says that nothing on the screen fits. ``action`` stands beside a place or alone,
-in the list of ``regions`` too, where a place's own action goes before the one beside the list. It is a name, or
-``{"name": ..., ...}`` with any of
-
-- ``text``: what is typed, answered or selected;
-- ``direction``: up, down, left or right, of a scroll the way the view goes, of a swipe the way the finger goes;
-- ``to``: ``[x, y]`` or a box, where a drag or a swipe ends, in the target's space;
-- ``keys``: a key or several pressed together, such as ``["ctrl", "c"]``;
-- ``app``: what is opened; ``button``: a button of the mouse or the system;
-- ``status``: how the task ended, of ``finished``; ``duration``: a length of time, in the unit of the responses.
-
-A list is the actions of one step in their order: a click at the place, a text that is typed, Enter.
-
-The same as a JSON string in which no key comes twice, with numpy arrays and scalars, or with keys that Arrow filled
-with None, reads alike.
-"""
+"""One target's JSON wire form, read tolerantly and checked strictly; docs/reference/targets.md has all of its keys."""
 
 from __future__ import annotations
 
@@ -49,12 +30,7 @@ from grounding_rewards.targets.target import (
     placed,
 )
 
-PLACES = {
-    "bbox": RegionKind.BBOX,
-    "polygon": RegionKind.POLYGON,
-    "circle": RegionKind.CIRCLE,
-    "point": RegionKind.POINT,
-}
+PLACES = {kind.name.lower(): kind for kind in RegionKind}
 _NUMBERS = {int, float}
 _SCALARS = {str, int, float, bool}
 DIRECTIONS = ("up", "down", "left", "right")

@@ -1,20 +1,10 @@
 """Suspect targets: a recipe can use them, but they look wrong. They are reported for a person to check, not refused.
 
-There are three kinds:
-
-- An **action** whose name neither the vocabulary nor the recipe knows, such as ``clik``. No response that names the
-  right action agrees with it.
-- A **place** whose centre lies outside its image. A box may reach over the border, because elements at the edge of a
-  screen are often half visible; a box wholly beside the image is a ``TargetError``. Between the two, the centre
-  decides. Shaped rewards are highest at the centre, and no click can reach one outside the image. Less than half of
-  such a box is visible along some axis, and mostly its space or the image's size is wrong. Where no size is known, only
-  places left of the image or above it are noticed.
-- A **box** that has no area as x1 y1 x2 y2, where nothing declares how boxes are written: x2 <= x1 or y2 <= y1, as most
-  files of x y w h have it in many rows. No other numbers tell the two apart: what fits into an image as x y w h does so
-  as x1 y1 x2 y2. x2 < x1 or y2 < y1 cannot be read, and is always reported. x2 = x1 or y2 = y1 may also be a line on
-  purpose: it is reported where no box of the same targets has its centre outside the image as x y w h, and not in a
-  recipe's own form, which is x1 y1 x2 y2; both at once are a point on purpose. Where x y w h is declared, boxes in such
-  a form, which ignores that, are reported.
+Kinds are an **action** whose name neither the vocabulary nor the recipe knows; a **place** whose centre lies outside
+its image, which no click can reach (one wholly beside it is a ``TargetError``); and a **box** without area as
+x1 y1 x2 y2, where nothing declares how boxes are written. x2 < x1 or y2 < y1 cannot be read, and is always reported.
+x2 = x1 or y2 = y1 may be a line on purpose: it is reported where no box of the same targets has its centre outside the
+image as x y w h, and not in a recipe's own form; both at once are a point on purpose.
 """
 
 from __future__ import annotations
@@ -121,17 +111,13 @@ def merged(several: Iterable[SuspectTargets]) -> list[SuspectTargets]:
     known: dict[tuple[str, str, str], SuspectTargets] = {}
     for each in several:
         key = each.recipe, each.code, each.action
-        known[key] = _merge(known[key], each) if key in known else each
+        if one := known.get(key):
+            count, against = one.count + each.count, one.against + each.against
+            each = replace(
+                one if one.count else each, count=count, against=against, certain=one.certain or each.certain
+            )
+        known[key] = each
     return list(known.values())
-
-
-def _merge(one: SuspectTargets, other: SuspectTargets) -> SuspectTargets:
-    return replace(
-        one if one.count else other,
-        count=one.count + other.count,
-        certain=one.certain or other.certain,
-        against=one.against + other.against,
-    )
 
 
 def reported(several: Iterable[SuspectTargets]) -> list[SuspectTargets]:

@@ -12,9 +12,6 @@ from msgspec.structs import replace
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 
-LARGEST_COUNT = 2**53
-"""Largest count: a float holds every whole number up to here."""
-
 
 class RegionKind(IntEnum):
     """Shapes of places."""
@@ -30,7 +27,7 @@ Box = tuple[Number, Number, Number, Number]
 _Side = Annotated[float, Meta(ge=1, le=COORDINATE_LIMIT)]
 _Name = Annotated[str, Meta(min_length=1)]
 _Whole = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
-_Count = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
+_Count = Annotated[int, Meta(ge=0, le=2**53)]  # a float holds every whole number up to here
 
 
 class Action(Struct, frozen=True, forbid_unknown_fields=True, repr_omit_defaults=True):

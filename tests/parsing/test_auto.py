@@ -184,6 +184,8 @@ def test_several_answers_by_policy():
     assert act(text, AUTO_ACTION, "first") == act(text, AUTO_ACTION, "all") == ("click", [5, 6], {})
     assert act(text, AUTO_ACTION, "last") == ("wait", None, {})
     assert act("(1, 2) (3, 4)", AUTO_ACTION) == "SEVERAL_ANSWERS"
+    several = parse(["Action: type(content='a')\nAction: type(content='b')"], AUTO_ACTION, space=CoordSpace.PIXEL)
+    assert (several.actions.tolist(), several.arguments.column("text", 1).tolist()) == ([""], [None])
 
 
 def test_unknown_names_are_reported():

@@ -1,12 +1,10 @@
 """Cap, thinking, policy and reason."""
 
-import time
-
 import numpy as np
 import pytest
 
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing import AUTO, BARE_TUPLE, BARE_TUPLE_WHOLE, parse
+from grounding_rewards.parsing import AUTO, BARE_TUPLE, parse
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.rollouts import Reason
@@ -135,37 +133,3 @@ def test_any_number_of_rows(rows):
 def test_numpy_strings_are_strings():
     texts = np.array(["(1, 2)", "no"] * 30)
     assert parse(texts, BARE_TUPLE, space=CoordSpace.PIXEL).reason[:2].tolist() == [Reason.OK, Reason.NO_ANSWER]
-
-
-LONG = {
-    "open": lambda n: "(" * n,
-    "open and space": lambda n: "( " * (n // 2),
-    "digits": lambda n: "(" + "1" * (n - 1),
-    "decimals": lambda n: "(" + "1." * (n // 2),
-    "spaces": lambda n: "(1" + " " * (n - 2),
-    "spaces after comma": lambda n: "(1," + "\u3000" * (n - 3),
-    "brackets": lambda n: "[" * n,
-    "point_2d": lambda n: '"point_2d": [' * (n // 13),
-    "arguments": lambda n: '"arguments": {' * (n // 14),
-    "one body": lambda n: '"arguments": {' + '"coordinate": [1' * (n // 16),
-    "think": lambda n: "<think></think>" * (n // 15),
-    "quotes": lambda n: "'" * n,
-    "quotes and stops": lambda n: "'" * (n // 2) + "refusal" + "." * (n // 2),
-    "answers": lambda n: "(1, 2)" * (n // 6),
-}
-
-
-@cases("kind", LONG)
-def test_time_grows_linearly_with_length(kind):
-    # 64 Ki against 8 Ki characters: eight times the work, 64 times if it were quadratic; the floor hides noise.
-    def seconds(length):
-        text = LONG[kind](length)
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            for dialect in (AUTO, BARE_TUPLE_WHOLE):
-                parse([text], dialect, space=CoordSpace.PIXEL, answers="last")
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    assert seconds(MAX_LENGTH) < 30 * max(seconds(MAX_LENGTH // 8), 0.005)

@@ -5,20 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.parsing import BARE_TUPLE, FirstOf, PatternDialect, parse
 from grounding_rewards.parsing.reading import Form, check_patterns
-from grounding_rewards.parsing.texts import SPACE, VECTOR_ROWS, Texts, matches
-from grounding_rewards.recipes.published.gta1 import _THINK_ANSWER
+from grounding_rewards.parsing.texts import SPACE, VECTOR_ROWS
 from grounding_rewards.rollouts import Predictions, Reason
 from grounding_rewards.testing import check_dialect
 from tests.cases import cases
-from tests.parsing.fragments import responses
 
 pytestmark = pytest.mark.slow
 
@@ -65,15 +61,6 @@ def test_numerals_become_the_nearest_float_on_both_paths(numeral):
     agree([f"({numeral}, {numeral})"], BARE_TUPLE, "first", "read")
     found = read([f"({numeral}, 1)"] * VECTOR_ROWS, BARE_TUPLE, "first", "read")
     assert (found.xy[:, 0] == np.clip(float(numeral), -1e12, 1e12)).all()
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(responses, min_size=1, max_size=5))
-@example(["<think>a</think><answer>(1,2)</answer>\n"])
-def test_a_format_pattern_judges_alike(texts):
-    texts = [*texts, *(f"<think>{text}</think> <answer>(1, 2)</answer>" for text in texts)]
-    many = matches(Texts(texts * VECTOR_ROWS), _THINK_ANSWER)
-    assert many[: len(texts)].tolist() == [bool(matches(Texts([text]), _THINK_ANSWER)[0]) for text in texts]
 
 
 def test_a_pattern_with_an_anchor_inside_is_counted_alike():
@@ -136,15 +123,6 @@ def test_check_dialect_also_tries_other_letters(alone, text):
     with pytest.raises(AssertionError, match=f"dialect tap .* alone from '{text}'"):
         check_dialect(Tap(alone=alone), ["<1:2>"])
     check_dialect(Tap(alone=r"^\s*<(?P<x>[0-9]+):(?P<y>[0-9]+)>\s*\Z"), ["<1:2>"])
-
-
-@cases("rows", [1, VECTOR_ROWS])
-def test_a_dollar_is_the_very_end_however_many_texts(rows):
-    # Python's re alone would also match before a last line feed.
-    ending = PatternDialect("ending", f"@{XY}$", signs=("@",))
-    for text, reason in (("@1:2", "OK"), ("@1:2\n", "MALFORMED")):
-        found = parse([text] * rows, ending, space=CoordSpace.PIXEL)
-        assert {Reason(code).name for code in found.reason} == {reason}
 
 
 @cases(

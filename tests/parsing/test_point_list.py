@@ -3,8 +3,6 @@
 import json
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import POINT_LIST, THOUGHT_POINT_LIST, parse
@@ -38,13 +36,3 @@ def test_the_usual_forms_need_no_reading(monkeypatch):
     assert found.points[:5].tolist() == [[520, 219], [1, 2], [3.5, 4], [1, 2], [7, -8.25]]
     found = parse(lists * VECTOR_ROWS, POINT_LIST, space=CoordSpace.PIXEL, answers="all")
     assert np.diff(found.offsets).tolist() == [1, 2, 1, 1] * VECTOR_ROWS
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 9999), st.integers(0, 9999)), min_size=1, max_size=9))
-def test_what_was_written_is_read(written):
-    text = json.dumps([{"point_2d": list(point), "label": "e"} for point in written])
-    assert points(f"<think>left</think>\n{text}", THOUGHT_POINT_LIST) == (
-        [[float(x), float(y)] for x, y in written],
-        "OK",
-    )
