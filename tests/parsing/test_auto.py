@@ -2,7 +2,6 @@
 
 import pickle
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,62 +50,6 @@ def test_an_order_of_ones_own():
         assert found.dialect[:3].tolist() == [1, 0, -1]
 
 
-SENTINELS = [
-    ("[[-1,-1]]", "nested_list"),
-    ("[[-100, -100]]", "nested_list"),
-    ("<point>-1 -1</point>", "point_tag"),
-    ("<point>-100 -100</point>", "point_tag"),
-    ("<|box_start|>(-1,-1)<|box_end|>", "box_tokens"),
-    ("click(start_box='(-1,-1)')", "ui_tars"),
-    ("click(start_box='<|box_start|>(-100,-100)<|box_end|>')", "ui_tars"),
-    ("pyautogui.click(x=-1, y=-1)", "pyautogui"),
-    ("pyautogui.click(-100, -100)", "pyautogui"),
-    ("click(y=-1, x=-1)", "keyword_call"),
-    ("Click(-1, -1)", "click_call"),
-    ("[-1.0, -1.0]", "bare_list"),
-    ("[-100.0, -100.0]", "bare_list"),
-    ("(-1.0, -1.)", "bare_tuple"),
-    ("not there: (-1, -1)", "bare_tuple"),
-    ('{"x": -1, "y": -1}', "json_xy"),
-    ("<x>-1</x><y>-1</y>", "xy_tags"),
-    ('{"point_2d": [-1.0, -1.0]}', "json_2d"),
-]
-
-
-@cases(("text", "dialect"), SENTINELS)
-@cases("answers", ["only", "first", "last", "all"])
-def test_a_sole_point_off_the_screen_refuses_in_every_dialect(text, dialect, answers):
-    for rows in (1, 2, 60):
-        found = parse(["(7, 8)", text][-rows:] * rows, AUTO, space=CoordSpace.PIXEL, answers=answers)
-        assert Reason(found.reason[-1]) is Reason.REFUSED
-        assert np.isnan(found.xy[-1]).all()
-        assert (found.dialects[found.dialect[-1]], found.actions[-1]) == (dialect, "")  # no click
-        assert rows == 1 or found.xy[0].tolist() == [7, 8]
-
-
-@cases(
-    ("text", "point"),
-    [
-        ("[[-1, -100]]", [-1, -100]), ("[[-100, -1]]", [-100, -1]), ("[-1.0, 5]", [-1, 5]), ("[5, -1.0]", [5, -1]),
-        ("(-2, -2)", [-2, -2]), ("(1, 1)", [1, 1]), ("(100, 100)", [100, 100]), ("[-1.5, -1.5]", [-1.5, -1.5]),
-        ("[-2, -2, 0, 0]", [-1, -1]), ("[-1, -1, -100, -100]", [-50.5, -50.5]),
-    ],
-)  # fmt: skip
-def test_other_places_off_the_screen_and_boxes_do_not(text, point):
-    assert read(text, AUTO) == (point, "OK")
-    assert parse([text] * 60, AUTO, space=CoordSpace.PIXEL).xy.tolist() == [point] * 60
-
-
-def test_one_of_several_answers_is_no_refusal():
-    assert read("(-1, -1) (-2, -1)", AUTO) == (None, "SEVERAL_ANSWERS")
-    found = parse(["(-1, -1) (5, 6)", "[[-1, -1]]"], AUTO, space=CoordSpace.PIXEL, answers="all")
-    assert found.points.tolist() == [[-1, -1], [5, 6]]
-    assert found.offsets.tolist() == [0, 2, 2]
-    # Of several, the one that counts is all that is counted.
-    assert read("(-1, -1) (5, 6)", AUTO, "first") == (None, "REFUSED")
-    assert read("(-1, -1) (5, 6)", AUTO, "last") == ([5, 6], "OK")
-
-
 def test_equal_ones_are_equal_and_pickle():
     again = pickle.loads(pickle.dumps(AUTO))
     assert again == AUTO
@@ -126,49 +69,6 @@ def test_names_of_the_forms():
         "click_call", "corner_tuples", "bare_tuple", "nested_list", "corner_lists", "bare_list", "action_json",
         "action_calls", "action_os_atlas", "location_tokens", "bare_numbers",
     )  # fmt: skip
-
-
-@cases(
-    "text",
-    [
-        "<action>LongPress(box=(550,320)</action>", "Action: type(content='go to (550, 320)'",
-        '{"action": "answer", "text": "it is at (550, 320)', "I LONG_PRESS <point>[[550,320]]</point>",
-        "I right_click [550, 320]", "I would long press (550, 320).", "I do a double click at (550,320)",
-        "Action: scroll to (550, 320)", "Action: Long press on the icon.\n(550, 320)", "Action: wait (550, 320)",
-        "Action: press_back [550, 320]", "{'action': 'scroll' [550, 320]", '{"action": "scroll", "point": (550, 320)',
-        "Then type [550, 320]", "Move to <point>550 320</point>", "PRESS_BACK [550, 320]",
-        "I hover: (550, 320)", "Action: type(content=go to click(550, 320))",
-        "OPEN_APP [550, 320] now", "print(scroll(a)) <point>550 320</point>",
-        "LongPress {\"point_2d\": [550, 320]}",
-        "<function=right_click> [550, 320]", '{"type": "scroll" [550, 320]', "type(content='click(550, 320)",
-        "scroll(start_box='(550, 320)', click(550, 320)",
-    ],
-)  # fmt: skip
-@cases("rows", [1, 60])
-def test_the_place_of_another_action_is_no_click(text, rows):
-    found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL)
-    assert found.reason.tolist() == [gr.Reason.MALFORMED] * rows
-    assert np.isnan(found.xy).all()
-    assert set(found.actions.tolist()) == {""}
-
-
-@cases(
-    "text",
-    [
-        "Home (550, 320)", "The answer: (550, 320)", "Menu [550, 320]", "the Copy button: [550, 320]",
-        "Action: Click on (550, 320)", "Action: Open the menu.\n[550, 320]", "Action: left click (550, 320)",
-        "I select(ed) it: (550, 320)", "go to (550, 320)", "<answer>(550, 320)</answer>", "Action: (550, 320)",
-        "(550, 320), as I cannot wait(", '{"point_2d": [550, 320], "label": "type"}', "Tap at (550, 320)",
-        '{"label": "double click", "point_2d": [550, 320]}', "Scroll bars are on the right: [550, 320]",
-        "<tool_call>\n<function=computer_use>\n<parameter=action>\nleft_click\n</parameter>\n<parameter=coordinate>\n"
-        "[550, 320]\n</parameter>\n</function>\n</tool_call>",
-    ],
-)  # fmt: skip
-@cases("rows", [1, 60])
-def test_words_of_a_screen_name_no_action(text, rows):
-    found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL)
-    assert found.xy.tolist() == [[550, 320]] * rows
-    assert set(found.actions.tolist()) <= {"", "click"}
 
 
 @cases("policy", ["only", "first", "last", "all"])
@@ -261,23 +161,3 @@ def test_a_text_without_a_mark_holds_no_answer(text):
     for dialect in (AUTO, AUTO_ACTION):
         index, begun, _ = dialect.careful(text, "only")
         assert compiled(dialect._needs).search(text) or (index, begun) == (-1, False)
-
-
-def test_an_unknown_action_has_its_place_among_all_answers():
-    text = '{"action": "teleport", "coordinate": [1, 2]}'
-    for rows in (1, 60):
-        found = parse([text] * rows, AUTO_ACTION, space=CoordSpace.PIXEL, answers="all")
-        assert (found.points.tolist(), found.offsets.tolist()) == ([[1, 2]] * rows, [*range(rows + 1)])
-
-
-@cases("rows", [1, 60])
-def test_off_the_screen_only_a_click_refuses(rows):
-    texts = ["scroll(start_box='(-1,-1)')", "click(start_box='(-1,-1)')"]
-    reasons = [parse([text] * rows, AUTO, space=CoordSpace.PIXEL).reason.tolist() for text in texts]
-    assert reasons == [[gr.Reason.NO_ANSWER] * rows, [gr.Reason.REFUSED] * rows]
-
-
-@cases("text", ["CLICK (5, 6)", "Action: tap on [5, 6]", "So:\nlong press: (5, 6)", "Click the button (5, 6)"])
-def test_a_line_that_is_an_action_is_one_among_many(text):
-    agree([text], AUTO)
-    agree([text], AUTO_ACTION)
