@@ -22,11 +22,10 @@ from grounding_rewards.parsing.published import (
     BLINK,
     USUAL_BOXES,
     USUAL_END,
-    USUAL_NUMBER,
     USUAL_WORDS,
     fenced,
 )
-from grounding_rewards.parsing.readers import POINT_KEY
+from grounding_rewards.parsing.readers import POINT_KEY, USUAL_NUMBER
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.texts import SPACE, Texts, as_texts, compiled, contains, extract, limited
 from grounding_rewards.plugins.config import frozen
