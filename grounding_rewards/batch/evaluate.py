@@ -37,6 +37,7 @@ from grounding_rewards.tables import Table
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.text_rows import HeldTable
+from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
 _SHOWN = 3
@@ -208,7 +209,8 @@ def evaluate(
     built = catalogue.recipe(recipe, **options_of(named, recipe, options))
     said = {**read.data, **({} if predictions is None else {"predictions": [predictions]})}
     answers = tuple(map(Path, said.get("predictions", ())))
-    join = Join(answers[-1] if answers else None, id or said.get("id"), answers, reporting, said.get("encoding"))
+    shape = Shape(said.get("layout") or "", tuple(said.get("explode") or ()))
+    join = Join(answers[-1] if answers else None, id or said.get("id"), answers, reporting, said.get("encoding"), shape)
     paths = rows if isinstance(rows, list | tuple) else [rows]
     files = list(map(Path, paths)) if paths and all(isinstance(each, str | os.PathLike) for each in paths) else []
     join.check(files[:1] if files else [Path("rows")])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from grounding_rewards.batch.columns import Columns, has
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.tables import Table
-from grounding_rewards.tables.columns import GUESSED, columns_read
+from grounding_rewards.tables.columns import GUESSED, NONE, columns_read
 from grounding_rewards.tables.contents import STDIN, is_stream
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream
@@ -19,6 +19,7 @@ from grounding_rewards.tables.opening import ChainedTable, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Note, require_column
 from grounding_rewards.tables.trainer_logs import trainer_log
+from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 
 if TYPE_CHECKING:
     from grounding_rewards.tables.rollout_table import RolloutTable
@@ -31,7 +32,7 @@ class Join:
     """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named.
 
     ``every`` holds all predictions that were named, of which a command that takes one takes the last. ``encoding`` is
-    that of all files.
+    that of all files, ``shape`` is how rows of training sets are read.
     """
 
     predictions: Path | None = None
@@ -39,6 +40,7 @@ class Join:
     every: tuple[Path, ...] = ()
     reporting: Reporting = field(default=SILENT, repr=False, compare=False)
     encoding: str | None = None
+    shape: Shape = BY_FIELDS
 
     def check(self, files: Sequence[Path]) -> None:
         """Check that predictions are joined to the one file they belong to."""
@@ -115,16 +117,25 @@ class Join:
         if log is not None:
             return log
         responses = [columns.response.lower()] if columns.response else GUESSED["response"]
-        table = open_rows(file, split, encoding=self.encoding, responses=responses, note=self.reporting.note)
+        shape = self._shape(columns)
+        table = open_rows(
+            file, split, encoding=self.encoding, responses=responses, note=self.reporting.note, shape=shape
+        )
         if isinstance(table, ChainedTable) and (text := several_runs(each.path for each in table.tables)):
             self.reporting.warn(text)
         return table
+
+    def _shape(self, columns: Columns) -> Shape:
+        return replace(self.shape, layout=NONE) if columns.target and not self.shape.layout else self.shape
 
     def _matched(self, file: Path, split: str | None, columns: Columns, *, unanswered: bool = True) -> MatchedTable:
         assert self.predictions is not None  # the caller has asked
         # A split that the annotations, one file, cannot have is that of the predictions.
         theirs = split if self.predictions.is_dir() and not file.is_dir() else None
-        annotations = open_rows(file, None if theirs else split, encoding=self.encoding)
+        annotations = open_rows(
+            file, None if theirs else split, encoding=self.encoding, note=self.reporting.note,
+            shape=self._shape(columns),
+        )  # fmt: skip
         predictions = open_rows(self.predictions, theirs, encoding=self.encoding)
         return self._joined(annotations, predictions, columns, unanswered=unanswered)
 

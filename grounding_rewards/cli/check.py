@@ -48,6 +48,7 @@ def check_data(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     encoding: options.Encoding = None,
+    shape: options.RowShape,
     as_json: options.AsJson = False,
 ) -> None:
     """Find targets that cannot be used, that no answer can hit or that disagree, before a model is trained on them.
@@ -71,7 +72,7 @@ def check_data(
     scorer = TableScorer(
         built, columns, "abstain", box_format, images, answered=False, on_note=report.note, on_warning=report.warn
     )
-    join = Join(reporting=report, encoding=encoding)
+    join = Join(reporting=report, encoding=encoding, shape=shape)
     if html is not None:
         check_page(html, [file])
     check = check_rows(file, scorer, join, split=split, against=against, answered=answered or recipe != "click")

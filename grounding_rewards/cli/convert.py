@@ -58,6 +58,7 @@ def convert(
     ] = None,
     split: options.RowsSplit = None,
     encoding: options.Encoding = None,
+    shape: options.RowShape,
     images: options.SizedImages,
     no_image_check: Annotated[
         bool,
@@ -98,7 +99,8 @@ def convert(
 
     Annotations of ScreenSpot, ScreenSpot-v2, ScreenSpot-Pro and OSWorld-G are recognised by their fields and need no
     options: boxes become xyxy, polygons and refusals stay what they are. A note says which layout it is;
-    `--target-column` and `--box-format` go before it.
+    `--target-column` and `--box-format` go before it. So are the files of public training sets, docs/training-sets.md,
+    whose rows that train nothing are left out and counted.
 
     The result of `--json` has rows, written, problems (row, place and why of every bad row, also where nothing is
     written), guesses, space, spaces, split, files, left_out, without_size, turned and repeated_ids. Exit codes: 0
@@ -120,7 +122,7 @@ def convert(
         layout=LAYOUTS[trainer.value], columns=columns, wording=Wording(system, template),
         recipe=None if recipe is None else options.target_recipe(recipe, **chosen),
         space=None if space is None else as_space(space), box_format=box_format, source=source, split=split,
-        encoding=encoding, folder=images.root or None, max_image_bytes=images.max_image_bytes,
+        encoding=encoding, shape=shape, folder=images.root or None, max_image_bytes=images.max_image_bytes,
         max_image_pixels=images.max_image_pixels, dropped=tuple(drop_column or ()), skip_bad=skip_bad,
         image_check=not no_image_check, all_in_json=as_json, reporting=terminal.REPORTING,
     )  # fmt: skip

@@ -25,6 +25,7 @@ from grounding_rewards.settings import groups
 from grounding_rewards.settings.declared import declared, flags_of
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat
 
 _ROWS = "Rows: JSON lines, JSON or CSV (.jsonl, .json, .csv, .tsv, also with .gz or .zst), Parquet (.parquet),"
@@ -209,8 +210,15 @@ def _image_files(**given: Any) -> ImageFiles:
     return groups.Images(**given).files(HINT)
 
 
-def _join(predictions: list[Path] | None, id: str | None, encoding: str | None) -> Join:
-    return Join(predictions[-1] if predictions else None, id, tuple(predictions or ()), terminal.REPORTING, encoding)
+def _join(
+    predictions: list[Path] | None, id: str | None, encoding: str | None, layout: str | None, explode: list[str] | None
+) -> Join:
+    last, every = predictions[-1] if predictions else None, tuple(predictions or ())
+    return Join(last, id, every, terminal.REPORTING, encoding, _shape(layout, explode))
+
+
+def _shape(layout: str | None, explode: list[str] | None) -> Shape:
+    return Shape(layout or "", tuple(explode or ()))
 
 
 def _screenshots(data: Path | None, image_column: str | None, id_column: str | None, split: str | None,
@@ -267,7 +275,8 @@ RecipeOptions = Annotated[
 ]  # fmt: skip
 FileColumns = Annotated[Columns, group(columns_of, groups.ResponseColumns)]
 SizedImages = Annotated[ImageFiles, group(_image_files, groups.Images, checks=_ROOTED)]
-Joining = Annotated[Join, group(_join, groups.AnswerFile, beside=[parameter("encoding", Encoding)])]
+RowShape = Annotated[Shape, group(_shape, groups.RowShape)]
+Joining = Annotated[Join, group(_join, groups.AnswerFile, groups.RowShape, beside=[parameter("encoding", Encoding)])]
 SampleScreens = Annotated[
     Any,
     group(

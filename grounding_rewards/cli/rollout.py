@@ -103,6 +103,7 @@ def rollout(
     columns: DataColumns,
     split: options.RowsSplit = None,
     encoding: options.Encoding = None,
+    shape: options.RowShape,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -158,8 +159,8 @@ def rollout(
             engine_name=engine, settings=settings, prompt=prompt_named(prompt or PLAIN, system),
             recipe=None if recipe is None else catalogue.recipe(recipe, **chosen),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, encoding=encoding,
-            box_format=box_format, image_files=images, allocated=allocate, shard=_shard(shard), again=again,
-            overwrite=overwrite, cluster=cluster, count=_Progress(advance), note=terminal.note_once(),
+            shape=shape, box_format=box_format, image_files=images, allocated=allocate, shard=_shard(shard),
+            again=again, overwrite=overwrite, cluster=cluster, count=_Progress(advance), note=terminal.note_once(),
             warn=terminal.warn,
         )  # fmt: skip
     _report(done, out, as_json)

@@ -28,6 +28,7 @@ from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXE
 from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Note, value_at
+from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.suspects import SuspectTargets, described
@@ -315,13 +316,16 @@ class Converter:
     image_check: bool = True
     all_in_json: bool = False
     encoding: str | None = None
+    shape: Shape = BY_FIELDS
     reporting: Reporting = SILENT
 
     def run(self, file: Path, out: Path) -> Converted:
         """Convert a file or a directory."""
         if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
             return replace(self, layout=self.layout.sourced).run(file, out)
-        table = open_rows(file, self.split, tolerant=True, encoding=self.encoding)
+        table = open_rows(
+            file, self.split, tolerant=True, encoding=self.encoding, note=self.reporting.note, shape=self._shape
+        )
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
         files = [str(part.path.relative_to(table.path)) for part in getattr(table, "tables", ())]
@@ -392,6 +396,14 @@ class Converter:
             return None
         first = next(table.batches(sorted(fields), whole=False, size=SOME))
         return benchmarks.layout_of(first.rows, survey.names, self.box_format, target)
+
+    @property
+    def _shape(self) -> Shape:
+        """The form of rows, as far as options say; rows whose target has a name are read as they are."""
+        bounds = ImageFiles(self.folder or "", self.max_image_bytes, self.max_image_pixels, _HINT)
+        named = NONE if self.columns.get("target") is not None else ""
+        layout = self.shape.layout or named
+        return replace(self.shape, layout=layout, space=self._named_space, images=bounds)
 
     @property
     def _named_space(self) -> CoordSpace | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from grounding_rewards.arrays import Ints
 from grounding_rewards.batch.columns import OWN, Columns
-from grounding_rewards.batch.layouts import Row, layout_of
+from grounding_rewards.batch.layouts import Row, layout_of, space_named
 from grounding_rewards.batch.rescore import renamed
 from grounding_rewards.batch.rollout_scorer import RolloutScorer
 from grounding_rewards.batch.table_scorer import TableScorer
@@ -32,6 +32,7 @@ from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, 
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rows import Batch, Note, Table, joined, value_at
 from grounding_rewards.tables.sample_ids import plain
+from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat
 
 _FIRST = 64
@@ -86,6 +87,7 @@ def open_data(
     *,
     split: str | None,
     encoding: str | None,
+    shape: Shape,
     columns: Columns,
     instruction: str | None,
     recipe: Recipe | None,
@@ -96,7 +98,9 @@ def open_data(
 ) -> Data:
     """Open the data of a run."""
     refuse_stream(path)
-    table = open_rows(path, split, encoding=encoding)
+    layout = NONE if columns.target and not shape.layout else shape.layout
+    shape = replace(shape, layout=layout, space=space_named(recipe), images=files)
+    table = open_rows(path, split, encoding=encoding, note=note, shape=shape)
     rows = _first_rows(table)
     read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
     named = replace(columns, response=NONE)

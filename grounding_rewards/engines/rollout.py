@@ -45,6 +45,7 @@ from grounding_rewards.tables.opening import files_of_table, open_table
 from grounding_rewards.tables.rows import Note, require_column
 from grounding_rewards.tables.runs import Run, open_run
 from grounding_rewards.tables.sample_ids import name_of
+from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 from grounding_rewards.tables.writing import overlap
 from grounding_rewards.targets.box_format import as_box_format
 
@@ -89,6 +90,7 @@ def roll_out(
     instruction: str | None = None,
     split: str | None = None,
     encoding: str | None = None,
+    shape: Shape = BY_FIELDS,
     box_format: str | None = None,
     image_files: ImageFiles = _FILES,
     allocated: str | os.PathLike[str] | None = None,
@@ -108,7 +110,7 @@ def roll_out(
     if again and shard is not None:
         raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")
     own = open_data(
-        data, split=split, encoding=encoding, columns=columns, instruction=instruction, recipe=recipe,
+        data, split=split, encoding=encoding, shape=shape, columns=columns, instruction=instruction, recipe=recipe,
         box_format=as_box_format(box_format), files=image_files, note=note, warn=warn,
     )  # fmt: skip
     for text in _remarks(settings, prompt, recipe):

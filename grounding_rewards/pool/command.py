@@ -39,6 +39,7 @@ from grounding_rewards.tables.rollout_source import ChosenRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.rows import Note
 from grounding_rewards.tables.sample_ids import sample_names
+from grounding_rewards.tables.training_sets import BY_FIELDS
 from grounding_rewards.tables.writing import (
     Written,
     check_output,
@@ -352,7 +353,7 @@ class TrainingRows:
     """Rows to train on, with the name of each row's sample once ``read``; None where a row has none."""
 
     def __init__(self, path: Path, id_column: str | None = None, split: str | None = None) -> None:
-        self.path, self.table, self._id_column = path, open_rows(path, split), id_column
+        self.path, self.table, self._id_column = path, open_rows(path, split, shape=BY_FIELDS), id_column
         self.files = files_of_table(self.table)
         self.names: Sequence[str | None] = []
 

@@ -130,6 +130,20 @@ class RowSource:
 
 
 @dataclass(frozen=True)
+class RowShape:
+    """Rows of training sets, and lists in them."""
+
+    layout: str | None = option(
+        "The training set whose rows these are, as docs/training-sets.md lists them, a file of layouts (.toml), or "
+        "none. Default: the one whose fields they surely have.", None, metavar="NAME",
+    )  # fmt: skip
+    explode: list[str] | None = option(
+        "A list that becomes a row an item, whose fields are then `LIST.field`; of a conversation a row for each "
+        "answer, with fields asked and answer. May be given several times.", None, metavar="LIST",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class AnswerFile:
     """Answers in another file than the targets."""
 

@@ -27,7 +27,8 @@ TABLES: Mapping[str, Sequence[type]] = {
     RECIPE: (),
     "answers": (groups.Answers,),
     "data": (
-        groups.TargetForm, groups.ResponseColumns, groups.TrainingColumns, groups.RowSource, groups.AnswerFile
+        groups.TargetForm, groups.ResponseColumns, groups.TrainingColumns, groups.RowSource, groups.RowShape,
+        groups.AnswerFile,
     ),
     "images": (groups.Images,),
 }  # fmt: skip

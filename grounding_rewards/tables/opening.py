@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
@@ -29,8 +30,9 @@ from grounding_rewards.tables.contents import (
 from grounding_rewards.tables.data_paths import inside, inside_file, not_there, regular_files
 from grounding_rewards.tables.manifests import check_finished
 from grounding_rewards.tables.object_stores import local
-from grounding_rewards.tables.rows import Batch, NoRowsError, Note, Table
+from grounding_rewards.tables.rows import BATCH_ROWS, Batch, NoRowsError, Note, Table, joined
 from grounding_rewards.tables.text_rows import CsvTable, JsonArrayTable, JsonLinesTable
+from grounding_rewards.tables.training_sets import BY_FIELDS, Shape, ShapedTable
 from grounding_rewards.tables.writing import with_features
 
 _MAGIC = b"PAR1"
@@ -118,7 +120,8 @@ def open_rows(
     tolerant: bool = False,
     encoding: str | None = None,
     responses: Collection[str] = (),  # names of columns, of which a folder's files have one if they are to be read
-    note: Note = lambda text: None,  # takes which files are read then
+    note: Note = lambda text: None,  # takes which files are read then, and the layout of their rows
+    shape: Shape | None = None,  # brings rows of published training sets into the usual form; None leaves them
 ) -> Table:
     """Open a file of rows, as ``open_table`` does, or a directory of them.
 
@@ -128,6 +131,13 @@ def open_rows(
     processes apart.
     """
     path = local(path)
+    table = _open_rows(path, split, tolerant, encoding, responses, note)
+    return table if shape is None else shape.of(table, folder_of(path).absolute(), tolerant=tolerant, note=note)
+
+
+def _open_rows(
+    path: Path, split: str | None, tolerant: bool, encoding: str | None, responses: Collection[str], note: Note
+) -> Table:
     if not path.is_dir():
         check_finished(path)
         if split is not None and (is_stream(path) or path.exists()):
@@ -143,10 +153,13 @@ def open_rows(
         return _saved(path, split)
     opened: Callable[[Path], Table] = partial(open_table, tolerant=tolerant, encoding=encoding)
     splits = _of_responses(path, responses, opened, note) if split is None and responses else _by_format(path)[0]
+    every = list(chain(*splits.values()))
+    if split is None and len(splits) > 1 and suffix_of(every[0]) in JSON and (screens := _screens(path, every, opened)):
+        return screens
     if split is None and len(splits) > 1:
-        every = ChainedTable(path, *_opened(list(chain(*splits.values())), opened))
-        if every.of_rollouts:
-            return every
+        chained = ChainedTable(path, *_opened(every, opened))
+        if chained.of_rollouts:
+            return chained
     chosen = _chosen(path, list(splits), split)
     return _chained(path, splits[chosen], opened, chosen)
 
@@ -221,6 +234,45 @@ class ChainedTable:
             for each in fields
         ]
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, self.schema.metadata))
+
+
+class ScreensTable:
+    """A folder with a JSON file a screenshot, whose rows also have its name, ``file``, without folder and suffix."""
+
+    schema = None
+
+    def __init__(self, path: Path, files: Sequence[Path], opened: Callable[[Path], Table]) -> None:
+        self.path, self.files, self.opened = path, files, opened
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of the first file."""
+        return (*self.opened(self.files[0]).columns, "file")
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
+    ) -> Iterator[Batch]:
+        """Yield the rows in order; see ``Table``."""
+        start, held, unread = 0, list[Batch](), dict[int, str]()
+        for number, file in enumerate(self.files, 1):
+            with suppress(NoRowsError):
+                for batch in self.opened(file).batches():
+                    rows = [{**row, "file": stem_of(file)} for row in batch.rows]
+                    unread |= {sum(map(len, held)) + row: why for row, why in batch.unread.items()}
+                    held.append(replace(batch, rows=rows, whole=rows, file=str(file.relative_to(self.path))))
+            if held and (sum(map(len, held)) >= (size or BATCH_ROWS) or number == len(self.files)):
+                every = joined(held)
+                yield replace(every, start=start, done=number / len(self.files), unread=unread)
+                start, held, unread = start + len(every), [], {}
+
+
+def _screens(path: Path, files: Sequence[Path], opened: Callable[[Path], Table]) -> ScreensTable | None:
+    """Return the files of a folder as one table where each, as the first one, surely is a screenshot of a layout."""
+    table = ScreensTable(path, files, opened)
+    with suppress(TableError):
+        shaped = BY_FIELDS.of(table, path)
+        return table if isinstance(shaped, ShapedTable) and shaped.layout.screens else None
+    return None
 
 
 def _both(one: Any, other: Any, table: Table, first: Table, *, fill: bool) -> Any:

@@ -21,6 +21,7 @@ from grounding_rewards.errors import TableError
 from grounding_rewards.literals import unique_keys
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import Contents
+from grounding_rewards.tables.image_files import looks_like_images
 from grounding_rewards.tables.json_lines import Lines
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 
@@ -180,6 +181,8 @@ class JsonArrayTable(JsonLinesTable):
             return value
         if not isinstance(value, dict):
             raise TableError(f"{self.path}: got {_kind(value)}; {_ARRAY}")
+        if any(isinstance(each, str) and looks_like_images(each) for each in value.values()):
+            return [value]  # a screenshot and the lists of what is on it
         arrays = [
             name for name, rows in value.items() if isinstance(rows, list) and any(type(row) is dict for row in rows)
         ]

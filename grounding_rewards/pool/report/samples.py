@@ -26,6 +26,7 @@ from grounding_rewards.tables.opening import open_rows
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.rows import Table, require_column
 from grounding_rewards.tables.sample_ids import sample_names
+from grounding_rewards.tables.training_sets import BY_FIELDS
 from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import Block, mark, shape, view
 from grounding_rewards.wording import plural
@@ -122,7 +123,7 @@ class Screenshots:
 
     @cached_property
     def _table(self) -> Table:
-        table = open_rows(self.path, self.split)
+        table = open_rows(self.path, self.split, shape=BY_FIELDS)
         if self.image_column is not None:
             require_column(table, self.image_column, "--image-column")
         return table
