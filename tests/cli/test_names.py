@@ -87,7 +87,7 @@ NO_PLACES = {
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_source",
     "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
     "temperatures", "weights", "temperature", "encoding", "family", "name", "old_out", "old_file",
-    "ray",
+    "ray", "explode",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""
 
@@ -111,8 +111,8 @@ def test_every_option_that_may_name_a_file_has_a_case():
         if re.search(r"\b(str|Path)\b", str(kind)) or kind is str or kind is Path
     }
     plain = {(command, name) for command, name in known if name in NO_PLACES or name.endswith("_column")} - {*CASES}
-    one_reader = {(command, name) for command, _ in known for name in ("option", "settings")}
-    one_reader -= {("score", "option"), ("eval", "settings")}
+    one_reader = {(command, name) for command, _ in known for name in ("option", "settings", "layout")}
+    one_reader -= {("score", "option"), ("eval", "settings"), ("convert", "layout")}
     assert set(CASES) == known - plain - one_reader
 
 
@@ -144,6 +144,9 @@ def files(tmp_path_factory) -> Path:
     (folder / "kinds.json").write_text(json.dumps({"classified": {"text_matching": [{"id": HIT["sample_id"]}]}}))
     (folder / "settings.toml").write_text("[recipe]\nname = 'gelato'\n")
     (folder / "settings.json").write_text('{"recipe": {"name": "gelato"}}')
+    layout = ("has", "bbox"), ("image", "image"), ("instruction", "instruction"), ("place", "bbox"), ("space", "pixel")
+    lines = (f"{name} = {json.dumps(value)}" for name, value in layout)
+    (folder / "layout.toml").write_text("\n".join(("[own]", *lines)))
     (folder / "prompt.jinja").write_text("Click: {{ instruction }}")
     write_rows(folder / "allocated.jsonl", {"sample_id": ROW["id"], "n": 2})
     write_rows(folder / "never.jsonl", *({**row, "acc": 0} for row in rollouts))
