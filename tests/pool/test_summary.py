@@ -11,7 +11,7 @@ from grounding_rewards.pool import SampleStats, sample_stats, stats_table
 from grounding_rewards.pool.aggregate import ALL
 from grounding_rewards.pool.stats_table import from_table, in_tables, read_stats, to_table
 from grounding_rewards.pool.summary import summary
-from grounding_rewards.tables.parted import write_file
+from grounding_rewards.tables.writing import write_file
 
 
 def solved(n, right, **columns):

@@ -19,8 +19,7 @@ PRELOADED = (
     "grounding_rewards.cli", "grounding_rewards.pool.command", "grounding_rewards.batch",
     "grounding_rewards.cli.render.next", "grounding_rewards.pool.curriculum.command",
     "grounding_rewards.pool.aggregate",
-    "grounding_rewards.pool.selection", "grounding_rewards.pool.stats_table",
-    "grounding_rewards.tables.parted",
+    "grounding_rewards.pool.selection", "grounding_rewards.pool.stats_table", "grounding_rewards.tables.writing",
     "grounding_rewards.tables.trainer_logs.trl", "rich.progress",
 )  # fmt: skip
 
