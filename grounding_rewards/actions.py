@@ -235,6 +235,9 @@ def towards(right: float, down: float) -> str | None:
 _TIE = 1 + 1e-9  # conversions round: a diagonal may come out of them with one side longer in the last bits
 
 
+_PLAIN = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
+
+
 @dataclass(frozen=True, eq=False)
 class Arguments:
     """Arguments of the actions of n rows, beside name and place. A column is None where no row has one.
@@ -271,15 +274,15 @@ class Arguments:
         values: NDArray[Any] | None = getattr(self, name)
         return empty(name, rows) if values is None else values
 
-    def by_row(self, rows: int) -> list[dict[str, Any]]:
-        """Return each row's arguments by name, as plain values; ``swiped``, ``clicked`` and ``raw`` are left out."""
+    def by_row(self, rows: int, names: Sequence[str] = _PLAIN) -> list[dict[str, Any]]:
+        """Return each row's arguments by name, as plain values; by default without ``swiped``, ``clicked``, ``raw``."""
         every: list[dict[str, Any]] = [{} for _ in range(rows)]
-        for name in _PLAIN:
+        for name in names:
             if getattr(self, name) is None:
                 continue
             for fields, value in zip(every, self.column(name, rows).tolist(), strict=True):
-                # NaN, which is unequal to itself, stands for no number.
-                if value is not None and value == value and not (name == "to" and value[0] != value[0]):
+                number = value[0] if name == "to" else value if name == "duration" else 0
+                if value is not None and number == number:  # NaN, which is unequal to itself, stands for no number
                     fields[name] = value
         return every
 
@@ -298,7 +301,6 @@ def with_directions(names: Objects, arguments: Arguments, moves: Floats) -> Argu
     return replace(arguments, direction=direction, swiped=swiped) if (swiped != None).any() else arguments  # noqa: E711
 
 
-_PLAIN = ("text", "direction", "to", "button", "keys", "app", "status", "duration")
 NO_ARGUMENTS = Arguments()
 ARGUMENTS = tuple(Arguments.__dataclass_fields__)
 

@@ -62,7 +62,7 @@ class Alternatives(PerSample):
         if self.bare:
             return replace(self, names=np.full(len(self), "click", dtype=np.object_))
         names, fields = [], []
-        for name, arguments in zip(self.names.tolist(), self._fields(), strict=True):
+        for name, arguments in zip(self.names.tolist(), self.arguments.by_row(len(self), ARGUMENTS), strict=True):
             name, arguments = normalised(name or "click", arguments)
             names.append(name)
             fields.append(arguments)
@@ -71,14 +71,6 @@ class Alternatives(PerSample):
     def with_ends(self, ends: Floats, moves: Floats) -> Alternatives:
         """Replace the ends of drags by those in another space, and add the directions of ``moves`` in pixels."""
         return replace(self, arguments=with_directions(self.names, replace(self.arguments, to=ends), moves))
-
-    def _fields(self) -> list[dict[str, Any]]:
-        """Return each row's arguments by name."""
-        every = [(name, getattr(self.arguments, name)) for name in ARGUMENTS]
-        there = [(name, column) for name, column in every if column is not None]
-        return [
-            {name: column[row] for name, column in there if _is_there(name, column[row])} for row in range(len(self))
-        ]
 
 
 def alternatives_of(targets: Sequence[Target | None]) -> Alternatives:
@@ -143,10 +135,3 @@ def _arguments(action: Action | None, extra: Any) -> dict[str, Any]:
         "text": action.text, "direction": action.direction, "button": action.button, "app": action.app,
         "status": action.status, "keys": action.keys, "to": to, "duration": action.duration, "raw": extra,
     }  # fmt: skip
-
-
-def _is_there(name: str, value: Any) -> bool:
-    """Return True where a row has an argument; ``raw``, which may be anything, is not compared."""
-    if name in ("to", "duration"):
-        return not bool(np.isnan(value).any())
-    return value is not None

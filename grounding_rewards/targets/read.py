@@ -338,7 +338,12 @@ class _Reader:
             raise self.fail(f"{where}.name", value.get("name", MISSING), _EXPECTED["name"])
         value = {**value, "keys": [value["keys"]]} if isinstance(value.get("keys"), str) else value
         plain = {name: self.typed(value, name, f"{where}.", Action) for name in _ACTION_KEYS if name not in _OWN_RULES}
-        return Action(to=self.action_to(value, where), duration=self.action_duration(value, where), **plain)
+        duration = None
+        if "duration" in value:
+            duration = self.number(f"{where}.duration", value["duration"], value["duration"], "a length of time")
+            if duration < 0:
+                raise self.fail(f"{where}.duration", value["duration"], "a length of time from 0")
+        return Action(to=self.action_to(value, where), duration=duration, **plain)
 
     def in_order(self, value: list[Any], where: str, placed: bool) -> Action:
         """Read actions that are one step: a click before a text types it at the place, Enter behind it a line break."""
@@ -360,11 +365,3 @@ class _Reader:
         if count == 4:
             return self._bbox(f"{where}.to", fields["to"])
         return self.numbers(f"{where}.to", fields["to"], 2, ends)
-
-    def action_duration(self, fields: Mapping[str, Any], where: str) -> float | None:
-        if "duration" not in fields:
-            return None
-        duration = self.number(f"{where}.duration", fields["duration"], fields["duration"], "a length of time")
-        if duration < 0:
-            raise self.fail(f"{where}.duration", fields["duration"], "a length of time from 0")
-        return duration

@@ -131,10 +131,12 @@ def _kind_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
             hint = hint if kind == RegionKind.POINT else ""
             for index in np.flatnonzero(targets.regions.kind == kind):
                 errors.append(_region_error(targets, int(index), expected + hint))
-    if "refusal" not in accepts:
-        for row in np.flatnonzero(targets.refusal):
-            errors.append((int(row), TargetError(targets.sample(int(row)), "refusal", True, expected)))
-    return errors
+    refused = np.flatnonzero(targets.refusal) if "refusal" not in accepts else ()
+    return errors + [_error(targets, row, "refusal", True, expected) for row in refused]
+
+
+def _error(targets: Targets, row: Any, field: str, came: Any, expected: str) -> tuple[int, TargetError]:
+    return int(row), TargetError(targets.sample(int(row)), field, came, expected)
 
 
 def _action_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
@@ -149,7 +151,7 @@ def _action_errors(targets: Targets, accepts: frozenset[str]) -> Violations:
         other = next((name for name in names if not is_click(name)), names[0] if target and target.placeless else None)
         if other is not None:
             hint = "" if is_known(other) else near(other, CLICKS).rstrip(".")
-            errors.append((row, TargetError(targets.sample(row), "action", other, expected + hint)))
+            errors.append(_error(targets, row, "action", other, expected + hint))
     return errors
 
 
@@ -175,13 +177,13 @@ def _circle_errors(targets: Targets) -> Violations:
 
 def _place_errors(targets: Targets) -> Violations:
     """List rows without their trajectory or step."""
-    errors: Violations = []
-    for row, target in enumerate(targets.rows):
-        for field in ("step", "trajectory") if target else ():
-            if getattr(target, field) is None:
-                expected = "the trajectory's name and the number of the step in it: this recipe adds up trajectories"
-                errors.append((row, TargetError(targets.sample(row), field, MISSING, expected)))
-    return errors
+    expected = "the trajectory's name and the number of the step in it: this recipe adds up trajectories"
+    return [
+        _error(targets, row, field, MISSING, expected)
+        for row, target in enumerate(targets.rows)
+        for field in ("step", "trajectory")
+        if target and getattr(target, field) is None
+    ]
 
 
 def _own_errors(targets: Targets, checks: tuple[Check, ...]) -> Violations:
@@ -195,7 +197,7 @@ def _space_errors(targets: Targets) -> Violations:
     placed = np.unique(targets.regions.row)
     bare = placed[targets.space_codes[placed] == UNDECLARED]
     expected = f"one of {', '.join(CoordSpace)} (or the option target_space)"
-    return [(int(row), TargetError(targets.sample(int(row)), "space", MISSING, expected)) for row in bare]
+    return [_error(targets, row, "space", MISSING, expected) for row in bare]
 
 
 def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements) -> Violations:
@@ -216,9 +218,9 @@ def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements
         why = brings if field in converting else "measures in shares of the screen"
         shares = space and needs.response_space and space.extent and needs.response_space.extent
         spared = f"; with the option target_space={space} it needs none" if shares and needs.follows_targets else ""
-        for row in np.flatnonzero(rows & np.isnan(sizes).any(axis=1)):
-            expected = f"[width, height], because the recipe {why}{spared}"
-            errors.append((int(row), TargetError(targets.sample(int(row)), field, MISSING, expected)))
+        expected = f"[width, height], because the recipe {why}{spared}"
+        missing = np.flatnonzero(rows & np.isnan(sizes).any(axis=1))
+        errors += [_error(targets, row, field, MISSING, expected) for row in missing]
     return errors
 
 
@@ -227,9 +229,9 @@ def _unusable_sizes(targets: Targets) -> Violations:
     errors: Violations = []
     for field, sizes in (("image_size", targets.image_sizes), ("model_image_size", targets.model_image_sizes)):
         wrong = (sizes < 1) | (sizes > COORDINATE_LIMIT)
-        for row in np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ():
-            came, expected = sizes[row].tolist(), "[width, height], both finite and at least 1 pixel"
-            errors.append((int(row), TargetError(targets.sample(int(row)), field, came, expected)))
+        expected = "[width, height], both finite and at least 1 pixel"
+        rows = np.flatnonzero(targets.valid & wrong.any(axis=1)) if wrong.any() else ()
+        errors += [_error(targets, row, field, sizes[row].tolist(), expected) for row in rows]
     return errors
 
 

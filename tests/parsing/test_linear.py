@@ -14,77 +14,41 @@ from tests.parsing.test_cases import texts_of
 
 pytestmark = pytest.mark.slow
 
-OPENERS = {
-    "refusal": ["'", "<answer>", " ", "[-1,"],
-    "json_refusal": [
-        "'point_2d': [-1", "-1 [", '-1"', "'coordinate': ", '{"coordinate": null, "label": "', ' {"point_2d": null',
-        '"point_2d": null',
-    ],
-    "ui_tars": ["click(start_box='", "start_box=(", "a", "click(start_box='1 ", "click(a='b', ", "start_box= "],
-    "pyautogui": [
-        "pyautogui.", "pyautogui.click(", "pyautogui.click(1,", "pyautogui.click(x=1, ", "pyautogui.a(a=1,",
-        "pyautogui.a(y=1, ", "y=1, ",
-    ],
-    "tool_call": ['"arguments": {', "'arguments'", '"arguments": {"coordinate": [1', "tool_call>"],
-    "json_2d": ['"point_2d": [', '"bbox_2d": [1, 2, ', "'point_2d' : "],
-    "json_coordinate": ["{'coordinate': [", '{"', "'coordinate'", "{'point'"],
-    "json_compact": ['"POINT": [', '"POINT": [1, 2], ', "'POINT' "],
-    "json_distribution": ["{'mean': [", '{"mean"', "'mean'"],
-    "json_xy": ['{"x": 1, "y": ', '{"path": [{"x"', '{"x"', '{"x": [', '"x"[]', '{"y": 1, "x": ', '"y": 1, '],
-    "box_tokens": ["<box>", "<|box_start|>(1,2),(", "<box>1 ", "<bbox>[[1,2] "],
-    "point_tag": ["<point>", "<point>1 ", "<point>(1,2"],
-    "xy_tags": ["<x>", "<x>1</x>", "<x>1</x><y>1", "<x> "],
-    "molmo": ['<points coords="', '<points coords="1 1 1 ', "coords="],
-    "cropped": ["(Image_0, (", "(Image_0, (1, 2), (", "Image_", "(Image_0 "],
-    "keyword_call": ["click(", "click(x=1, ", "a", "click(a=1, ", "a(", "click(y=1, ", "y=1, ", ", y=1"],
-    "click_call": ["click(", "click(1, ", "left_", "click( "],
-    "corner_tuples": ["(", "(1, 2), (", "((1, 2)", "(1, 2) ", "( "],
-    "bare_tuple": ["(", "(1, ", "( ", "1."],
-    "nested_list": ["[", "[[1, 2] ", "box=", "CLICK(box=[", "a"],
-    "corner_lists": ["[", "[1, 2], [", "[[1, 2]", "[1, 2] ", "[ "],
-    "bare_list": ["[", "[1, 2, ", "': [", '"', "'  "],
-}  # fmt: skip
+OPENERS = [
+    "'", "<answer>", " ", "[-1,", "'point_2d': [-1", "-1 [", '-1"', "'coordinate': ",
+    '{"coordinate": null, "label": "', ' {"point_2d": null', '"point_2d": null', "click(start_box='", "start_box=(",
+    "a", "click(start_box='1 ", "click(a='b', ", "start_box= ", "pyautogui.", "pyautogui.click(",
+    "pyautogui.click(1,", "pyautogui.click(x=1, ", "pyautogui.a(a=1,", "pyautogui.a(y=1, ", "y=1, ", '"arguments": {',
+    "'arguments'", '"arguments": {"coordinate": [1', "tool_call>", '"point_2d": [', '"bbox_2d": [1, 2, ',
+    "'point_2d' : ", "{'coordinate': [", '{"', "'coordinate'", "{'point'", '"POINT": [', '"POINT": [1, 2], ',
+    "'POINT' ", "{'mean': [", '{"mean"', "'mean'", '{"x": 1, "y": ', '{"path": [{"x"', '{"x"', '{"x": [', '"x"[]',
+    '{"y": 1, "x": ', '"y": 1, ', "<box>", "<|box_start|>(1,2),(", "<box>1 ", "<bbox>[[1,2] ", "<point>", "<point>1 ",
+    "<point>(1,2", "<x>", "<x>1</x>", "<x>1</x><y>1", "<x> ", '<points coords="', '<points coords="1 1 1 ', "coords=",
+    "(Image_0, (", "(Image_0, (1, 2), (", "Image_", "(Image_0 ", "click(", "click(x=1, ", "click(a=1, ", "a(",
+    "click(y=1, ", ", y=1", "click(1, ", "left_", "click( ", "(", "(1, 2), (", "((1, 2)", "(1, 2) ", "( ", "(1, ",
+    "1.", "[", "[[1, 2] ", "box=", "CLICK(box=[", "[1, 2], [", "[[1, 2]", "[1, 2] ", "[ ", "[1, 2, ", "': [", '"',
+    "'  ",
+]  # fmt: skip
 
 
-SPACED = {
-    "refusal": ["<answer> '( -1 , -1 )'. </answer>"],
-    "json_refusal": [
-        "-1 [ { 'point_2d' : [ -1 , -1 ] } ]",
-        'a [ { "point_2d": null , "label" : "a" } ] a',
-    ],
-    "ui_tars": [
-        "scroll( a= 'b' , start_box= ' <|box_start|> ( 1 , 2 ) , ( 3 , 4 ) <|box_end|> ' )",
-        "Thought: a\nAction: tap( point= ' <point> 1 2 </point> ' )",
-    ],
-    "pyautogui": [
-        "pyautogui.click( a = b , x = 1 , y = 2 )",
-        "pyautogui.scroll( -5 , x = 1 , y = 2 )",
-        "pyautogui.click( a = b , y = 1 , a = b , x = 2 , a = b )",
-        "pyautogui.click( 1 , y = 2 )",
-    ],
-    "tool_call": ['<tool_call> { "arguments" : { "coordinate" : [ 1 , 2 ] , "action" : "a" } }'],
-    "json_2d": ['[ { "bbox_2d" : [ 1 , 2 , 3 , 4 ] } ]', '{ "point_2d" : [ 1 , 2 ] }'],
-    "json_coordinate": ["{ 'action' : 'a' , 'coordinate' : [ 1 , 2 ] }"],
-    "json_compact": ["{ 'POINT' : [ 1 , 2 ] , 'to' : 1 }"],
-    "json_distribution": ["{ 'action' : 'a' , 'mean' : [ 1 , 2 ] }"],
-    "json_xy": [
-        '{ "x" : 1 , "y" : 2 , "a" : [ 1 ] }',
-        '{ "a" : 1 , "path" : [ { "x" : 1 , "y" : 2 } ] , "b" : 1 }',
-        '{ "y" : 1 , "a" : 1 , "x" : 2 , "b" : [ 1 ] }',
-    ],
-    "box_tokens": ["<|box_start|> ( 1 , 2 ) , ( 3 , 4 ) <|box_end|>", "<box> [ [ 1 2 3 4 ] ] </box>"],
-    "point_tag": ["<point> ( 1 , 2 ) </point>"],
-    "xy_tags": ["<x> 1 </x> , <y> 2 </y>"],
-    "molmo": ['<points coords="1 1 2 3 4 5 6"> a </points>'],
-    "cropped": ["<crop> ( Image_0 , ( 1 , 2 ) , ( 3 , 4 ) ) </crop> ( Image_1 , ( 1 , 2 ) )"],
-    "keyword_call": ["click( a = b , x = 1 , y = 2 )", "click( y = 1 , a = b , x = 2 , a = b )"],
-    "click_call": ["left_click( 1 , 2 )"],
-    "corner_tuples": ["( 1 , 2 ) , ( 3 , 4 )", "( ( 1 , 2 ) , ( 3 , 4 )"],
-    "bare_tuple": ["( 1.5 , -2 )"],
-    "nested_list": ["CLICK( box = [ [ 1 , 2 , 3 , 4 ] ] )"],
-    "corner_lists": ["[ 1 , 2 ] , [ 3 , 4 ]", "( [ 1 , 2 ] , [ 3 , 4 ]"],
-    "bare_list": ["[ 1.5 , -2 ]", "' : [ 1 , 2 , 3 , 4 ]"],
-}
+ANSWERS = [
+    "<answer> '( -1 , -1 )'. </answer>", "-1 [ { 'point_2d' : [ -1 , -1 ] } ]",
+    'a [ { "point_2d": null , "label" : "a" } ] a',
+    "scroll( a= 'b' , start_box= ' <|box_start|> ( 1 , 2 ) , ( 3 , 4 ) <|box_end|> ' )",
+    "Thought: a\nAction: tap( point= ' <point> 1 2 </point> ' )", "pyautogui.click( a = b , x = 1 , y = 2 )",
+    "pyautogui.scroll( -5 , x = 1 , y = 2 )", "pyautogui.click( a = b , y = 1 , a = b , x = 2 , a = b )",
+    "pyautogui.click( 1 , y = 2 )", '<tool_call> { "arguments" : { "coordinate" : [ 1 , 2 ] , "action" : "a" } }',
+    '[ { "bbox_2d" : [ 1 , 2 , 3 , 4 ] } ]', '{ "point_2d" : [ 1 , 2 ] }',
+    "{ 'action' : 'a' , 'coordinate' : [ 1 , 2 ] }", "{ 'POINT' : [ 1 , 2 ] , 'to' : 1 }",
+    "{ 'action' : 'a' , 'mean' : [ 1 , 2 ] }", '{ "x" : 1 , "y" : 2 , "a" : [ 1 ] }',
+    '{ "a" : 1 , "path" : [ { "x" : 1 , "y" : 2 } ] , "b" : 1 }', '{ "y" : 1 , "a" : 1 , "x" : 2 , "b" : [ 1 ] }',
+    "<|box_start|> ( 1 , 2 ) , ( 3 , 4 ) <|box_end|>", "<box> [ [ 1 2 3 4 ] ] </box>", "<point> ( 1 , 2 ) </point>",
+    "<x> 1 </x> , <y> 2 </y>", '<points coords="1 1 2 3 4 5 6"> a </points>',
+    "<crop> ( Image_0 , ( 1 , 2 ) , ( 3 , 4 ) ) </crop> ( Image_1 , ( 1 , 2 ) )", "click( a = b , x = 1 , y = 2 )",
+    "click( y = 1 , a = b , x = 2 , a = b )", "left_click( 1 , 2 )", "( 1 , 2 ) , ( 3 , 4 )",
+    "( ( 1 , 2 ) , ( 3 , 4 )", "( 1.5 , -2 )", "CLICK( box = [ [ 1 , 2 , 3 , 4 ] ] )", "[ 1 , 2 ] , [ 3 , 4 ]",
+    "( [ 1 , 2 ] , [ 3 , 4 ]", "[ 1.5 , -2 ]", "' : [ 1 , 2 , 3 , 4 ]",
+]  # fmt: skip
 FILLERS = [" ", "\u3000", "1", "a", ",", "'", "(", "[", "{", "=", "1 ", "a="]
 
 
@@ -179,13 +143,12 @@ HALF_OPEN = [
 
 
 @pytest.mark.parametrize("dialect", [AUTO, AUTO_ACTION], ids=lambda dialect: dialect.name)
-@pytest.mark.parametrize("opener", [*dict.fromkeys(each for some in OPENERS.values() for each in some), *HALF_OPEN])
+@pytest.mark.parametrize("opener", [*OPENERS, *HALF_OPEN])
 def test_a_megabyte_of_half_open_forms_takes_linear_time(dialect, opener):
     # The last 64 Ki of it are read, at worst in 0.08 s; a quadratic pattern would take half a minute.
     assert costs_less(1, dialect, Texts([opener * (2**20 // len(opener))]))
 
 
-ANSWERS = [answer for some in SPACED.values() for answer in some]
 GOING_ON = [*((AUTO, answer) for answer in ANSWERS), *(
     (getattr(parsing, name.upper()), answer)
     for name in PUBLISHED
