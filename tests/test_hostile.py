@@ -1,7 +1,5 @@
 """No response raises, hangs, or scores anything but finite numbers within the recipe's bounds."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -94,21 +92,6 @@ def test_nothing_but_the_targets_action_succeeds():
         blind = ["", None, "x", "(", "()", "(x, y)", PROMPT, "refusal", "<think>", "(1, 1) " * 300, "[]", "NaN"]
         for target in targets:
             assert recipe.score(blind, [target] * len(blind)).acc.tolist() == [0] * len(blind)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_megabyte_is_read_in_no_time_to_speak_of(name):
-    recipe, targets = CASES[name]
-    start = time.perf_counter()
-    for text in (
-        "[" * 1_000_000,
-        "(1, 2)" * 170_000,
-        "</think>" * 125_000,
-        "<think>" + "(1" * 500_000,
-        "1" * 1_000_000,
-    ):
-        recipe.score(text, targets[0], **SIZES)
-    assert time.perf_counter() - start < 5
 
 
 def test_a_response_of_one_long_action_costs_its_own_length_only():

@@ -78,13 +78,6 @@ def test_other_recipes_need_a_target(target):
         gr.recipe("gelato").score(["(1, 2)"], [target])
 
 
-def test_lengths_in_tokens_reach_the_verifiers():
-    assert SAME.prepare(TEXTS, None).token_lengths is None
-    lengths = SAME.prepare(TEXTS, None, token_lengths=[3, 40]).token_lengths
-    assert lengths.dtype == np.int64
-    assert lengths.tolist() == [3, 40]
-
-
 @pytest.mark.parametrize("lengths", [[3], [3, -1], [3.0, 4.0], ["3", "4"], 7, [[3], [4]]])
 def test_lengths_that_are_none_are_an_error(lengths):
     with pytest.raises(

@@ -99,32 +99,6 @@ def with_parameter(line: Line) -> dict[str, Any]:
     return {"solution": line["ground_truth"], "parameter": line["extra"]["parameter"]}
 
 
-def ui_agile_forms(line: Line, scores: gr.Scores) -> Columns:
-    """Return the values of UI-AGILE's other functions for the line."""
-    found = {}
-    for name, part, options in (
-        ("binary_grounding", "grounding", {"shape": "binary"}),
-        ("simple_length", "thinking", {"thinking_length": "simple"}),
-        ("plain_length", "thinking", {"thinking_length": "plain"}),
-    ):
-        other = gr.recipe("ui-agile", **options).score(
-            [line["response"]], [with_parameter(line)], bad_target="abstain", **resized(line)
-        )
-        found[name] = float(other.parts[part][0])
-    return found
-
-
-def ui_r1_forms(line: Line, scores: gr.Scores) -> Columns:
-    """Return the values of UI-R1's other two files for the line."""
-    found = {}
-    for form, parts in (("dast", ["coord"]), ("nothink", ["coord", "format"])):
-        other = gr.recipe("ui-r1", form=form).score(
-            [line["response"]], [line["ground_truth"]], bad_target="abstain", **resized(line)
-        )
-        found |= {f"{form}_{part}": float(other.parts[part][0]) for part in parts}
-    return found
-
-
 def model_size(line: Line) -> dict[str, Any]:
     """The size to which Qwen's processor brings the image: sides of whole multiples of 28, at most MAX_PIXELS."""
     width, height = line["extra"]["image_size"]
@@ -166,13 +140,13 @@ def thinks(line: Line, scores: gr.Scores) -> Columns:
     return {"use_reasoning": abs(float(grounding) - float(scores.parts["thinks"][0]))}
 
 
-def forms(recipe: str, option: str, *names: str) -> Callable[[Line, gr.Scores], Columns]:
+def forms(recipe: str, **options: tuple[str, ...]) -> Callable[[Line, gr.Scores], Columns]:
     """Return the columns of the recipe's other forms for a line, as "form.column"."""
 
     def more(line: Line, scores: gr.Scores) -> Columns:
         peer = next(peer for peer in PEERS.values() if peer.recipe == recipe)
         found = {}
-        for name in names:
+        for option, name in ((option, name) for option, names in options.items() for name in names):
             other = gr.recipe(recipe, **{**peer.options(line), option: name}).score(
                 [line["response"]], [peer.target(line)], bad_target="abstain", **peer.score_options(line)
             )
@@ -245,10 +219,14 @@ _INFIGUI_G1 = {
     "has_correct": "has_correct", "first_correct": "acc", "only_correct": "only_correct",
     "is_collinear": "is_collinear",
 }  # fmt: skip
-_UI_AGILE = {name: name for name in (
-    "grounding", "binary_grounding", "action", "format", "parameter", "simple_length", "plain_length",
-)}  # fmt: skip
-_UI_R1 = {name: name for name in ("action", "coord", "format", "dast_coord", "nothink_coord", "nothink_format")}
+_UI_AGILE = {
+    **{name: name for name in ("grounding", "action", "format", "parameter")},
+    "binary_grounding": "binary.grounding", "simple_length": "simple.thinking", "plain_length": "plain.thinking",
+}  # fmt: skip
+_UI_R1 = {
+    **{name: name for name in ("action", "coord", "format")},
+    "dast_coord": "dast.coord", "nothink_coord": "nothink.coord", "nothink_format": "nothink.format",
+}  # fmt: skip
 _BTL_UI = {"format": "format", "blink": "blink", "accuracy": "link"}
 _UI_S1 = {
     "score": "total", "format_score": "format", "type_match": "type_match", "extract_match": "match",
@@ -275,16 +253,22 @@ PEERS = {
         "tailrl",
         _TAILRL,
         tailrl_options,
-        more=forms("tailrl", "form", "segui"),
+        more=forms("tailrl", form=("segui",)),
         unlike=frozenset({"frame", "frame.exception", "gaussian.parse_error", "segui_point.parse_error"}),
     ),
-    "uiagile": Peer("ui-agile", _UI_AGILE, score_options=resized, target=with_parameter, more=ui_agile_forms),
+    "uiagile": Peer(
+        "ui-agile",
+        _UI_AGILE,
+        score_options=resized,
+        target=with_parameter,
+        more=forms("ui-agile", shape=("binary",), thinking_length=("simple", "plain")),
+    ),
     "uiins": Peer("ui-ins", {"score": "total"}),
-    "uir1": Peer("ui-r1", _UI_R1, score_options=resized, more=ui_r1_forms),
+    "uir1": Peer("ui-r1", _UI_R1, score_options=resized, more=forms("ui-r1", form=("dast", "nothink"))),
     "uis1": Peer("ui-s1", _UI_S1, score_options=two_sizes, more=type_match),
     "uirft": Peer("ui-rft", {"score": "total"}),
     "uishift": Peer("uishift", {"action": "action", "format": "format"}),
-    "vigorl": Peer("vigorl", _VIGORL, more=forms("vigorl", "form", "grounded", "multicrop")),
+    "vigorl": Peer("vigorl", _VIGORL, more=forms("vigorl", form=("grounded", "multicrop"))),
     "mobileuse_easyr1": Peer("mobile-use", {"overall": "total", "format": "format", "accuracy": "matched"}),
     "nemogym_gui": Peer(
         "nemo-gym", {"reward": "total"}, max_dist, unlike=frozenset({"distance", "extracted_x", "extracted_y"})

@@ -166,12 +166,6 @@ def test_a_recipe_of_a_file(own):
         gr.recipe(name, sharpnes=2.0)
 
 
-def test_a_recipe_of_a_module():
-    built = gr.recipe("grounding_rewards.recipes.published.gelato:gelato", format_weight=0.1)
-    assert built.to_dict() == {"name": "grounding_rewards.recipes.published.gelato:gelato", "format_weight": 0.1}
-    assert gr.recipe(built.to_dict()) == built
-
-
 def test_a_recipe_that_is_built_already(own):
     built = gr.recipe(f"{own}:READY", thinking="closed")
     assert built.to_dict() == {"name": f"{own}:READY", "thinking": "closed"}

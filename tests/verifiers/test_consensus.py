@@ -67,12 +67,6 @@ def test_boxes_vote_as_they_are_and_points_by_their_square():
     assert InConsensus()(rows).tolist() == [1.0, 1.0, 0.0]
 
 
-def test_each_group_by_itself():
-    points, groups = [(0, 0), (0, 0), (25, 0), (0, 0), (200, 200)], [0, 1, 0, 2, 0]
-    assert judge(Consensus(), *points, groups=groups) == [0.75, 1.0, 0.75, 1.0, 0.5]
-    assert judge(InConsensus(), *points, groups=groups) == [1.0, 0.0, 0.0, 0.0, 0.0]
-
-
 def test_in_a_recipe_of_ones_own():
     parts = {"consensus": 0.5, "inside": {"verifier": "in_consensus", "weight": 0.25, "size": 30}, "hit": 0.25}
     recipe = gr.recipe("composite", response_space="pixel", parts=parts)

@@ -44,10 +44,6 @@ def test_all_wrong_is_measured_by_the_longest():
     assert judge(DastLength(), [WRONG] * 3, [10, 20, 40]) == pytest.approx([-0.775, -0.55, -0.1], abs=1e-12)
 
 
-def test_alone_a_response_is_its_own_budget():
-    assert judge(DastLength(), [RIGHT, WRONG], [7, 900], groups=[0, 1]) == [0.5, -0.1]
-
-
 def test_empty_texts():
     assert judge(DastLength(), [RIGHT, WRONG], [0, 0]) == [0.5, -0.1], "B = 0: λ = 0"
     # p = 0, B = 10: λ = -1 is the worst; p = 1, B = 5: λ = -1 is the best.
@@ -59,11 +55,6 @@ def test_tokens_go_before_characters():
     lengths = [100, 1]
     assert judge(DastLength(), [RIGHT] * 2, lengths, tokens=[10, 30]) == [0.75, 0.25]
     assert judge(DastLength(), [RIGHT] * 2, lengths, tokens=[9, 9]) == [0.5, 0.5], "a padded batch tells nothing apart"
-
-
-def test_groups_of_one_batch():
-    points, lengths, groups = [RIGHT, WRONG, RIGHT, WRONG], [10, 10, 30, 40], [5, 2, 5, 2]
-    assert judge(DastLength(), points, lengths, groups=groups) == pytest.approx([0.75, -0.775, 0.25, -0.1], abs=1e-12)
 
 
 def test_what_is_right_is_said_by_any_verifier():

@@ -16,7 +16,6 @@ from grounding_rewards.verifiers import (
     DenseDistance,
     GaussianCoverage,
     GaussianPoint,
-    InsideDistance,
     ScreenDistance,
 )
 from grounding_rewards.verifiers.distance import SHAPES
@@ -24,18 +23,6 @@ from tests.verifiers.boxing import judge_boxes
 from tests.verifiers.judging import judge
 
 WIDE = {"bbox": [100, 100, 300, 200]}
-
-
-@settings(max_examples=100)
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(1, 100), st.floats(1, 100), st.floats(-500, 500))
-def test_a_hit_is_worth_a_half_to_one_and_less_further_out(u, v, width, height, shift):
-    target = {"bbox": [shift, shift, shift + width, shift + height]}
-    centre = (shift + width / 2, shift + height / 2)
-    point = (min(shift + u * width, shift + width), min(shift + v * height, shift + height))
-    nearer = tuple((a + b) / 2 for a, b in zip(point, centre, strict=True))
-    far, near = judge(InsideDistance(), [point, nearer], target)
-    assert 0.5 - 1e-9 <= far <= near + 1e-12
-    assert near <= 1
 
 
 def test_dense_around_a_point_runs_along_its_reach():
@@ -54,28 +41,6 @@ def test_rows_that_abstain_need_no_size():
     targets = [{"bbox": [0.1, 0.1, 0.3, 0.2], "image_size": [1000, 1000]}, {"bbox": [0.1, 0.1, 0.3, 0.2]}]
     scores = scored.score(["(200, 150)"] * 2, targets, bad_target="abstain")
     assert (scores.total.tolist(), scores.valid.tolist()) == ([1, 0], [1, 0])
-
-
-def published(x, y, target, width, height):
-    """SE-GUI's second term, in plain Python."""
-    x1, y1, x2, y2 = target
-    cx, cy = (x1 + x2) / 2 / width, (y1 + y2) / 2 / height
-    d = math.dist((x / width, y / height), (cx, cy))
-    farthest = max(math.dist((cx, cy), corner) for corner in [(0, 0), (0, 1), (1, 0), (1, 1)])
-    return max(1 - (d / farthest) ** 2, 0.0) if d <= 1 else 0.0
-
-
-sides = st.integers(1, 3000)
-
-
-@settings(max_examples=100)
-@given(st.integers(-500, 3500), st.integers(-500, 3500), sides, sides, st.tuples(*[st.floats(0, 1)] * 4))
-def test_screen_distance_equals_the_published_decay(x, y, width, height, corners):
-    xs, ys = sorted(corners[::2]), sorted(corners[1::2])
-    box = [xs[0] * width, ys[0] * height, xs[1] * width, ys[1] * height]
-    expected = published(x, y, box, width, height)
-    if abs(math.dist((x / width, y / height), ((xs[0] + xs[1]) / 2, (ys[0] + ys[1]) / 2)) - 1) > 1e-9:
-        assert judge(ScreenDistance(), [(x, y)], {"bbox": box}, size=(width, height)) == pytest.approx([expected])
 
 
 boxes = st.tuples(st.floats(0, 900), st.floats(0, 900), st.floats(0, 100), st.floats(0, 100)).map(
@@ -124,12 +89,6 @@ def test_it_stays_within_its_bounds_and_below_zero_is_outside(point, corner, ext
     assert -1 <= score <= 1
     if x1 < x2 and y1 < y2:
         assert (score >= 0) == (x1 <= point[0] <= x2 and y1 <= point[1] <= y2)
-
-
-@given(st.integers(301, 999), st.integers(1, 50))
-def test_farther_outside_is_worth_less(x, step):
-    near, far = judge(CornerDistance(), [(x, 150), (x + step, 150)], WIDE, size=(1000, 800))
-    assert -1 <= far < near < 0
 
 
 def test_each_shape_at_the_centre_half_way_and_on_the_border():

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.testing import check_recipe
 from grounding_rewards.verifiers import Hit, MatchedF1, MatchedPrecision, MatchedRecall
 from tests.testing.linear import check_linear
 from tests.verifiers.judging import judge_all
@@ -48,35 +47,6 @@ def test_several_boxes(row, precision, recall, f1):
     assert family(row, boxes(A, B, C)) == [precision, recall, f1]
 
 
-def test_one_box_and_one_point_are_a_hit_or_none():
-    for point, hit in [(IN_A, 1), ((10, 20), 1), ((30, 40), 1), ((9, 30), 0), ((20, 41), 0)]:
-        assert family([point], {"bbox": list(A)}) == [hit] * 3, point
-
-
-@pytest.mark.parametrize(
-    ("places", "row", "matches"),
-    [
-        ([(0, 0, 60, 60), (40, 0, 100, 60)], [(50, 30)], 1),  # in both, and matched once
-        ([(0, 0, 60, 60), (40, 0, 100, 60)], [(50, 30), (51, 30)], 2),
-        (
-            [(0, 0, 60, 60), (40, 0, 100, 60)],
-            [(50, 30), (10, 30)],
-            2,
-        ),  # the point in both leaves the first to the other
-        ([(0, 0, 60, 60), (40, 0, 100, 60)], [(10, 30), (20, 30), (30, 30)], 1),
-        ([(0, 0, 60, 60), (0, 0, 60, 60)], [(10, 10), (20, 20), (30, 30)], 2),
-        ([(0, 0, 9, 9), (0, 0, 29, 9), (20, 0, 49, 9), (40, 0, 49, 9)], [(5, 5), (25, 5), (45, 5), (46, 5)], 4),
-        ([(0, 0, 9, 9), (0, 0, 29, 9), (20, 0, 49, 9), (40, 0, 49, 9)], [(5, 5), (6, 5), (7, 5), (25, 5)], 3),
-        # Whoever takes the first place that is free finds 2 here: the point in both of them takes the small one.
-        ([(0, 0, 9, 9), (0, 0, 60, 60), (20, 20, 60, 60)], [(5, 5), (6, 6), (30, 30)], 3),
-    ],
-)
-def test_overlapping_places_are_matched_as_often_as_can_be(places, row, matches):
-    n, m = len(row), len(places)
-    for order in itertools.permutations(row):
-        assert family(order, boxes(*places)) == [matches / n, matches / m, 2 * matches / (n + m)]
-
-
 def test_places_of_every_shape():
     shapes = [{"polygon": [0, 0, 10, 0, 10, 10, 0, 10]}, {"circle": [50, 50, 5]}, {"bbox": list(A)}]
     target = {"regions": shapes}
@@ -100,13 +70,6 @@ def test_refusals_and_targets_without_a_place_are_worth_nothing():
     for target in [{"refusal": True}, {"action": "wait"}]:
         for row in [[], [IN_A]]:
             assert family(row, target) == [0, 0, 0]
-
-
-def test_each_row_meets_its_own_target_whatever_its_shape():
-    rows = [[IN_A, IN_A], [], [(5, 5)], [IN_B, OUT, IN_A], [IN_A]]
-    targets = [boxes(A, B), boxes(A), {"circle": [5, 5, 1]}, boxes(A, B), {"refusal": True}]
-    assert judge_all(MatchedF1(), rows, targets) == [1 / 2, 0, 1, 4 / 5, 0]
-    assert judge_all(MatchedF1(), [], []) == []
 
 
 def test_answers_without_a_place_do_not_count():
@@ -148,35 +111,6 @@ def test_no_other_matching_has_more_and_batches_are_rows(samples):
     for verifier, scores in zip(FAMILY, expected, strict=True):
         assert judge_all(verifier(), rows, targets) == scores
         assert [judge_all(verifier(), [row], [each])[0] for row, each in zip(rows, targets, strict=True)] == scores
-
-
-far = st.tuples(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.one_of(small, far), max_size=8), st.lists(as_box, min_size=1, max_size=6), st.randoms())
-def test_the_order_of_answers_and_places_changes_nothing(row, regions, random):
-    scores = family(row, {"regions": regions})
-    assert all(0 <= score <= 1 for score in scores)
-    assert scores == family(random.sample(row, len(row)), {"regions": random.sample(regions, len(regions))})
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(as_box, min_size=1, max_size=4), st.lists(small, min_size=1, max_size=4), st.integers(1, 3))
-def test_a_point_more_than_there_are_matches_for_lowers_precision_and_f1(regions, row, times):
-    before = family(row, {"regions": regions})
-    outside = family([*row, *[(500, 500)] * times], {"regions": regions})
-    assert outside[1] == before[1]
-    assert (outside[0] < before[0] and outside[2] < before[2]) or before == outside == [0, 0, 0]
-
-
-@given(place, st.integers(1, 5))
-def test_duplicates_of_one_hit_lower_precision_strictly(box, times):
-    hit = [tuple(box[:2])] * times
-    before, after = family(hit, boxes(box)), family([*hit, hit[0]], boxes(box))
-    assert after[0] < before[0]
-    assert after[1] == before[1] == 1
-    assert after[2] < before[2]
 
 
 def test_256_answers_and_256_overlapping_places():
@@ -245,7 +179,3 @@ def test_a_policy_that_drops_answers_is_refused(answers):
     click = gr.recipe("click", response_space="pixel", answers=answers)
     with pytest.raises(gr.RecipeError, match=f"click: {expected}"):
         replace(click, reward=MatchedF1())
-
-
-def test_the_recipe_keeps_the_promises_of_recipes():
-    check_recipe(composed(parts={"matched_f1": 1}))

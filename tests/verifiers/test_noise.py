@@ -10,13 +10,9 @@ import pytest
 from grounding_rewards.combine import evaluate, weighted
 from grounding_rewards.verifiers import Hit, Noise
 from grounding_rewards.verifiers.group import uniform
-from tests.verifiers.judging import judge, rollouts
+from tests.verifiers.judging import rollouts
 
 BOX = {"bbox": [0, 0, 9, 9]}
-
-
-def noise(texts, amplitude=0.01, seed=0):
-    return judge(Noise(amplitude, seed), [None] * len(texts), BOX, text=texts)
 
 
 def test_other_processes_draw_the_same():
@@ -43,14 +39,6 @@ def test_it_breaks_ties_between_different_responses_and_keeps_them_between_equal
     assert len(set(total.tolist())) == 3
     assert total[0] == total[2]
     assert (np.abs(total - 1) <= 0.01).all()
-
-
-def test_no_amplitude_no_noise():
-    assert noise(["a", "b"], 0) == [0, 0]
-    reward = weighted(hit=(1.0, Hit()), noise=(1.0, Noise(0.0)))
-    rows = rollouts([(1, 1), (90, 90)], [BOX] * 2, text=["a", "b"])
-    assert evaluate(reward, rows)[0].tolist() == [1, 0]
-    assert (reward.low, reward.high) == (0, 1)
 
 
 def test_it_is_spread_evenly_and_uncorrelated_between_seeds():

@@ -1,13 +1,12 @@
 """Returns of trajectories from any verifiers."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 
 import grounding_rewards as gr
-from grounding_rewards.combine import affine, weighted
+from grounding_rewards.combine import affine
 from grounding_rewards.errors import RecipeError, TargetError
 from grounding_rewards.verifiers import Hit, StepReturn
 from tests.verifiers.judging import rollouts
@@ -55,16 +54,6 @@ def test_short_rollouts_have_to_be_named():
     assert returned(verifier, [0, 1, 1], targets, extras={"rollout": [0, 1, 1]}) == [0.0, 1.5, 1.0]
 
 
-def test_it_stands_in_a_composition():
-    reward = weighted(hit=(0.0, Hit()), ahead=(1.0, StepReturn(Hit(), Hit(), gamma=0.5)))
-    assert reward.needs == {"trajectories"}
-    assert returned(reward, [1, 1], steps(4, 5)) == [1.5, 1.0]
-
-
-def test_no_rows():
-    assert StepReturn(Hit(), Hit())(rollouts([], [])).tolist() == []
-
-
 def test_long_sums_stay_within_the_bounds():
     for gamma in (0.3, 0.9, 0.999):
         verifier = StepReturn(Hit(), Hit(), gamma=gamma)
@@ -84,12 +73,6 @@ def test_rollouts_that_do_not_fit_are_an_error():
     verifier = StepReturn(Hit(), Hit())
     with pytest.raises(RecipeError, match=r"extras\['rollout'\]: got 1; expected one for each of 2 rows"):
         returned(verifier, [1, 1], steps(0, 1), extras={"rollout": [1]})
-
-
-def test_copies_are_equal():
-    verifier = StepReturn(Hit(), Hit(), gamma=0.25)
-    assert pickle.loads(pickle.dumps(verifier)) == verifier
-    assert hash(verifier) == hash(StepReturn(Hit(), Hit(), gamma=0.25))
 
 
 def test_a_row_that_cannot_be_used_ends_no_run():

@@ -1,5 +1,4 @@
 import difflib
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -67,13 +66,6 @@ def test_what_is_beyond_the_characters_compared_is_different():
     assert similarity("xyz" * 1000, "xyz" * 1000) == 1
     long, longer = "".join(map(str, range(600)))[:500], "".join(map(str, range(600)))[:500] + "#" * 9500
     assert similarity(long, longer) <= 2 * 500 / 10500
-
-
-@pytest.mark.parametrize("pair", [("a" * 65536, "a" * 65535), ("ab" * 32768, "aabb" * 16384), ("abc" * 66, "acb" * 66)])
-def test_similarity_takes_no_more_than_a_moment(pair):
-    start = time.perf_counter()
-    assert 0 <= similarity(*pair) <= 1
-    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize(("a", "b"), [("a" * 512, "ax" * 99), (" " * 512, "a b " * 50), ("ab" * 5000, "ba" * 5000)])

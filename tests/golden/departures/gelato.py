@@ -72,14 +72,14 @@ def _has_unicode_digits(line: Line) -> bool:
 _NOT_TEXT = Oracle("not-text", _is_not_text, zero)
 _UNICODE_DIGITS = Oracle("unicode-digits", _has_unicode_digits, zero)
 _HUGE_NUMBER = Oracle("huge-number", _is_huge, _huge_value)
-GELATO = (
+_GELATO = (
     _NOT_TEXT,
     bad_target("gelato"),
     _UNICODE_DIGITS,
     _HUGE_NUMBER,
     Oracle("no-extent", _has_no_extent, _exact_unit),
 )
-GELATO_PIXEL = (
+_GELATO_PIXEL = (
     _NOT_TEXT,
     bad_target("gelato-pixel"),
     _UNICODE_DIGITS,
@@ -87,3 +87,4 @@ GELATO_PIXEL = (
     _HUGE_NUMBER,
     Oracle("no-extent", _has_no_extent, _exact_pixel),
 )
+ORACLES = {"gelato": _GELATO, "gelato-pixel": _GELATO_PIXEL}

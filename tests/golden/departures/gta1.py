@@ -79,5 +79,7 @@ def _decimal_value(line: Line) -> dict[str, float]:
     return {"acc": hit, "hit": hit}
 
 
-GTA1 = (bad_target("gta1"), *_pairs(_ROUND), Oracle("decimals", _has_decimals, _decimal_value))
-UI_INS = (bad_target("ui-ins"), *_pairs(_SQUARE))
+ORACLES = {
+    "gta1": (bad_target("gta1"), *_pairs(_ROUND), Oracle("decimals", _has_decimals, _decimal_value)),
+    "ui-ins": (bad_target("ui-ins"), *_pairs(_SQUARE)),
+}

@@ -163,4 +163,4 @@ def _of(recipe: str, *, last: bool) -> tuple[Oracle, ...]:
     )
 
 
-UI_R1, UI_R1_E, UI_R1_DAST = _of("ui-r1", last=False), _of("ui-r1-e", last=True), _of("ui-r1-dast", last=True)
+ORACLES = {name: _of(name, last=name != "ui-r1") for name in ("ui-r1", "ui-r1-e", "ui-r1-dast")}
