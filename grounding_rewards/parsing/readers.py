@@ -420,7 +420,20 @@ LAST_PLACE = Form("last_place", read=read_last_place, signs=("(", "["), usual=(r
 
 # A tuple of two whole numbers as Python writes it, as ViGoRL answers.
 
-_ONE_LINE = on_use("<answer>([^\n]*?)</answer>")
+
+def one_line_answer(text: str) -> str | None:
+    """Return what the first pair of answer tags on one line holds, in time that grows as the text does."""
+    opened, closed = text.find("<answer>"), 0
+    while opened >= 0:
+        inside = opened + len("<answer>")
+        closed = closed if closed >= inside else text.find("</answer>", inside)
+        if closed < 0:
+            return None
+        end = text.find("\n", inside, closed)
+        if end < 0:
+            return text[inside:closed]
+        opened = text.find("<answer>", end)
+    return None
 
 
 def whole_pair(text: str) -> tuple[float, float] | None:
@@ -437,8 +450,8 @@ def whole_pair(text: str) -> tuple[float, float] | None:
 
 def read_literal_pair(text: str) -> list[tuple[float, float]] | None:
     """Return the pair in the first answer tags on one line, or of the whole text without such tags."""
-    answer = _ONE_LINE.search(text)
-    pair = whole_pair((answer[1] if answer else text).strip())
+    answer = one_line_answer(text)
+    pair = whole_pair((text if answer is None else answer).strip())
     return None if pair is None else [pair]
 
 

@@ -79,6 +79,7 @@ PUBLISHED = {
     "box_list": ["[1, 2, ", "assistant\n", "[ ", "1."],
     "gui_r1": ["<answer>", "'action': '", "'point': [1, ", "'input_text': '", "'a' ", "[1,", "{"],
     "ui_venus": ["<action>", "<action>Click(box=(", "Type(content='", " ", "start=(1, 2), "],
+    "literal_pair": ["<answer>", "<answer>(1, ", "<answer>\n", "</answer>", "("],
     "first_call": ["<tool_call>", "<tool_call>{", "</tool_call>", "["],
 }  # fmt: skip
 """Beginnings of answers of the published forms, each of which has a reader of its own."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from grounding_rewards.errors import MISSING
-from grounding_rewards.parsing.texts import SPACE, as_texts, compiled, matches
-from grounding_rewards.rollouts import Rollouts
+from grounding_rewards.parsing.texts import SPACE
 from grounding_rewards.targets.read import PLACES
+from grounding_rewards.verifiers import JudgedFormat
 
 CLICK = "click"
 """The action that always has a place; the numbers of others are zeros where they have none."""
@@ -22,9 +19,6 @@ SOLUTION = "<answer>[{'action': 'click' ,'coordinate': [100, 100, 300, 200] }]</
 
 SIZES = (1000, 800), (500, 400)
 """The sizes of the original image and of the one the model saw, for examples."""
-
-THOUGHT = rf"^{SPACE}<think>", rf"</think>{SPACE}<answer>", rf"</answer>{SPACE}$"
-"""Patterns of which all occur in a response that thinks and then answers, and holds no more."""
 
 _TAGS = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 _NAME = re.compile(r"""["']action["']\s*:\s*(?:["'](\w+)["']|(\w+))""")
@@ -50,16 +44,6 @@ def _number(text: str) -> float | str:
     return float(text) if _NUMERAL.fullmatch(text.strip()) else text
 
 
-def all_occur(rollouts: Rollouts, patterns: Sequence[str]) -> NDArray[np.bool_]:
-    """Find every one of the patterns in each response: (n,)."""
-    texts = as_texts(rollouts.text)
-    if texts.vectorised:
-        occur: NDArray[np.bool_] = np.logical_and.reduce([matches(texts, pattern) for pattern in patterns])
-        return occur
-    searches = [compiled(pattern).search for pattern in patterns]
-    return np.array([all([search(text) for search in searches]) for text in texts.values], dtype=np.bool_)  # noqa: C419
-
-
 def thinks_then_answers(text: str, thought: str, answer: str, *, must: bool = True) -> bool:
     """Test a whole text for tags of thinking, which need not be there unless they ``must``, then tags of an answer.
 
@@ -68,6 +52,16 @@ def thinks_then_answers(text: str, thought: str, answer: str, *, must: bool = Tr
     """
     opened = text.startswith(f"<{thought}>") and re.compile(rf"</{thought}>\s*<{answer}>").search(text)
     return bool(opened or (not must and text.startswith(f"<{answer}>"))) and text.endswith(f"</{answer}>")
+
+
+def _is_thought(text: str) -> bool:
+    """Think tags, then answer tags, and nothing around them but white space."""
+    return thinks_then_answers(text.strip(), "think", "answer")
+
+
+_USUAL = rf"^{SPACE}<think>[^<]*</think>{SPACE}<answer>[^<]*</answer>{SPACE}$"
+THOUGHT = JudgedFormat(_is_thought, ("<think>", "</think>", "<answer>", "</answer>"), _USUAL)
+"""The form of a response that thinks and then answers, and holds no more."""
 
 
 def clicks_with_places(fields: Mapping[str, Any], *, any_case: bool = False) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing.readers import TURN
+from grounding_rewards.parsing.readers import TURN, one_line_answer
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, bare_box, deviations
@@ -96,27 +96,12 @@ def _example(*said: str, form: str = "tags") -> Example:
     return Example(TURN.join(calls if form == "ui_tars" else tags), _TARGET, model_image_size=_SIZE)
 
 
-def _answer(turn: str) -> str | None:
-    """Return what the first pair of answer tags on one line holds, in time that grows as the text does."""
-    opened, closed = turn.find("<answer>"), 0
-    while opened >= 0:
-        inside = opened + len("<answer>")
-        closed = closed if closed >= inside else turn.find("</answer>", inside)
-        if closed < 0:
-            return None
-        end = turn.find("\n", inside, closed)
-        if end < 0:
-            return turn[inside:closed]
-        opened = turn.find("<answer>", end)
-    return None
-
-
 def _said(turn: str, called: bool) -> tuple[int, int] | str | None:
     """Return where a turn moves the cursor, "STOP", or None."""
     if called:
         place, stop = _GOTO.search(turn), _STOP.search(turn) is not None
     else:
-        held = (_answer(turn) or "").strip()
+        held = (one_line_answer(turn) or "").strip()
         place, stop = _PLACE.fullmatch(held), held == "STOP"
     return (int(place[1]), int(place[2])) if place else "STOP" if stop else None
 

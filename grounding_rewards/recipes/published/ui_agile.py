@@ -15,7 +15,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing import UI_AGILE
 from grounding_rewards.plugins.config import frozen
 from grounding_rewards.recipes._shared import BAD_TARGET, UNICODE_DIGITS, deviations
-from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, THOUGHT, all_occur, read_solution
+from grounding_rewards.recipes.published._solutions import CLICK, SIZES, SOLUTION, THOUGHT, read_solution
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
@@ -229,7 +229,7 @@ class Written(Term):
         if not written.all():
             others = [name != "" and CLICK not in name for name in predictions.actions.tolist()]
             written = written | np.array(others, dtype=np.bool_)
-        return (written & all_occur(rollouts, THOUGHT)).astype(np.float64)
+        return THOUGHT(rollouts) * written
 
 
 def _whole(rollouts: Rollouts) -> tuple[Floats, Floats, Floats]:

@@ -19,17 +19,16 @@ from grounding_rewards.recipes.published._solutions import (
     SIZES,
     SOLUTION,
     THOUGHT,
-    all_occur,
     clicks_with_places,
     read_solution,
 )
 from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
-from grounding_rewards.verifiers import DastLength, any_of, if_placed, same_action
+from grounding_rewards.verifiers import DastLength, JudgedFormat, any_of, if_placed, same_action
 from grounding_rewards.verifiers.hit import inside_regions
 from grounding_rewards.verifiers.options import Length
-from grounding_rewards.verifiers.terms import OfPlaces, Term
+from grounding_rewards.verifiers.terms import OfPlaces
 
 _PAPER = "UI-R1: Enhancing Efficient Action Prediction of GUI Agents by Reinforcement Learning"
 Form = Literal["main", "dast", "nothink"]
@@ -39,7 +38,6 @@ _TRAINER = "src/ui_r1/src/open_r1/trainer/DAST_grpo_trainer.py"
 _ALONE = {True: 0.5, False: -0.1}
 """The length's reward of a response that is alone in its group, right or wrong."""
 
-_UNTHOUGHT = rf"^{SPACE}<answer>", THOUGHT[-1]
 _TYPING = "<answer>[{'action': 'input_text' ,'coordinate': [0, 0, 0, 0] }]</answer>"
 _ANSWER = "<answer>[{{'action': '{}', 'coordinate': {}}}]</answer>"
 
@@ -106,12 +104,12 @@ def ui_r1_dast(*, format_weight: Length = 1.0) -> Recipe:
     Source: UI-R1 2fe9bf0, ``src/ui_r1/src/open_r1/grpo_json_action_coord-dast.py`` and
     ``src/ui_r1/src/open_r1/trainer/DAST_grpo_trainer.py``.
     """
-    plain, written = of_form("ui-r1-dast", "dast", format_weight), _Written(THOUGHT)
-    full = weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(1.0, written))
+    plain = of_form("ui-r1-dast", "dast", format_weight)
+    full = weighted(action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(1.0, THOUGHT))
     return replace(
         plain,
         reward=weighted(
-            action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, written),
+            action=(1.0, _ACTION), coord=(1.0, _COORDINATE), format=(format_weight, THOUGHT),
             length=(1.0, DastLength(full, above=2.5)),  # above that, all three points are earned
         ),
         source=replace(plain.source, files=(*plain.source.files, _TRAINER)),
@@ -128,7 +126,7 @@ def ui_r1_dast(*, format_weight: Length = 1.0) -> Recipe:
 def of_form(name: str, form: Form, format_weight: float) -> Recipe:
     """The recipe of one of the source's files, under a name."""
     thinks, last = form != "nothink", form != "main"
-    written = _Written(THOUGHT if thinks else _UNTHOUGHT)
+    written = THOUGHT if thinks else _UNTHOUGHT
     return Recipe(
         name=name,
         dialect=UI_R1_BRACED if last else UI_R1,
@@ -209,14 +207,13 @@ Borders count, and no edge is cut: (300.9, 200) lies in a box that ends at 300."
 )
 
 
-@dataclass(frozen=True)
-class _Written(Term):
-    """1.0 where the response is the tags of its form and no more, else 0.0: every one of the ``patterns`` occurs."""
+def _is_alone(text: str) -> bool:
+    """Answer tags, and nothing around them but white space."""
+    text = text.strip()
+    return text.startswith("<answer>") and text.endswith("</answer>")
 
-    patterns: tuple[str, ...]
 
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return all_occur(rollouts, self.patterns).astype(np.float64)
+_UNTHOUGHT = JudgedFormat(_is_alone, ("<answer>", "</answer>"), rf"^{SPACE}<answer>[^<]*</answer>{SPACE}$")
 
 
 def read_native(value: Any) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grounding_rewards.recipes.published.gui_cursor import _answer
+from grounding_rewards.parsing.readers import one_line_answer
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from grounding_rewards.recipes.published.gui_cursor import _answer
     ],
 )
 def test_the_first_pair_on_one_line_counts(turn: str, held: str | None) -> None:
-    assert _answer(turn) == held
+    assert one_line_answer(turn) == held
