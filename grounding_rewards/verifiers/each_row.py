@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +77,7 @@ class EachRow:
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         errors = rollouts.targets.errors
-        scores = np.full(len(rollouts), self.unusable)
+        scores = np.full(len(rollouts), self.unusable, dtype=np.float64)
         for number, row in _rows(rollouts):
             if number not in errors:
                 scores[number] = self._score(row, number, rollouts.targets)
@@ -129,9 +129,8 @@ def per_row(fn: Callable[[Row], float], *, low: float, high: float, needs: Itera
     array([1., 0., 0.])
     """
     check_function("per_row", fn, "a function of a Row")
-    lifted = verifier(EachRow(fn, 0.0), low=low, high=high, needs=needs)
-    # The score of such rows is left out later, and lies within the bounds.
-    return replace(lifted, fn=EachRow(fn, lifted.low))
+    # The score of rows that cannot be used is left out later, and lies within the bounds.
+    return verifier(EachRow(fn, low), low=low, high=high, needs=needs)
 
 
 def _rows(rollouts: Rollouts) -> Iterator[tuple[int, Row]]:

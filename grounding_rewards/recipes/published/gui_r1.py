@@ -31,9 +31,6 @@ from grounding_rewards.verifiers.options import Share
 from grounding_rewards.verifiers.terms import OfPlaces
 
 _PAPER = "GUI-R1: A Generalist R1-Style Vision-Language Action Model for GUI Agents"
-REACH = 140.0
-"""Reach of a click around a target that is only a point, in pixels of the image the model saw."""
-
 _KEYS = ("action", "gt_bbox", "input_text")
 _NO_TEXT = "no input text"
 _NAMING = ("type", "select", "open_app")
@@ -154,7 +151,7 @@ def texts_agree(written: str, wanted: str) -> bool:
 
 _WORDS = TextAs(texts_agree, ("text", "direction"), missing=_NO_TEXT)
 _MATCHED = any_of(
-    same_action("lower", unnamed="no action", click=InPlace(REACH, flat=True), type=_WORDS, select=_WORDS,
+    same_action("lower", unnamed="no action", click=InPlace(140.0, flat=True), type=_WORDS, select=_WORDS,
                 scroll=_WORDS, otherwise=None),
     formula="""1.0 where the action is the target's, case aside, and so is its point or text, else 0.0.
 

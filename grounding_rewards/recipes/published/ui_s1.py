@@ -277,12 +277,6 @@ _DEVIATIONS = {
 }
 
 
-ENLARGE = 1.2
-"""Factor by which a box counts larger."""
-
-REACH = 0.04
-"""Reach of a click around the marked point, in unit space."""
-
 HARMFUL, NEUTRAL = 1.0, 0.5
 _ANNOTATIONS = {"HARMFUL": HARMFUL, "NEUTRAL": NEUTRAL}
 
@@ -332,13 +326,13 @@ def _have_action(rollouts: Rollouts) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Near(OfPlaces):
-    """1.0 where the click is in the enlarged place, or near enough to the point marked in it, else 0.0."""
+    """1.0 where the click is in the place, 1.2 times its size, or at most 0.04 from the point marked, else 0.0."""
 
     def places(self, rollouts: Rollouts) -> Floats:
         xy, regions = rollouts.predictions.xy, rollouts.targets.regions
-        hit = inside_regions(xy, regions, enlarge=ENLARGE)
+        hit = inside_regions(xy, regions, enlarge=1.2)
         if regions.shapes is not None:
-            hit = hit | within(regions.each(xy), regions.point, REACH)
+            hit = hit | within(regions.each(xy), regions.point, 0.04)
         return hit.astype(np.float64)
 
 

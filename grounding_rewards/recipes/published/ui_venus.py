@@ -242,12 +242,8 @@ def _step_exploits(weight: float, coord: NavigationCoord) -> tuple[Exploit, ...]
     return tuple(each for each, counts in zip((blind, kind, miss, direction), scores, strict=True) if counts)
 
 
-POINTED = ("click", "long_press", "double_click", "triple_click", "right_click", "middle_click", "hover")
-"""Actions at one place."""
-
-MOVED = ("scroll", "drag")
-"""Actions from one place to another."""
-
+_POINTED = ("click", "long_press", "double_click", "triple_click", "right_click", "middle_click", "hover")
+_MOVED = ("scroll", "drag")
 _TIE = 1e-9
 _CODES = {"up": 1, "down": 2, "left": 3, "right": 4}
 _TYPE = ActionType()
@@ -283,9 +279,9 @@ class NavigationCoord(Term):
         alternatives = rollouts.targets.alternatives
         names = alternatives.canonical.names.tolist()
         near, far = _distances(rollouts, self.near, self.far)
-        pointed = np.array([name in POINTED for name in names], dtype=np.bool_)
+        pointed = np.array([name in _POINTED for name in names], dtype=np.bool_)
         score = np.where(pointed & near, self.alpha, np.where(pointed & far, self.alpha / 2, 0.0))
-        moved = np.array([name in MOVED for name in names], dtype=np.bool_)
+        moved = np.array([name in _MOVED for name in names], dtype=np.bool_)
         if moved.any():
             _, (start, end, direction) = _moves(rollouts, far, self.far)
             most = np.where(start & direction, np.where(end, 1.5 * self.beta, self.beta), 0.0)
@@ -334,9 +330,9 @@ class NavigationMatch(Term):
         names = alternatives.canonical.names.tolist()
         near, far = _distances(rollouts, self.near, self.far)
         right = (_TYPE.each(rollouts) > 0) & _contents(rollouts, self.least_f1)[1]
-        pointed = np.array([name in POINTED for name in names], dtype=np.bool_)
+        pointed = np.array([name in _POINTED for name in names], dtype=np.bool_)
         right &= near | ~pointed | (alternatives.place < 0)
-        moved = np.array([name in MOVED for name in names], dtype=np.bool_)
+        moved = np.array([name in _MOVED for name in names], dtype=np.bool_)
         if moved.any():
             asked, held = _moves(rollouts, far, self.far)
             right &= ~moved | ~asked | held.all(axis=0)

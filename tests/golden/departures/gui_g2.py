@@ -7,7 +7,7 @@ import re
 
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.readers import TURN
-from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, truth_of
+from tests.golden.departures.oracle import Line, Oracle, bad_target, text_of, truth_of, without_unicode
 
 _DIGITS = 3
 _SMALL = 1600
@@ -23,11 +23,6 @@ def _match(line: Line) -> re.Match[str] | None:
 def _has_unicode_digits(line: Line) -> bool:
     match = _match(line)
     return bool(match) and not all(number.isascii() for number in match.groups())  # type: ignore[union-attr]
-
-
-def _without_unicode_digits(line: Line) -> Line:
-    text = "".join("x" if char.isdecimal() and not char.isascii() else char for char in text_of(line))
-    return {**line, "response": text}
 
 
 def _has_spaces(line: Line) -> bool:
@@ -81,7 +76,7 @@ def _exact_value(line: Line) -> dict[str, float]:
 
 ORACLES = (
     bad_target("gui-g2"),
-    Oracle("unicode-digits", _has_unicode_digits, same_as=_without_unicode_digits),
+    Oracle("unicode-digits", _has_unicode_digits, same_as=without_unicode),
     Oracle("spaces", _has_spaces, same_as=_stripped),
     Oracle("huge-number", _is_huge, _exact_value),
     Oracle("thin-box", _is_thin, _exact_value),

@@ -54,6 +54,12 @@ def extra_of(line: Line) -> Mapping[str, Any]:
     return extra if isinstance(extra, Mapping) else {}
 
 
+def without_unicode(line: Line) -> Line:
+    """Return a line with an x for each digit of another script."""
+    kept = ["x" if each.isdecimal() and not each.isascii() else each for each in text_of(line)]
+    return {**line, "response": "".join(kept)}
+
+
 def zero(line: Line) -> dict[str, float]:
     """Return the value of a line that scores nothing."""
     return {"total": 0.0, "acc": 0.0}

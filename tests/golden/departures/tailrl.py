@@ -7,7 +7,7 @@ import re
 
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.resizing import Resizing
-from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of
+from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of, without_unicode
 
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _PAIR, _BOX = (re.compile(rf"[\[(]\s*{_NUMBER}{more}\s*[\])]") for more in (
@@ -27,13 +27,6 @@ def _without_spread(line: Line) -> bool:
 
 def _has_unicode_digits(line: Line) -> bool:
     return any(not "".join(found).isascii() for pattern in (_PAIR, _BOX) for found in pattern.findall(text_of(line)))
-
-
-def _without_unicode(line: Line) -> Line:
-    return {
-        **line,
-        "response": "".join("x" if each.isdigit() and not each.isascii() else each for each in line["response"]),
-    }
 
 
 def _is_below_nothing(line: Line) -> bool:
@@ -57,6 +50,6 @@ def _is_below_nothing(line: Line) -> bool:
 ORACLES = (
     bad_target("tailrl", sized=True),
     Oracle("no-spread", _without_spread, lambda line: {}),
-    Oracle("unicode-digits", _has_unicode_digits, same_as=_without_unicode),
+    Oracle("unicode-digits", _has_unicode_digits, same_as=without_unicode),
     Oracle("below-nothing", _is_below_nothing, lambda line: {"segui.nearness": 0.0}),
 )

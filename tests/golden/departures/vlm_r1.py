@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of
+from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, without_unicode
 
 _BOX = re.compile(r"\[(\d+),\s*(\d+),\s*(\d+),\s*(\d+)\]")
 _ANSWER = re.compile("<answer>(.*?)</answer>", re.DOTALL)
@@ -13,11 +13,6 @@ _ANSWER = re.compile("<answer>(.*?)</answer>", re.DOTALL)
 
 def _has_unicode_digits(line: Line) -> bool:
     return any(not "".join(box).isascii() for box in _BOX.findall(text_of(line)))
-
-
-def _without_unicode(line: Line) -> Line:
-    kept = _BOX.sub(lambda box: box[0] if box[0].isascii() else "x", text_of(line))
-    return {**line, "response": kept}
 
 
 def _is_thin(line: Line) -> bool:
@@ -33,6 +28,6 @@ def _is_thin(line: Line) -> bool:
 
 ORACLES = (
     bad_target("vlm-r1"),
-    Oracle("unicode-digits", _has_unicode_digits, same_as=_without_unicode),
+    Oracle("unicode-digits", _has_unicode_digits, same_as=without_unicode),
     Oracle("thin-target", _is_thin, lambda line: {"iou": 1.0, "acc": 1.0}),
 )
