@@ -15,7 +15,7 @@ from grounding_rewards.testing.recipes import examples_of
 
 pytestmark = pytest.mark.slow
 
-GELATO, GELATO_PIXEL, GTA1 = gr.recipe("gelato"), gr.recipe("gelato-pixel"), gr.recipe("gta1")
+GELATO, GELATO_PIXEL = gr.recipe("gelato"), gr.recipe("gelato-pixel")
 
 
 def scored(recipe, responses, example):

@@ -1,7 +1,6 @@
 """GUI-G1's reward by hand: hit + overlap / 4 + edges / 8, on a screen of 1000 x 1000."""
 
 import ast
-import json
 import math
 import warnings
 
@@ -15,10 +14,6 @@ from tests.golden.departures import ORACLES
 GUI_G1 = gr.recipe("gui-g1")
 TARGET = [100, 100, 300, 200]
 SIZE = (1000, 1000)
-
-
-def fenced(*box):
-    return f'```json\n[\n\t{{"bbox_2d": {json.dumps(box)}, "label": "x"}}\n]\n```'
 
 
 def score(*responses, target=TARGET, **more):
