@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pool import Making, peak, write
 
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.pool.methods import CHOICE, SELECTOR
+from grounding_rewards.plugins.named import CHOICE, SELECTOR
 from grounding_rewards.pool.plan import Candidate, candidates
 
 PER_SAMPLE = 16
@@ -101,7 +101,7 @@ def run(step: str, path: Path) -> dict[str, Any]:
     """One step, in this process."""
     from grounding_rewards.pool.aggregate import stats_of
     from grounding_rewards.pool.command import count_rollouts
-    from grounding_rewards.pool.methods.protocol import allocate, choose, select
+    from grounding_rewards.pool.methods import allocate, choose, select
     from grounding_rewards.pool.plan import plan_rollouts
     from grounding_rewards.pool.rollouts import read_columns
     from grounding_rewards.tables.rollout_table import open_rollouts

@@ -1,8 +1,7 @@
 """Bonuses for answers that a sample's rollouts seldom gave, and penalties for those that a group repeats.
 
 Answers, samples, groups and moments are whole numbers, (n,) one a rollout. Answers tell those of one sample apart, such
-as the cell of a click; a negative one is no answer: it has a bonus of exactly 0, and equals no other. Numbers of
-another kind, or columns of different lengths, raise a RecipeError.
+as the cell of a click; a negative one is no answer: it has a bonus of exactly 0, and equals no other.
 
 Source: outcome-based exploration, arXiv 2509.06941, its formulas from a reading note and reviews of the paper; that no
 answer has no bonus is our own choice.
@@ -14,8 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grounding_rewards.arrays import Floats, Ints, changes, numbered, packed
-from grounding_rewards.coords.spaces import COORDINATE_LIMIT
-from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.groups.spread import means, varied
 
 
@@ -28,9 +25,9 @@ def answer_counts(answers: ArrayLike, samples: ArrayLike, moments: ArrayLike | N
     >>> answer_counts([7, 7, 7, 7, 8, -1], [0] * 6, [1, 2, 2, 2, 2, 2])
     array([1, 4, 4, 4, 1, 0])
     """
-    answer = _whole("answers", answers)
-    same = packed(_whole("samples", samples, len(answer)), answer)
-    key = same if moments is None else packed(same, _whole("moments", moments, len(answer)))
+    answer = np.asarray(answers, np.int64)
+    same = packed(np.asarray(samples, np.int64), answer)
+    key = same if moments is None else packed(same, np.asarray(moments, np.int64))
     order = np.argsort(key)  # equal ones have equal counts, in any order
     first, begins = changes(same.take(order)), np.flatnonzero(changes(key.take(order)))
     ends = np.append(begins, len(answer))[1:]
@@ -46,7 +43,7 @@ def ucb_bonus(counts: ArrayLike) -> Floats:
     >>> ucb_bonus([4, 4, 4, 1])
     array([0.5, 0.5, 0.5, 1. ])
     """
-    count = _counts(counts)
+    count = np.asarray(counts, np.int64)
     return np.where(count > 0, np.sqrt(1 / np.maximum(count, 1)), 0.0)  # the least N is 1, so that b is 1 at most
 
 
@@ -61,8 +58,8 @@ def mean_bonus(counts: ArrayLike, groups: ArrayLike, *, others: bool = False) ->
     >>> mean_bonus([16, 4, 1, 16], [0, 0, 0, 0], others=True).round(4)
     array([-0.3333,  0.    ,  0.6667, -0.3333])
     """
-    count = _counts(counts)
-    group, answered, bonus = _whole("groups", groups, len(count)), count > 0, np.zeros(len(count))
+    count, group = np.asarray(counts, np.int64), np.asarray(groups, np.int64)
+    answered, bonus = count > 0, np.zeros(len(count))
     ucb = ucb_bonus(count)[answered]
     code = numbered(group[answered])
     bonus[answered] = np.where(varied(ucb, code, 0.0), ucb - means(ucb, code), 0.0)  # exactly 0 where all are alike
@@ -78,10 +75,7 @@ def constant_bonus(counts: ArrayLike, b0: float) -> Floats:
     >>> constant_bonus([4, 4, 4, 1], 0.5)
     array([0. , 0. , 0. , 0.5])
     """
-    if isinstance(b0, bool) or not isinstance(b0, int | float) or not abs(b0) <= COORDINATE_LIMIT:
-        raise RecipeError(f"b0: got {short_repr(b0)}; expected a finite number")
-    count = _counts(counts)
-    return np.where(count > 0, ucb_bonus(count) - b0, 0.0)
+    return np.where(np.asarray(counts, np.int64) > 0, ucb_bonus(counts) - b0, 0.0)
 
 
 def batch_penalty(answers: ArrayLike, groups: ArrayLike) -> Floats:
@@ -92,23 +86,5 @@ def batch_penalty(answers: ArrayLike, groups: ArrayLike) -> Floats:
     >>> batch_penalty([7, 7, 7, 8], [0, 0, 0, 0])
     array([-0.5, -0.5, -0.5,  0. ])
     """
-    group = _whole("groups", groups)
-    counts = answer_counts(answers, group)
-    code = numbered(group)
+    counts, code = answer_counts(answers, groups), numbered(np.asarray(groups, np.int64))
     return np.where(counts > 0, (1 - counts) / np.bincount(code)[code], 0.0)
-
-
-def _counts(counts: ArrayLike) -> Ints:
-    count = _whole("counts", counts)
-    for row in np.flatnonzero(count < 0)[:1]:
-        raise RecipeError(f"counts: row {row} has {count[row]}; expected a whole number from 0")
-    return count
-
-
-def _whole(name: str, values: ArrayLike, rows: int | None = None) -> Ints:
-    column = np.asarray(values)
-    if column.ndim != 1 or (column.dtype.kind not in "iu" and column.size):
-        raise RecipeError(f"{name}: got {values!r:.80}; expected whole numbers, one a row")
-    if rows not in (None, len(column)):
-        raise RecipeError(f"{name}: got {len(column)}; expected one for each of {rows} rows")
-    return column.astype(np.int64, copy=False)

@@ -6,7 +6,7 @@
 """
 
 from grounding_rewards.plugins.named import selector
-from grounding_rewards.pool.methods import Choice, Method, allocate, choose, method, select, setting
+from grounding_rewards.pool.methods import Choice, Method, Selector, allocate, choose, method, select, setting
 from grounding_rewards.pool.methods.answers import DispersionWeighted, RareCells
 from grounding_rewards.pool.methods.dars import Dars
 from grounding_rewards.pool.methods.dart import Dart, DartProportional, DartSteps, DartStored
@@ -15,7 +15,6 @@ from grounding_rewards.pool.methods.filters import Band, Every, MeanBand, MinRol
 from grounding_rewards.pool.methods.learnability import ItemResponse, Learnability, Screening
 from grounding_rewards.pool.methods.moving_target import MovingTarget, next_target
 from grounding_rewards.pool.methods.prime_rl import DifficultyBuffer, DifficultyPools
-from grounding_rewards.pool.methods.protocol import Selector
 from grounding_rewards.pool.methods.rorecomp import RoRecomp
 from grounding_rewards.pool.methods.step_returns import StepReturns
 from grounding_rewards.pool.methods.target_size import TargetSize

@@ -57,22 +57,12 @@ def stats_of(
     rollouts, to the last bit: means and variances are exact sums of totals rounded to 2^-60 and 2^-40 of the largest,
     of 1 at least.
 
-    Args:
-        table: rollouts; they need ``sample_id`` and ``acc``.
-        rounds: the rounds that count; None for all.
-        temperature: the sampling temperature that counts; None for all.
-        by: the column that becomes ``source``, any of the table.
-        columns: the columns to compute beside ``n``, ``num_correct`` and ``unscored``; fewer are faster. Without
-            ``sample_id`` there are neither names nor an order.
-        target_space: the space of targets that name none; None for their recipe's.
-        recipe: the recipe whose form and space targets have, where rollouts name none that is built in or installed.
-            A name in the table is only looked up; it never loads code.
-        warn: takes warnings: on directories that several launches recorded into, and on recipes that are not
-            installed, whose targets are not read.
-
-    Raises:
-        TableError: a file cannot be read, or lacks a column.
-        PoolError: a rollout comes twice, has no sample, or its ``acc`` is neither 0, 1 nor null; no rollout is left.
+    The table needs ``sample_id`` and ``acc``. ``by`` is the column that becomes ``source``, and ``columns`` are those
+    to compute beside ``n``, ``num_correct`` and ``unscored``: fewer are faster, and without ``sample_id`` there are
+    neither names nor an order. ``target_space`` is the space of targets that name none, None for their recipe's;
+    ``recipe`` has their form where rollouts name none that is installed, for a name in the table never loads code.
+    ``warn`` takes warnings: on directories that several launches recorded into, and on targets that are not read. A
+    rollout that comes twice or has no sample, and an ``acc`` that is neither 0, 1 nor null, are a PoolError.
     """
     _check_arguments(rounds, temperature, columns)
     chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}

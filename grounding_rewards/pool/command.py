@@ -19,11 +19,11 @@ from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.config import files_named, plugins_named
+from grounding_rewards.plugins.named import ALLOCATION, CHOICE
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.difficulties import add_difficulty
 from grounding_rewards.pool.draws import check_whole, largest_remainder
-from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose, method
-from grounding_rewards.pool.methods.protocol import in_name_order
+from grounding_rewards.pool.methods import allocate, choose, in_name_order, method
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
 from grounding_rewards.pool.selection import check_numbers, filters, next_pool, plain, suspects, with_defaults
 from grounding_rewards.pool.stats import SampleStats
@@ -209,8 +209,8 @@ def allocate_rollouts(
     """Allocate further rollouts, as ``grounding-rewards pool allocate`` does, and write them beside a manifest."""
     spec = spec if isinstance(spec, Mapping) else {"name": spec}
     allocation = method(spec, ALLOCATION)
-    if budget is not None:
-        check_budget(budget)
+    if budget is not None and check_whole("budget", budget, 1) > COORDINATE_LIMIT:
+        raise PoolError(f"budget: got {budget}; expected 1e12 at most")
     given = source(rollouts, **reading)
     check_outputs(out, given.files)
     with reporting.progress("allocating rollouts") as advance:
@@ -296,18 +296,11 @@ def within_budget(stats: SampleStats, numbers: Ints, budget: Any) -> Ints:
 
     Of equal remainders the larger number is served first, then the earlier name.
     """
-    check_budget(budget)
     if not numbers.any():
         raise PoolError(f"budget: got {budget}, and the method gives no sample any rollout")
     scaled, order = np.zeros_like(numbers), in_name_order(stats)
     scaled[order] = largest_remainder(numbers[order].tolist(), budget)
     return scaled
-
-
-def check_budget(budget: Any) -> None:
-    """Check a budget: a whole number from 1 to 1e12."""
-    if check_whole("budget", budget, 1) > COORDINATE_LIMIT:
-        raise PoolError(f"budget: got {budget}; expected 1e12 at most")
 
 
 def counts(stats: SampleStats, numbers: Ints) -> dict[str, Any]:

@@ -17,12 +17,13 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import GroundingRewardsError, PoolError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.builtins import BUILT_IN
+from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, kind_of
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
 from grounding_rewards.pool.aggregate import answered_by
 from grounding_rewards.pool.command import Source, figures, source
 from grounding_rewards.pool.inputs import mixed
-from grounding_rewards.pool.methods import ALLOCATION, CHOICE, SELECTOR, allocate, choose, kind_of, select
+from grounding_rewards.pool.methods import allocate, choose, select
 from grounding_rewards.pool.report.command import listing
 from grounding_rewards.pool.report.rounds import Options, round_of
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns

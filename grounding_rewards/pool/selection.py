@@ -14,8 +14,8 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError, near
 from grounding_rewards.plugins.named import NamedTerm
 from grounding_rewards.pool.draws import check_whole, draw, most_positive, share_of_zeros, zero_quota
+from grounding_rewards.pool.methods import Selector, name_of, select
 from grounding_rewards.pool.methods.filters import Band, Every, among, built, sources_of
-from grounding_rewards.pool.methods.protocol import Selector, name_of, select
 from grounding_rewards.pool.stats import SampleStats
 
 NO_SOURCE = "(none)"

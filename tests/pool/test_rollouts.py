@@ -12,7 +12,7 @@ import pytest
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.pool.aggregate import stats_of
-from grounding_rewards.pool.methods.protocol import Choice, choose
+from grounding_rewards.pool.methods import Choice, choose
 from grounding_rewards.pool.rollouts import RolloutColumns, random_keys, read_columns
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from tests.cli.command import write_rows

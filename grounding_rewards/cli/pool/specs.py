@@ -52,23 +52,14 @@ def read_spec(option: str, text: str) -> str | dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        spec = json.loads(text)
-        wrong = _infinite(spec)
+        spec: dict[str, Any] = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
-        spec, wrong = None, None
-    if not isinstance(spec, dict):
-        raise PoolError(f'{option}: got {text!r:.80}; expected a name, or JSON such as {{"name": "spread"}}')
-    if wrong is not None:
-        raise PoolError(f"{option}: got {text!r:.80}; {wrong}: expected a finite number")
+        expected = 'a name, or JSON with finite numbers, such as {"name": "spread"}'
+        raise PoolError(f"{option}: got {text!r:.80}; expected {expected}") from None
     return spec
 
 
-def _infinite(value: Any) -> str | None:
-    """Return the key of the first NaN or infinite number; None without one."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        if isinstance(each, float) and not math.isfinite(each):
-            return str(key)
-        if (place := _infinite(each)) is not None:
-            return f"{key}.{place}"
-    return None
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number

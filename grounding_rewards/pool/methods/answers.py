@@ -10,7 +10,7 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.aggregate import GRID
-from grounding_rewards.pool.methods.protocol import Method, setting
+from grounding_rewards.pool.methods import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Count, Positive

@@ -9,7 +9,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Ints
 from grounding_rewards.plugins.named import ALLOCATION
-from grounding_rewards.pool.methods.protocol import Method, setting
+from grounding_rewards.pool.methods import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers.options import Count
 

@@ -12,7 +12,7 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.blocks import by_size
 from grounding_rewards.plugins.named import ALLOCATION, CHOICE
-from grounding_rewards.pool.methods.protocol import Choice, Method, setting
+from grounding_rewards.pool.methods import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, need, random_keys, ranks
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options

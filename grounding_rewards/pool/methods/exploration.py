@@ -9,7 +9,7 @@ import numpy as np
 
 from grounding_rewards.groups.exploration import answer_counts, batch_penalty, constant_bonus, mean_bonus, ucb_bonus
 from grounding_rewards.plugins.named import CHOICE
-from grounding_rewards.pool.methods.protocol import Choice, Method, setting
+from grounding_rewards.pool.methods import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, moments
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Length, Number

@@ -14,7 +14,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.named import selector
-from grounding_rewards.pool.methods.protocol import Method, select, setting
+from grounding_rewards.pool.methods import Method, select, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.verifiers import options

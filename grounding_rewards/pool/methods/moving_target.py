@@ -11,8 +11,8 @@ import numpy as np
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.pool.draws import draw
+from grounding_rewards.pool.methods import Method, setting
 from grounding_rewards.pool.methods.learnability import HARDEST, difficulties
-from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Count, Length, Range, Share, Whole

@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.pool.draws import draw
-from grounding_rewards.pool.methods.protocol import Method, setting
+from grounding_rewards.pool.methods import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Length, Number, Share, Whole

@@ -10,7 +10,7 @@ import numpy as np
 
 from grounding_rewards.plugins.named import CHOICE
 from grounding_rewards.pool.draws import hashed
-from grounding_rewards.pool.methods.protocol import Choice, Method, setting
+from grounding_rewards.pool.methods import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, moments, need, ranks
 from grounding_rewards.verifiers.options import Count, Part, Share, Whole
 

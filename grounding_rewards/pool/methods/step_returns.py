@@ -18,7 +18,7 @@ from grounding_rewards.groups.returns import (
 )
 from grounding_rewards.groups.spread import EPSILON
 from grounding_rewards.plugins.named import CHOICE
-from grounding_rewards.pool.methods.protocol import Choice, Method, setting
+from grounding_rewards.pool.methods import Choice, Method, setting
 from grounding_rewards.pool.rollouts import RolloutColumns, ranks, rewards_of
 from grounding_rewards.verifiers.options import Number, Positive, Share
 

@@ -11,7 +11,7 @@ from grounding_rewards.arrays import Floats, Ints, numbered
 from grounding_rewards.groups.max_variance import max_variance
 from grounding_rewards.groups.spread import EPSILON, normalised
 from grounding_rewards.plugins.named import CHOICE
-from grounding_rewards.pool.methods.protocol import Choice, Method, setting
+from grounding_rewards.pool.methods import Choice, Method, setting
 from grounding_rewards.pool.rollouts import Reward, RolloutColumns, groups, rewards_of
 from grounding_rewards.verifiers.options import Count, Part, wrong
 

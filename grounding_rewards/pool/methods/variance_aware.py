@@ -9,9 +9,9 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.groups.spread import NO_SIGNAL
+from grounding_rewards.pool.methods import Method, setting
 from grounding_rewards.pool.methods.answers import different_share
 from grounding_rewards.pool.methods.learnability import Learnability
-from grounding_rewards.pool.methods.protocol import Method, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Length, Share

@@ -13,7 +13,7 @@ from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.errors import PoolError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.named import ALLOCATION
-from grounding_rewards.pool.methods.protocol import Method, in_name_order, setting
+from grounding_rewards.pool.methods import Method, in_name_order, setting
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import options
 from grounding_rewards.verifiers.options import Count, Length, Range, Whole

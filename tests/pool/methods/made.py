@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from grounding_rewards.pool.methods.protocol import Method as RolloutChoice
-from grounding_rewards.pool.methods.protocol import choose
+from grounding_rewards.pool.methods import Method as RolloutChoice
+from grounding_rewards.pool.methods import choose
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.tables.rollout_table import open_rollouts
 

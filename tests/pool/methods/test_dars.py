@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.pool import SampleStats
+from grounding_rewards.pool.methods import allocate
 from grounding_rewards.pool.methods.dars import Dars
-from grounding_rewards.pool.methods.protocol import allocate
 
 
 def stats_of(correct, n):

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.methods import ALLOCATION, method
+from grounding_rewards.pool.methods import ALLOCATION, allocate, choose, method
 from grounding_rewards.pool.methods.dart import Dart, DartProportional, DartSteps, DartStored
-from grounding_rewards.pool.methods.protocol import allocate, choose
 from grounding_rewards.pool.rollouts import random_keys
 from tests.pool.methods.made import chosen, columns
 from tests.pool.methods.test_dars import stats_of

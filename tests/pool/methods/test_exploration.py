@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from grounding_rewards.pool.methods import choose
 from grounding_rewards.pool.methods.exploration import OutcomeExploration
-from grounding_rewards.pool.methods.protocol import choose
 from tests.pool.methods.made import chosen, columns
 
 ROWS = [

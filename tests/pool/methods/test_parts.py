@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from grounding_rewards import arrays
-from grounding_rewards.pool.methods import protocol, step_returns
+from grounding_rewards.pool import methods
+from grounding_rewards.pool.methods import choose, step_returns
 from grounding_rewards.pool.methods.dart import DartProportional, DartStored
 from grounding_rewards.pool.methods.exploration import OutcomeExploration
-from grounding_rewards.pool.methods.protocol import choose
 from grounding_rewards.pool.methods.step_returns import StepReturns
 from grounding_rewards.pool.methods.variance import D3s, Pods
 from grounding_rewards.pool.rollouts import RolloutColumns
@@ -57,7 +57,7 @@ def cut(monkeypatch, place, rows):
 @pytest.mark.parametrize("rows", [1, 7, 100])
 @pytest.mark.parametrize("method", APART, ids=repr)
 def test_samples_come_in_parts(monkeypatch, rollouts, method, rows):
-    cut(monkeypatch, protocol, rows)
+    cut(monkeypatch, methods, rows)
     assert method.samples_apart
     chosen = choose(rollouts, method)
     assert len(arrays.begins(rollouts.sample, rows)) > 3
@@ -83,7 +83,7 @@ def test_trajectories_come_in_parts(monkeypatch, rollouts, rows):
 
 
 def test_errors_name_the_rollout_in_any_part(monkeypatch, rollouts):
-    cut(monkeypatch, protocol, 7)
+    cut(monkeypatch, methods, 7)
     place = int(np.flatnonzero(~np.isnan(rollouts.acc))[-1])
     total = rollouts.total.copy()
     total[place] = np.nan

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.methods.protocol import choose
+from grounding_rewards.pool.methods import choose
 from grounding_rewards.pool.methods.rorecomp import RoRecomp
 from tests.pool.methods.made import chosen, columns
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError
-from grounding_rewards.pool.methods import CHOICE, method
-from grounding_rewards.pool.methods.protocol import choose
+from grounding_rewards.pool.methods import CHOICE, choose, method
 from grounding_rewards.pool.rollouts import RolloutColumns, read_columns
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.cli.command import write_rows

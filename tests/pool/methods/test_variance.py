@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grounding_rewards.pool.methods import CHOICE, method
-from grounding_rewards.pool.methods.protocol import choose
+from grounding_rewards.pool.methods import CHOICE, choose, method
 from grounding_rewards.pool.rollouts import RolloutColumns
 
 D3S = {"A": [1, 0, 0, 0], "B": [1, 1, 0, 0], "C": [1, 1, 1, 1]}

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, RecipeError
 from grounding_rewards.pool import sample_stats
-from grounding_rewards.pool.methods import ALLOCATION, method
-from grounding_rewards.pool.methods.protocol import allocate
+from grounding_rewards.pool.methods import ALLOCATION, allocate, method
 from grounding_rewards.pool.methods.xrpo import Xrpo
 from tests.pool.methods.test_dars import stats_of
 

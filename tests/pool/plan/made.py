@@ -13,7 +13,7 @@ from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods, plan
-from grounding_rewards.pool.methods.protocol import Choice
+from grounding_rewards.pool.methods import Choice
 from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.stats import SampleStats, sample_stats
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.plugins.builtins import BUILT_IN
-from grounding_rewards.pool import SampleStats, methods, sample_stats
+from grounding_rewards.pool import SampleStats, sample_stats
 from grounding_rewards.pool.command import count_rollouts
-from grounding_rewards.pool.methods.protocol import Choice
+from grounding_rewards.pool.methods import Choice
 from grounding_rewards.pool.plan import (
     _AT_ONCE,
     Candidate,
@@ -173,12 +173,6 @@ def test_one_of_several_arguments_is_enough():
     assert [each.needs for each in candidates(specs)] == [(), (), ()]
 
 
-@pytest.mark.parametrize("name", [None, 3, ["pods"], {"name": "pods"}])
-def test_a_name_of_a_method_is_a_text(name):
-    with pytest.raises(PoolError, match="method: choice without a name: got"):
-        methods.method({"name": name}, methods.CHOICE)
-
-
 def test_rows_that_methods_are_compared_with_have_other_names():
     assert not {"control", "next", "all"} & set(BUILT_IN["methods"])
 
@@ -269,22 +263,6 @@ def test_the_next_pool_is_that_of_seed_0_and_progress_goes_by_methods():
     drawn = [np.bincount(next_pool(stats, seed=seed).kept, minlength=40).tolist() for seed in (0, 1)]
     assert made.weights[1].tolist() == drawn[0] != drawn[1]
     assert shown == [0.0, 0.25, 0.5, 0.75]
-
-
-def test_what_a_caller_names_must_exist_and_fit(made_up):
-    with pytest.raises(PoolError, match=r"unknown method 'furhter'; did you mean 'further'\? There are: .*band, "):
-        candidates(["furhter"])
-    with pytest.raises(PoolError, match="method: method without a name: got"):
-        candidates([{"n": 3}])
-    with pytest.raises(PoolError, match="band: unknown argument 'low'"):
-        candidates([{"name": "band", "low": 0.2}])
-    with pytest.raises(PoolError, match="method: first: unknown argument 'kept'"):
-        candidates([{"name": "first", "kept": 3}])
-    nested: object = "unsolved"
-    for _ in range(3000):
-        nested = {"name": "every", "selectors": [nested]}
-    with pytest.raises(PoolError, match="nested too deep"):
-        candidates([nested])
 
 
 def test_without_a_measured_sample_there_is_nothing_to_compare():

@@ -11,7 +11,7 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.pool import Band, Unsolved, sample_stats, select, selector
-from grounding_rewards.pool.methods.protocol import allocate
+from grounding_rewards.pool.methods import allocate
 
 TWO = sample_stats(["a", "b"], [1, 0])
 
