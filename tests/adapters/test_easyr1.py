@@ -96,35 +96,12 @@ def test_bad_target_raise() -> None:
         compute_score(rows(("(20, 15)", BOX), ("(20, 15)", BAD)), bad_target="raise", **CLICK)
 
 
-def test_no_recipe_names_the_key_to_set() -> None:
-    with pytest.raises(
-        gr.RecipeError, match=r"no recipe is named; set worker\.reward\.reward_function_kwargs\.recipe to one of"
-    ):
-        compute_score(rows(("(20, 15)", BOX)))
-
-
 def test_rows_of_one_id_are_one_group_wherever_they_stand() -> None:
     names = ["a", "b", "a", 3, "b", "3"]
     inputs = rows(*[("?", {**BOX, "id": name}) for name in names])
     assert overall(inputs, recipe=own("groups")) == [0.0, 1.0, 0.0, 2.0, 1.0, 2.0]
     texts = rows(*[("?", json.dumps({**BOX, "id": name})) for name in names])
     assert overall(texts, recipe=own("groups")) == [0.0, 1.0, 0.0, 2.0, 1.0, 2.0]
-
-
-def test_a_missing_id_is_an_error_that_says_where_to_put_one() -> None:
-    inputs = rows(("?", {**BOX, "id": "a"}), ("?", BOX))
-    with pytest.raises(
-        gr.RecipeError,
-        match=r'own compares the rollouts of one sample.* row 1 has no id; give .*\{"id": "a7", \.\.\.\}',
-    ):
-        compute_score(inputs, recipe=own("groups"))
-
-
-def test_a_target_that_cannot_be_read_joins_no_other_sample() -> None:
-    inputs = rows(("?", {**BOX, "id": "1"}), ("?", BAD), ("?", {**BAD, "id": "x"}), ("?", {**BOX, "id": "1"}))
-    found = compute_score(inputs, recipe=own("groups"))
-    assert [row["overall"] for row in found] == [0.0, 0.0, 0.0, 0.0]
-    assert [row["valid"] for row in found] == [1.0, 0.0, 0.0, 1.0]
 
 
 def test_a_label_free_recipe_needs_an_id_alone() -> None:
@@ -181,12 +158,6 @@ def test_own_verifiers_find_every_column() -> None:
     assert overall(inputs, recipe=own("bonus")) == [0.5, 0.25]
 
 
-def test_sizes_come_from_the_target() -> None:
-    target = json.dumps({"bbox": [990, 490, 1010, 510], "image_size": [2000, 1000]})
-    options = {"recipe": "click", "response_space": "thousandths", "format_weight": 0.0}
-    assert overall(rows(("(500, 500)", target), ("(250, 500)", target)), **options) == [1.0, 0.0]
-
-
 RCPO = {"recipe": "gui-rcpo", "response_space": "pixel"}
 ROUTES = {"task": {"click": "gelato", "vote": {"name": "gui-rcpo", "response_space": "pixel"}}}
 PLACE = ("(250, 250)", {"bbox": [0.0, 0.0, 0.5, 0.5], "task": "click"})
@@ -204,12 +175,6 @@ def scores(*pairs: tuple[str, Any], **options: Any) -> list[tuple[float, float]]
 
 def vote(text: str, name: str = "a") -> tuple[str, Any]:
     return text, {"id": name, "task": "vote"}
-
-
-def test_rows_of_one_id_vote_together() -> None:
-    assert scores((HERE, A), (THERE, A), (HERE, A), (THERE, B), (THERE, B)) == [
-        (1.0, 1.0), (0.5, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("bad", ['{"bbox": [1', {"bbox": [1]}, 5, []], ids=["json", "bbox", "number", "empty"])
@@ -252,11 +217,6 @@ def test_a_later_batch_without_any_id_is_wiring_again() -> None:
     scores((HERE, A), (HERE, A))
     with pytest.raises(gr.RecipeError, match=f"{NO_ID} row 0 has no id"):
         scores((HERE, None), (HERE, {}))
-
-
-def test_routes_ask_for_ids_where_rollouts_are_compared_and_nowhere_else() -> None:
-    found = scores(vote(HERE), PLACE, vote(THERE), vote(HERE), PLACE, routes=ROUTES)
-    assert found == [(1.0, 1.0), (1.0, 1.0), (0.5, 1.0), (1.0, 1.0), (1.0, 1.0)]
 
 
 def test_under_routes_the_row_without_an_id_is_that_of_the_whole_batch(caplog: pytest.LogCaptureFixture) -> None:

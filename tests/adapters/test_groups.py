@@ -46,21 +46,6 @@ def test_every_column_can_tell_rows_apart() -> None:
     assert repeated([], 3).tolist() == [0, 1, 2]
 
 
-def test_a_number_that_is_given_settles_equal_neighbours() -> None:
-    assert repeated([["a"] * 4], 4, [2]).tolist() == [0, 0, 1, 1]
-    assert repeated([], 4, [2]).tolist() == [0, 0, 1, 1]
-
-
-def test_a_number_that_does_not_fit_is_an_error() -> None:
-    with pytest.raises(
-        gr.RecipeError,
-        match=r"num_generations=4: got 6 completions.*per_device_train_batch_size \* steps_per_generation",
-    ):
-        repeated([list("aaaabb")], 6, [4])
-    with pytest.raises(gr.RecipeError, match="num_generations=2: got another prompt or target in row 3 than in row 2"):
-        repeated([list("aabccc")], 6, [2])
-
-
 @pytest.mark.parametrize(
     ("rows", "sizes", "size"),
     [
@@ -224,12 +209,6 @@ def free(term: gr.Verifier) -> gr.Recipe:
     return paying(term, label_free=True, success=gr.verifier(tokens, low=0.0, high=99.0))
 
 
-def test_groups_are_the_trainers_repetitions() -> None:
-    (reward,) = reward_funcs(paying(GROUPS))
-    rows = {"prompts": ["p"] * 4 + ["q"] * 2, "target": [BOX] * 2 + [OTHER] * 4}
-    assert reward(completions=["?"] * 6, **rows) == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]
-
-
 @pytest.mark.parametrize("column", ["id", "sample_id"])
 def test_ids_tell_equal_neighbours_apart(column: str) -> None:
     (reward,) = reward_funcs(paying(GROUPS))
@@ -333,11 +312,6 @@ def test_several_processes_ask_for_the_number(monkeypatch: pytest.MonkeyPatch) -
     assert plain(**rows) == [0.0, 0.0]
     monkeypatch.setenv("WORLD_SIZE", "1")
     assert reward(**rows) == [0.0, 0.0]
-
-
-def test_recipes_that_need_no_groups_look_at_no_prompts() -> None:
-    (reward,) = reward_funcs("gelato")
-    assert reward(completions=["(250, 250)"] * 2, prompts=["p", "q"], target=[BOX] * 2) == [1.0, 1.0]
 
 
 def test_lengths_in_tokens_are_the_trainers() -> None:

@@ -57,14 +57,6 @@ def test_what_is_not_decoded_is_as_data_sets_decode_it(tmp_path: Path, form: str
     assert image_sizes([Image.open(io.BytesIO(data))]) == [(40, 20)]  # as it is handed to the processor
 
 
-def test_a_webp_that_is_not_decoded_lies_on_its_side(tmp_path: Path) -> None:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    data = stored(300, 200, "WEBP", exif=exif)
-    (tmp_path / "a.webp").write_bytes(data)
-    assert image_sizes([{"bytes": data}, {"path": str(tmp_path / "a.webp")}]) == [(200, 300)] * 2
-
-
 def test_notes_that_cannot_be_read_turn_nothing() -> None:
     assert image_sizes([{"bytes": stored(40, 20)[:33] + b"eXIf"}, {"bytes": stored(30, 20) + b"Exif"}]) == [
         (40, 20),

@@ -118,19 +118,3 @@ def test_columns_of_numpy_choose_too() -> None:
     (reward,) = reward_funcs(routes={"source": TWO})
     sources = np.array(["clicks", "gelato set"], dtype=object)
     assert reward(completions=["(20, 15)", "(250, 250)"], target=[PIXEL, UNIT], source=sources) == [1.0, 1.0]
-
-
-def test_own_verifiers_see_their_own_rows_of_every_column(tmp_path: Any) -> None:
-    path = tmp_path / "own.py"
-    path.write_text("def bonus(rollouts):\n    return list(rollouts.extras['bonus'])\n")
-    part = {"verifier": f"{path}:bonus", "weight": 1.0, "low": 0, "high": 1}
-    own = {"name": "composite", "response_space": "pixel", "parts": {"bonus": part}}
-    (reward,) = reward_funcs(routes={"source": {"own": own, "ground": "gelato"}})
-    found = reward(
-        completions=["?", "(250, 250)", "?"],
-        target=[PIXEL, UNIT, PIXEL],
-        source=["own", "ground", "own"],
-        bonus=[0.25, 0.9, 0.75],
-        state=object(),
-    )
-    assert found == [0.25, 1.0, 0.75]

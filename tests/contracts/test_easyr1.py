@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import pickle
 import re
 import sys
@@ -88,34 +87,6 @@ def test_the_yaml_of_the_readme(lab: Path, file: str) -> None:
 
 def loaded(file: str, **options: Any) -> Any:
     return easyr1.load({"reward_function": file, "reward_function_kwargs": options})[0]
-
-
-def test_groups_by_id_in_a_label_free_recipe(lab: Path, file: str) -> None:
-    """Two samples whose rollouts alternate. Where three clicks are alike, v_max is 3; where none are, it is 1."""
-    score = loaded(file, recipe="gui-rcpo", response_space="pixel")
-    pairs = [("(100, 100)", "a"), ("(100, 100)", "b"), ("(100, 100)", "a"), ("?", "b"), ("(100, 100)", "a"),
-             ("(500, 500)", "b"), ("(900, 900)", "a")]  # fmt: skip
-    found = score(easyr1.inputs([text for text, _ in pairs], [{"id": name} for _, name in pairs]))
-    assert [row["overall"] for row in found] == pytest.approx([1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1 / 3])
-    assert [row["accuracy"] for row in found] == [1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
-
-
-def test_lengths_in_tokens_reach_a_reward_of_length(lab: Path, file: str) -> None:
-    """Three right answers: B = (10 + 20 + 60) / 3 = 30, and length = max(0.5 - 0.5 (L - B) / B, 0.1)."""
-    score = loaded(file, recipe="ui-r1-dast")
-    size = {"image_size": [200, 200], "model_image_size": [200, 200]}
-    right = "<think>-</think>\n<answer>[{'action': 'click', 'coordinate': [100, 75]}]</answer>"
-    target = {"bbox": [90, 60, 120, 90], "id": "a", **size}
-    rows = [{"response": right, "response_length": length, "ground_truth": target} for length in (10, 20, 60)]
-    assert [row["length"] for row in score(rows)] == pytest.approx([5 / 6, 2 / 3, 0.1])
-
-
-def test_every_row_of_a_hostile_batch_gets_the_same_keys_and_finite_floats(lab: Path, file: str) -> None:
-    score = loaded(file, recipe="click", response_space="pixel")
-    texts = ["", "\ud800", "(" * 5000, "(1e999, 1)", "<think>", "(20, 15)" * 300, "(nan, inf)", "x" * 70_000]
-    found = score(easyr1.inputs(texts, [BOX] * 7 + [{"bbox": [1]}]))
-    assert len({tuple(row) for row in found}) == 1
-    assert all(type(value) is float and math.isfinite(value) for row in found for value in row.values())
 
 
 def test_the_loaded_function_goes_to_a_worker_by_reference(lab: Path, file: str) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 
 import grounding_rewards as gr
 import grounding_rewards_adapters
-from grounding_rewards.combine import weighted
 from tests.contracts import easyr1
 
 FOLDER = Path(grounding_rewards_adapters.__file__).parent
@@ -54,39 +51,6 @@ def test_recipes_that_compare_rollouts_are_refused_by_name(options: dict[str, An
     with pytest.raises(gr.RecipeError, match=said):
         manager(**options).compute_reward(easyr1.inputs(["(1, 1)"], [{"id": "a"}]))
     assert manager("easyr1", **options).compute_reward([]) == []
-
-
-def test_a_part_of_ones_own_that_compares_rollouts_is_refused_too() -> None:
-    term = gr.verifier(lambda rows: rows.groups.astype(float), low=0, high=9, needs=["groups"])
-    recipe = replace(gr.recipe("click", response_space="pixel"), name="own", reward=weighted(own=(1.0, term)))
-    with pytest.raises(gr.RecipeError, match=r"own compares the rollouts of one sample; .*easyr1\.py beside it"):
-        manager(recipe=recipe).compute_reward(easyr1.inputs(["(1, 1)"], [BOX]))
-
-
-def test_some_bad_targets_may_come_first() -> None:
-    bad = easyr1.inputs(["(20, 15)"], [{"bbox": [1]}])[0]
-    found = manager(**CLICK)
-    assert [found.score(bad)["valid"] for _ in range(63)] == [0.0] * 63
-    with pytest.raises(
-        gr.RecipeError, match="not one of the first 64 targets can be used; check the data set's answer"
-    ):
-        found.score(bad)
-
-
-def test_one_bad_target_among_good_ones_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    rows = easyr1.inputs(["(20, 15)"] * 4, [BOX, *[{"bbox": [1], "id": "b1"}] * 3])
-    with caplog.at_level(logging.ERROR):
-        found = manager(**CLICK).compute_reward(rows)
-    assert [row["overall"] for row in found] == [1.0, 0.0, 0.0, 0.0]
-    (record,) = caplog.records
-    assert record.message.startswith("target of sample 'b1', field 'bbox'")
-
-
-def test_lengths_reach_verifiers() -> None:
-    term = gr.verifier(lambda rows: rows.token_lengths.astype(float), low=0, high=9)
-    recipe = replace(gr.recipe("click", response_space="pixel"), name="own", reward=weighted(own=(1.0, term)))
-    rows = easyr1.inputs(["one two three", "one"], [BOX, BOX])
-    assert [row["own"] for row in manager(recipe=recipe).compute_reward(rows)] == [3.0, 1.0]
 
 
 def test_it_goes_to_a_worker_by_reference() -> None:

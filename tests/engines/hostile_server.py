@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.engines.scripted import serving
+from tests.engines.scripted import Scripted, Sent, serving
 
 MIB = 1 << 20
+GZIP = {"Content-Encoding": "gzip"}
 
 
 def completion(content: Any, tokens: Any = 6) -> bytes:
@@ -26,128 +26,49 @@ def bomb() -> bytes:
     return gzip.compress(b'{"choices": "' + bytes(256 * MIB), 1)
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Hostile
-
-    def log_message(self, *arguments: Any) -> None:
-        """Say nothing."""
-
-    def do_GET(self) -> None:
-        self.attack(self.server.models)
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.prompts.append(text := body["messages"][0]["content"])
-        self.attack(self.server.always or text.split()[-1])
-
-    def attack(self, name: str) -> None:
-        with suppress(OSError):  # the client has hung up
-            getattr(self, name, self.ordinary)()
-
-    def send(self, body: bytes, status: int = 200, **headers: str) -> None:
-        self.send_response(status)
-        for key, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
-            self.send_header(key.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def ordinary(self) -> None:
-        self.send(json.dumps({"data": [{"id": "tiny"}]}).encode() if self.command == "GET" else completion("(5, 7)"))
-
-    def packed(self) -> None:
-        self.send(gzip.compress(completion("(5, 7)")), Content_Encoding="gzip")
-
-    def bomb(self) -> None:
-        self.send(bomb(), Content_Encoding="gzip")
-
-    def failing_bomb(self) -> None:
-        self.send(bomb(), 400, Content_Encoding="gzip")
-
-    def not_packed(self) -> None:
-        self.send(completion("(5, 7)"), Content_Encoding="gzip")
-
-    def strange_coding(self) -> None:
-        self.send(completion("(5, 7)"), Content_Encoding="br")
-
-    def long(self) -> None:
-        self.send(completion("(5, 7) " + "." * (9 * MIB)))
-
-    def _chunked(self, chunk: bytes, pause: float) -> None:
-        self.send_response(200)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        end = time.monotonic() + 60
-        while time.monotonic() < end and not self.server.stopped:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-            self.server.sent += len(chunk)
-            time.sleep(pause)
-
-    def endless(self) -> None:
-        self._chunked(b'{"id": "m"}, ' * 8192, 0)
-
-    def dripping(self) -> None:
-        self._chunked(b" ", 0.05)
-
-    def dripping_headers(self) -> None:
-        self.send_response(200)
-        self.flush_headers()
-        for number in range(1200):
-            self.wfile.write(b"X-%d: x\r\n" % number)
-            time.sleep(0.05)
-
-    def brackets(self) -> None:
-        self.send(b"[" * 100_000)
-
-    def failing_brackets(self) -> None:
-        self.send(b'{"message": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 400)
-
-    def count(self) -> None:
-        self.send(completion("(5, 7)", 2**64))
-
-    def digits(self) -> None:
-        self.send(completion("(5, 7)").replace(b'"prompt_tokens": 6', b'"prompt_tokens": ' + b"9" * 5000))
-
-    def surrogate(self) -> None:
-        self.send(completion("(5, 7) \ud800"))
-
-    def list_of_numbers(self) -> None:
-        self.send(b'{"data": 5}')
-
-    def elsewhere(self) -> None:
-        self.send(b"", 307, Location=f"{self.server.other}{self.path}")
-
-    def moved(self) -> None:
-        to = self.path.replace("/v1/", "/v1/here/")
-        self.send(b"", 307, Location=to) if to != self.path and "here" not in self.path else self.ordinary()
-
-    def circle(self) -> None:
-        self.send(b"", 307, Location=self.path)
+GOOD = completion("(5, 7)")
+ATTACKS: dict[str, Callable[[], Sent]] = {
+    "packed": lambda: Sent(body=gzip.compress(GOOD), headers=GZIP),
+    "bomb": lambda: Sent(body=bomb(), headers=GZIP),
+    "failing_bomb": lambda: Sent(400, bomb(), GZIP),
+    "not_packed": lambda: Sent(body=GOOD, headers=GZIP),
+    "strange_coding": lambda: Sent(body=GOOD, headers={"Content-Encoding": "br"}),
+    "long": lambda: Sent(body=completion("(5, 7) " + "." * (9 * MIB))),
+    "endless": lambda: Sent(chunk=b'{"id": "m"}, ' * 8192),
+    "dripping": lambda: Sent(chunk=b" ", pause=0.05),
+    "dripping_headers": lambda: Sent(headers={f"X-{number}": "x" for number in range(1200)}, pause=0.05),
+    "brackets": lambda: Sent(body=b"[" * 100_000),
+    "failing_brackets": lambda: Sent(400, b'{"message": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+    "count": lambda: Sent(body=completion("(5, 7)", 2**64)),
+    "digits": lambda: Sent(body=GOOD.replace(b'"prompt_tokens": 6', b'"prompt_tokens": ' + b"9" * 5000)),
+    "surrogate": lambda: Sent(body=completion("(5, 7) \ud800")),
+    "list_of_numbers": lambda: Sent(body={"data": 5}),
+}
 
 
-class Hostile(ThreadingHTTPServer):
-    """The server: ``sent`` counts the bytes of endless bodies, ``models`` is the attack by its list of models.
+class Hostile(Scripted):
+    """``listing`` is the attack by its list of models; ``always`` that by all other replies, "" for a prompt's own."""
 
-    ``always`` is the attack by all other replies, "" for that which a prompt names.
-    """
+    always = ""
 
-    daemon_threads = True
-    request_queue_size = 64
-
-    def __init__(self, models: str = "ordinary", other: str = "") -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.models, self.other, self.prompts, self.sent, self.stopped, self.always = (
-            models, other, list[str](), 0, False, ""
-        )  # fmt: skip
+    def __init__(self, listing: str = "ordinary", other: str = "") -> None:
+        super().__init__(lambda body: Sent(body=GOOD))
+        self.listing, self.other = listing, other
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
+    def prompts(self) -> list[str]:
+        return [body["messages"][0]["content"] for body in self.bodies]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that have hung up."""
+    def reply(self, path: str, body: Any) -> Sent:
+        name = self.listing if body is None else self.always or body["messages"][0]["content"].split()[-1]
+        places = {"elsewhere": f"{self.other}{path}", "circle": path}
+        if name == "moved" and "here" not in path:
+            places["moved"] = path.replace("/v1/", "/v1/here/")
+        if name in places:
+            return Sent(307, b"", {"Location": places[name]})
+        return ATTACKS[name]() if name in ATTACKS else super().reply(path, body)
 
 
-def hostile(models: str = "ordinary", other: str = "") -> AbstractContextManager[Hostile]:
+def hostile(listing: str = "ordinary", other: str = "") -> AbstractContextManager[Hostile]:
     """Serve until the context is left."""
-    return serving(Hostile(models, other))
+    return serving(Hostile(listing, other))

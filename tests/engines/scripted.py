@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -16,11 +17,16 @@ S = TypeVar("S", bound=ThreadingHTTPServer)
 
 @dataclass(frozen=True)
 class Sent:
-    """Response of the server: a status, a body (bytes as they are, else as JSON), headers; a status of 0 breaks off."""
+    """Response of the server: a status, a body (bytes as they are, else as JSON), headers; a status of 0 breaks off.
+
+    A ``chunk`` comes again and again, and each chunk or header after a ``pause``.
+    """
 
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
+    chunk: bytes = b""
+    pause: float = 0.0
 
 
 def completion(*texts: str, finish: str = "stop", prompt_tokens: int | None = 90) -> Sent:
@@ -47,12 +53,17 @@ class Scripted(ThreadingHTTPServer):
         self.targets: list[str] = []
         self.logins: list[str | None] = []
         self.in_flight = self.most_in_flight = 0
+        self.sent = 0
         self.lock = threading.Lock()
         self.stopped = False
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def reply(self, path: str, body: Any) -> Sent:
+        """Return the response to a request, whose body is None where it asks for the list of models."""
+        return self.models if body is None else self.script(body)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of clients that have hung up."""
@@ -69,7 +80,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.keys.append(self.headers["Authorization"])
-        self.answer(self.server.models)
+        self.answer(self.server.reply(self.path, None))
 
     def do_POST(self) -> None:
         server = self.server
@@ -82,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
             server.in_flight += 1
             server.most_in_flight = max(server.most_in_flight, server.in_flight)
         try:
-            sent = server.script(body)
+            sent = server.reply(self.path, body)
         finally:
             with server.lock:
                 server.in_flight -= 1
@@ -98,12 +109,29 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(sent.status)
         for name, value in {"Content-Type": "application/json", **sent.headers}.items():
             self.send_header(name, value)
+            if sent.pause:
+                self.flush_headers()
+                self.wfile.flush()
+                time.sleep(sent.pause)
+        if sent.chunk:
+            self.stream(sent)
+            return
         if "Content-Length" not in sent.headers:
             self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
         self.wfile.flush()
         self.close_connection = "Content-Length" in sent.headers  # which says more than there is
+
+    def stream(self, sent: Sent) -> None:
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        end, self.close_connection = time.monotonic() + 60, True
+        while time.monotonic() < end and not self.server.stopped:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(sent.chunk), sent.chunk))
+            self.wfile.flush()
+            self.server.sent += len(sent.chunk)
+            time.sleep(sent.pause)
 
 
 @contextmanager

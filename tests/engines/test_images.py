@@ -218,7 +218,7 @@ def test_the_real_processor_leaves_sizes_as_they_are(resizing: Resizing, patch: 
     least, most = bounds
     processor = Qwen2VLImageProcessorPil(size={"shortest_edge": least, "longest_edge": most}, patch_size=patch)
     random, sent, refused = np.random.default_rng(7), 0, []
-    sides = np.exp(random.uniform(0, np.log(1600), (40, 2))).astype(int).tolist()
+    sides = np.exp(random.uniform(0, np.log(1600), (12, 2))).astype(int).tolist()
     for width, height in [*sides, (1920, 1080), (1366, 768), (1080, 2400), (1, 1), (200, 1), (13, 14)]:
         try:
             read = seen(stored(Pillow.new("RGB", (width, height))), resizing)
@@ -233,7 +233,7 @@ def test_the_real_processor_leaves_sizes_as_they_are(resizing: Resizing, patch: 
         assert token_problem(tokens, read.sizes, resizing, 0) == ""
         assert token_problem(tokens - 1, read.sizes, resizing, 0).startswith(f"prompt of {tokens - 1} tokens: expected")
         sent += 1
-    assert sent > 35
+    assert sent > 12
     assert [why for why in refused if "times the other" not in why and "resizes again" not in why] == []
 
 

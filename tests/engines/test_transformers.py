@@ -1,6 +1,5 @@
 """The engine transformers on real tiny models: the demo's, which sees screens, and one of text."""
 
-import json
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -92,13 +91,6 @@ def test_greedy_responses_to_screens_equal_those_of_the_library_one_by_one(seein
     assert ours == [seeing([request])[0].answers[0].text for request in requests]
 
 
-def test_greedy_responses_to_texts_equal_those_of_the_library_one_by_one(reading, text_folder):
-    requests = [say("say a number" + " a" * repeats) for repeats in range(8)]
-    ours = [reply.answers[0].text for reply in reading(requests)]
-    assert ours == [bare(text_folder, request)[0] for request in requests]
-    assert len(set(ours)) == 8
-
-
 def test_a_vision_model_answers_prompts_without_images_beside_others(seeing):
     plain = say("click the red icon")
     replies = seeing([click(1), plain, click(2)])
@@ -132,21 +124,10 @@ def test_systems_and_earlier_turns_reach_the_model(seeing, vision_folder):
     assert seeing([request])[0].answers[0].text == bare(vision_folder, request)[0]
 
 
-def test_a_seed_gives_the_same_response_in_another_batch_and_order(seeing):
-    requests = [click(screen, DRAWN, tuple(range(10 * screen, 10 * screen + 4))) for screen in range(3)]
-    together = texts(seeing(requests))
-    assert len({text for each in together for text in each}) == 12
-    alone = [[seeing([replace(request, seeds=(seed,))])[0].answers[0].text for seed in request.seeds]
-             for request in requests]  # fmt: skip
-    backwards = seeing([replace(request, seeds=request.seeds[::-1]) for request in requests[::-1]])
-    assert together == alone
-    assert together == [each[::-1] for each in texts(backwards)[::-1]]
-
-
 ASKED = st.tuples(st.integers(0, 2), st.lists(st.integers(0, 2**64 - 1), max_size=5), st.sampled_from([0, 0.7, 1.0]))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)  # a draw within a rounding error of another is not at issue
+@settings(max_examples=15, deadline=None, derandomize=True)  # a draw within a rounding error of another is not at issue
 @given(st.lists(ASKED, max_size=5), st.integers(1, 7))
 def test_no_reply_depends_on_the_batches(reading, asked, batch):
     requests = [
@@ -403,20 +384,6 @@ def test_the_way_of_images_is_read_from_processors_whose_patches_are_the_models(
     assert resizing_by({**qwen3.to_dict(), "patch_size": 8}) is None
     assert resizing_by({**qwen3.to_dict(), "image_processor_type": "CLIPImageProcessor"}) is None
     assert resizing_by({}) is None
-
-
-def test_that_way_is_the_processors_own_and_the_demos_has_none(tmp_path):
-    from PIL import Image
-    from transformers import Qwen2VLImageProcessorPil
-
-    images = Qwen2VLImageProcessorPil(patch_size=16, min_pixels=65536, max_pixels=2097152)
-    grid = images(images=[Image.new("RGB", (1919, 1083))], return_tensors="np")["image_grid_thw"][0].tolist()
-    sizes, _ = resizing_by(images.to_dict()).sizes([(1919, 1083)])
-    assert sizes.tolist() == [[grid[2] * 16, grid[1] * 16]] == [[1920.0, 1088.0]]
-    tiny.register()
-    with engine("transformers", model=str(tiny.saved(tmp_path)), device="cpu").start() as running:
-        assert running.resizing is None
-    assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "qwen3_vl"
 
 
 def test_a_file_registers_a_processor_and_names_the_engine(tmp_path, monkeypatch):

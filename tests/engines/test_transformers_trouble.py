@@ -130,4 +130,4 @@ def test_a_template_that_refuses_a_prompt_is_a_problem(tmp_path):
 def test_leaving_frees_the_model(text_folder):
     with started(text_folder) as running:
         running([say("say")])
-    assert not hasattr(running, "own")
+    assert not hasattr(running, "model")
