@@ -51,7 +51,9 @@ def joined(address: str | None) -> Iterator[Cluster | None]:
     running = ray.is_initialized()
     try:
         if not running:
-            _reach(address)
+            host, _, port = address.removeprefix("ray://").rpartition(":")
+            if port.isdecimal():  # since Ray itself tries for minutes
+                socket.create_connection((host, int(port)), _PATIENCE_S).close()
             ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **own)
     except (OSError, RuntimeError, ValueError) as error:
         raise ClusterError(
@@ -68,13 +70,6 @@ def joined(address: str | None) -> Iterator[Cluster | None]:
             ray.shutdown()
 
 
-def _reach(address: str) -> None:
-    """Connect to a cluster's port, since Ray itself tries for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if port.isdecimal():
-        socket.create_connection((host, int(port)), _PATIENCE_S).close()
-
-
 @dataclass(frozen=True)
 class Cluster:
     """A cluster that was joined by an address."""
@@ -89,10 +84,16 @@ class Cluster:
         if not items:
             return
         import ray
+        from ray import cloudpickle
 
-        payload = _packed(work)
+        payload = cloudpickle.dumps((object_stores.folder(), cloudpickle.dumps(work)))
         try:
-            self._on_each(_lacking, payload, __version__, [*map(_sized, inputs)])
+            self._on_each(
+                _lacking,
+                payload,
+                __version__,
+                [(path, None if path.is_dir() else path.stat().st_size) for path in inputs],
+            )
             ray.data.DataContext.get_current().execution_options.preserve_order = ordered
             rows = ray.data.from_items([{"item": pickle.dumps(item)} for item in items], override_num_blocks=len(items))
             if held:
@@ -174,13 +175,6 @@ def _unpickled(packed: bytes) -> Any:
     return pickle.loads(packed)  # nosec B301
 
 
-def _packed(work: Work) -> bytes:
-    from ray import cloudpickle
-
-    packed: bytes = cloudpickle.dumps((object_stores.folder(), cloudpickle.dumps(work)))
-    return packed
-
-
 @lru_cache(1)
 def _unpacked(payload: bytes) -> Any:
     """Return the work, after which copies from object stores lie at the same paths as in the driver."""
@@ -205,11 +199,6 @@ def _lacking(payload: bytes, version: str, inputs: Sequence[tuple[Path, int | No
         if path.stat().st_size != size:
             return f"{path}: has {path.stat().st_size:,} bytes; expected {size:,}, as here"
     return ""
-
-
-def _sized(path: Path) -> tuple[Path, int | None]:
-    """Return a path with the bytes of its file; None for a directory."""
-    return path, None if path.is_dir() else path.stat().st_size
 
 
 def _forget(payload: bytes) -> str:

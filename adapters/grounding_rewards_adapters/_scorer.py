@@ -49,7 +49,7 @@ class Scorer:
     named: tuple[Named | None, ...]  # where the launch names each recipe; None for a recipe that was given as an object
     router: Router | None = None  # chooses the recipe of each row; None where there is only one
     logged: set[str] = field(default_factory=set)  # messages that were logged, so that none is repeated
-    _diagnoses: list[Diagnosis] = field(default_factory=list)
+    _diagnoses: dict[gr.Recipe, Diagnosis] = field(default_factory=dict)  # those that have not seen enough rows
     _recording: Recording | None = None
     _rows: int = 0  # rows that ``_watch`` has seen
     _waited: Counter[int] = field(default_factory=Counter)  # rows of each recipe, by index, before a usable target
@@ -58,9 +58,10 @@ class Scorer:
 
     def __post_init__(self) -> None:
         if self.settings.diagnose:
-            self._diagnoses = [
-                Diagnosis(recipe, self.trainer, named) for recipe, named in zip(self.recipes, self.named, strict=True)
-            ]
+            self._diagnoses = {
+                recipe: Diagnosis(recipe, self.trainer, named)
+                for recipe, named in zip(self.recipes, self.named, strict=True)
+            }
         if self.settings.record is not None:
             # Only here, because it loads modules that a launch without a record does not need.
             from grounding_rewards_adapters._record import Recording
@@ -190,20 +191,19 @@ class Scorer:
     def _diagnose(self, slices: Sequence[RecipeSlice]) -> None:
         """Give each recipe's rows to its diagnosis, and log the line that this says once it has seen enough of them."""
         for each in slices:
-            for one in self._diagnoses:
-                if each.routed and one.recipe is each.recipe:
-                    try:
-                        self._say(one.add(each))
-                    except Exception:  # a run must not end for a line in the log
-                        one.finished = True
-                        LOG.exception("%s: the first rows could not be diagnosed", one.recipe.name)
-        self._diagnoses = [one for one in self._diagnoses if not one.finished]
-
-    def _say(self, line: str | None) -> None:
-        if line is not None:
-            if clash := self.trainer.clash:
-                say_once(f"{clash}: use an environment for each", self.logged, level=logging.WARNING)
-            LOG.warning("%s", line)
+            if not (each.routed and each.recipe in self._diagnoses):
+                continue
+            try:
+                line = self._diagnoses[each.recipe].add(each)
+            except Exception:  # a run must not end for a line in the log
+                del self._diagnoses[each.recipe]
+                LOG.exception("%s: the first rows could not be diagnosed", each.recipe.name)
+                continue
+            if line is not None:
+                del self._diagnoses[each.recipe]
+                if clash := self.trainer.clash:
+                    say_once(f"{clash}: use an environment for each", self.logged, level=logging.WARNING)
+                LOG.warning("%s", line)
 
 
 TASK = "task"
@@ -291,7 +291,6 @@ class Diagnosis:
     recipe: gr.Recipe
     trainer: Trainer
     named: Named | None
-    finished: bool = False
     _first: diagnosis.Diagnosis = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -299,15 +298,8 @@ class Diagnosis:
 
     def add(self, scored: RecipeSlice) -> str | None:
         """Look at scored rows; the line where these made them enough, else None."""
-        if self.finished:
-            return None
         self._first.add(scored, rows=ROWS - self._first.rows)
-        if self._first.rows < ROWS:
-            return None
-        line = self._line()
-        self.finished = True
-        del self._first
-        return line
+        return self._line() if self._first.rows >= ROWS else None
 
     def _use(self, settings: Mapping[str, Any]) -> str:
         """Return how a launch makes settings."""

@@ -171,9 +171,10 @@ class Batches:
         """Return the sample of each row, where the recipe compares rows."""
         if "groups" not in self.scorer.needs:
             return None
-        if not self.group_sizes and _processes() > 1:
+        size = os.environ.get("WORLD_SIZE", "")  # as launchers say
+        if not self.group_sizes and size.isascii() and size.isdigit() and int(size) > 1:
             raise gr.RecipeError(
-                f"{self.name} compares the rollouts of one sample, and {_processes()} processes train: give "
+                f"{self.name} compares the rollouts of one sample, and {size} processes train: give "
                 f"reward_funcs(..., num_generations=) the trainer's own number, and {WHOLE}"
             )
         names = self.target_column, *_SAME_SAMPLE
@@ -213,12 +214,6 @@ class _Last:
 def usable(column: Floats, valid: NDArray[np.bool_]) -> list[float | None]:
     """Return n numbers, None in rows that are not valid."""
     return [value if good else None for value, good in zip(column.tolist(), valid, strict=True)]
-
-
-def _processes() -> int:
-    """Return how many processes train, as launchers say."""
-    size = os.environ.get("WORLD_SIZE", "")
-    return int(size) if size.isascii() and size.isdigit() else 1
 
 
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
@@ -412,7 +407,12 @@ def image_sizes(
     column: Sequence[Any], index: int = -1, files: ImageFiles = _FILES, note: Note = lambda text: None
 ) -> list[tuple[int, int] | None]:
     """Return width and height of each row's image, the ``index``-th of a list; None where none can be read."""
-    return [_size_of(_chosen(row, index), files, note) for row in column]
+    several = [row if isinstance(row, list | tuple) else None for row in column]
+    chosen = [
+        row if own is None else own[index] if -len(own) <= index < len(own) else None
+        for row, own in zip(column, several, strict=True)
+    ]
+    return [_size_of(image, files, note) for image in chosen]
 
 
 def prompt_images(prompts: Sequence[Any]) -> list[list[Any]]:
@@ -427,20 +427,10 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
 
 
-def _chosen(row: Any, index: int) -> Any:
-    if not isinstance(row, list | tuple):
-        return row
-    return row[index] if -len(row) <= index < len(row) else None
-
-
 def _size_of(image: Any, files: ImageFiles, note: Note) -> tuple[int, int] | None:
-    if isinstance(image, Mapping):
-        return _decoded_size(image, files, note)
-    size = getattr(image, "size", None)
-    return (int(size[0]), int(size[1])) if isinstance(size, tuple) and len(size) == 2 else None
-
-
-def _decoded_size(image: Mapping[str, Any], files: ImageFiles, note: Note) -> tuple[int, int] | None:
+    if not isinstance(image, Mapping):
+        size = getattr(image, "size", None)
+        return (int(size[0]), int(size[1])) if isinstance(size, tuple) and len(size) == 2 else None
     data, path = image.get("bytes"), image.get("path")
     if not isinstance(data, bytes) and not (isinstance(path, str) and path):
         return None

@@ -22,6 +22,7 @@ from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.rows import value_at
 from grounding_rewards_adapters import easyr1, trl, verl
+from grounding_rewards_adapters._launch import LOG
 
 Rows = Sequence[Mapping[str, Any]]
 Scored = Sequence[Mapping[str, float | None]]
@@ -182,16 +183,19 @@ def check_wiring(trainer: str, rows: Rows, options: Mapping[str, Any], launch: L
     texts = _answers(merged, len(rows))
     played = {name: value for name, value in merged.items() if name not in ("record", "record_columns")}
     score = partial(wiring.call, target=target, options=played)
-    with _quiet():
-        try:
-            if not any(each.severity is Severity.ERROR for each in findings):
-                scored = score(rows, texts)
-                start = process_time()
-                score(rows, texts)  # with the recipe built
-                seconds = 1000 * (process_time() - start) / max(1, len(rows))
-                findings += _looked_at(scored, partial(score, rows, texts), wiring, played)
-        except gr.GroundingRewardsError as error:
-            findings.append(Finding(Code.LAUNCH, Severity.ERROR, len(rows), (), str(error), ""))
+    level = LOG.level
+    LOG.setLevel(logging.CRITICAL + 1)  # findings say all of it
+    try:
+        if not any(each.severity is Severity.ERROR for each in findings):
+            scored = score(rows, texts)
+            start = process_time()
+            score(rows, texts)  # with the recipe built
+            seconds = 1000 * (process_time() - start) / max(1, len(rows))
+            findings += _looked_at(scored, partial(score, rows, texts), wiring, played)
+    except gr.GroundingRewardsError as error:
+        findings.append(Finding(Code.LAUNCH, Severity.ERROR, len(rows), (), str(error), ""))
+    finally:
+        LOG.setLevel(level)
     return Wired(
         len(scored),
         tuple(scored[0] if scored else ()),
@@ -237,12 +241,10 @@ def _looked_at(
         message = f"{len(unusable):,} of {len(scored):,} rows have a target that cannot be used"
         fix = "grounding-rewards check data says why"
         yield Finding(Code.BAD_TARGET, Severity.ERROR, len(unusable), tuple(unusable[:FIRST_ROWS]), message, fix)
-    odd = [row for row, each in enumerate(scored) if {*each} != {*scored[0]}]
-    odd += [
+    odd = [
         row
         for row, each in enumerate(scored)
-        for value in each.values()
-        if value is not None and not math.isfinite(value)
+        if {*each} != {*scored[0]} or not all(value is None or math.isfinite(value) for value in each.values())
     ]
     if odd:
         message = f"{len(odd):,} rows have other keys than the first, or values that are not finite"
@@ -257,17 +259,6 @@ def _looked_at(
         yield Finding(
             Code.LAUNCH, Severity.ERROR, len(scored), (), message, "name recipes and functions by module:attr"
         )
-
-
-class _quiet:
-    """Keep the log of the adapters, which says once more what findings say."""
-
-    def __enter__(self) -> None:
-        self._level = logging.getLogger("grounding_rewards").level
-        logging.getLogger("grounding_rewards").setLevel(logging.CRITICAL + 1)
-
-    def __exit__(self, *_: object) -> None:
-        logging.getLogger("grounding_rewards").setLevel(self._level)
 
 
 def _version(package: str) -> str:

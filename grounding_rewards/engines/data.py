@@ -101,22 +101,23 @@ def open_data(
     layout = NONE if columns.target and not shape.layout else shape.layout
     shape = replace(shape, layout=layout, space=space_named(recipe), images=files)
     table = open_rows(path, split, encoding=encoding, note=note, shape=shape)
-    rows = _first_rows(table)
+    first = next(iter(table.batches(whole=False, size=_FIRST)))
+    rows = [dict.fromkeys(table.columns), *first.rows]
     read = _reading(path, rows, columns, box_format) if recipe is None or recipe.label_free else recipe
     named = replace(columns, response=NONE)
     scorer = TableScorer(read, named, "abstain", box_format, answered=False, on_note=note, on_warning=warn).of(table)
     asked = {"instruction": instruction, "image": scorer.columns.image or None}
     if scorer.columns.image == OWN.image and OWN.image not in table.columns:  # the name of no column
         asked["image"] = None
+    there = {*table.columns}  # of a table of rollouts, whose problems are no instructions beside others
+    others = there.intersection(GUESSED["instruction"]) - {"problem"}
+    dropped = ("problem",) if others and {*FURTHER, "rollout", "policy"} <= there else ()
     try:
-        chosen, guesses, remarks = find_columns(rows, asked, needed=("instruction",), dropped=_own_problem(table))
+        chosen, guesses, remarks = find_columns(rows, asked, needed=("instruction",), dropped=dropped)
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
-    for role, name in guesses.items():
-        if name == GUESSED[role][0]:  # the role's own
-            continue
-        note(guess_note(role, name))
-    for text in remarks:
+    guessed = [guess_note(role, name) for role, name in guesses.items() if name != GUESSED[role][0]]
+    for text in (*guessed, *remarks):
         note(text)
     image = chosen.get("image", "")
     in_rows = any(_has_bytes(value_at(row, image)) for row in rows)
@@ -124,13 +125,6 @@ def open_data(
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"], reads=recipe)
     return Data(source, reader, chosen["instruction"], image, whole, files.root, encoding)
-
-
-def _own_problem(table: Table) -> tuple[str, ...]:
-    """Return the column of problems of a table of rollouts, which is no instruction beside another one."""
-    there = {*table.columns}
-    others = there.intersection(GUESSED["instruction"]) - {"problem"}
-    return ("problem",) if others and {*FURTHER, "rollout", "policy"} <= there else ()
 
 
 def _has_bytes(images: Any) -> bool:
@@ -150,11 +144,6 @@ def _reading(path: Path, rows: Sequence[Row], columns: Columns, box_format: BoxF
         except TableError as error:
             raise TableError(f"{path}: {error}") from None
     return replace(recipe_named("click", response_space="pixel"), label_free=target == NONE)
-
-
-def _first_rows(table: Table) -> list[Row]:
-    first = next(iter(table.batches(whole=False, size=_FIRST)))
-    return [dict.fromkeys(table.columns), *first.rows]
 
 
 def _source(
@@ -311,13 +300,9 @@ def stretches(table: Table, plan: Plan, numbers: Collection[int]) -> Iterator[St
                 held.append(batch.take(part))
             if count == plan.of(number):
                 if held:
-                    yield _stretch(number, held, plan)
+                    places = [part.number(row) for part in held for row in range(len(part))]
+                    whole = replace(joined(held), start=held[0].start)
+                    yield Stretch(number, whole, [int(plan.wanted[row]) for row in places])
                 held, count, number = [], 0, number + 1
         if number > max(numbers):
             return
-
-
-def _stretch(number: int, held: Sequence[Batch], plan: Plan) -> Stretch:
-    rows = [part.number(row) for part in held for row in range(len(part))]
-    batch = replace(joined(held), start=held[0].start)
-    return Stretch(number, batch, [int(plan.wanted[row]) for row in rows])

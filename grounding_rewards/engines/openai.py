@@ -439,24 +439,20 @@ def _text(body: bytes) -> str:
 
 def chat_messages(messages: Sequence[Message], images: Sequence[bytes]) -> list[dict[str, Any]]:
     """Return a prompt as messages of the protocol, with images as data URLs."""
-    for message in messages:
-        _check_text(message.text)
-    urls = [_data_url(data, number) for number, data in enumerate(images, 1)]
-    return messages_with_images(messages, [{"type": "image_url", "image_url": {"url": url}} for url in urls])
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ConvertError(f"the prompt has half a surrogate pair at character {error.start}: {text!r:.80}") from None
-
-
-def _data_url(data: bytes, number: int) -> str:
-    kind = image_format(data)
-    if kind is None:
-        raise ConvertError(f"image {number}: got {len(data)} bytes {data[:16]!r}; expected a PNG, JPEG or WebP file")
-    return f"data:image/{kind.lower()};base64,{b64encode(data).decode()}"
+    for text in (message.text for message in messages):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            place = f"half a surrogate pair at character {error.start}"
+            raise ConvertError(f"the prompt has {place}: {text!r:.80}") from None
+    parts = list[dict[str, Any]]()
+    for number, data in enumerate(images, 1):
+        if (kind := image_format(data)) is None:
+            came = f"{len(data)} bytes {data[:16]!r}"
+            raise ConvertError(f"image {number}: got {came}; expected a PNG, JPEG or WebP file")
+        url = f"data:image/{kind.lower()};base64,{b64encode(data).decode()}"
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return messages_with_images(messages, parts)
 
 
 def read_completion(value: Any) -> tuple[tuple[Answer, ...], int | None] | None:

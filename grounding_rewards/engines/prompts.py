@@ -91,13 +91,10 @@ class Prompt:
 
 def _asked(conversation: list[Any]) -> Any:
     """Return the user's text in a conversation with one message of the user's; else the conversation."""
-    asked = [each for each in conversation if isinstance(each, Mapping) and each.get("role") == "user"]
-    text = prompt_text(asked) if len(asked) == 1 and all(map(_is_asking, conversation)) else None
+    roles = [each.get("role") if isinstance(each, Mapping) else None for each in conversation]
+    asked = [each for each, role in zip(conversation, roles, strict=True) if role == "user"]
+    text = prompt_text(asked) if len(asked) == 1 and all(role in ("system", "user") for role in roles) else None
     return conversation if text is None else text.replace(IMAGE, "").strip()
-
-
-def _is_asking(message: Any) -> bool:
-    return isinstance(message, Mapping) and message.get("role") in ("system", "user")
 
 
 def prompt_named(name: str, system: str | None = None) -> Prompt:
@@ -190,16 +187,11 @@ def _rendered(place: str, text: str, fields: Mapping[str, Any]) -> str:
         rendered = template.render(values)
     except Exception as error:  # an undefined field or column, an unsafe access, arithmetic: all of this row
         why = f"{' '.join(str(error).split()) or type(error).__name__:.300}{_hint(error, values, used)}"
-        raise ConvertError(f"{place}{_line(error)}: {why}") from None
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _NAME]
+        raise ConvertError(f"{place}{f', line {lines[-1]}' if lines else ''}: {why}") from None
     if not rendered.strip():
         raise ConvertError(f"{place}: is empty for this row; expected a text")
     return rendered.replace(IMAGE, _WRITTEN).replace(_PLACE, IMAGE)
-
-
-def _line(error: Exception) -> str:
-    """Return the template's line at which rendering ended."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == _NAME]
-    return f", line {lines[-1]}" if lines else ""
 
 
 def _hint(error: Exception, values: Mapping[str, Any], used: frozenset[str]) -> str:

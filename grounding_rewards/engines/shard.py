@@ -114,10 +114,6 @@ class ShardMaker:
             )
         return "how the model resizes images is unknown, so that they are sent as they are; --pipeline says it"
 
-    def make(self, stretch: Stretch, running: Running) -> Made:
-        """Make one shard."""
-        return self.answered(self.prepared(stretch, running.resizing), running)
-
     def prepared(self, stretch: Stretch, engines: Resizing | None) -> Prepared:
         """Return the samples with their prompts and images, resized as ``resizing`` or the engine's own says."""
         images = ModelImages(self.data.files, self.resizing or engines)
@@ -257,6 +253,10 @@ class ShardMaker:
         answers = [group.answers[place] for group, place in each]
         samples = prepared.samples.take(pa.array([group.sample for group, _ in each], pa.int64()))
         seen = [prepared.asked[group.sample].seen for group, _ in each]
+        recorded = [
+            None if one.sizes else known
+            for one, known in zip(seen, samples.column("model_image_size").to_pylist(), strict=True)
+        ]
         columns: dict[str, Any] = {
             "round": [settings.round] * len(each) if settings.round is not None else None,
             "rollout": [settings.first_rollout + group.place * group.most + place for group, place in each],
@@ -269,10 +269,8 @@ class ShardMaker:
                 for known, one in zip(samples.column("image_size").to_pylist(), seen, strict=True)
             ],
             "model_image_size": [
-                _size_seen(group.reply, one) or (None if one.sizes else known)
-                for (group, _), one, known in zip(
-                    each, seen, samples.column("model_image_size").to_pylist(), strict=True
-                )
+                [*size] if (size := (group.reply and group.reply.image_size) or one.model_image_size) else known
+                for (group, _), one, known in zip(each, seen, recorded, strict=True)
             ],
             "problem": [answer.problem or None for answer in answers],
             "cut": [None if answer.text is None else answer.cut for answer in answers],
@@ -283,7 +281,7 @@ class ShardMaker:
         arrays = [
             samples.column(one.name)
             if columns.get(one.name) is None or (one.name == IMAGE_HASH and not self.data.hashes)
-            else _array(columns[one.name], one.type)
+            else (pa.array if one.type == pa.bool_() else arrow)(columns[one.name], one.type)
             for one in schema
         ]
         return self._scored(pa.RecordBatch.from_arrays(arrays, schema=schema))
@@ -333,27 +331,16 @@ def raised(error: Exception) -> str:
     return f"the engine raised {type(error).__name__}: {error}{where}"
 
 
-def _size_seen(reply: Reply | None, seen: SeenImages) -> list[int] | None:
-    size = (reply and reply.image_size) or seen.model_image_size
-    return [*size] if size else None
-
-
-def _array(values: list[Any], kind: Any) -> Any:
-    return pa.array(values, kind) if kind == pa.bool_() else arrow(values, kind)
-
-
-_SILENT = "the engine gave no text and no reason"
-
-
 def checked(replies: Any, expected: Sequence[int], place: str) -> list[Reply]:
     """Check replies, and return them; an answer with neither a text nor a problem gets a problem."""
     if problem := next(_problems(replies, expected), ""):
         raise EngineError(f"the engine gave {problem}; {place} and after")
-    return [replace(reply, answers=tuple(map(_reasoned, reply.answers))) for reply in replies]
-
-
-def _reasoned(answer: Answer) -> Answer:
-    return replace(answer, problem=_SILENT) if answer.text is None and not answer.problem else answer
+    silent = "the engine gave no text and no reason"
+    answers = [
+        [replace(each, problem=each.problem or silent) if each.text is None else each for each in reply.answers]
+        for reply in replies
+    ]
+    return [replace(reply, answers=tuple(own)) for reply, own in zip(replies, answers, strict=True)]
 
 
 def _problems(replies: Any, expected: Sequence[int]) -> Iterator[str]:
@@ -373,28 +360,22 @@ def _problems(replies: Any, expected: Sequence[int]) -> Iterator[str]:
             "request and one answer a seed"
         )
     for reply in replies:
-        if not (reply.prompt_tokens is None or is_whole(reply.prompt_tokens, 0)):
-            tokens = short_repr(reply.prompt_tokens)
-            yield f"a reply with prompt_tokens {tokens}; expected a whole number from 0, or None"
-        if not (reply.image_size is None or _is_size(reply.image_size)):
-            yield f"a reply with image_size {short_repr(reply.image_size)}; expected (width, height) in pixels, or None"
-        for answer in reply.answers:
-            yield from _problems_of(answer)
+        for what, value, fits, wanted in _fields(reply):
+            if not fits:
+                yield f"{what} {short_repr(value)}; expected {wanted}"
 
 
-def _problems_of(answer: Any) -> Iterator[str]:
-    if not isinstance(answer, Answer):
-        yield f"the answer {short_repr(answer)}; expected a grounding_rewards.engines.Answer"
-        return
-    if not isinstance(answer.text, str | None):
-        yield f"an answer with text {short_repr(answer.text)}; expected a text, or None"
-    if not isinstance(answer.problem, str):
-        yield f"an answer with problem {short_repr(answer.problem)}; expected a text"
-    if answer.text is not None and answer.problem:
-        yield f"an answer with text {short_repr(answer.text)} and problem {short_repr(answer.problem)}; expected one"
-    if not (answer.token_length is None or is_whole(answer.token_length, 0)):
-        yield f"an answer with token_length {short_repr(answer.token_length)}; expected a whole number from 0, or None"
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and all(is_whole(side, 1) for side in value)
+def _fields(reply: Reply) -> Iterator[tuple[str, Any, bool, str]]:
+    """Yield the fields of a reply: the name, what came, True where it fits, and what was expected."""
+    tokens, size, whole = reply.prompt_tokens, reply.image_size, "a whole number from 0, or None"
+    sides = isinstance(size, list | tuple) and len(size) == 2 and all(is_whole(side, 1) for side in size)
+    yield "a reply with prompt_tokens", tokens, tokens is None or is_whole(tokens, 0), whole
+    yield "a reply with image_size", size, size is None or sides, "(width, height) in pixels, or None"
+    for answer in reply.answers:
+        yield "the answer", answer, isinstance(answer, Answer), "a grounding_rewards.engines.Answer"
+        text, length, problem = answer.text, answer.token_length, answer.problem
+        yield "an answer with text", text, isinstance(text, str | None), "a text, or None"
+        yield "an answer with problem", problem, isinstance(problem, str), "a text"
+        both = f"an answer with text {short_repr(text)} and problem"
+        yield both, problem, text is None or not problem, "one"
+        yield "an answer with token_length", length, length is None or is_whole(length, 0), whole

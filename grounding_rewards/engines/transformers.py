@@ -74,7 +74,8 @@ class Transformers:
         try:
             yield running
         finally:
-            running.free()
+            del running.model, running.processor, running.tokenizer
+            emptied()
 
 
 class _Loaded:
@@ -95,22 +96,23 @@ class _Loaded:
             self.processor = _processor(transformers, name, self.sees)
             model = _weights(transformers, name, settings.dtype, config, self.sees)
         self.tokenizer = tokenizer = getattr(self.processor, "tokenizer", self.processor)
-        self.ends = _ends(model.generation_config.eos_token_id, tokenizer.eos_token_id)
+        ends = [model.generation_config.eos_token_id, tokenizer.eos_token_id]  # numbers, lists of them, or None
+        each = [[one] if isinstance(one, int) else one or [] for one in ends]
+        self.ends = tuple(dict.fromkeys(token for tokens in each for token in tokens))
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
         tokenizer.padding_side = "left"
         model.generation_config = transformers.GenerationConfig()
-        self.model = _moved(model, name, place)
+        try:
+            self.model = model.to(place).eval()
+        except RuntimeError as error:
+            why = in_one_line(error)
+            raise EngineError(f"model: {name} does not fit onto the device {place}: {why}") from error
         self.context = getattr(config.get_text_config(), "max_position_embeddings", None) or float("inf")
         self.tokens = () if settings.control_tokens else _control_tokens(tokenizer)
         images = getattr(self.processor, "image_processor", None)
         self.patch = getattr(images, "patch_size", None)  # the side of the image's patches in pixels, where it says
         self.resizing = None if images is None else resizing_by(images.to_dict())
-
-    def free(self) -> None:
-        """Leave the checkpoint to the garbage collector, and its memory to others."""
-        del self.model, self.processor, self.tokenizer
-        emptied()
 
     def __call__(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer requests: those with as many responses, and the same settings, go into batches."""
@@ -150,17 +152,14 @@ class _Loaded:
         except Exception as error:
             problem, memory = _problem(self.name, error), out_of_memory(error)
         if memory and rows > 1:  # out of the except block, which keeps tensors alive
-            self._halve(rows)
+            emptied()
+            self.batch = rows // 2
+            text = f"{self.name}: out of memory with {rows} responses at once; going on with batch={self.batch}"
+            warnings.warn(text, stacklevel=2)
             return self(requests)
         if len(requests) > 1:
             return [self([request])[0] for request in requests]
         return [Reply((Answer(None, problem=problem),) * len(requests[0].seeds))]
-
-    def _halve(self, rows: int) -> None:
-        emptied()
-        self.batch = rows // 2
-        text = f"{self.name}: out of memory with {rows} responses at once; going on with batch={self.batch}"
-        warnings.warn(text, stacklevel=2)
 
     def _generated(self, requests: Sequence[Request]) -> list[Reply]:
         """Generate the responses to requests that have as many seeds and the same settings."""
@@ -194,11 +193,8 @@ class _Loaded:
             options["images"] = [[_picture(file) for file in request.images] for request in requests]
         made = self.processor(text=texts, **options)
         names = made.keys() if self.sees else ("input_ids", "attention_mask")  # some tokenizers make more
-        return {name: self._placed(made[name]) for name in names}
-
-    def _placed(self, values: Any) -> Any:
-        kind = self.model.dtype if values.is_floating_point() else None
-        return values.to(self.device, kind)
+        kinds = {name: self.model.dtype if made[name].is_floating_point() else None for name in names}
+        return {name: made[name].to(self.device, kind) for name, kind in kinds.items()}
 
     def _check(self, request: Request) -> None:
         if request.images and not self.sees:
@@ -306,19 +302,6 @@ def _control_tokens(tokenizer: Any) -> tuple[str, ...]:
     """Return the texts that the tokenizer takes for tokens of its own, such as the end of a message."""
     added = (str(each.content) for each in tokenizer.added_tokens_decoder.values() if each.special)
     return tuple(token for token in dict.fromkeys([*tokenizer.all_special_tokens, *added]) if len(token) > 1)
-
-
-def _moved(model: Any, name: str, device: Any) -> Any:
-    try:
-        return model.to(device).eval()
-    except RuntimeError as error:
-        raise EngineError(f"model: {name} does not fit onto the device {device}: {in_one_line(error)}") from error
-
-
-def _ends(*tokens: int | Sequence[int] | None) -> tuple[int, ...]:
-    """Return all tokens that end a response."""
-    lists = [[each] if isinstance(each, int) else each or [] for each in tokens]
-    return tuple(dict.fromkeys(token for each in lists for token in each))
 
 
 def package(name: str) -> Any:

@@ -125,7 +125,10 @@ of vllm.LLM
         resizing = None
         if "mm_processor_kwargs" not in self.more:
             with suppress(OSError):  # a text model has none
-                resizing = resizing_by(_settings(self.model, self.more.get("revision")))
+                from transformers.image_processing_base import ImageProcessingMixin as Processor
+
+                settings = Processor.get_image_processor_dict(self.model, revision=self.more.get("revision"))[0]
+                resizing = resizing_by(settings)
         if resizing:
             return replace(
                 resizing,
@@ -138,14 +141,6 @@ of vllm.LLM
                 'give its own settings by more, such as {"mm_processor_kwargs": {...}}, and leave these out'
             )
         return None
-
-
-def _settings(model: str, revision: str | None) -> dict[str, Any]:
-    """Return the settings of a checkpoint's image processor."""
-    from transformers.image_processing_base import ImageProcessingMixin
-
-    settings: dict[str, Any] = ImageProcessingMixin.get_image_processor_dict(model, revision=revision)[0]
-    return settings
 
 
 class _Running:

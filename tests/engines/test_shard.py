@@ -42,7 +42,7 @@ def test_a_shard_depends_on_its_rows_and_the_engine_alone(tmp_path):
     plan = plan_of(own, settings, None, warn=lambda text: None)
     maker = ShardMaker(own, settings, "m", Prompt("plain"), CLICK)
     (stretch,) = stretches(own.table, plan, [1])
-    made = maker.make(stretch, Answering(Scripted("m")))
+    made = maker.answered(maker.prepared(stretch, None), Answering(Scripted("m")))
     roll_out(source, Scripted("m"), tmp_path / "out", settings=settings, recipe=CLICK)
     assert made.rows.to_pylist() == rows(tmp_path / "out")[6:12]
     assert made.remarks == {}
@@ -66,7 +66,8 @@ def test_a_model_that_saw_another_size_is_noticed_and_its_size_recorded(tmp_path
     own, settings = opened(source), RolloutSettings(n=1)
     plan = plan_of(own, settings, None, warn=lambda text: None)
     (stretch,) = stretches(own.table, plan, [0])
-    made = ShardMaker(own, settings, "m", Prompt("plain")).make(stretch, Resizer())
+    maker = ShardMaker(own, settings, "m", Prompt("plain"))
+    made = maker.answered(maker.prepared(stretch, Resizer().resizing), Resizer())
     (row,) = made.rows.to_pylist()
     assert (row["image_size"], row["model_image_size"], row["prompt_tokens"]) == ([280, 140], [56, 28], 9)
     assert made.remarks["size"] == (
