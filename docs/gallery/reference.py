@@ -13,7 +13,7 @@ from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
 from grounding_rewards.cli.listing import format_of
 from grounding_rewards.cli.render.tables import as_written
-from grounding_rewards.coords.register import families, published_prompts
+from grounding_rewards.coords.register import Family, families, published_prompts
 from grounding_rewards.coords.spaces import PIXEL
 from grounding_rewards.engines.prompts import FIELDS
 from grounding_rewards.explain import describe
@@ -207,10 +207,19 @@ def table() -> Facts:
     return {"read": read, "columns": columns, "scores": SCORES}
 
 
+def _settings(family: Family) -> Facts:
+    options = {key: value for key, value in family.options.items() if key != "response_space"}
+    return {
+        **options,
+        "prefill": family.prefill.replace("\n", "\\n"),
+        "stop": " ".join(family.stop).replace("|", "\\|"),
+    }
+
+
 def model_families() -> Facts:
     """Return the model families, each with the options that it sets beside the space."""
     further = {
-        name: " ".join(f"{key}={value}" for key, value in each.options.items() if key != "response_space")
+        name: " ".join(f"{key}={value}" for key, value in _settings(each).items() if value)
         for name, each in sorted(families().items())
     }
     return {"families": [{**vars(each), "further": further[name]} for name, each in sorted(families().items())]}

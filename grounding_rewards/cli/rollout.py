@@ -151,12 +151,16 @@ def rollout(
             )
         settings = replace(settings, n=None)
     resizing = _resizing(recipe, chosen)
-    if "family" in chosen and prompt is None:
-        prompt = next(iter(catalogue.family(chosen["family"]).prompts), None)
+    asked = prompt_named(prompt or PLAIN, system)
+    if "family" in chosen:
+        family = catalogue.family(chosen["family"])
+        if prompt is None:
+            asked = prompt_named(next(iter(family.prompts), PLAIN), system)
+        asked = replace(asked, prefill=family.prefill if prompt is None else "", stop=family.stop)
     with joined(ray) as cluster, terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=weights, **options.read_options(engine_option, flag="--engine-option")), out,
-            engine_name=engine, settings=settings, prompt=prompt_named(prompt or PLAIN, system),
+            engine_name=engine, settings=settings, prompt=asked,
             recipe=None if recipe is None else catalogue.recipe(recipe, **chosen),
             resizing=resizing, columns=columns[1], instruction=columns[0], split=split, encoding=encoding,
             shape=shape, box_format=box_format, image_files=images, allocated=allocate, shard=_shard(shard),

@@ -59,6 +59,8 @@ class Family:
     like: str = ""  # the family that it was trained from; "" where its options stand alone
     # its own image processor; None where that is another's (``options["model"]``) or unknown
     processor: Processor | None = None
+    prefill: str = ""  # the beginning of each answer, which the model is given with its own prompt
+    stop: tuple[str, ...] = ()  # texts before which its answers end
     # prompts after its published ones, by name, the usual one first
     prompts: Mapping[str, PublishedPrompt] = field(default_factory=dict)
 
@@ -83,7 +85,7 @@ def read_toml(file: Path) -> Mapping[str, Any]:
 
 
 _NEEDED = ("names", "source", "seen", "example")
-_TAKEN = (*_NEEDED, *OPTIONS, "model_types", "like")
+_TAKEN = (*_NEEDED, *OPTIONS, "model_types", "like", "prefill", "stop")
 
 
 def further_family(name: str, row: Any, known: Mapping[str, Family]) -> Family:
@@ -118,7 +120,8 @@ def _made(name: str, row: Mapping[str, Any], known: Mapping[str, Family]) -> Fam
         name=name, options=MappingProxyType({key: options[key] for key in OPTIONS if key in options}),
         source=row["source"], seen=row["seen"], response=response, image_size=tuple(size), point=tuple(point),
         names=row["names"], model_types=tuple(row.get("model_types", ())), like=row.get("like", ""),
-        processor=Processor(**processor) if processor else None,
+        processor=Processor(**processor) if processor else None, prefill=row.get("prefill", ""),
+        stop=tuple(row.get("stop", ())),
         prompts={key: PublishedPrompt(**{"system": "", "space": space, **each}) for key, each in prompts.items()},
     )  # fmt: skip
 

@@ -142,6 +142,7 @@ class _Part:
 class _Server:
     """Server that is reached. Batches may be asked for from several threads."""
 
+    continues = True
     at_once = 2  # the next batch fills the server while the last requests of this one are answered
     resizing = None  # a server has bounds of its own, and does not say them
 
@@ -229,12 +230,14 @@ class _Server:
         try:
             fields = {
                 "model": self._engine.model,
-                "messages": chat_messages(request.messages, request.images),
+                "messages": chat_messages(request.messages, request.images, request.prefill),
                 "temperature": sampling.temperature,
                 "top_p": sampling.top_p,
                 "seed": seed,
                 limit: sampling.max_tokens,
                 **({"n": n} if n > 1 else {}),
+                **({"stop": [*sampling.stop]} if sampling.stop else {}),
+                **({"continue_final_message": True, "add_generation_prompt": False} if request.prefill else {}),
                 **self._engine.extra_body,
             }
             body = self._fetch("chat/completions", fields, self._engine.timeout, self._engine.retries)
@@ -437,8 +440,8 @@ def _text(body: bytes) -> str:
     return body[:2000].decode(errors="replace")
 
 
-def chat_messages(messages: Sequence[Message], images: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return a prompt as messages of the protocol, with images as data URLs."""
+def chat_messages(messages: Sequence[Message], images: Sequence[bytes], prefill: str = "") -> list[dict[str, Any]]:
+    """Return a prompt as messages of the protocol, with images as data URLs, and the beginning of its answer."""
     for text in (message.text for message in messages):
         try:
             text.encode()
@@ -452,7 +455,8 @@ def chat_messages(messages: Sequence[Message], images: Sequence[bytes]) -> list[
             raise ConvertError(f"image {number}: got {came}; expected a PNG, JPEG or WebP file")
         url = f"data:image/{kind.lower()};base64,{b64encode(data).decode()}"
         parts.append({"type": "image_url", "image_url": {"url": url}})
-    return messages_with_images(messages, parts)
+    begun = [{"role": "assistant", "content": prefill}] if prefill else []
+    return [*messages_with_images(messages, parts), *begun]
 
 
 def read_completion(value: Any) -> tuple[tuple[Answer, ...], int | None] | None:

@@ -46,6 +46,8 @@ class Prompt:
     name: str  # its name, for errors
     template: str | None = None  # text of a jinja2 template with ``FIELDS``; None for the instruction alone
     system: str | None = None  # the same of a system message; None or "" for none
+    prefill: str = ""  # the beginning of each response
+    stop: tuple[str, ...] = ()  # texts before which responses end
 
     def __post_init__(self) -> None:
         if self.template is not None:

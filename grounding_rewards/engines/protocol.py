@@ -19,11 +19,13 @@ class Sampling:
         temperature: 0 for greedy responses.
         top_p: the share of probability that tokens are drawn from, above 0 to 1.
         max_tokens: tokens after which a response is cut.
+        stop: texts before which a response ends.
     """
 
     temperature: float = 1.0
     top_p: float = 1.0
     max_tokens: int = 512
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,15 @@ class Request:
         images: files of images, PNG, JPEG or WebP, in the size in which the model is to see them.
         seeds: one for each response that is wanted.
         sampling: as the model samples them.
+        prefill: the beginning of each response, which the model continues; an answer is the rest alone. Engines whose
+            ``Running`` has ``continues`` get it.
     """
 
     messages: tuple[Message, ...]
     images: tuple[bytes, ...]
     seeds: tuple[int, ...]
     sampling: Sampling
+    prefill: str = ""
 
 
 @dataclass(frozen=True)

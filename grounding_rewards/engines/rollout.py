@@ -396,7 +396,12 @@ def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None, engin
         "version": __version__,
         "engine": {"name": type(engine).__name__, **_arguments(engine)},
         "checkpoint": checkpoint_of(engine.model),
-        "prompt": {"template": maker.prompt.template, "system": maker.prompt.system},
+        "prompt": {
+            "template": maker.prompt.template,
+            "system": maker.prompt.system,
+            **({"prefill": maker.prompt.prefill} if maker.prompt.prefill else {}),
+            **({"stop": [*maker.prompt.stop]} if maker.prompt.stop else {}),
+        },
         **own,
         "policy": maker.settings.policy or engine.model,
         "allocated": [fingerprint(allocated, [allocated])] if allocated else None,

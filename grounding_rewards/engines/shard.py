@@ -194,12 +194,19 @@ class ShardMaker:
         return tuple(new)
 
     def _replies(self, prepared: Prepared, groups: Sequence[_Group], running: Running) -> list[Reply]:
+        prefill, stop = self.prompt.prefill, self.prompt.stop
+        if prefill and not getattr(running, "continues", False):
+            raise EngineError(
+                f"the engine does not continue the beginning of a response, {prefill!r:.200}; name another prompt by "
+                "--prompt"
+            )
         requests = [
             Request(
                 prepared.asked[group.sample].messages,
                 prepared.asked[group.sample].seen.files,
                 self._seeded(prepared, group),
-                self.settings.sampling(group.temperature),
+                replace(self.settings.sampling(group.temperature), stop=stop),
+                prefill,
             )
             for group in groups
         ]
@@ -209,7 +216,7 @@ class ShardMaker:
             raise
         except Exception as error:  # of a third party's engine, or of what it is built on
             raise EngineError(f"{raised(error)}; {prepared.place} and after") from error
-        return checked(replies, [group.more for group in groups], prepared.place)
+        return checked(replies, [group.more for group in groups], prepared.place, prefill)
 
     def _check(
         self, prepared: Prepared, group: _Group, reply: Reply, running: Running, remarks: dict[str, str]
@@ -331,13 +338,18 @@ def raised(error: Exception) -> str:
     return f"the engine raised {type(error).__name__}: {error}{where}"
 
 
-def checked(replies: Any, expected: Sequence[int], place: str) -> list[Reply]:
-    """Check replies, and return them; an answer with neither a text nor a problem gets a problem."""
+def checked(replies: Any, expected: Sequence[int], place: str, prefill: str = "") -> list[Reply]:
+    """Check replies, and return them with whole texts; an answer with neither a text nor a problem gets a problem."""
     if problem := next(_problems(replies, expected), ""):
         raise EngineError(f"the engine gave {problem}; {place} and after")
     silent = "the engine gave no text and no reason"
     answers = [
-        [replace(each, problem=each.problem or silent) if each.text is None else each for each in reply.answers]
+        [
+            replace(each, problem=each.problem or silent)
+            if each.text is None
+            else replace(each, text=each.text if each.text.startswith(prefill) else prefill + each.text)
+            for each in reply.answers
+        ]
         for reply in replies
     ]
     return [replace(reply, answers=tuple(own)) for reply, own in zip(replies, answers, strict=True)]

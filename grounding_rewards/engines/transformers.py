@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from io import BytesIO
 from itertools import accumulate
@@ -82,6 +83,7 @@ class _Loaded:
     """Checkpoint in memory: its model, its processor, and the tokenizer, which is the processor's or itself."""
 
     at_once = 1
+    continues = True
     control_tokens = True  # none gets as far as a model, or the user wants them to
 
     def __init__(self, settings: Transformers) -> None:
@@ -135,8 +137,8 @@ class _Loaded:
         """Yield the numbers of pieces that are answered together: the library repeats each prompt equally often."""
         alike: dict[Any, list[int]] = {}
         for number, piece in enumerate(pieces):
-            alike.setdefault((piece.sampling, bool(piece.images), _rows(piece)), []).append(number)
-        for (_, _, rows), numbers in alike.items():
+            alike.setdefault((piece.sampling, piece.prefill, bool(piece.images), _rows(piece)), []).append(number)
+        for (*_, rows), numbers in alike.items():
             step = max(1, self.batch // rows)
             yield from (numbers[first : first + step] for first in range(0, len(numbers), step))
 
@@ -174,7 +176,7 @@ class _Loaded:
         sizes = self._sizes(requests, inputs)
         rows, replies = _rows(requests[0]), []
         for number, request in enumerate(requests):
-            own = [self._answer(tokens) for tokens in texts[number * rows : (number + 1) * rows]]
+            own = [self._answer(each, request.sampling.stop) for each in texts[number * rows : (number + 1) * rows]]
             answers = tuple(own if rows == len(request.seeds) else own * len(request.seeds))
             replies.append(Reply(answers, lengths[number], sizes[number]))
         return replies
@@ -184,7 +186,10 @@ class _Loaded:
         for request in requests:
             self._check(request)
         talks = [self._talk(request) for request in requests]
-        texts = self.processor.apply_chat_template(talks, tokenize=False, add_generation_prompt=True)
+        begun = bool(requests[0].prefill)
+        texts = self.processor.apply_chat_template(
+            talks, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
+        )
         options: dict[str, Any] = {"padding": True, "return_tensors": "pt", "add_special_tokens": False}
         if self.sees:
             start = self.tokenizer.bos_token  # processors add it, but not to a template that has it
@@ -208,6 +213,8 @@ class _Loaded:
         talk: list[dict[str, Any]] = spelled_out(
             messages_with_images(request.messages, [{"type": "image"}] * len(request.images)), self.tokens
         )
+        if request.prefill:
+            talk.append({"role": "assistant", "content": request.prefill})
         for message in talk if self.sees else ():
             if isinstance(text := message["content"], str):
                 message["content"] = [{"type": "text", "text": text}] if text else []
@@ -223,6 +230,8 @@ class _Loaded:
             options["logits_processor"] = [_Draw(seeds, sampling.temperature, sampling.top_p, self.device)]
         settings |= {"max_new_tokens": limit, "eos_token_id": list(self.ends) or None}
         settings |= {"pad_token_id": self.tokenizer.pad_token_id}
+        if sampling.stop:
+            options["stopping_criteria"] = [partial(self._stopped, sampling.stop, inputs["input_ids"].shape[1])]
         with package("torch").inference_mode():
             made = self.model.generate(
                 **inputs, generation_config=package("transformers").GenerationConfig(**settings), **options
@@ -230,10 +239,26 @@ class _Loaded:
         rows: list[list[int]] = made[:, inputs["input_ids"].shape[1] :].tolist()
         return rows
 
-    def _answer(self, tokens: list[int]) -> Answer:
-        end = next((place for place, token in enumerate(tokens) if token in self.ends), None)
-        own = tokens if end is None else tokens[: end + 1]  # after it comes padding
-        return Answer(self.tokenizer.decode(own, skip_special_tokens=True), len(own), cut=end is None)
+    def _stopped(self, stop: Sequence[str], start: int, tokens: Any, logits: Any, **_: Any) -> Any:
+        """Return (n,) True for the responses that hold a text before which they end."""
+        ends = [self._end(row[start:], stop) is not None for row in tokens.tolist()]
+        return package("torch").tensor(ends, device=tokens.device)
+
+    def _end(self, tokens: list[int], stop: Sequence[str]) -> int | None:
+        """Return the number of tokens after which the first of these texts stands; None for none."""
+        if not any(text in self.tokenizer.decode(tokens) for text in stop):
+            return None
+        lengths = range(1, len(tokens) + 1)
+        return next(end for end in lengths if any(text in self.tokenizer.decode(tokens[:end]) for text in stop))
+
+    def _answer(self, tokens: list[int], stop: Sequence[str]) -> Answer:
+        ended = [place + 1 for place, token in enumerate(tokens) if token in self.ends][:1]  # after it comes padding
+        ended += [] if (end := self._end(tokens, stop)) is None else [end]
+        own = tokens[: min(ended, default=None)]
+        text = self.tokenizer.decode(own, skip_special_tokens=True)
+        for each in stop:  # those that are no special tokens
+            text = text.partition(each)[0]
+        return Answer(text, len(own), cut=not ended)
 
     def _sizes(self, requests: Sequence[Request], inputs: Any) -> list[Size | None]:
         """Return the size of each request's last image, from its grid of patches; all of them have images, or none."""

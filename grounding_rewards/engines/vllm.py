@@ -147,6 +147,7 @@ class _Running:
     """Loaded model."""
 
     at_once = 1  # vllm.LLM is for one thread
+    continues = True
     control_tokens = False
 
     def __init__(self, model: str, llm: Any, resizing: Resizing | None) -> None:
@@ -174,11 +175,13 @@ class _Running:
         if outside := [seed for seed in request.seeds if not 0 <= seed < _SEEDS]:
             return f"seed: got {outside[0]}; vLLM takes 0 to 2**63 - 1"
         asked = {key: getattr(request.sampling, key) for key in ("temperature", "top_p", "max_tokens")}
+        asked |= {"stop": [*request.sampling.stop]} if request.sampling.stop else {}
+        begun = {"add_generation_prompt": False, "continue_final_message": True} if request.prefill else {}
         try:
             conversation = _conversation(request)
             params = [SamplingParams(n=1, seed=seed, **asked) for seed in request.seeds]
             # chat() would queue all requests in one call, and drop them all for one that is too long
-            self.llm.enqueue_chat([conversation] * len(params), params, use_tqdm=False)
+            self.llm.enqueue_chat([conversation] * len(params), params, use_tqdm=False, **begun)
         except EngineDeadError as error:
             raise self._died(error) from error
         except Exception as error:
@@ -216,7 +219,8 @@ def _conversation(request: Request) -> list[dict[str, Any]]:
     images = [Image.open(BytesIO(file)).convert("RGB") for file in request.images]
     # vLLM changes the tool calls that it gets
     messages = [replace(message, further=deepcopy(dict(message.further))) for message in request.messages]
-    return messages_with_images(messages, [{"type": "image_pil", "image_pil": image} for image in images])
+    talk = messages_with_images(messages, [{"type": "image_pil", "image_pil": image} for image in images])
+    return [*talk, {"role": "assistant", "content": request.prefill}] if request.prefill else talk
 
 
 def _reply(outputs: Sequence[Any]) -> Reply:

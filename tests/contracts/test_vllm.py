@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import sys
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -102,6 +103,18 @@ def test_a_response_is_cut_by_its_limit(fake: Fake, tmp_path: Path) -> None:
     with Vllm(str(tmp_path)).start() as running:
         (reply,) = running([request("click", 123, max_tokens=2)])
     assert reply.answers == (Answer("click 1", 2, cut=True),)
+
+
+def test_a_response_is_continued_and_ends_before_a_text(fake: Fake, tmp_path: Path) -> None:
+    chat, asked, bound = dict[str, Any](), list[Any](), fake.bound
+    fake.bound = lambda name, *given, **named: chat.update(named) or bound(name, *given, **named)  # type: ignore[method-assign]
+    fake.answer = lambda *given: asked.append(given) or answer(*given)
+    with Vllm(str(tmp_path)).start() as running:
+        running([replace(request("click", 1), prefill="( ", sampling=Sampling(stop=("<end>",)))])
+    ((conversation, params),) = asked
+    assert conversation[-1] == {"role": "assistant", "content": "( "}
+    assert params.stop == ["<end>"]
+    assert (chat["add_generation_prompt"], chat["continue_final_message"]) == (False, True)
 
 
 def test_what_is_refused_has_a_problem_and_the_others_their_responses(fake: Fake, tmp_path: Path) -> None:
