@@ -222,6 +222,13 @@ def test_columns_that_are_null_in_one_shard_take_the_others_type(tmp_path):
     assert [batch.whole.schema.names for batch in table.batches(["s"], whole=False)] == [["s"], ["s"]]
 
 
+def test_fields_that_a_shard_lacks_in_its_objects_are_null(tmp_path):
+    for number, target in enumerate(({"x": 1}, {"y": 2.5})):
+        pq.write_table(pa.table({"t": [target]}), tmp_path / f"t-{number}.parquet")
+    rows = [row for batch in open_rows(tmp_path).batches() for row in batch.whole.to_pylist()]
+    assert rows == [{"t": {"x": 1, "y": None}}, {"t": {"x": None, "y": 2.5}}]
+
+
 def test_a_folder_without_rows_says_what_is_read(tmp_path):
     (tmp_path / "rows.txt").write_text("a,b")
     with pytest.raises(TableError, match=r"no rows in it; expected files that end in \.parquet, \.jsonl, .*\.json, or"):
