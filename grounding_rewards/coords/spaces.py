@@ -108,10 +108,7 @@ def convert(
 def moves_px(
     starts: Floats, ends: Floats, space: CoordSpace | None, image_sizes: Floats, model_image_sizes: Floats
 ) -> Floats:
-    """Return (n, 2) moves from points to points, or to centres of boxes, in pixels of the original images.
-
-    They stay in ``space`` where that is None or a size is unknown.
-    """
+    """Return (n, 2) moves from points to points or centres of boxes, in pixels; in ``space`` where no size is known."""
     moves = (ends[:, :2] + ends[:, -2:]) / 2 - starts
     if space is None or space is PIXEL:
         return moves

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_click, is_known, normalised
-from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP, Call, acts_of_calls, calls_in
+from grounding_rewards.parsing.calls import AT_PLACES, END, PYAUTOGUI_CLICK, STEP, acts_of_calls, calls_in
 from grounding_rewards.parsing.candidates import (
     BLANKS,
     HEAD,
@@ -436,7 +436,7 @@ def _joined(found: list[Candidate]) -> list[Candidate]:
     if len(found) < 2:
         return found
     if all([each.library and each.act for each in found]):  # noqa: C419 (faster so)
-        acts = acts_of_calls([Call(each.library, each.act.name, each.act) for each in found if each.act])
+        acts = acts_of_calls([(each.library, each.act) for each in found if each.act])
         if len(acts) == 1:
             return [found[0]._replace(act=acts[0])]
         if len(acts) < len(found):

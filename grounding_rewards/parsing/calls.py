@@ -27,26 +27,17 @@ _AT_THE_POINTER = ("click", "double_click", "triple_click", "right_click", "midd
 _LEFT = ("left", "primary")
 
 
-class Call(NamedTuple):
-    """A call: the name before the dot, the name after it, and the act."""
-
-    library: str
-    name: str
-    act: Act
-
-
-def acts_of_calls(calls: Sequence[Call]) -> list[Act]:
-    """Return the actions of calls in order; moves, presses and sleeps of pyautogui that are one action are joined."""
-    if len(calls) == 1:
-        return [calls[0].act]
-    doing = [call for call in calls if not (call.library and canonical(call.name) == "wait")]
+def acts_of_calls(calls: Sequence[tuple[str, Act]]) -> list[Act]:
+    """Return the actions of calls, each with its library, in order; calls of pyautogui that are one are joined."""
+    doing = [call for call in calls if not (call[0] and canonical(call[1].name) == "wait")]
     if 0 < len(doing) < len(calls):  # sleeping alone is an action
         calls = doing
-    if 1 < len(calls) <= _LONGEST and {call.library for call in calls} == {"pyautogui"}:
-        act = _at_the_pointer(calls) or _dragged(calls) or _chord(calls)
+    acts = [act for _, act in calls]
+    if 1 < len(calls) <= _LONGEST and {library for library, _ in calls} == {"pyautogui"}:
+        act = _at_the_pointer(acts) or _dragged(acts) or _chord(acts)
         if act is not None:
             return [act]
-    return [call.act for call in calls]
+    return acts
 
 
 _LONGEST = 16
@@ -65,49 +56,47 @@ def repeated(name: str, item: dict[str, object]) -> list[dict[str, object]]:
     return [{key: value for key, value in item.items() if key != "presses"}] * times
 
 
-def _at_the_pointer(calls: Sequence[Call]) -> Act | None:
+def _at_the_pointer(acts: Sequence[Act]) -> Act | None:
     """Join ``moveTo`` and an action at the pointer; None for other calls."""
-    if len(calls) != 2:
+    if len(acts) != 2:
         return None
-    (_, moved, start), (_, name, act) = calls
-    if moved != "moveTo" or len(start.place) != 2 or act.place:
+    start, act = acts
+    if start.name != "moveTo" or len(start.place) != 2 or act.place:
         return None
-    if canonical(name) in _AT_THE_POINTER or (name == "dragTo" and "to" in act.arguments):
+    if canonical(act.name) in _AT_THE_POINTER or (act.name == "dragTo" and "to" in act.arguments):
         return act._replace(place=start.place)
     return None
 
 
-def _dragged(calls: Sequence[Call]) -> Act | None:
+def _dragged(acts: Sequence[Act]) -> Act | None:
     """Join ``mouseDown``, ``moveTo``, ``mouseUp``, after another ``moveTo`` or not, to a drag; None for other calls."""
     start: tuple[float, ...] = ()
-    if calls[0].name == "moveTo":
-        start, calls = calls[0].act.place, calls[1:]
-    names = [call.name for call in calls]
-    if len(calls) < 2 or names != ["mouseDown", *["moveTo"] * (len(calls) - 2), "mouseUp"]:
+    if acts[0].name == "moveTo":
+        start, acts = acts[0].place, acts[1:]
+    if len(acts) < 2 or [act.name for act in acts] != ["mouseDown", *["moveTo"] * (len(acts) - 2), "mouseUp"]:
         return None
-    if any([call.act.arguments.get("button", "left") not in _LEFT for call in calls]):  # noqa: C419 (faster so)
+    if any([act.arguments.get("button", "left") not in _LEFT for act in acts]):  # noqa: C419 (faster so)
         return None
-    start = calls[0].act.place or start
-    end = calls[-1].act.place or calls[-2].act.place
-    if len(start) != 2 or len(end) != 2 or (len(calls) == 2 and end == start):
+    start = acts[0].place or start
+    end = acts[-1].place or acts[-2].place
+    if len(start) != 2 or len(end) != 2 or (len(acts) == 2 and end == start):
         return None
     return Act("drag", start, {"to": end})
 
 
-def _chord(calls: Sequence[Call]) -> Act | None:
+def _chord(acts: Sequence[Act]) -> Act | None:
     """Join ``keyDown`` calls, one ``press``, and the same keys' ``keyUp`` to a hotkey; None for other calls."""
-    held = len(calls) // 2
-    if [call.name for call in calls] != ["keyDown"] * held + ["press"] + ["keyUp"] * held:
+    held = len(acts) // 2
+    if [act.name for act in acts] != ["keyDown"] * held + ["press"] + ["keyUp"] * held:
         return None
-    down, up = [sorted(_keys(part)) for part in (calls[:held], calls[held + 1 :])]
-    return Act("hotkey", (), {"keys": (*_keys(calls[: held + 1]),)}) if down == up else None
+    down, up = [sorted(_keys(part)) for part in (acts[:held], acts[held + 1 :])]
+    return Act("hotkey", (), {"keys": (*_keys(acts[: held + 1]),)}) if down == up else None
 
 
-def _keys(calls: Sequence[Call]) -> list[str]:
+def _keys(acts: Sequence[Act]) -> list[str]:
     keys: list[str] = []
-    for call in calls:
-        arguments = call.act.arguments
-        keys += arguments["keys"] if "keys" in arguments else [arguments["text"]] if "text" in arguments else []
+    for act in acts:
+        keys += act.arguments.get("keys") or ([act.arguments["text"]] if "text" in act.arguments else [])
     return keys
 
 

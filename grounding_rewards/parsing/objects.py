@@ -178,13 +178,6 @@ def _held(item: Mapping[Any, Any], keys: Sequence[tuple[str, ...]]) -> list[Any]
     return next(([item[key] for key in each] for each in keys if all([key in item for key in each])), None)  # noqa: C419
 
 
-def two_ends(name: str, place: _Place, begins: bool) -> tuple[_Place, _Place]:
-    """Split the one place of a drag: four numbers are both ends; two are the start, or for some functions the end."""
-    if len(place) == 4:
-        return place[:2], place[2:]
-    return (place, ()) if begins or name not in _END_ALONE else ((), place)
-
-
 def place_of(value: Any) -> _Place | None:
     """Return two or four finite numbers, from one list, pairs, or an object with x and y; None for anything else."""
     if isinstance(value, str):
@@ -315,8 +308,11 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
     if places is None or not (name or places[0]):
         return None
     place, to = places
-    if kind in ("drag", "swipe") and not to:
-        place, to = two_ends(name, place, "start" in parts)
+    if kind in ("drag", "swipe") and not to:  # four numbers are both ends; two the start, or for some functions the end
+        if len(place) == 4:
+            place, to = place[:2], place[2:]
+        elif "start" not in parts and name in _END_ALONE:
+            place, to = (), place
     if place in NOWHERE and not is_click(name):  # GUI-R1's filler for actions without a place
         place = ()
     arguments = _arguments(kind, parts)

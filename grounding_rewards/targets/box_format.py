@@ -62,10 +62,7 @@ def corners(numbers: Numbers, written: BoxFormat) -> Numbers:
 
 
 def how_to_say(*, own_form: bool) -> str:
-    """Return how to say that boxes are x y w h, in Python and on the command line.
-
-    ``own_form``: the recipe's own form, which options do not change.
-    """
+    """Return how to say that boxes are x y w h; ``own_form``: the recipe's own form, which options do not change."""
     wire = 'write {"bbox": [x, y, w, h]} with ' if own_form else ""
     others = "cxcywh, yxyx, xxyy, yyxx"
     return f'{wire}--box-format xywh where files are read or converted (or {others}), box_format="xywh" in Python'

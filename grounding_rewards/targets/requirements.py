@@ -85,10 +85,7 @@ def violations(targets: Targets, needs: Requirements) -> dict[int, TargetError]:
 
 
 def surely_usable(targets: Targets, needs: Requirements) -> bool:
-    """Return True where a few checks of the whole table rule out every violation, and every place outside its image.
-
-    Most tables are so.
-    """
+    """Return True where a few checks of a table rule out violations and places outside images; mostly so."""
     if needs.trajectories or needs.label_free or needs.checks or "bbox" not in needs.accepts:
         return False
     if targets.needs_row_checks or targets.errors or not targets.regions.boxes_only:
@@ -201,10 +198,7 @@ def _space_errors(targets: Targets) -> Violations:
 
 
 def _size_errors(targets: Targets, space: CoordSpace | None, needs: Requirements) -> Violations:
-    """List rows whose size is unknown, and needed to convert the target or the response or to measure by it.
-
-    With None for the space, of a recipe that needs no places: every row.
-    """
+    """List rows whose size is unknown and needed; None for the space is of a recipe that needs no places: every row."""
     errors: Violations = []
     placed = np.full(len(targets), space is None, dtype=np.bool_)
     placed[targets.regions.row] = True
