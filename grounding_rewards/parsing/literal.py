@@ -2,8 +2,9 @@
 
 Of Python it reads lists, tuples, dicts and sets, strings in all of its quotes, with its prefixes and side by side,
 whole numbers and decimals, True, False and None, and JSON's true, false and null; comments, trailing commas and a tuple
-without parentheses as Python has them. It does not read names of characters in strings, complex numbers, ``...``, lines
-that a backslash continues, a sign on the line before its number, and tuples as keys, which no model writes.
+without parentheses as Python has them. It does not read bytes, names of characters in strings, complex numbers,
+``...``, lines that a backslash continues, a sign on the line before its number, and tuples as keys: no model writes
+them.
 
 Of JSON5 it does not read escapes in keys without quotes. A key that occurs twice is an error there.
 """
@@ -35,12 +36,11 @@ _QUOTED = "|".join(form.format(quote) for form in (_LONG, _SHORT) for quote in "
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\f\r\n]+|\#[^\r\n\0]*)|(?P<open>[\[({])|(?P<close>[\])}])|(?P<comma>[,:])"""
     r"""|(?P<number>[+-]?[ \t]*[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*)"""
-    rf"""|(?P<string>(?:[uU]|[bB][rR]?|[rR][bB]?)?(?:{_QUOTED}))|(?P<word>[A-Za-z]+)"""
+    rf"""|(?P<string>[uUrR]?(?:{_QUOTED}))|(?P<word>[A-Za-z]+)"""
     r"""|(?P<other>[\s\S])"""
 )
 # Of U only characters up to U+10FFFF: beyond them chr() raises.
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|[\s\S])")
-_BYTES_ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|[\s\S])")
 _ESCAPED = {
     "\n": "", "\\": "\\", "'": "'", '"': '"',
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
@@ -95,15 +95,13 @@ class _Open:
         """Add an item, or another string to the last one."""
         if not self.strings:
             self.items.append(item)
-        elif type(item) is not type(self.strings[0]):
-            raise LiteralError("text and bytes side by side")
         if is_string:
             self.strings.append(item)
 
     def join(self) -> None:
         """Complete the last item."""
         if len(self.strings) > 1:
-            self.items[-1] = type(self.strings[0])().join(self.strings)  # "" or b"", whichever they are
+            self.items[-1] = "".join(self.strings)
         self.strings = []
 
     def goes_on(self, comma: str) -> bool:
@@ -184,27 +182,19 @@ def _read(text: str, tokens: re.Pattern[str], bracket: type[_Open]) -> Any:
 
 def _keys(items: list[Any]) -> list[Any]:
     for item in items:
-        if not isinstance(item, str | bytes | int | float | None) or (
-            isinstance(item, int) and abs(item) > LARGEST_KEY
-        ):
+        if not isinstance(item, str | int | float | None) or (isinstance(item, int) and abs(item) > LARGEST_KEY):
             raise LiteralError(f"{type(item).__name__} that is no key")
     return items
 
 
-def _string(part: str) -> str | bytes:
+def _string(part: str) -> str:
     """Read a string by its prefix and quotes; as in Python, each end of a line is a newline."""
     if part[0] in "\"'" and part[1] != part[0] and "\\" not in part:  # one pair of quotes, nothing to undo
         return part[1:-1]
     start = min(part.find(quote) % len(part) for quote in "\"'")  # % makes find's -1 the last place
     prefix, quotes = part[:start].lower(), 3 if part[start : start + 3] in ('"""', "'''") else 1
     body = part[start + quotes : -quotes].replace("\r\n", "\n").replace("\r", "\n")
-    if "\\" in body and "r" not in prefix:
-        body = _BYTES_ESCAPE.sub(_escaped_byte, body) if "b" in prefix else _ESCAPE.sub(_escaped, body)
-    if "b" not in prefix:
-        return body
-    if not part.isascii():
-        raise LiteralError("bytes beyond ASCII")
-    return body.encode("latin-1")  # one byte for each escape up to \xff
+    return _ESCAPE.sub(_escaped, body) if "\\" in body and prefix != "r" else body
 
 
 def _number(part: str) -> int | float:
@@ -234,14 +224,6 @@ def _escaped(match: re.Match[str]) -> str:
     if code in "xuUN":
         raise LiteralError(f"\\{code} in a string, without what must follow")
     return match[0]
-
-
-def _escaped_byte(match: re.Match[str]) -> str:
-    """Do the same in bytes, which name no characters by u, U and N; of an octal number the last 8 bits count."""
-    code = match[1]
-    if code[0] in "01234567":
-        return chr(int(code, 8) % 256)
-    return match[0] if code in ("u", "U", "N") else _escaped(match)
 
 
 # JSON5: single quotes, keys without quotes, trailing commas, comments, and more numbers, escapes and white space.

@@ -70,8 +70,6 @@ def pythons(text):
         ('"""a "b" \n\'c\'""" \'\'\'""\'\'\' ""', "a \"b\" \n'c'\"\""),
         ('""""a"""', '"a'), ('""""""', ""), ("'' ''", ""), ('"""a\r\nb\rc\\\r\nd"""', "a\nb\ncd"), ("'a\\\r\nb'", "ab"),
         (r"u'\x41' U'b' r'\x41\'' R'\n'", "Ab\\x41\\'\\n"), ("r'a\\\rb'", "a\\\nb"),
-        (r"b'\x41\101\777\u0041\N{a}\U\q\n' bR'\n' Rb'' B''", b"AA\xff\\u0041\\N{a}\\U\\q\n\\n"),
-        ("{b'a': 1}", {b"a": 1}),
         ("'a\\\nb'", "ab"),
         ("[1_000, 0x1F, 0o17, 0b11, 00, 1e3, .5, 5., 1_0.5_0, 0200e1, - 5, +7]",
          [1000, 31, 15, 3, 0, 1000.0, 0.5, 5.0, 10.5, 2000.0, -5, 7]),
@@ -93,7 +91,7 @@ def test_reads(text, value):
         "'\\u12'", "'\\U00110000'", "'\\N{DIGIT ONE}'", "[\x001]", "'\x00'", "[1]\xa0", "[1,\u30002]", "\ufeff[1]",
         "[１]",
         "[100，200]", "1j", "...", "[*a]", "{**a}", "`", "\\", "__import__('os')", "9" * 4301,
-        "'a' b'b'", "b'é'", "b'\\x4'", "f'a'", "f''", "ur'a'", "bb'a'", "u 'a'", "'a'\n'b'", "'a' 1",
+        "b'a'", "bR'a'", "f'a'", "f''", "ur'a'", "bb'a'", "u 'a'", "'a'\n'b'", "'a' 1",
         "1 'a'", "['a' ['b']]",
         "[['a'] 'b']", "('a') 'b'", "'a'True", "True'a'", '"""', '""""', '"""a""', '"""a""""', '"""a"', "'''a",
         '"""\\"""',
@@ -127,7 +125,7 @@ def test_keys_of_one_hash_are_refused():
 TOKENS = [
     "[", "]", "(", ")", "{", "}", ",", ":", "1", "-2", "+3", "0x10", "0200", "1e3", ".5", "- 1", "1_0", "'a'", '"b"',
     "True", "None", "x", " ", "\n", "\t", "\r", "\f", "#c", "'\\n'", "'\\x41'", "'", '"', "*", "\x00", "é", "１",
-    '"""', "'''", "r", "bR", "U", "\\", "b'c'", "r'\\n'", "\\\n", "\\x41", "\\777", "\\u0041",
+    '"""', "'''", "r", "R", "U", "\\", "u'c'", "r'\\n'", "\\\n", "\\x41", "\\777", "\\u0041",
 ]  # fmt: skip
 
 
@@ -139,8 +137,8 @@ def has_tuple_as_key(value):
 
 
 def continued(text):
-    """Python goes on behind a backslash at the end of a line; outside strings we do not."""
-    return "\\\n" in text or "\\\r" in text
+    """Python goes on behind a backslash at the end of a line; outside strings we do not. It reads bytes, too."""
+    return any(part in text.lower() for part in ("\\\n", "\\\r", "b'", 'b"', "br'", 'br"', "rb'", 'rb"'))
 
 
 @settings(max_examples=1500, deadline=None)
@@ -161,10 +159,10 @@ def test_what_python_reads_is_read_alike(text):
 
 @settings(max_examples=1500, deadline=None)
 @given(
-    st.sampled_from(["", "r", "B", "bR", "u"]),
+    st.sampled_from(["", "r", "R", "U", "u"]),
     st.sampled_from(["'", '"', "'''", '"""']),
     st.text("ab'\"\\\n\r017xuN{ é", max_size=12),
-    st.sampled_from(["", " 'c'", "b'c'", ' """c"""']),
+    st.sampled_from(["", " 'c'", "u'c'", ' """c"""']),
 )
 def test_strings_are_read_as_python_reads_them(prefix, quotes, body, more):
     text = f"[{prefix}{quotes}{body}{quotes}{more}]"
@@ -174,7 +172,7 @@ def test_strings_are_read_as_python_reads_them(prefix, quotes, body, more):
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=6) | st.binary(max_size=6),
+    | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=4), inner),
     max_leaves=12,
 )  # fmt: skip
@@ -203,7 +201,7 @@ def test_no_text_raises_anything_else(text):
         " " * 65536, "\n" * 65536, "1e" * 32768, "a" * 65536, "'a'" * 21000, ". " * 32768, "+ " * 32768,
         "-" + " " * 65000,
         "'" + "a" * 65000, "{'a':" * 13000,
-        "''" * 32768, "b'a' " * 13000, '"""' * 21845, '""" ' * 16384, '"""' + '"\\' * 32000,
+        "''" * 32768, "u'a' " * 13000, '"""' * 21845, '""" ' * 16384, '"""' + '"\\' * 32000,
         '"' * 65535,
         '"""' + "a" * 65000, '"""' + '"" ' * 21000, "r'\\" * 16384, "['a' " * 13000, ("'" + "\\\r\n" * 3) * 6000,
         "u" * 65536,
