@@ -17,8 +17,7 @@ from grounding_rewards.targets.read import PLACES
 from grounding_rewards.targets.shapes import spread
 from grounding_rewards.targets.typed import Boxes
 
-_NOWHERE = ([0, 0, 0, 0], [-1, -1, -1, -1])
-"""Boxes that data sets write where there is none."""
+_NOWHERE = ([0, 0, 0, 0], [-1, -1, -1, -1])  # boxes that data sets write where there is none
 _NO_PLACE = (
     'a box with an area; of a row that is to be refused write {"refusal": true}, or name the column that says so by '
     "--refusal-column"

@@ -79,10 +79,7 @@ def check_rows(
     against: Path | None = None,
     answered: bool = True,
 ) -> DataCheck:
-    """Check the rows of a file; ``against`` has images to compare by content.
-
-    ``answered`` is False where nobody says in which space answers will be.
-    """
+    """Check the rows of a file, with ``answered`` responses to come or not; ``against`` has images to compare."""
     seen = set[bytes]()
     if against is not None:
         seen = _contents_of(against, scorer, join)

@@ -12,8 +12,7 @@ from grounding_rewards.tables.columns import GUESSED, NONE, columns_read, find_c
 from grounding_rewards.tables.rows import Table, require_column
 from grounding_rewards.targets.box_format import BoxFormat
 
-SOME = 64
-"""Number of rows from which columns are guessed."""
+SOME = 64  # number of rows from which columns are guessed
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind
 
-WIDTH = 13
-"""Numbers of a target."""
+WIDTH = 13  # numbers of a target
 
 
 def target_numbers(targets: Targets, space: CoordSpace) -> Floats:
@@ -71,8 +70,7 @@ def _corners(regions: Regions) -> tuple[Floats, Ints, Floats]:
     return np.concatenate((regions.vertices, of_boxes)), owner, np.where(polygons, doubled / 2, boxes)
 
 
-NUMBER = ("round", "rollout")
-"""Columns that number the rollouts of a sample."""
+NUMBER = ("round", "rollout")  # columns that number the rollouts of a sample
 
 _PIXELS = (CoordSpace.PIXEL, CoordSpace.MODEL_PIXEL)
 
@@ -101,15 +99,10 @@ def check_votes(recipe: Recipe) -> None:
 def consensus_answers(
     scorer: TableScorer, table: Table, batch: Batch, scored: RecipeSlice, names: Sequence[str]
 ) -> ConsensusAnswers:
-    """Merge the rollouts of each sample into one answer, and judge it.
-
-    The answer is the middle of the region in which most rollouts agree (``groups.consensus.consensus_region``, squares
-    of 50 pixels about points, as in the paper): pixels that the model answers in, else those of the original image.
-    Rollouts whose answers were not read, lie outside the image or refuse do not vote, and targets have no say. One
-    voter alone gives the answer as it is. Without any, the first refusal is the answer, else the first rollout.
-    What an answer says beside its place, such as an action, is that of the first rollout that agrees.
-    A sample whose rollouts have different targets or sizes is a warning.
-    """
+    """Merge the rollouts of each sample into one answer, the middle of where most agree, and judge it."""
+    # Squares are 50 pixels about points, as in the paper: pixels that the model answers in, else of the original.
+    # Rollouts whose answers were not read, lie outside the image or refuse do not vote. One voter alone gives its own
+    # answer; without any it is the first refusal, else the first rollout. An action is the first that agrees.
     codes: dict[str, int] = {}
     samples = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)
     _check_numbers(table, batch, names)

@@ -226,11 +226,9 @@ def evaluate(
         split=split or said.get("split"), named=named, naming=lambda _: PYTHON, consensus=consensus,
         categories=None if categories is None else Path(categories),
     )  # fmt: skip
-    last = {
-        severity: [text for kind, text in evaluated.remarks if kind is severity]
-        for severity in (Severity.NOTE, Severity.WARNING)
-    }
-    return replace(evaluated, notes=(*notes, *last[Severity.NOTE]), warnings=(*warnings, *last[Severity.WARNING]))
+    for severity, text in evaluated.remarks:
+        (reporting.note if severity is Severity.NOTE else reporting.warn)(text)
+    return replace(evaluated, notes=(*notes,), warnings=(*warnings,))
 
 
 def evaluate_rows(
@@ -270,12 +268,11 @@ def evaluate_rows(
     else:
         samples = SampleTable(scorer, table, own, once=named.repeated != 0)
         with join.reporting.progress(f"scoring {named.title}") as advance:
-            result = evaluate_benchmark(
+            evaluation, figures, refused, problems = evaluate_benchmark(
                 named, table, scorer, by=by, categories=_categories(named, table, categories, join.reporting),
                 pairs=samples if paired else None, advance=advance,
             )  # fmt: skip
-        evaluation, problems, figures = result.evaluation, result.problems, result.figures
-        said = _remarks(named, figures, result.refused, scorer.recipe)
+        said = _remarks(named, figures, refused, scorer.recipe)
         totals = {
             "name": named.name,
             "totals": [each.to_dict() for each in figures],

@@ -24,8 +24,7 @@ from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.targets.box_format import as_box_format
 
 _SPACES = ("pixel", "thousandths", "unit")
-_ROUNDS = 3
-"""Times that what a diagnosis finds is taken up."""
+_ROUNDS = 3  # times that what a diagnosis finds is taken up
 
 _CLEAR = 1.645
 """Standard deviations by which the best space must hit more often than the next: 5 % of equal ones do by chance."""

@@ -14,7 +14,6 @@ from grounding_rewards.tables.columns import GUESSED, NONE, columns_read
 from grounding_rewards.tables.contents import STDIN, is_stream
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream
-from grounding_rewards.tables.matched import PREDICTED, MatchedTable
 from grounding_rewards.tables.opening import ChainedTable, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Note, require_column
@@ -22,6 +21,7 @@ from grounding_rewards.tables.trainer_logs import trainer_log
 from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 
 if TYPE_CHECKING:
+    from grounding_rewards.tables.matched import MatchedTable
     from grounding_rewards.tables.rollout_table import RolloutTable
 
 _DEFAULT = Columns()
@@ -29,18 +29,14 @@ _DEFAULT = Columns()
 
 @dataclass(frozen=True)
 class Join:
-    """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named.
-
-    ``every`` holds all predictions that were named, of which a command that takes one takes the last. ``encoding`` is
-    that of all files, ``shape`` is how rows of training sets are read.
-    """
+    """Predictions to join to the rows of a file, and the columns that join them; None where nothing is named."""
 
     predictions: Path | None = None
     id: str | None = None
-    every: tuple[Path, ...] = ()
+    every: tuple[Path, ...] = ()  # all predictions that were named, of which a command that takes one takes the last
     reporting: Reporting = field(default=SILENT, repr=False, compare=False)
-    encoding: str | None = None
-    shape: Shape = BY_FIELDS
+    encoding: str | None = None  # of all files
+    shape: Shape = BY_FIELDS  # how rows of training sets are read
 
     def check(self, files: Sequence[Path]) -> None:
         """Check that predictions are joined to the one file they belong to."""
@@ -56,10 +52,7 @@ class Join:
     def inputs(
         self, files: Sequence[Path], *, paired: bool = False, whole: bool = False
     ) -> list[tuple[str, Sequence[Path], Join]]:
-        """Return what is evaluated: its name, its files, and what is joined to them; of a comparison two.
-
-        ``whole`` files are one evaluation, as those of a benchmark are.
-        """
+        """Return name, files and join of what is evaluated, two of a comparison; ``whole`` files are one evaluation."""
         if not paired:
             self.check(files[:1] if whole else files)
             return [("", files, self)] if whole else [(str(file), [file], self) for file in files]
@@ -143,8 +136,11 @@ class Join:
         self, annotations: Table, predictions: Table, columns: Columns, alike: Sequence[str] = (), *,
         unanswered: bool = True,
     ) -> MatchedTable:  # fmt: skip
+        from grounding_rewards.tables.matched import PREDICTED, MatchedTable  # which one file does without
+
         answers, file = predictions.path, annotations.path
-        if not columns.response and not _has_responses(predictions) and _has_responses(annotations):
+        there, here = (any(has(each, name) for name in GUESSED["response"]) for each in (predictions, annotations))
+        if not columns.response and here and not there:
             raise RecipeError(
                 f"--predictions: {answers} has no column of responses, and {file} has; name the annotations first, and "
                 "the answers by --predictions"
@@ -163,24 +159,20 @@ class Join:
 
 def written(table: Table, note: Note) -> None:
     """Say which columns of joined rows are not written."""
-    if isinstance(table, MatchedTable) and table.left_out:
-        note(f"columns that hold bytes, such as images, are not written: {', '.join(table.left_out)}")
+    if left_out := getattr(table, "left_out", ()):
+        note(f"columns that hold bytes, such as images, are not written: {', '.join(left_out)}")
 
 
 def repeated(table: Table) -> list[str]:
     """Return the remark on predictions that are further ones of a sample, as those of a run that was started twice."""
-    if not isinstance(table, MatchedTable) or not table.counts.further:
-        return []
-    return [f"second and later predictions of a sample, each of which counts as a row: {table.counts.further}"]
+    further = counts(table).get("joined", {}).get("further")
+    return [f"second and later predictions of a sample, each of which counts as a row: {further}"] if further else []
 
 
 def counts(table: Table) -> dict[str, Any]:
     """Return the counts of a join, for JSON; nothing for one file."""
-    return {"joined": asdict(table.counts)} if isinstance(table, MatchedTable) else {}
-
-
-def _has_responses(table: Table) -> bool:
-    return any(has(table, name) for name in GUESSED["response"])
+    joined = getattr(table, "counts", None)
+    return {"joined": asdict(joined)} if joined else {}
 
 
 def _named(columns: Columns, table: MatchedTable) -> Columns:

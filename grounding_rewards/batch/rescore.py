@@ -52,20 +52,14 @@ from grounding_rewards.tables.trainer_logs.logged import TrainerLog
 from grounding_rewards.tables.writing import overlap
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
 
-MANIFEST = "_score.manifest.json"
-"""Readers of a directory of Parquet pass over names that begin with an underscore."""
-
-_HELD_BYTES = 1 << 26
-"""Bytes of batches that are gathered into one row group."""
+MANIFEST = "_score.manifest.json"  # readers of a directory of Parquet pass over names that begin with an underscore
+_HELD_BYTES = 1 << 26  # bytes of batches that are gathered into one row group
 
 _NAMED = ("response", "target", "image_size", "model_image_size", "id", "token_length")
 """Columns that the manifest names; several names where files differ."""
 
-SHARD_BATCHES = 8
-"""Batches of a file in one shard. A run that goes on after a kill does its unfinished shard again."""
-
-_READING = 0.1
-"""Share of the progress that stands for reading the files once before any row is scored."""
+SHARD_BATCHES = 8  # batches of a file in one shard. A run that goes on after a kill does its unfinished shard again
+_READING = 0.1  # share of the progress that stands for reading the files once before any row is scored
 
 _BY_DEFAULT = Columns()
 
@@ -99,22 +93,9 @@ def rescore(
     note: Note = lambda text: None,  # takes remarks on what becomes of columns, and notes of the diagnosis
     warn: Note = lambda text: None,  # takes warnings about rollouts and targets; the manifest has them, too
 ) -> Rescored:
-    r"""Score rollouts, for the first time or again, into a directory that is a rollout table once it is complete.
-
-    After a kill, the same call goes on where the run ended. Where the directory is complete, and made of the same
-    rollouts by the same recipe, nothing is done, and only what shows this is read. A directory that is replaced can be
-    read until the new one is complete. Rows that the recipe compares are ordered by sample, round, train_step and
-    rollout; all others keep their order. A round that has a rollout of a sample twice is a PoolError.
-
-    >>> import pathlib, tempfile
-    >>> from grounding_rewards import recipe
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file, out = pathlib.Path(folder, "rollouts.jsonl"), pathlib.Path(folder, "scored")
-    ...     _ = file.write_text('{"sample_id": "a", "response": "(500, 500)", "target": [0.4, 0.4, 0.6, 0.6]}\n')
-    ...     done = rescore([file], recipe("gelato"), out)
-    ...     open_rollouts([out]).read(["sample_id", "total"]).to_pylist(), done.made, done.manifest["hit_rate"]
-    ([{'sample_id': 'a', 'total': 1.0}], 1, 1.0)
-    """
+    """Score rollouts, for the first time or again, into a directory that is a rollout table once it is complete."""
+    # After a kill, the same call goes on where the run ended. A directory that is replaced can be read until the new
+    # one is complete. Rows that the recipe compares are ordered by sample, round, train_step and rollout.
     if "trajectories" in recipe.needs:
         raise RecipeError(
             f"{recipe.name} adds up a trajectory, and rollouts of a pool do not say which steps are of one attempt; "
@@ -206,7 +187,7 @@ class _Rescorer:
             names.append(_name(len(names)))
             if names[-1] not in run:
                 with run.write(names[-1]) as file:
-                    _write(file, scoring.schema, self._advanced(batches))
+                    _write(file, scoring.schema, batches, lambda done: self.advance(_READING + (1 - _READING) * done))
                     scoring.check()  # before the shard gets its name: rows of a file that has changed are never kept
                 made += 1
         return names, made
@@ -229,12 +210,6 @@ class _Rescorer:
             made += 1
             self.advance(_READING + (1 - _READING) * (count - len(wanted) + made) / count)
         return [_name(number) for number in range(count)], made
-
-    def _advanced(self, batches: Iterable[tuple[Any, float]]) -> Iterator[Any]:
-        """Yield the batches, and report the progress after each."""
-        for batch, done in batches:
-            yield batch
-            self.advance(_READING + (1 - _READING) * done)
 
     def _identity(self, columns: Sequence[Columns]) -> dict[str, Any]:
         """Return what a directory is made of: only one with the same identity is kept, or gone on with."""
@@ -322,7 +297,7 @@ class _Scoring:
     def __call__(self, unit: _Unit) -> Iterator[tuple[int, bytes, list[str]]]:
         """Yield the wanted shards of a unit: the number, the file, and notes."""
         if unit.groups is not None:
-            shards = iter([self._of_groups(fetched(unit.groups), 1.0)])
+            shards: Iterator[Shard] = iter([self._of_groups(fetched(unit.groups), 1.0)])
         else:
             source, scorer = self.sources[unit.place], self.scorers[unit.place].scorer
             for path in (source.table.path, *([Path(scorer.images.files.root)] if scorer.images else [])):
@@ -331,7 +306,7 @@ class _Scoring:
             shards = self._of_batches(unit.place, source.batches(self.columns, unit.ends))
         for number, batches in enumerate(shards, unit.first):
             if number in unit.wanted:
-                _write(file := BytesIO(), self.schema, (rows for rows, _ in batches))
+                _write(file := BytesIO(), self.schema, batches)
                 yield number, file.getvalue(), [*self.notes]
                 self.notes.clear()
 
@@ -360,15 +335,16 @@ def _schema(sources: Sequence[RolloutFile], recipe: Recipe) -> Any:
     return pa.schema([*fields(), *types_of(sources).items(), *parts], metadata)
 
 
-def _write(file: IO[bytes], schema: Any, batches: Iterable[Any]) -> None:
-    """Write batches as Parquet, in few row groups and bounded memory."""
+def _write(file: IO[bytes], schema: Any, batches: Shard, advance: Advance = lambda done: None) -> None:
+    """Write a shard as Parquet, in few row groups and bounded memory."""
     held, size = list[Any](), 0
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        for batch in batches:
+        for batch, done in batches:
             held, size = [*held, batch], size + batch.nbytes
             if size > _HELD_BYTES:
                 writer.write_table(pa.Table.from_batches(held))
                 held, size = [], 0
+            advance(done)
         if held:
             writer.write_table(pa.Table.from_batches(held))
 
@@ -456,12 +432,10 @@ class _Keys:
                 yield Batch(0, [], pa.RecordBatch.from_arrays(arrays, schema=self.schema), 1.0)
 
 
-GROUP_ROWS = 1 << 16
-"""Rows that are brought together in a file, about."""
+GROUP_ROWS = 1 << 16  # rows that are brought together in a file, about
 
 _FOLDER = "groups"
-_MOST_FILES = 256
-"""More files are not written at once."""
+_MOST_FILES = 256  # more files are not written at once
 
 _GROUP = ("sample_id", "round", "train_step")
 """Columns that are equal in the rows of one group: a sample that is visited again is compared again."""

@@ -41,29 +41,21 @@ _MAPPED = ("response", "target", "image_size", "model_image_size", "token_length
 
 @dataclass(frozen=True)
 class RolloutScorer:
-    """Score rows of rollouts again, into a schema: columns of every rollout table, further ones, and parts.
-
-    ``first`` is the number of the first file: files whose rollouts have no numbers count them from ``file << 32``.
-    ``image`` and ``instruction`` are columns that names are made of before those of usual names; "" for none.
-    ``reads`` is the recipe that targets are in the form and space of; None where nobody says their space.
-    """
+    """Score rows of rollouts again, into a schema: columns of every rollout table, further ones, and parts."""
 
     scorer: TableScorer
     schema: Any
-    first: int = 0
-    image: str = ""
+    first: int = 0  # number of the first file: files whose rollouts have no numbers count them from ``file << 32``
+    image: str = ""  # column that names are made of before those of usual names; "" for none
     instruction: str = ""
-    reads: Recipe | None = None
+    reads: Recipe | None = None  # of whose form and space targets are; None where nobody says their space
 
     def noting(self, note: Note) -> RolloutScorer:
         """Return the same, with another place for its notes and warnings."""
         return replace(self, scorer=self.scorer.noting(note))
 
     def unscored(self, source: RolloutFile, place: int, batch: Batch, *, alone: bool = True) -> Any:
-        """Return a batch of file number ``place`` without scores; names and numbers that were missing are there.
-
-        ``alone`` is False where its rows are scored elsewhere, with others: then sizes of images are there, too.
-        """
+        """Return a batch of file ``place`` without scores, with names, numbers and, if not ``alone``, sizes."""
         columns = self.scorer.columns
         own = {"sample_id": columns.id, **{name: getattr(columns, name) for name in _MAPPED}}
         arrays = dict[str, Any]()
@@ -142,10 +134,7 @@ class RolloutScorer:
 
 
 def rescored(recipe: Recipe, rows: Any, of: str, *, groups: Any = None, bad_target: str = "abstain") -> Any:
-    """Return rows of a rollout table with scores, from its own columns; ``of`` names where they are from, for errors.
-
-    ``groups`` says which rows to compare, by a key for each; None for those of one sample.
-    """
+    """Return rows of a rollout table, which are ``of`` a place, with scores; ``groups`` are keys of rows to compare."""
     answered = np.flatnonzero(rows.column("response").is_valid().to_numpy(zero_copy_only=False))
     if not len(answered):
         return _with_scores(rows, recipe, None, answered)

@@ -35,13 +35,11 @@ _PROBLEM = "problem"
 
 
 class Problems:
-    """Rows of one table with a ``problem`` and no response, which say nothing of the model and count in no rate.
-
-    Only tables with all columns of ``FURTHER`` have such rows: elsewhere ``problem`` is often the instruction.
-    """
+    """Rows of one table with a ``problem`` and no response, which say nothing of the model and count in no rate."""
 
     def __init__(self, scorer: TableScorer, table: Table) -> None:
         self.table, self.response = table, scorer.columns.response
+        # Only tables with all columns of ``FURTHER`` have such rows: elsewhere ``problem`` is often the instruction.
         named = f"pred.{_PROBLEM}" if f"pred.{_PROBLEM}" in table.columns else _PROBLEM  # beside that of annotations
         self.column = named if FURTHER.keys() <= {*table.columns} else ""
         self.count, self.rows, self.first = 0, 0, ""  # rows that were left out, all rows, and the first problem
@@ -91,11 +89,8 @@ CONTENT = (*SOURCE_COLUMNS, *IMAGE_COLUMNS, *INSTRUCTION_COLUMNS, "index", "spli
 def names_of(
     scorer: TableScorer, table: Table, batch: Batch, values: Sequence[Any], *, image: str = "", instruction: str = ""
 ) -> list[str]:
-    """Return the names of the samples of a batch: as they came, else their target's id, else made of ``CONTENT``.
-
-    A target's id goes before a column that was guessed, as in ``TableScorer.samples``.
-    """
-    column, guessed = scorer.columns.id, scorer.guessed("id")
+    """Return the names of a batch's samples: as they came, else their target's id, else made of ``CONTENT``."""
+    column, guessed = scorer.columns.id, scorer.guessed("id")  # a target's id goes before a guess
     names = [name_of(name) for name in values]
     for row, (came, name) in enumerate(zip(values, names, strict=True)):
         if name is None and came is not None and came == came:
@@ -253,11 +248,8 @@ def _unnumbered(*rollouts: Any) -> bool:
 
 
 def reads(scorer: TableScorer, table: Table, columns: Sequence[str]) -> list[str]:
-    """Return the columns of a table to read for names of samples, and further ones, those of them that are there.
-
-    Images may be bytes, and name samples only where nothing else does.
-    """
-    named = has(table, scorer.columns.id)
+    """Return the columns of a table to read for names of samples, and those of ``columns`` that are there."""
+    named = has(table, scorer.columns.id)  # images may be bytes, and name samples only where nothing else does
     content = [name for name in CONTENT if not (named and name.startswith("image"))]
     return [name for name in columns_read([*columns, *content]) if name in table.columns]
 

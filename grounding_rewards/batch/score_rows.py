@@ -30,9 +30,7 @@ Rows = NDArray[np.int64] | None
 Sizes = Sequence[tuple[float, float] | None]
 Groups = Callable[[Recipe, Targets, Rows], Any]
 
-SCORES = ("total", "acc", "valid", "parsed", "in_image")
-"""Columns of scored rows beside the recipes' parts."""
-
+SCORES = ("total", "acc", "valid", "parsed", "in_image")  # columns of scored rows beside the recipes' parts
 _REASONS = np.array([*(reason.name for reason in Reason), None], dtype=np.object_)  # None at -1: nothing scored the row
 
 
@@ -152,12 +150,7 @@ class ScoredBatch:
 
     @cached_property
     def columns(self) -> dict[str, Floats]:
-        """Numbers of n rows by name, finite and always the same names.
-
-        ``total`` (0.0 where the target could not be used), ``acc``, ``valid``, ``parsed`` (an answer was read),
-        ``in_image`` (inside the image, and the target could be used) and every part (0.0 in rows whose recipe has none
-        of that name).
-        """
+        """Numbers of n rows by name, finite and always the same names; 0.0 where a row has none of a name."""
         columns = [each.columns for each in self.slices]
         names = (*SCORES, *self.parts)
         # Mostly one recipe has scored all rows: nothing is joined or copied.
@@ -219,11 +212,7 @@ class ScoredBatch:
         return names
 
     def rollout_columns(self) -> dict[str, Any]:
-        """Return what a rollout table says of n scored rows.
-
-        Numbers are NaN where the target could not be used, in parts that a row's recipe has not, and in rows that
-        nothing scored; texts are None there.
-        """
+        """Return what a rollout table says of n scored rows; NaN and None where it says nothing."""
         xy = self.column(lambda each: each.xy_unit, np.nan)
         usable = [_usable(each) for each in self.slices]
         names = "total", "acc", *self.parts

@@ -12,7 +12,6 @@ from grounding_rewards.cluster import Cluster
 from grounding_rewards.errors import ClusterError
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.interrupting import ahead
-from grounding_rewards.tables.matched import MatchedTable
 from grounding_rewards.tables.object_stores import fetched
 from grounding_rewards.tables.opening import files_of_table
 from grounding_rewards.tables.rows import Batch, Table
@@ -25,6 +24,7 @@ def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Ite
             yield batch, scorer.score(table, batch)
         return
     from grounding_rewards.tables.arrow_rows import ParquetTable  # pyarrow, which JSON does without
+    from grounding_rewards.tables.matched import MatchedTable
     from grounding_rewards.tables.rollout_source import state_of
 
     if is_stream(table.path) or isinstance(table, MatchedTable):

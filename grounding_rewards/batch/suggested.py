@@ -21,9 +21,7 @@ from grounding_rewards.stats.intervals import wilson
 from grounding_rewards.tables import Table
 from grounding_rewards.targets.box_format import BoxFormat
 
-MOST = 5
-"""Number of recipes that are returned."""
-
+MOST = 5  # number of recipes that are returned
 _TUNED = 8  # recipes whose options are tried
 _ALIKE = 1e-9
 _WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5)

@@ -52,10 +52,8 @@ class RowImages:
     def filled(
         self, batch: Batch, sizes: Sizes | None, errors: Mapping[int, TargetError], recipe: Recipe
     ) -> tuple[Sizes | None, dict[int, str]]:
-        """Return sizes, with those of images in rows whose errors say that one is missing, and why others have none.
-
-        Without a way to resize it an image's size does not say that of the image that the model saw.
-        """
+        """Return sizes with those of images in rows whose errors miss one, and why other rows have none."""
+        # Without a way to resize it an image's size does not say that of the image that the model saw.
         fields = {"image_size", "model_image_size"} if recipe.resizing else {"image_size"}
         known: list[Any] = [None] * len(batch) if sizes is None else list(sizes)
         why, found = dict[int, str](), False
@@ -102,25 +100,16 @@ class RowImages:
 
 @dataclass(frozen=True)
 class TableScorer:
-    """Score batches of a table; errors name the file and the row.
-
-    Columns without names are looked for in each table: ``of`` returns the scorer of one table, with ``resolved``.
-    ``box_format`` says how boxes are written, as in ``Targets.from_list``.
-    ``image_files`` reads sizes that rows lack and conversions need from the images that rows name, by default in the
-    folder of the table; None reads no images.
-    ``layouts`` are those of a benchmark that is named, as in ``resolve``.
-    ``on_note`` takes which columns were guessed, ``on_warning`` what looks wrong with rows, ``diagnosis`` counts what
-    was scored, batch by batch.
-    """
+    """Score batches of a table; errors name the file and the row."""
 
     recipe: Recipe
-    columns: Columns
+    columns: Columns  # those without names are looked for in each table: ``of`` returns the scorer of one
     bad_target: str = "raise"
-    box_format: BoxFormat | None = None
-    image_files: ImageFiles | None = None
+    box_format: BoxFormat | None = None  # how boxes are written, as in ``Targets.from_list``
+    image_files: ImageFiles | None = None  # reads sizes that rows lack, by default in the folder of the table
     resolved: ResolvedColumns | None = None
     images: RowImages | None = field(default=None, repr=False)
-    layouts: Sequence[Layout] | None = None
+    layouts: Sequence[Layout] | None = None  # of a benchmark that is named, as in ``resolve``
     answered: bool = True  # False where responses are still to come
     on_note: Note = field(default=lambda text: None, repr=False, compare=False)
     on_warning: Note = field(default=lambda text: None, repr=False, compare=False)
@@ -171,10 +160,7 @@ class TableScorer:
         return replace(self, images=images, on_note=note, on_warning=note)
 
     def batches(self, table: Table, *, by: Sequence[str] = (), whole: bool) -> Iterator[Batch]:
-        """Return the table's batches with the columns that scoring needs, and the columns ``by``.
-
-        All rows come in one batch where a row's score needs other rows. ``whole`` is as for ``Table.batches``.
-        """
+        """Return the table's batches with what scoring reads, and ``by``; one batch where rows are compared."""
         if self.resolved is None:
             return self.of(table).batches(table, by=by, whole=whole)
         for name in by:
@@ -299,10 +285,7 @@ class TableScorer:
         return responses
 
     def samples(self, table: Table, batch: Batch, targets: Targets) -> list[Hashable]:
-        """Return the name of each row's sample, as text: from its column, else the ``id`` of its target.
-
-        A row without either whose target cannot be read is a sample of its own.
-        """
+        """Return each row's sample, by its column, else the ``id`` of its target; one of its own without."""
         names: list[Hashable] = []
         stands_in = self.guessed("id")
         for row, sample in enumerate(batch.column(self.columns.id)):
@@ -333,10 +316,7 @@ class TableScorer:
         return token_lengths(batch.numbers(name), lambda row: f"{table.path}, {batch.place(row)}: {name}")
 
     def sizes(self, table: Table, batch: Batch, name: str, *, array: bool = False) -> Sizes | None:
-        """Return a column of sizes, or None where no row has one; under "abstain" an unreadable size counts as none.
-
-        Where all rows have one, it may be an ``array`` (n, 2) that was read as such.
-        """
+        """Return a column of sizes, an ``array`` if it may be one; None where no row has one that can be used."""
         known = numbers_of(batch.rows, name, 2)
         if known is not None and ((known >= 1) & (known <= COORDINATE_LIMIT)).all():
             return cast(Sizes, known) if array else [(wide, high) for wide, high in known.tolist()]

@@ -38,8 +38,7 @@ CAUSES = {
 }
 """Causes of a difference, in the order in which they are tried."""
 
-SHOWN = 10
-"""Rows of a cause that are shown."""
+SHOWN = 10  # rows of a cause that are shown
 
 _ALIKE = 1e-9
 _NUMERAL = re.compile(r"-?[0-9.]+")
@@ -93,7 +92,8 @@ def compare_recipes(
     scorers = one.of(table), other.of(table)
     causes, rows, seconds = dict[str, int](), dict[str, list[DifferingRow]](), [0.0, 0.0]
     totals, right, valid, names = list[list[Floats]](), list[list[Bools]](), list[Bools](), list[Hashable]()
-    for batch in scorers[int(_reads_more(other.recipe, one.recipe))].batches(table, whole=True):
+    wants = [(bool(each.recipe.needs & {"groups", "trajectories"}), each.recipe.reads_extras) for each in scorers]
+    for batch in scorers[int(wants[1] > wants[0])].batches(table, whole=True):  # which do for both
         scored = list[RecipeSlice]()
         for place, scorer in enumerate(scorers):
             begin = clock()
@@ -117,13 +117,6 @@ def compare_recipes(
         ((count[0][0], count[0][1]), (count[1][0], count[1][1])), _correlation(both, np.concatenate(valid)),
         *_of_groups(both, names), {name: causes[name] for name in CAUSES if name in causes}, rows,
         (seconds[0], seconds[1]),
-    )  # fmt: skip
-
-
-def _reads_more(one: Recipe, other: Recipe) -> bool:
-    """Return True where the batches of the first recipe do for both."""
-    return (bool(one.needs & {"groups", "trajectories"}), one.reads_extras) > (
-        bool(other.needs & {"groups", "trajectories"}), other.reads_extras,
     )  # fmt: skip
 
 
@@ -163,13 +156,10 @@ def _of_groups(totals: Sequence[Floats], names: Sequence[Hashable]) -> tuple[int
 
 
 def _differing(pair: tuple[RecipeSlice, RecipeSlice], row: int, place: str) -> DifferingRow:
-    return DifferingRow(
-        place,
-        pair[0].inputs.responses[row],
-        (float(pair[0].scores.total[row]), float(pair[1].scores.total[row])),
-        (bool(pair[0].scores.acc[row] > 0), bool(pair[1].scores.acc[row] > 0)),
-        (_said(pair[0], row), _said(pair[1], row)),
-    )
+    totals = float(pair[0].scores.total[row]), float(pair[1].scores.total[row])
+    right = bool(pair[0].scores.acc[row] > 0), bool(pair[1].scores.acc[row] > 0)
+    said = _said(pair[0], row), _said(pair[1], row)
+    return DifferingRow(place, pair[0].inputs.responses[row], totals, right, said)
 
 
 def _fault(scored: RecipeSlice, row: int) -> str:
@@ -202,7 +192,10 @@ def _explained(
 ) -> Iterator[tuple[str, Iterable[int]]]:
     """Yield each cause with the rows that it explains, the cheapest first; rescoring asks only for what is left."""
     faults = {row: [_fault(each, row) for each in pair] for row in rows.tolist()}
-    yield "raises", [row for row, both in faults.items() if any(text and not _is_number(text) for text in both)]
+    yield (
+        "raises",
+        [row for row, both in faults.items() if any(text and not text.startswith("returned") for text in both)],
+    )
     yield "no number", [row for row, both in faults.items() if any(both)]
     valid = [each.scores.valid > 0 for each in pair]
     yield "target", rows[valid[0][rows] != valid[1][rows]].tolist()
@@ -228,20 +221,13 @@ def _explained(
     yield "other", rows.tolist()
 
 
-def _is_number(fault: str) -> bool:
-    return fault.startswith("returned")
-
-
 def _agreeing(
     pair: tuple[RecipeSlice, RecipeSlice],
     rows: Sequence[int],
     written: Callable[[int, str], str],
     only: tuple[RecipeSlice, ...] = (),
 ) -> list[int]:
-    """Return the rows on which both agree once responses are written otherwise: for both, or for one that is ``only``.
-
-    Of one alone it is its success that is to be as the other's.
-    """
+    """Return the rows on which both agree once responses are written otherwise, or one's success if it is ``only``."""
     texts = {row: (text, written(row, text)) for row in rows if (text := pair[0].inputs.responses[row]) is not None}
     changed = np.array([row for row, (text, new) in texts.items() if text != new], dtype=np.int64)
     if not len(changed):

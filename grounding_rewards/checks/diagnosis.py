@@ -237,7 +237,8 @@ class Diagnosis:
         return f"{self.naming.use(settings)}{without}{lacks}"
 
     def _space(self, sample: Sequence[Row]) -> list[Finding]:
-        if not self.parsed and self.valid == self.rows:  # rows without a usable target may have been read
+        misses = tuple(row.number for row in sample if row.reason in PARSED and not row.right)
+        if not misses and self.valid == self.rows:  # else rows without a usable target may have been read
             return []
         fit = fitted(self.recipe, sample, self.box_format)
         if fit.better is None:
@@ -246,8 +247,7 @@ class Diagnosis:
         if len(sample) < self.rows:
             why = f"{why}, by a sample of {len(sample)} rows"
         code = Code.BOX_FORMAT if BOX_FORMAT in better else Code.SPACE
-        rows = tuple(row.number for row in sample if row.reason in PARSED and not row.right)
-        return [Finding(code, _WARNING, len(rows), rows[:FIRST_ROWS], why, self.naming.use(better))]
+        return [Finding(code, _WARNING, len(misses), misses[:FIRST_ROWS], why, self.naming.use(better))]
 
     def _suspicious(self, known: Sequence[Finding]) -> list[Finding]:
         """Return the targets that look wrong, but for kinds that other findings explain better."""

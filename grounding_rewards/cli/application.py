@@ -62,15 +62,13 @@ _VERBS = {
 }
 """Modules and functions of the verbs."""
 
-_COMPLETE = "_GROUNDING_REWARDS_COMPLETE"
-"""The variable by which a shell asks what may stand behind a line."""
+_COMPLETE = "_GROUNDING_REWARDS_COMPLETE"  # the variable by which a shell asks what may stand behind a line
 
 _GROUPS: tuple[list[str], ...] = ([], ["pool"], ["check"])
 """Command lines that name no command: they get the help."""
 
 
-GROUP = "build"
-"""The function of a group of commands, each of which has options of its own."""
+GROUP = "build"  # the function of a group of commands, each of which has options of its own
 
 OLD = {
     "": {"--image-dir": "--image-root"}, "rollout": {}, "explain": {"--plot": "--out", "--model": "--pipeline"},

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting import LAYOUTS, Wording
-from grounding_rewards.converting.run import Converted, Converter, NotConvertedError
+from grounding_rewards.converting.run import Converter, NotConvertedError
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError
-from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.groups import TrainingColumns
 
 
@@ -126,25 +125,18 @@ def convert(
         max_image_pixels=images.max_image_pixels, dropped=tuple(drop_column or ()), skip_bad=skip_bad,
         image_check=not no_image_check, all_in_json=as_json, reporting=terminal.REPORTING,
     )  # fmt: skip
+    about = {
+        "file": str(file), "out": str(out), "for": trainer.value,
+        "recipe": None if converter.recipe is None else converter.recipe.to_dict(),
+    }  # fmt: skip
     try:
         converted = converter.run(file, out)
     except NotConvertedError as error:
         if as_json:
-            terminal.print_json(_summary(file, out, trainer.value, converter.recipe, error.result))
+            terminal.print_json({**about, **error.result.as_json()})
         raise
     if as_json:
-        terminal.print_json(_summary(file, out, trainer.value, converter.recipe, converted))
+        terminal.print_json({**about, **converted.as_json()})
     else:
         left = f" ({len(converted.problems)} left out)" if converted.problems else ""
-        line = f"{converted.written} rows for {trainer.value}{left} written to {out}"
-        terminal.say(line)
-
-
-def _summary(file: Path, out: Path, trainer: str, recipe: Recipe | None, converted: Converted) -> dict[str, Any]:
-    return {
-        "file": str(file),
-        "out": str(out),
-        "for": trainer,
-        "recipe": None if recipe is None else recipe.to_dict(),
-        **converted.as_json(),
-    }
+        terminal.say(f"{converted.written} rows for {trainer.value}{left} written to {out}")

@@ -75,11 +75,9 @@ def group(
     made: Any, *groups: type, checks: Mapping[str, Callable[[Any], Any]] | None = None,
     beside: Iterable[inspect.Parameter] = (),
 ) -> Any:  # fmt: skip
-    """Return a function whose options are those of groups of settings, for an argument of a verb to stand for them.
-
-    ``application.strict`` calls it with their values by name, and ``made`` makes the argument of these: by default it
-    is the only group. ``checks`` are by setting, and ``beside`` are options that stand before the groups.
-    """
+    """Return a function whose options are those of groups of settings, for an argument of a verb to stand for them."""
+    # ``application.strict`` calls it with values by name, and ``made`` makes the argument of these, else the group.
+    # ``checks`` are by setting, and ``beside`` are options that stand before the groups.
     hints = [(own, get_type_hints(each)) for each in groups or (made,) for own in fields(each)]
     declared = {own.name: (own, known[own.name]) for own, known in hints}
 

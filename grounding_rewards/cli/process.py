@@ -14,8 +14,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from types import TracebackType
 from typing import Any
 
-AGAIN = 3.0
-"""Seconds after which a command that still runs is stopped again."""
+AGAIN = 3.0  # seconds after which a command that still runs is stopped again
 
 
 class Stopped(KeyboardInterrupt):

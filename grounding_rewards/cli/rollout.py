@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from grounding_rewards.engines.rollout import RolledOut
 
 _MODEL, _SAMPLING, _PROMPT, _PARTS = "Model", "Sampling", "Prompts and images", "Parts of a run"
-_EVERY = 60.0
-"""Seconds between lines of progress where stderr is no terminal."""
+_EVERY = 60.0  # seconds between lines of progress where stderr is no terminal
 
 
 class Until(StrEnum):

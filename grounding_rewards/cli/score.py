@@ -97,8 +97,21 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: C
     for text in notes:
         terminal.note(text)
     terminal.report(diagnosis.findings())
-    summary = _summary(table, out, scorer.recipe, merge(parts), total)
-    return {**summary, "columns": scorer.used(table)}
+    evaluation = merge(parts)
+    return {
+        "file": str(table.path),
+        "out": str(out),
+        "recipe": scorer.recipe.to_dict(),
+        **marked(scorer.recipe),
+        **counts(table),
+        "rows": evaluation.n + evaluation.not_valid,
+        "valid": evaluation.n,
+        "mean_total": total / evaluation.n if evaluation.n else None,
+        "accuracy": evaluation.accuracy,
+        "parse_rate": evaluation.parse_rate,
+        "reasons": dict(evaluation.reasons),
+        "columns": scorer.used(table),
+    }
 
 
 def _new(recipe: Recipe, prefix: str, there: Iterable[str]) -> dict[str, tuple[str, type]]:
@@ -121,20 +134,4 @@ def _acts(predictions: Predictions) -> dict[str, Sequence[Any]]:
     return {
         "action_name": [name or None for name in predictions.actions.tolist()],
         "arguments": [dumps(fields).decode() if fields else None for fields in arguments],
-    }
-
-
-def _summary(table: Table, out: Path, recipe: Recipe, evaluation: Evaluation, total: float) -> dict[str, Any]:
-    return {
-        "file": str(table.path),
-        "out": str(out),
-        "recipe": recipe.to_dict(),
-        **marked(recipe),
-        **counts(table),
-        "rows": evaluation.n + evaluation.not_valid,
-        "valid": evaluation.n,
-        "mean_total": total / evaluation.n if evaluation.n else None,
-        "accuracy": evaluation.accuracy,
-        "parse_rate": evaluation.parse_rate,
-        "reasons": dict(evaluation.reasons),
     }

@@ -22,14 +22,9 @@ from grounding_rewards.wording import percent
 _PLAIN: Mapping[str, Any] = {"code": None, "severity": "warning"}
 """A warning that is no finding of a kind."""
 
-_CALLED = {"hit_rate": "accuracy"}
-"""Figures of manifests by their names in results."""
-
-_SAID_BESIDE = ("findings", "warnings")
-"""Parts of results that stand beside them."""
-
-_HOW = ("as_json", "strict", "settings")
-"""Options that change nothing of a result."""
+_CALLED = {"hit_rate": "accuracy"}  # figures of manifests by their names in results
+_SAID_BESIDE = ("findings", "warnings")  # parts of results that stand beside them
+_HOW = ("as_json", "strict", "settings")  # options that change nothing of a result
 
 
 @contextmanager

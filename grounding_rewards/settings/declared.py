@@ -9,8 +9,7 @@ from typing import Any
 
 from grounding_rewards.errors import EngineError
 
-MOST = 2**63 - 1
-"""Largest whole number of a setting."""
+MOST = 2**63 - 1  # largest whole number of a setting
 
 
 def option(

@@ -42,19 +42,45 @@ def rows(*texts: str | None, sample: str = "a", target: Any = BOX, **fields: Any
     return [{"sample_id": sample, "response": text, "target": target, **fields} for text in texts]
 
 
-def test_two_that_agree_outvote_two_that_do_not(tmp_path: Path) -> None:
-    scores, singles = merged(tmp_path / "in.jsonl", *rows("(400, 300)", "(100, 80)", "(110, 90)", "(700, 10)"))
-    assert scores.predictions.xy.tolist() == [[105.0, 85.0]]
-    assert (scores.acc.tolist(), singles.accuracy, singles.pass_at_k) == ([1.0], 0.5, 1.0)
+CLICK, GELATO = gr.recipe("click", response_space="pixel"), gr.recipe("gelato")  # which judges in shares of the image
+RESIZED = gr.recipe("click", response_space="model_pixel")
+HALF = {"image_size": [1000, 1000], "model_image_size": [500, 500]}
+SHARES = [0.1, 0.05, 0.15, 0.2]
+FIRST = rows("(100, 80)", "(100, 82)", "(300, 300)")
+SECOND = rows("(300, 300)", "(302, 300)", "(100, 80)", sample="b")
+UNREAD = ["refusal", "?", None, "(900, 80)", "(900, 80)", "[700, 60, 780, 99]", "(110, 90)"]
+NEAR, SMALL = rows("(100, 100)", "(149, 100)", target=SHARES), {"sample_id": "b", "image_size": [500, 250]}
 
 
-def test_rollouts_of_a_sample_need_not_stand_together(tmp_path: Path) -> None:
-    first = rows("(100, 80)", "(100, 82)", "(300, 300)")
-    second = rows("(300, 300)", "(302, 300)", "(100, 80)", sample="b")
-    mixed = [row for pair in zip(second, first, strict=True) for row in pair]
-    scores, singles = merged(tmp_path / "in.jsonl", *mixed)
-    assert scores.predictions.xy.tolist() == [[301.0, 300.0], [100.0, 81.0]]  # b comes first
-    assert (scores.acc.tolist(), singles.rollouts, singles.accuracy) == ([0.0, 1.0], 6, 0.5)
+@pytest.mark.parametrize(
+    ("recipe", "some", "xy", "acc", "singles"),
+    [
+        (CLICK, rows("(400, 300)", "(100, 80)", "(110, 90)", "(700, 10)"), [[105, 85]], [1], (4, 2)),
+        # Rollouts of a sample need not stand together, and b comes first.
+        (CLICK, [row for pair in zip(SECOND, FIRST, strict=True) for row in pair], [[301, 300], [100, 81]], [0, 1],
+         (6, 3)),
+        # What is not read, lies outside or refuses does not vote.
+        (CLICK, rows(*UNREAD, image_size=[640, 480]), [[110, 90]], [1], (7, 1)),
+        (CLICK, rows("[100, 80, 110, 90]", "[104, 80, 114, 90]"), [[107, 85]], [1], (2, 2)),
+        # Squares are 50 pixels of the image, whatever the answer's space: these are 49 and 53.9 apart.
+        (GELATO, [{**row, "image_size": [1000, 1000]} for row in NEAR], [[0.1245, 0.1]], [1], (2, 2)),
+        (GELATO, [{**row, "image_size": [1100, 1000]} for row in NEAR], [[0.1, 0.1]], [1], (2, 2)),
+        (GELATO, [*rows("(100, 100)", "(120, 100)", "(120, 100)", target=SHARES, image_size=[1000, 1000]),
+                  *({**row, **SMALL} for row in NEAR)], [[0.11, 0.1], [0.1245, 0.1]], [1, 1], (5, 5)),
+        # 30 pixels apart in the resized image are 60 in the original one.
+        (RESIZED, rows("(100, 80)", "(130, 80)", **HALF), [[230, 160]], [0], (2, 0)),
+    ],
+)  # fmt: skip
+def test_the_answer_is_the_middle_of_where_most_rollouts_agree(tmp_path: Path, recipe, some, xy, acc, singles) -> None:
+    scores, single = merged(tmp_path / "in.jsonl", *some, recipe=recipe)
+    assert scores.predictions.xy.tolist() == [pytest.approx(each) for each in xy]
+    assert np.isnan(scores.predictions.box).all()
+    assert (scores.acc.tolist(), single.rollouts, single.accuracy) == (acc, singles[0], singles[1] / singles[0])
+
+
+def test_a_size_that_votes_need_and_nothing_says_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"row 0 \(line 1\): image_size: got nothing; expected width and height"):
+        merged(tmp_path / "in.jsonl", *NEAR, recipe=GELATO)
 
 
 @pytest.mark.parametrize("text", ["(3, 2)", "[100, 80, 110, 90]", "refusal", "no idea", None])
@@ -65,12 +91,6 @@ def test_one_answer_is_the_consensus_as_it_is(tmp_path: Path, text: str | None) 
     for name in ("xy", "box", "reason"):
         np.testing.assert_array_equal(getattr(scores.predictions, name), getattr(alone.predictions, name))
     assert (scores.acc == alone.acc).all()
-
-
-def test_what_is_not_read_lies_outside_or_refuses_does_not_vote(tmp_path: Path) -> None:
-    texts = ["refusal", "?", None, "(900, 80)", "(900, 80)", "[700, 60, 780, 99]", "(110, 90)"]
-    scores, _ = merged(tmp_path / "in.jsonl", *rows(*texts, image_size=[640, 480]))
-    assert (scores.predictions.xy.tolist(), scores.acc.tolist()) == ([[110, 90]], [1])
 
 
 def test_without_a_vote_the_first_refusal_is_the_answer_else_the_first_rollout(tmp_path: Path) -> None:
@@ -96,58 +116,23 @@ def test_targets_have_no_say_in_the_vote(tmp_path: Path, points: list[tuple[int,
     assert answers[0] == [pytest.approx(expected, abs=1e-9)]
 
 
-def test_squares_are_50_pixels_of_the_image_whatever_the_answer_s_space(tmp_path: Path) -> None:
-    recipe = gr.recipe("gelato")  # thousandths, judged in shares of the image
-    near = rows("(100, 100)", "(149, 100)", target=[0.1, 0.05, 0.15, 0.2])
-    for width, expected in ((1000, 0.1245), (1100, 0.1)):  # 49 and 53.9 pixels apart
-        scores, _ = merged(
-            tmp_path / "in.jsonl", *({**row, "image_size": [width, 1000]} for row in near), recipe=recipe
-        )
-        assert scores.predictions.xy.tolist() == [pytest.approx([expected, 0.1])]
-    with pytest.raises(TableError, match=r"row 0 \(line 1\): image_size: got nothing; expected width and height"):
-        merged(tmp_path / "in.jsonl", *near, recipe=recipe)
-
-
 def test_sizes_are_read_from_images(tmp_path: Path) -> None:
     Image.new("RGB", (1000, 500)).save(tmp_path / "shot.png")
-    near = rows("(100, 100)", "(149, 100)", target=[0.1, 0.05, 0.15, 0.2], image="shot.png")
-    scores, _ = merged(tmp_path / "in.jsonl", *near, recipe=gr.recipe("gelato"), image_files=ImageFiles())
+    near = [{**row, "image": "shot.png"} for row in NEAR]
+    scores, _ = merged(tmp_path / "in.jsonl", *near, recipe=GELATO, image_files=ImageFiles())
     assert scores.predictions.xy.tolist() == [pytest.approx([0.1245, 0.1])]
-
-
-def test_pixels_are_those_that_the_model_answers_in(tmp_path: Path) -> None:
-    # 30 pixels apart in the resized image are 60 in the original one.
-    recipe = gr.recipe("click", response_space="model_pixel")
-    sizes = {"image_size": [1000, 1000], "model_image_size": [500, 500]}
-    scores, _ = merged(tmp_path / "in.jsonl", *rows("(100, 80)", "(130, 80)", **sizes), recipe=recipe)
-    assert scores.predictions.xy.tolist() == [[230.0, 160.0]]
-
-
-def test_each_sample_has_its_own_sizes(tmp_path: Path) -> None:
-    recipe = gr.recipe("gelato")
-    box = [0.1, 0.05, 0.15, 0.2]
-    first = rows("(100, 100)", "(120, 100)", "(120, 100)", target=box, image_size=[1000, 1000])
-    second = rows("(100, 100)", "(149, 100)", sample="b", target=box, image_size=[500, 250])
-    scores, _ = merged(tmp_path / "in.jsonl", *first, *second, recipe=recipe)
-    assert scores.predictions.xy.tolist() == [pytest.approx([0.11, 0.1]), pytest.approx([0.1245, 0.1])]
 
 
 def test_squares_that_touch_stay_apart_in_whatever_space_the_recipe_judges(tmp_path: Path) -> None:
     texts = ["(599, 302)", "(684, 361)", "(570, 347)", "(588, 426)", "(600, 340)", "(605, 352)"]
     sizes = {"image_size": [1920, 1080], "model_image_size": [1904, 1064]}
     some = rows(*texts, target={"bbox": [654, 422, 721, 452]}, **sizes)
-    recipe = gr.recipe("click", response_space="model_pixel")
-    scores, _ = merged(tmp_path / "in.jsonl", *some, recipe=recipe)
+    scores, _ = merged(tmp_path / "in.jsonl", *some, recipe=RESIZED)
     x, y = scores.predictions.xy[0] * [1904 / 1920, 1064 / 1080]
     region = consensus_region([[599, 302], [684, 361], [570, 347], [588, 426], [600, 340], [605, 352]])
     assert region is not None
     assert (region.area, region.votes) == (670.0, 3)
     assert (x, y) == (pytest.approx(587.127, abs=1e-3), pytest.approx(342.791, abs=1e-3))
-
-
-def test_a_box_is_no_answer_of_a_consensus_of_points(tmp_path: Path) -> None:
-    scores, _ = merged(tmp_path / "in.jsonl", *rows("[100, 80, 110, 90]", "[104, 80, 114, 90]"))
-    assert (scores.predictions.xy.tolist(), np.isnan(scores.predictions.box).all()) == ([[107.0, 85.0]], True)
 
 
 @pytest.mark.parametrize("numbers", [{"rollout": [0, 1, 0]}, {"rollout": [3, 3, 1], "round": [2, 2, 2]}])

@@ -177,6 +177,24 @@ def test_eval_is_right_at_once_with_what_init_writes(run, tmp_path, name):
     assert judged(run, file, out) == (0.875 if name == "refusals" else 0.75, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("ScreenSpot-Pro", "--response-space unit", "; use --response-space thousandths"),
+        ("OSWorld-G", "--response-space thousandths", "; use --response-space pixel"),
+        ("OSWorld-G", "--response-space model_pixel", "--pipeline, which computes it"),
+        ("ScreenSpot-Pro", "--pipeline qwen2_5_vl", "; use --response-space thousandths"),
+        ("ScreenSpot-Pro", "--response-space thousandths --box-format xywh", "--box-format"),
+        ("OSWorld-G", "--response-space pixel --box-format xyxy", "--box-format"),
+        ("OSWorld-G", "--response-space pixel --response-column instruction", "check column 'instruction' (--response"),
+    ],
+)
+def test_a_wrong_setting_for_the_layout_of_a_benchmark_is_named_with_its_fix(run, tmp_path, name, words, said):
+    suffix, content, _ = FILES[name]
+    result = run("eval", write(tmp_path / f"rows.{suffix}", content), *words.split(), "--strict")
+    assert (result.code in (1, 2), said in result.err) == (True, True)
+
+
 def test_answers_of_another_file_stand_in_the_settings(run, tmp_path):
     whole = rows(THOUSANDTHS)
     folder = tmp_path / "data"

@@ -23,25 +23,29 @@ def targets(out):
 
 
 @pytest.mark.parametrize(
-    ("rows", "written", "note"),
+    ("form", "rows", "written", "note"),
     [
         (
+            "csv",
             [SPOT, WIDE],
             [{"bbox": [700, 60, 740, 90], "space": "pixel"}, {"bbox": [10, 20, 310, 220], "space": "pixel"}],
             "rows as in ScreenSpot: bbox is x y w h in pixels; --box-format names another",
         ),
         (
+            "parquet",
             [ASK],
             [{"bbox": [0.5, 0.25, 0.6, 0.5], "space": "unit"}],
             "rows as in ScreenSpot on the Hugging Face hub: bbox is x1 y1 x2 y2 in shares of the image, 0 to 1; "
             "--box-format names another",
         ),
         (
+            "json",
             [PRO],
             [{"bbox": [1200, 300, 1260, 340], "space": "pixel", "image_size": [3840, 2160], "id": "word_macos_0"}],
             "rows as in ScreenSpot-Pro: bbox is x1 y1 x2 y2 in pixels; --box-format names another",
         ),
         (
+            "csv",
             [WORLD, POLYGON, REFUSAL],
             [
                 {"bbox": [1200.5, 310, 1224.75, 340], "space": "pixel", "image_size": [1920, 1080], "id": "A-0"},
@@ -55,6 +59,7 @@ def targets(out):
             "box_type says; --box-format names another",
         ),
         (
+            "parquet",
             [L2, {**L2, "bbox": [640, -1, 700, 200]}],
             [
                 {"bbox": [0.25, 0, 0.2625, 0.1402], "space": "unit", "image_size": [2560, 1440]},
@@ -65,7 +70,6 @@ def targets(out):
         ),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
 def test_benchmarks_need_no_options(run, tmp_path, rows, written, note, form):
     source, out = tmp_path / f"in.{form}", tmp_path / "out.jsonl"
     if form == "json":

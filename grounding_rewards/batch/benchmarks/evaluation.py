@@ -20,7 +20,7 @@ from grounding_rewards.batch.samples import Problems, SampleTable
 from grounding_rewards.batch.score_rows import RecipeSlice
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import NONE, Evaluation, evaluate, merge
-from grounding_rewards.errors import TableError, TargetError, short_repr
+from grounding_rewards.errors import TableError, short_repr
 from grounding_rewards.rollouts import Reason, Scores
 from grounding_rewards.stats.intervals import wilson, wilson_of_samples
 from grounding_rewards.tables.contents import stem_of
@@ -158,24 +158,13 @@ def _missing(total: Total, n: int, cells: Mapping[str, int], samples: SampleCoun
 _OF_PLACES = frozenset((*PLACES, "target", "box_type", "box_coordinates"))
 """Fields of errors that speak of the place itself, not of a size or a space that settings say."""
 
-CLICK = "click"
-"""The recipe whose rule can be made the benchmark's."""
+CLICK = "click"  # the recipe whose rule can be made the benchmark's
 
 
 def options_of(benchmark: Benchmark | None, recipe: Any, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a recipe: of ``click`` the benchmark's, over which those that are ``chosen`` go."""
     own = benchmark.options if benchmark is not None and recipe == CLICK else {}
     return {**own, **chosen}
-
-
-@dataclass(frozen=True)
-class BenchmarkResult:
-    """Counts of a benchmark's rows."""
-
-    evaluation: Evaluation  # counts of all rows, and by group
-    figures: tuple[Figure, ...]  # the benchmark's totals, the headline first
-    refused: tuple[str, ...]  # errors of targets that could not be read, whose rows count as wrong, with their places
-    problems: Problems  # rows that are left out, because they have no response for a cause that is not the model's
 
 
 def evaluate_benchmark(
@@ -187,8 +176,8 @@ def evaluate_benchmark(
     categories: Mapping[str, Sequence[str]] | None = None,
     pairs: SampleTable | None = None,
     advance: Callable[[float], None] = lambda done: None,
-) -> BenchmarkResult:
-    """Evaluate the rows of a benchmark."""
+) -> tuple[Evaluation, tuple[Figure, ...], list[str], Problems]:
+    """Return counts of a benchmark's rows, its totals, targets that cannot be read and rows that are left out."""
     lenient = replace(scorer, bad_target="abstain")
     quiet = replace(lenient, diagnosis=None)  # what is counted are scores by the benchmark's rule
     further = [name for name in by if name not in benchmark.names]
@@ -222,7 +211,7 @@ def evaluate_benchmark(
     known = {name: cells for name, cells in evaluation.by.items() if name in by or {*cells} != {NONE}}
     evaluation = replace(evaluation, by=known)
     figures = tuple(figure(total, evaluation, samples) for total in benchmark.totals)
-    return BenchmarkResult(evaluation, figures, tuple(refused), problems)
+    return evaluation, figures, refused, problems
 
 
 def _names(benchmark: Benchmark, table: Table, batch: Batch) -> list[str]:
@@ -261,16 +250,19 @@ def _by_the_rule(benchmark: Benchmark, scored: RecipeSlice) -> Scores:
 
 def _counted(scorer: TableScorer, table: Table, batch: Batch, scores: Scores) -> Scores:
     """Return scores in which places that cannot be read count as wrong; raise other errors, and those of all rows."""
-    row, error = next(((row, each) for row, each in scores.errors.items() if not _of_place(each)), (-1, None))
+    row, error = next(
+        (
+            (row, each)
+            for row, each in scores.errors.items()
+            if each.field not in _OF_PLACES or each.expected.endswith("judges nothing else")
+        ),
+        (-1, None),
+    )
     if error is None and len(scores.errors) == len(batch):  # settings that are wrong, rather than the benchmark
         row, error = next(iter(scores.errors.items()))
     if error is not None:
         raise scorer.bad_target_error(table, batch, row, error)
     return replace(scores, valid=np.ones_like(scores.valid))
-
-
-def _of_place(error: TargetError) -> bool:
-    return error.field in _OF_PLACES and not error.expected.endswith("judges nothing else")
 
 
 _CATEGORIES = '{"classified": {"category": [{"id": "..."}]}}'
@@ -290,7 +282,7 @@ def open_benchmark(
 
 def _tables(benchmark: Benchmark, path: Path, split: str | None, note: Note) -> Iterator[Table]:
     there = [] if split is not None else splits_of(path)
-    own = [each for each in there if _is_own(benchmark, each)]
+    own = [each for each in there if re.fullmatch(benchmark.files, each.rpartition("/")[2], re.IGNORECASE)]
     if own and (others := [each for each in there if each not in own]):
         note(f"{path}: left out, for {benchmark.title} has no files of these names: {', '.join(others)}")
     chosen: list[str | None] = [*own] or [split]
@@ -308,10 +300,6 @@ def _labelled(table: Table, labels: Mapping[str, str]) -> Table:
         lambda batch: replace(batch, rows=[{**row, **labels} for row in batch.rows]),
         [*table.columns, *labels],
     )
-
-
-def _is_own(benchmark: Benchmark, split: str) -> bool:
-    return re.fullmatch(benchmark.files, split.rpartition("/")[2], re.IGNORECASE) is not None
 
 
 def _labels_of(benchmark: Benchmark, stem: str) -> dict[str, str]:

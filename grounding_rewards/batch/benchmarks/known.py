@@ -11,8 +11,7 @@ from grounding_rewards.batch import layouts
 from grounding_rewards.batch.layouts import Layout, Row
 from grounding_rewards.errors import RecipeError, near
 
-ALL_ROWS = "all rows"
-"""Name of the share of right rows among all rows."""
+ALL_ROWS = "all rows"  # name of the share of right rows among all rows
 
 
 @dataclass(frozen=True)

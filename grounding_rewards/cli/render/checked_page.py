@@ -12,8 +12,7 @@ from grounding_rewards.explain.plot.picture import window_around
 from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import Block, facts, mark, screen, section, shape, table, text, view
 
-_UNKNOWN = 16.0, 9.0
-"""Sides of a screen of unknown size."""
+_UNKNOWN = 16.0, 9.0  # sides of a screen of unknown size
 
 
 def page_of(file: str, rows: int, findings: Sequence[Finding], shown: Mapping[int, ShownRow]) -> Block:

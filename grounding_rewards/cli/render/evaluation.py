@@ -105,13 +105,8 @@ _LABEL_FREE = ["n", "acc = 1", "mean acc", "95 % interval", "parsed"]
 def _figures(evaluation: Evaluation) -> list[str]:
     low, high = evaluation.interval
     interval = layout.interval(low, high) if evaluation.n else "-"
-    return [
-        str(evaluation.n),
-        str(evaluation.correct),
-        percent(evaluation.accuracy),
-        interval,
-        percent(evaluation.parse_rate),
-    ]
+    counts = str(evaluation.n), str(evaluation.correct)
+    return [*counts, percent(evaluation.accuracy), interval, percent(evaluation.parse_rate)]
 
 
 def _differing(names: list[str]) -> list[str]:
@@ -133,16 +128,15 @@ def singles(files: Sequence[tuple[str, SingleAnswers]]) -> None:
     heads = ["samples", "rollouts", "accuracy", "95 % interval", "k", "pass@k"]
     paths = [file for file, _ in files]
     names = _telling([stem_of(Path(path)) for path in paths], paths)
-    rows = [[name, *_single(each)] for name, (_, each) in zip(names, files, strict=True)]
+    rows = [
+        [
+            name, str(each.samples), str(each.rollouts), percent(each.accuracy),
+            layout.interval(*each.interval) if each.samples else "-", str(each.k), percent(each.pass_at_k),
+        ]
+        for name, (_, each) in zip(names, files, strict=True)
+    ]  # fmt: skip
     title = "Single rollouts, without the consensus"
     layout.console().print(layout.table(["file", *heads], rows=rows, figures=heads, title=title, wide=True))
-
-
-def _single(each: SingleAnswers) -> list[str]:
-    interval = layout.interval(*each.interval) if each.samples else "-"
-    return [
-        str(each.samples), str(each.rollouts), percent(each.accuracy), interval, str(each.k), percent(each.pass_at_k)
-    ]  # fmt: skip
 
 
 def pairs(compared: Pairs, files: Sequence[str]) -> None:

@@ -106,12 +106,10 @@ _UNLIMITED = 1 << 16
 
 
 class WholeWords(Table):
-    """A table whose columns get their widths when it is printed.
+    """A table whose columns get their widths when it is printed, no word broken where it can be."""
 
-    A column is as wide as its longest word at least, and as its longest line where it is not to wrap. Only a word of
-    more than two thirds of the terminal's width, such as a path, is broken. Columns that do not fit come in several
-    blocks, each behind the first column.
-    """
+    # Only a word of more than two thirds of the terminal's width, such as a path, is broken. Columns that do not fit
+    # come in several blocks, each behind the first column.
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table, or its blocks."""

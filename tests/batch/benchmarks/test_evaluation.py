@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import grounding_rewards as gr
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, Total
-from grounding_rewards.batch.benchmarks.evaluation import BenchmarkResult, evaluate_benchmark, open_benchmark
+from grounding_rewards.batch.benchmarks.evaluation import evaluate_benchmark, open_benchmark
 from grounding_rewards.batch.benchmarks.known import mean_of
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.layouts import OSWORLD_G
@@ -44,12 +45,13 @@ CLICK = gr.recipe("click", response_space="pixel")
 
 def evaluated(
     files: dict[str, list[dict[str, object]]], benchmark: Benchmark = OWN, recipe: gr.Recipe = CLICK, **options: str
-) -> BenchmarkResult:
+) -> SimpleNamespace:
     with tempfile.TemporaryDirectory() as folder:
         paths = [write_rows(Path(folder, f"{name}.jsonl"), *rows) for name, rows in files.items()]
         table = open_benchmark(benchmark, paths)
         scorer = TableScorer(recipe, Columns(), layouts=benchmark.layouts, **options)
-        return evaluate_benchmark(benchmark, table, scorer.of(table))
+        evaluation, figures, *_ = evaluate_benchmark(benchmark, table, scorer.of(table))
+        return SimpleNamespace(evaluation=evaluation, figures=figures)
 
 
 def test_a_mean_counts_its_cells_alike_and_refusals_where_the_total_does():
