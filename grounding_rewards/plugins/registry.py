@@ -344,16 +344,14 @@ def makes_callables(thing: Any) -> bool:
     return callable(thing)
 
 
-def is_engine_class(thing: Any) -> bool:
-    """Return True for a class of engines."""
-    return isinstance(thing, type) and callable(getattr(thing, "start", None))
-
-
 _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "parsers": (is_dialect, "a dialect with name, names and one, such as a PatternDialect"),
     "verifiers": (makes_callables, "a class of verifiers, a frozen dataclass with low, high, needs and __call__"),
     "recipes": (callable, "a function of keyword-only options that returns a Recipe"),
     "methods": (makes_callables, "a class of methods, a frozen dataclass with low, high and __call__"),
-    "engines": (is_engine_class, "a class of engines, a frozen dataclass with model and start"),
+    "engines": (
+        lambda thing: isinstance(thing, type) and callable(getattr(thing, "start", None)),
+        "a class of engines, a frozen dataclass with model and start",
+    ),
     "families": (lambda thing: isinstance(thing, Mapping), "a table such as [gta1] in families.toml, as a dict"),
 }

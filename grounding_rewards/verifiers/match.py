@@ -86,14 +86,8 @@ class ActionType(OfAlternatives):
         if self.names == "lower":
             actions, wanted = lowered(actions), lowered(wanted)
         same = same_names(alternatives.each(actions), wanted, self.names == "contained")
-        score: Floats = (same & alternatives.each(acted(predictions))).astype(np.float64)
+        score: Floats = (same & alternatives.each(_ACTED[predictions.reason])).astype(np.float64)
         return score
-
-
-def acted(predictions: Predictions) -> NDArray[np.bool_]:
-    """Return (n,) True where an action was read: neither a refusal nor nothing."""
-    did: NDArray[np.bool_] = _ACTED[predictions.reason]
-    return did
 
 
 def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:

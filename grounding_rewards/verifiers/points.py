@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +15,6 @@ from grounding_rewards.verifiers.options import Length
 from grounding_rewards.verifiers.terms import PLACES, Term
 
 NEEDS_POINTS = frozenset({"points"})
-
-
-class Counts(NamedTuple):
-    """Numbers of each of n rows, (n,) each: answered points, places of the target, and matches of the two."""
-
-    answers: Ints
-    places: Ints
-    matches: Ints
 
 
 @dataclass(frozen=True)
@@ -52,7 +42,7 @@ class Matched(Term):
         super().__post_init__()
         import scipy.optimize  # noqa: F401  its first import takes a while, and adds a filter of warnings
 
-    def counts(self, rollouts: Rollouts) -> Counts:
+    def counts(self, rollouts: Rollouts) -> tuple[Ints, Ints, Ints]:
         """Count each row's points, places and matches; without a list of answers the one that counts is all."""
         predictions, regions, rows = rollouts.predictions, rollouts.targets.regions, len(rollouts)
         points, offsets = predictions.points, predictions.offsets
@@ -60,10 +50,10 @@ class Matched(Term):
             points, offsets = predictions.xy, np.arange(rows + 1)
         owner = np.repeat(np.arange(rows), np.diff(offsets))
         point, place = pairs_inside(points, offsets, regions, self.polygon, self.point_radius)
-        return Counts(
-            answers=np.bincount(owner[~np.isnan(points[:, 0])], minlength=rows),  # an action may have no place
-            places=np.bincount(regions.row, minlength=rows),
-            matches=_matches(point, place, owner, regions, rows),
+        return (
+            np.bincount(owner[~np.isnan(points[:, 0])], minlength=rows),  # an action may have no place
+            np.bincount(regions.row, minlength=rows),
+            _matches(point, place, owner, regions, rows),
         )
 
     def row_numbers(self, rollouts: Rollouts, row: int, score: float) -> dict[str, float]:
@@ -239,16 +229,11 @@ def collinear(points: Floats, offsets: Ints) -> geometry.Bools:
     counts = offsets[1:] - offsets[:-1]
     flags = np.zeros(len(counts), dtype=np.bool_)
     for count in np.unique(counts[counts > 2]):  # fewer lie on no line; rows of one length make one array
-        for rows in _portions(np.flatnonzero(counts == count), int(count)):
+        alike, size = np.flatnonzero(counts == count), max(1, _CELLS // int(count) ** 2)
+        for start in range(0, len(alike), size):
+            rows = alike[start : start + size]
             flags[rows] = _any_line(points[offsets[rows, None] + np.arange(count)])
     return flags
-
-
-def _portions(rows: Ints, count: int) -> Iterator[Ints]:
-    """Split rows so that the arrays over pairs of points stay small."""
-    size = max(1, _CELLS // (count * count))
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
 
 
 def _any_line(points: Floats) -> geometry.Bools:

@@ -53,7 +53,9 @@ def ui_venus(*, version: float = 1.0, format_weight: Share = 0.1) -> Recipe:
 
     Source: UI-Venus c3a1442, ``models/grounding/ui_venus1_5_gd.py`` (prompt and parser; inference only).
     """
-    pointed = _is_pointed(version)
+    if isinstance(version, bool) or version not in (1.0, 1.5):
+        raise RecipeError(f"option version: got {version!r}; expected 1.0 or 1.5")
+    pointed = version == 1.5  # answers with points; 1.0 with boxes
     hit = Hit()
     outcome: Verifier = best(hit=hit, refusal=CorrectRefusal()) if pointed else hit
     dialect: Dialect = LIST_POINT_OR_REFUSAL if pointed else LIST_BOX
@@ -78,13 +80,6 @@ def ui_venus(*, version: float = 1.0, format_weight: Share = 0.1) -> Recipe:
         ),
         example=_example("[200,300]" if pointed else "[90,70,110,80]", pointed),
     )
-
-
-def _is_pointed(version: float) -> bool:
-    """Return whether the answers are points: those of 1.5 are, those of 1.0 are boxes."""
-    if isinstance(version, bool) or version not in (1.0, 1.5):
-        raise RecipeError(f"option version: got {version!r}; expected 1.0 or 1.5")
-    return version == 1.5
 
 
 def _example(response: str, pointed: bool) -> Example:

@@ -90,12 +90,9 @@ def _numbers(item: Any, key: str, count: int) -> list[float]:
 def _objects(text: str) -> list[tuple[list[float], list[float]]]:
     """Return box and point of each object; [] where one of them lacks either."""
     items = _items(text)
-    pairs = [(_numbers(item, "bbox_2d", 4), _numbers(item, "point_2d", 2)) for item in _listed(items)]
+    items = items if isinstance(items, list) else []
+    pairs = [(_numbers(item, "bbox_2d", 4), _numbers(item, "point_2d", 2)) for item in items]
     return pairs if all(box and point for box, point in pairs) else []
-
-
-def _listed(items: Any) -> list[Any]:
-    return items if isinstance(items, list) else []
 
 
 def _read(text: str) -> list[list[float]] | None:
