@@ -53,6 +53,7 @@ _VERBS = {
     "view": "view:view",
     "rollout": "rollout:rollout",
     "convert": "convert:convert",
+    "mix": "mix:mix",
     "check": "check:build",
     "recipes": "listing:list_recipes",
     "families": "listing:list_families",

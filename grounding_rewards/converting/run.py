@@ -319,11 +319,11 @@ class Converter:
     shape: Shape = BY_FIELDS
     reporting: Reporting = SILENT
 
-    def run(self, file: Path, out: Path) -> Converted:
-        """Convert a file or a directory."""
+    def run(self, file: Path, out: Path, table: Table | None = None) -> Converted:
+        """Convert a file or a directory, or the ``table`` that was made of one."""
         if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
-            return replace(self, layout=self.layout.sourced).run(file, out)
-        table = open_rows(
+            return replace(self, layout=self.layout.sourced).run(file, out, table)
+        table = table or open_rows(
             file, self.split, tolerant=True, encoding=self.encoding, note=self.reporting.note, shape=self._shape
         )
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):

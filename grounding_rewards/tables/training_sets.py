@@ -404,7 +404,7 @@ def _first_rows(table: Table, columns: set[str]) -> list[Row]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Shaped(Batch):
+class MadeBatch(Batch):
     """Rows that were made of others, which errors name."""
 
     places: Sequence[str] = ()
@@ -441,6 +441,7 @@ class ShapedTable:
         reads = None if columns is None else [*columns, *self.layout.reads]
         at_once = min(size or _AT_ONCE, _AT_ONCE) if self.layout.explode else size
         start, every, left = 0, 0, Counter[str]()
+        self.left = left
         for batch in self.table.batches(reads, whole=whole, size=at_once):
             made = self._made(batch, start, columns, left)
             every, start = every + len(batch), start + len(made)
@@ -476,7 +477,7 @@ class ShapedTable:
 
             rows = ArrowRows(arrow.select([each for each in arrow.schema.names if columns is None or each in columns]))
         places = [where for _, _, where in made]
-        return _Shaped(start, rows, arrow, batch.done, unread=unread, texts=batch.texts, places=places)
+        return MadeBatch(start, rows, arrow, batch.done, unread=unread, texts=batch.texts, places=places)
 
     def _items(self, row: Row, left: Counter[str]) -> list[tuple[Row, str]]:
         """Return the rows that one row becomes, with their places in it."""

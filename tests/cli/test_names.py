@@ -138,6 +138,8 @@ def files(tmp_path_factory) -> Path:
     (folder / "kinds.json").write_text(json.dumps({"classified": {"text_matching": [{"id": HIT["sample_id"]}]}}))
     (folder / "settings.toml").write_text("[recipe]\nname = 'gelato'\n")
     (folder / "settings.json").write_text('{"recipe": {"name": "gelato"}}')
+    mixture = {"datasets": [{"path": str(folder / "pictured.jsonl"), "space": "pixel"}]}
+    (folder / "mix.json").write_text(json.dumps(mixture))
     layout = ("has", "bbox"), ("image", "image"), ("instruction", "instruction"), ("place", "bbox"), ("space", "pixel")
     lines = (f"{name} = {json.dumps(value)}" for name, value in layout)
     (folder / "layout.toml").write_text("\n".join(("[own]", *lines)))
