@@ -24,6 +24,7 @@ from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.shard import ShardMaker, checked
 from grounding_rewards.errors import EngineError
 from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.training_sets import BY_FIELDS
 from tests.cli.command import write_rows
 from tests.engines.seeded import Answering, Scripted
 from tests.engines.test_rollout import CLICK, SMALL, contents, data, rows
@@ -31,8 +32,8 @@ from tests.engines.test_rollout import CLICK, SMALL, contents, data, rows
 
 def opened(source: Path) -> Data:
     return open_data(
-        source, split=None, encoding=None, columns=Columns(), instruction=None, recipe=CLICK, box_format=None,
-        files=ImageFiles(), note=lambda text: None, warn=lambda text: None,
+        source, split=None, encoding=None, shape=BY_FIELDS, columns=Columns(), instruction=None, recipe=CLICK,
+        box_format=None, files=ImageFiles(), note=lambda text: None, warn=lambda text: None,
     )  # fmt: skip
 
 
