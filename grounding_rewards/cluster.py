@@ -84,9 +84,8 @@ class Cluster:
         if not items:
             return
         import ray
-        from ray import cloudpickle
 
-        payload = cloudpickle.dumps((object_stores.folder(), cloudpickle.dumps(work)))
+        payload = _packed(work)
         try:
             self._on_each(
                 _lacking,
@@ -173,6 +172,13 @@ def _on_this_worker(error: GroundingRewardsError | OSError) -> BaseException:
 def _unpickled(packed: bytes) -> Any:
     """Return what this program packed on another machine; whoever can send other bytes runs code by Ray itself."""
     return pickle.loads(packed)  # nosec B301
+
+
+def _packed(work: Work) -> bytes:
+    from ray import cloudpickle
+
+    packed: bytes = cloudpickle.dumps((object_stores.folder(), cloudpickle.dumps(work)))
+    return packed
 
 
 @lru_cache(1)
