@@ -21,11 +21,6 @@ def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
     """Return a family by its name, by FILE.toml:NAME, or by a checkpoint's folder, whose processor says the bounds.
 
     A trainer before it, as in ``verl+gta1``, resizes first, by its launch's bounds, and the processor after it.
-
-    >>> family_of("qwen3_vl").options["response_space"]
-    'thousandths'
-    >>> dict(family_of("verl+gta1").options)
-    {'response_space': 'model_pixel', 'model': 'verl+qwen2_5_vl', 'answers': 'first'}
     """
     known = families() if known is None else known
     if isinstance(name, str):

@@ -81,10 +81,6 @@ class Resizing:
 
         Sizes are (n, 2) width and height in pixels, NaN where unknown, or, in a list, None. Those that are returned are
         NaN also where the pipeline refuses the original's; why it does is returned beside them, by row.
-
-        >>> sizes, refused = Resizing("qwen3_vl").sizes([(1280, 720), None, (0, 5)])
-        >>> sizes.tolist(), refused
-        ([[1280.0, 704.0], [nan, nan], [nan, nan]], {2: 'width: got 0.0; expected a whole number from 1'})
         """
         steps, table = _steps(self), size_table(image_sizes)
         table = np.zeros((0, 2)) if table.shape == (0,) else table  # an empty list has one axis

@@ -91,10 +91,6 @@ def convert(
 
     With w the extent of ``source`` and W that of ``into``: x * (W / w), and x / w into ``unit``, so that 405
     thousandths are exactly 0.405.
-
-    >>> convert(np.array([[500., 250.]]), CoordSpace.THOUSANDTHS, CoordSpace.PIXEL,
-    ...         np.array([[1920., 1080.]]), np.array([[np.nan, np.nan]]))
-    array([[960., 270.]])
     """
     if source is into:
         return coordinates

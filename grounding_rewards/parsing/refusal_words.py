@@ -60,12 +60,6 @@ def with_refusal_words(dialect: Dialect, words: Any) -> Dialect:
     """Return a dialect that reads further phrases as refusals, before all else; the same one where there are none.
 
     ``words`` is a phrase, or several; ``"common"`` stands for the common ones of models.
-
-    >>> from grounding_rewards.coords.spaces import CoordSpace
-    >>> from grounding_rewards.parsing import BARE_TUPLE, parse
-    >>> dialect = with_refusal_words(BARE_TUPLE, ["common", "nichts da"])
-    >>> parse(["The element is not visible.", "Nichts da!", "nichts"], dialect, space=CoordSpace.PIXEL).parsed
-    array([ True,  True, False])
     """
     phrases = _phrases(words)
     if not phrases:

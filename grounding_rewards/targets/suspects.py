@@ -78,13 +78,6 @@ def suspect_targets(
 
     There is one entry for each unknown action name, and at most one for all places and one for all boxes. Of a part of
     targets (``partly``), whose entries will be ``merged``, one with a count of 0 says that its boxes clear the others'.
-
-    >>> from grounding_rewards import recipe
-    >>> action = recipe("action", response_space="pixel")
-    >>> targets = action.read_targets(['{"bbox": [1, 2, 30, 40], "action": "clik"}'] * 3, warn=False)
-    >>> print(suspect_targets(targets, action.requirements)[0])
-    3 targets (first: row 0): action 'clik' is no known name, nor one of recipe 'action'; did you mean 'click'? \
-Declare names of your own: option action_names
     """
     if recipe is not None and recipe.label_free:
         return []
