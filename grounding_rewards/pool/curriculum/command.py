@@ -159,7 +159,8 @@ def write_stages(
 
         _check_directory(out)
         with made_directory(out):
-            older = (path for path in _written(out) if _OURS.fullmatch(path.name))
+            # looked for when names are changed, not now: another run may write more until then
+            older = (path for folder in [out] for path in _written(folder) if _OURS.fullmatch(path.name))
             return write_outputs(out / MANIFEST, write, describe, older=older, dump=_dumped)
 
 
