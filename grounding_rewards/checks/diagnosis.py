@@ -86,7 +86,7 @@ class Diagnosis:
     _unrefused: str = ""  # the first unread response to a target that asks for a refusal
     _wrong_refusals: int = 0
     _refused: bool = False  # True where a response to such a target refuses, or finishes as impossible
-    _sample: RowSample = field(default_factory=RowSample)
+    sample: RowSample = field(default_factory=RowSample)  # rows that are kept to try other settings on
     _faults: dict[int, str] = field(default_factory=dict)  # of a function that is a recipe, by row
 
     def add(self, scored: RecipeSlice, rows: int | None = None, place: Place | None = None) -> None:
@@ -96,7 +96,7 @@ class Diagnosis:
         self._outcomes += np.bincount(reason, minlength=len(Reason))
         self._hits += int(np.count_nonzero(scored.scores.acc[:count] > 0))
         self._keep_first(reason, scored.inputs.responses)
-        self._sample.add(scored, count, self.rows)
+        self.sample.add(scored, count, self.rows)
         for row, fault in getattr(scored.scores, "faults", {}).items():
             self._faults[self.rows + row] = fault if place is None else f"{fault} ({place(row)})"
         if scored.scores.errors and not self._bad_target:
@@ -107,10 +107,6 @@ class Diagnosis:
             self._suspects = merged([*self._suspects, *(replace(each, row=self.rows + each.row) for each in named)])
             self._look_at_refusals(scored, reason)
         self.rows += count
-
-    def looks_at(self, count: int) -> list[int]:
-        """Return the places of those of the next ``count`` rows that are kept to try other settings on."""
-        return [int(row) for row in self._sample.kept(count, self.rows)]
 
     def _keep_first(self, reason: NDArray[np.int8], responses: Sequence[str | None]) -> None:
         for code in np.flatnonzero(np.bincount(reason)).tolist():
@@ -172,7 +168,7 @@ class Diagnosis:
 
     def _rows_to_try(self) -> list[Row]:
         """Return the kept rows; where their texts are long, every second, third, ... of them."""
-        rows = self._sample.rows
+        rows = self.sample.rows
         length = sum(min(len(row.response or ""), MAX_LENGTH) for row in rows)
         return rows[:: max(1, -(-length // _TEXT))]
 

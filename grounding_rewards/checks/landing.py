@@ -109,13 +109,11 @@ class Landing:
 
     def inside(self) -> NDArray[np.bool_]:
         """Return True where a point lies in the box around its place: (n,)."""
-        inside: NDArray[np.bool_] = self._depths() >= 0
-        return inside
+        return np.asarray(self._depths() >= 0)
 
     def on_border(self) -> NDArray[np.bool_]:
         """Return True where a point lies on the border of the box around its place, or hardly inside it: (n,)."""
-        border: NDArray[np.bool_] = np.abs(self._depths()) < _BORDER
-        return border
+        return np.asarray(np.abs(self._depths()) < _BORDER)
 
     def log_likelihoods(self) -> Floats:
         """Return the logarithm of each point's density, relative to that of a miss: (n,).
@@ -147,8 +145,7 @@ class Landing:
         return depths
 
     def _away(self) -> Floats:
-        away: Floats = (self.points[self.row] - self.centres) / self.sides[self.row]
-        return away
+        return np.asarray((self.points[self.row] - self.centres) / self.sides[self.row])
 
 
 def chance(gains: Floats) -> float:

@@ -29,6 +29,9 @@ _AREAS = -7.0, 1.6  # mean and deviation of the logarithm of a target's share of
 _ASPECTS = 0.7, 0.7  # of the logarithm of width over height, in pixels
 _DRAWS, _TRIED = 1000, 10  # of the bootstrap; samples on which ways of writing are compared
 _ANSWERS = 50, 5  # of a shotgun
+_HOLLOW = (r">[^<>]+<", "><"), (r"\{[^{}]*\}", "{}"), (r"\[[^\[\]]*\]", "[]"), (r"\{[^{}]*\}", "")
+"""Contents of tags and brackets, from inside out, and what is left of them."""
+
 _LONG = "I look at the screen again and compare each of its widgets with the instruction. " * 20
 
 
@@ -242,10 +245,17 @@ def _policies(player: Player) -> Iterator[tuple[str, str, list[list[str]]]]:
         yield "inverted", "a box with its corners in the wrong order", inverted
     yield "shotgun", f"{_ANSWERS[0]} or {_ANSWERS[1]} places at random", list(player.sprays())
     yield "empty", "nothing", always("")
-    yield "form alone", "the form of an answer without a place", [*numbers(""), *always(*_hollow(example.response))]
+    hollow = [re.sub(pattern, left, example.response) for pattern, left in _HOLLOW]
+    yield (
+        "form alone",
+        "the form of an answer without a place",
+        [*numbers(""), *always(*(each for each in hollow if each != example.response))],
+    )
     yield "refusal", "that it is not there", [*always("refusal", "[-1,-1]"), *numbers("-1")]
     yield "odd numbers", "no number, and numbers far out", numbers("NaN", "null", "1e999", "-999999999", "9" * 400)
-    yield "long thinking", "a place at random after a long thought", [[_thought(text) for text in player.uniform()]]
+    thoughts = [text.partition("<think>") for text in player.uniform()]  # into the thinking, or before the answer
+    long = [f"{before}{tag}{_LONG}{after}" if tag else f"{_LONG}{before}" for before, tag, after in thoughts]
+    yield "long thinking", "a place at random after a long thought", [long]
 
 
 def _form(recipe: Recipe, screens: Screens) -> Template:
@@ -276,18 +286,6 @@ def _unmatched(text: str, opens: str, closes: str) -> Iterator[int]:
         if depth < 0:
             depth = 0
             yield at
-
-
-def _hollow(text: str) -> Iterator[str]:
-    """Yield a response without what stands in its tags and brackets, from inside out."""
-    patterns = (r">[^<>]+<", "><"), (r"\{[^{}]*\}", "{}"), (r"\[[^\[\]]*\]", "[]"), (r"\{[^{}]*\}", "")
-    yield from (each for each in (re.sub(*pattern, text) for pattern in patterns) if each != text)
-
-
-def _thought(text: str) -> str:
-    """Put a long thought into a response: into its thinking, or before it."""
-    before, tag, after = text.partition("<think>")
-    return f"{before}{tag}{_LONG}{after}" if tag else f"{_LONG}{text}"
 
 
 def _earned(policy: str, what: str, played: Played, honest: Played, seed: int) -> Earned:

@@ -36,11 +36,6 @@ def test_samples_are_matched_by_name_in_any_order():
     assert result.warnings(["a", "b"]) == ["samples that b alone has, which are left out: 1, such as 'new'"]
 
 
-def test_no_difference():
-    pairs = compare(scores([1, 0, 1]), scores([1, 0, 1])).pairs
-    assert (pairs.difference, pairs.interval, pairs.p_value) == (0.0, (0.0, 0.0), 1.0)
-
-
 @pytest.mark.parametrize("images", [["1.png"] * 3, None])
 def test_one_image_makes_no_interval(images):
     rows = 3 if images else 1

@@ -18,7 +18,6 @@ from grounding_rewards.coords.families import resizing_of
 from grounding_rewards.coords.register import families
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import SPACES, CoordSpace, convert
-from grounding_rewards.stats.intervals import sign_test
 from grounding_rewards.testing.hostile import hostile_responses
 from grounding_rewards.verifiers import verifier
 
@@ -365,15 +364,6 @@ def test_no_rows_are_no_fit():
     assert fit_spaces(click("pixel"), [], []).better is None
 
 
-def test_the_sign_test_is_exact():
-    assert sign_test(10, 0) == pytest.approx(1 / 1024, rel=1e-12)
-    assert sign_test(3, 1) == pytest.approx(5 / 16, rel=1e-12)
-    assert sign_test(0, 0) == 1.0
-    assert sign_test(0, 9) == pytest.approx(1.0, rel=1e-12)
-    assert sign_test(600, 400) == pytest.approx(1.3642320780330087e-10, rel=1e-9)
-    assert sign_test(100_000, 0) == 0.0
-
-
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 1000), st.sampled_from(SPACES), st.sampled_from(SPACES))
 def test_the_order_of_samples_does_not_matter_to_what_is_counted(seed, declared, truth):
@@ -395,7 +385,6 @@ def test_boxes_of_another_format_that_often_reach_outside_the_screen_are_no_bett
     assert Comparison(np.arange(60), outcome(48))._plausible(outcome(stray)) is plausible
 
 
-PIXEL, MODEL, UNIT, THOUSANDTHS = SPACES
 PLAIN = Axes()
 FIELD = Path(__file__).parents[2].parent / "shared/field"
 

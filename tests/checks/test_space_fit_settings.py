@@ -54,11 +54,6 @@ def test_the_sentence_of_a_box_format_says_where_answers_land():
     assert str(back).startswith("boxes fit xyxy better (100")
 
 
-def test_an_unknown_box_format_is_an_error():
-    with pytest.raises(gr.RecipeError, match="box_format: got 'xyhw'; expected one of xyxy, xywh, cxcywh"):
-        fit_spaces(click("pixel"), [], [], box_format="xyhw")
-
-
 def test_box_formats_are_no_question_of_other_places_of_native_forms_and_of_what_was_read_before():
     world = World(samples=32)
     responses = world.said(world.clicks(0.9), PIXEL)

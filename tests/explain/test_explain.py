@@ -236,11 +236,6 @@ def test_a_target_without_the_size_that_is_needed_is_described_as_read():
     assert found.target.places[0].numbers == (1000, 300, 1200, 400)
 
 
-def test_another_rows_bad_target_does_not_matter():
-    case = Case(("(200, 150)", "?"), (UNIT, "?"))
-    assert explain(GELATO, case).total == pytest.approx(1.0)
-
-
 def test_what_is_missing_is_an_error():
     with pytest.raises(gr.RecipeError, match="give groups="):
         explain(build("gui-rcpo"), Case(("(1, 2)",), (None,)))

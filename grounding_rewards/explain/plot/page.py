@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import GroundingRewardsError, PictureError
 from grounding_rewards.explain.case import Case
 from grounding_rewards.explain.explaining import explain
@@ -36,8 +35,11 @@ def draw(
     for place, recipe in enumerate(recipes):
         try:
             shown = picture(recipe, case, advance=part_of(advance, place, len(recipes)))
-            if image is not None:
-                check_screen(shown)
+            if image is not None and not shown.scene.known:
+                raise PictureError(
+                    f"{shown.name}: a screenshot cannot be drawn below places in {shown.scene.space.value} while that "
+                    f"image's size is unknown; give the target's {shown.scene.space.size_field}"
+                )
             drawn.append(shown)
         except GroundingRewardsError as error:
             failed.append((recipe.name, error))  # of several recipes the others are still worth a page
@@ -45,15 +47,6 @@ def draw(
         raise failed[0][1]
     write_page(out, page_of(explain(recipes[0], case), drawn, case, image))
     return [f"{name} is left out of the picture: {error}" for name, error in failed]
-
-
-def check_screen(shown: Picture) -> None:
-    """Check that a screenshot can be drawn below a picture: the size of its screen is known."""
-    if not shown.scene.known:
-        raise PictureError(
-            f"{shown.name}: a screenshot cannot be drawn below places in {shown.scene.space.value} while that "
-            f"image's size is unknown; give the target's {shown.scene.space.size_field}"
-        )
 
 
 def scale(pictures: Sequence[Picture]) -> tuple[float, float]:
@@ -103,18 +96,18 @@ def _scores(why: Explanation, case: Case) -> Iterator[Block]:
     ])  # fmt: skip
     if why.reward is not None and why.reward.parts:
         heads = ["part", "score", "adds", "enters", "made by"]
-        yield table("Parts of the total", heads, [_row(part) for part in _parts(why.reward)])
+        rows = [
+            [part.name, number(part.score), "" if part.contribution is None else number(part.contribution), part.enters,
+             part.made_by]
+            for part in _parts(why.reward)
+        ]  # fmt: skip
+        yield table("Parts of the total", heads, rows)
 
 
 def _parts(term: Term) -> Iterator[Term]:
     for part in term.parts:
         yield part
         yield from _parts(part)
-
-
-def _row(part: Term) -> list[str]:
-    adds = "" if part.contribution is None else number(part.contribution)
-    return [part.name, number(part.score), adds, part.enters, part.made_by]
 
 
 def _screen(shown: Picture, bounds: tuple[float, float], answers: str, url: str | None) -> Block:
@@ -130,7 +123,8 @@ def _screen(shown: Picture, bounds: tuple[float, float], answers: str, url: str 
         outlines.append(shape("agreed", scene.consensus / size))
     if scene.answer is not None and scene.visible:
         if len(scene.answer) == 4:
-            outlines.append(shape("answer", _corners(scene.answer) / size))
+            x1, y1, x2, y2 = scene.answer
+            outlines.append(shape("answer", np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]]) / size))
         else:
             marks.append(mark("answer", scene.answer / size, f"the answer: {shown.verdict}"))
     return screen(
@@ -156,8 +150,3 @@ def _notes(first: RewardMap, scene: Scene, views: Sequence[RewardMap]) -> Iterat
         yield "The size of the screen is not known."
     for each in [each for each in views[-1:] if each.coarse]:
         yield f"Answers come in steps of {each.step[0]:.3g} x {each.step[1]:.3g} in {scene.space.value}."
-
-
-def _corners(box: Floats) -> Floats:
-    x1, y1, x2, y2 = box.tolist()
-    return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])

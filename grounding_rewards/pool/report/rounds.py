@@ -122,18 +122,6 @@ def by_source(stats: SampleStats) -> list[Numbers]:
     return sorted(lines, key=lambda line: (-line["zero_share"], line["source"]))  # names decide ties
 
 
-def merged_sources(name: str, lines: list[Numbers]) -> Numbers:
-    """Merge several sources into one line."""
-    summed = {key: sum(line[key] for line in lines) for key in COUNTED}
-    rates = sum(line["accuracy"] * line["samples"] for line in lines)  # every sample weighs alike
-    return {
-        "source": name,
-        **summed,
-        "zero_share": summed["none_correct"] / summed["samples"],  # again, for shares do not add up
-        "accuracy": rates / summed["samples"],
-    }
-
-
 def by_size(stats: SampleStats) -> list[Numbers]:
     """Return the mean pass rate by the target's share of the image; empty where no target's size is known.
 

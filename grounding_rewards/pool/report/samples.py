@@ -133,19 +133,6 @@ class Screenshots:
         """Return the name of each row's sample."""
         return sample_names(self._table, self.id_column)
 
-    @property
-    def _column(self) -> str | None:
-        return self.image_column or next((name for name in ("images", "image") if name in self._table.columns), None)
-
-    @property
-    def _instruction(self) -> str | None:
-        return next((name for name in _INSTRUCTIONS if name in self._table.columns), None)
-
-    @property
-    def _files(self) -> ImageFiles:
-        folder = self.path if self.path.is_dir() else self.path.parent
-        return self.images if self.images.root else replace(self.images, root=str(folder))
-
     def shown(self, samples: Sequence[ShownSample]) -> tuple[list[ShownSample], list[str]]:
         """Return samples with their instructions and screenshots, and remarks."""
         wanted, known = {sample.sample_id: sample for sample in samples}, {*self.names}
@@ -157,16 +144,22 @@ class Screenshots:
                 "NAME"
             )
         shown, failed, other = dict[str, ShownSample](), list[str](), list[str]()
-        columns = [name for name in (self._column, self._instruction) if name]
+        column, asked = (
+            next((name for name in names if name in self._table.columns), None)
+            for names in ([self.image_column] if self.image_column else ["images", "image"], _INSTRUCTIONS)
+        )
+        columns = [name for name in (column, asked) if name]
         for batch in self._table.batches(columns, whole=False):
             for index, row in enumerate(batch.rows):
                 name = self.names[batch.start + index]
                 if name in wanted:
                     try:
-                        shown[name], size = self._with_screenshot(wanted[name], row, self._column)
+                        shown[name], size = self._with_screenshot(
+                            wanted[name], row.get(asked or ""), row.get(column or "")
+                        )
                     except (ConvertError, PictureError) as error:  # one broken image must not cost the page
                         failed.append(f"{batch.place(index)}, {name!r:.80}: {error}")
-                        shown[name], size = self._with_screenshot(wanted[name], row, None)
+                        shown[name], size = self._with_screenshot(wanted[name], row.get(asked or ""), None)
                     other += _other_aspect(shown[name], size)
             if len(shown) + len(missing) == len(wanted):
                 break
@@ -179,18 +172,17 @@ class Screenshots:
         return [shown.get(sample.sample_id, sample) for sample in samples], [*filter(None, remarks)]
 
     def _with_screenshot(
-        self, shown: ShownSample, row: Mapping[str, Any], column: str | None
+        self, shown: ShownSample, text: Any, value: Any
     ) -> tuple[ShownSample, tuple[float, float] | None]:
         """Return a sample with its instruction and its screenshot, and the screenshot's size."""
-        text = row.get(self._instruction) if self._instruction else None
         if not isinstance(text, str):  # a prompt's messages, of which the last one asks
             text = prompt_text(text[-1]) if isinstance(text, list) and text else None
         described = replace(shown, instruction=text or shown.instruction)
-        value = row.get(column) if column else None
         if value is None:
             return described, None
-        found = read_images(value)[-1]
-        image, size = _opened(found.inside(self._files.root) if self.confined else found, self._files)
+        found, folder = read_images(value)[-1], self.path if self.path.is_dir() else self.path.parent
+        files = self.images if self.images.root else replace(self.images, root=str(folder))
+        image, size = _opened(found.inside(files.root) if self.confined else found, files)
         return replace(described, image=image, image_size=described.image_size or size), size
 
 

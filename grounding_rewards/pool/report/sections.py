@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from grounding_rewards.pool.inputs import mixed
-from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers, merged_sources
+from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers
 from grounding_rewards.pool.report.rows import moved as moved_filter
 from grounding_rewards.pool.report.rows import right_in
 from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, drawn_target, shortened, views
@@ -311,7 +311,8 @@ def _fewer_sources(found: Sequence[Numbers]) -> list[Numbers]:
     kept = {line["source"] for line in largest[: MOST_SOURCES - 1]}
     rest = [line for line in found if line["source"] not in kept]
     own = [line for line in found if line["source"] in kept]
-    return [*own, merged_sources(f"{len(rest)} other sources", rest)]
+    summed = {key: sum(line[key] for line in rest) for key in COUNTED}
+    return [*own, {"source": f"{len(rest)} other sources", **summed}]
 
 
 def _sizes(report: Numbers) -> Iterator[Block]:

@@ -20,7 +20,6 @@ from grounding_rewards.pool.report.rounds import (
     funnel,
     histogram,
     mean_rate,
-    merged_sources,
     read_inputs,
     report,
     signal,
@@ -116,13 +115,6 @@ def test_the_source_with_the_largest_never_solved_share_comes_first():
 
 def test_without_a_source_there_is_nothing_to_tell():
     assert by_source(stats([1], [1])) == by_size(stats([1], [1])) == []
-
-
-def test_several_sources_as_one():
-    found = by_source(rounds()[0].stats)
-    whole = merged_sources("all", found)
-    assert (whole["samples"], whole["rollouts"], whole["correct"], whole["none_correct"]) == (5, 20, 7, 2)
-    assert (whole["zero_share"], whole["accuracy"]) == (0.4, 0.35)
 
 
 def test_rollouts_are_all_and_those_without_a_verdict_stand_apart():
