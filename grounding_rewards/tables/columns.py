@@ -111,9 +111,12 @@ def find_columns(
         elif column in there or column not in ("", NONE):  # a column may be called none
             _check(column, role, there)
             columns[role] = column
-    for role in needed:
-        if role not in columns:
-            raise TableError(f"which column holds {_WHAT[role]}? Give --{role}-column; there are: {', '.join(there)}")
+    if lacking := [role for role in needed if role not in columns]:
+        which, flags = (
+            ", and which ".join(_WHAT[role] for role in lacking),
+            " and ".join(f"--{r}-column" for r in lacking),
+        )
+        raise TableError(f"which column holds {which}? Give {flags}; there are: {', '.join(there)}")
     if "image" not in columns and "image" in named and named["image"] is None:
         notes += _images(offered, rows)
     return ChosenColumns(columns, guesses, notes)

@@ -5,9 +5,12 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
+from grounding_rewards.tables.opening import open_rows
 from tests.cli.command import read_rows
 from tests.cli.test_training_sets import BYTES, ELEMENTS, PX, UNIT, WIRES, in_pixels, in_unit, said, write
+from tests.engines import seeded
 
 MIX = """
 datasets:
@@ -75,6 +78,20 @@ def test_the_same_seed_gives_the_same_rows_and_rollouts_read_them(run, tmp_path,
     (image,) = {row["image"] for row in read_rows(first)}  # bytes of ten rows are one file
     with open(image, "rb") as file:
         assert file.read() == BYTES["bytes"]
+
+
+def test_rollouts_keep_the_source_of_each_sample(run, tmp_path, mixture):
+    out = tmp_path / "out.jsonl"
+    assert run("mix", mixture, "--out", out).code == 0
+    for each in tmp_path.rglob("*.png"):  # whose headers alone are there
+        Image.new("RGB", (64, 48)).save(each)
+    engine = ("--engine", f"{seeded.__file__}:Scripted", "--model", "m")
+    result = run("rollout", out, *engine, "--n", 1, "--out", tmp_path / "rollouts")
+    assert result.code == 0, result.err
+    rows = open_rows(tmp_path / "rollouts").batches()
+    named = {(row["sample_id"], row["source"]) for batch in rows for row in batch.rows}
+    assert {name.partition("/")[0] for name, _ in named} == {source for _, source in named}
+    assert len(named) == 6
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def test_a_field_of_a_column():
         (("box", "query"), {"image-size": "w,h"}, "no column 'w' (--image-size-column). There are: box, query"),
         (("where", "query"), {}, "which column holds the target? Give --target-column; there are: where"),
         (("box", "ask"), {}, "holds the instruction, a text or a conversation? Give --instruction-column; there are"),
+        (("where",), {}, "conversation? Give --target-column and --instruction-column; there are: where"),
         (("box", "query", "image", "img"), {}, "which column holds the image: image or img? Give --image-column"),
     ],
 )
