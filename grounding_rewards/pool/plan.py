@@ -21,7 +21,7 @@ from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, kind_o
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
 from grounding_rewards.pool.aggregate import answered_by
-from grounding_rewards.pool.command import Source, figures, source
+from grounding_rewards.pool.command import figures, source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import allocate, choose, select
 from grounding_rewards.pool.report.command import listing
@@ -104,31 +104,23 @@ def _missing(thing: Any, config: Mapping[str, Any]) -> tuple[str, ...]:
 _AT_ONCE = 1 << 14  # samples: the weights of all methods for so many stay in the processor's cache
 
 
-@dataclass(frozen=True)
-class Measures:
-    """Measures of m weights from 0, one of them above 0."""
+def measures(stats: SampleStats, weights: Floats) -> dict[str, Any]:
+    """Return the measures of (m,) weights from 0, one of them above 0.
 
-    kept: int  # number of samples with a weight above 0
-    effective: float  # (sum w)^2 / sum w^2: as many samples of one weight would be as uneven
-    zero_share: float  # share of the weight on never-solved samples
-    mean_p: float | None  # weighted mean of the pass rates of measured samples; None without one
-    # share of the weight on samples whose totals are at most 1e-6 apart, of those with totals; None without one
-    zero_signal_share: float | None
-    by_pass_rate: tuple[float, ...]  # shares of the weight in each of PASS_RATES
-
-
-def measures(stats: SampleStats, weights: Floats) -> Measures:
-    """Return the measures of weights."""
+    ``effective`` is (sum w)^2 / sum w^2: as many samples of one weight would be as uneven. Shares are of the weight: on
+    never-solved samples, on those whose totals are at most 1e-6 apart (of those with totals), and in each of
+    ``PASS_RATES``. None stands where no sample has what is measured.
+    """
     weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact; sums of the largest floats would overflow
     shares = np.bincount(pass_rate_bins(stats), weights, len(PASS_RATES)) / weights.sum()
-    return Measures(
-        kept=int((weights > 0).sum()),
-        effective=float(weights.sum() ** 2 / (weights**2).sum()),
-        zero_share=float(weights[stats.none_correct].sum() / weights.sum()),
-        mean_p=_mean(stats.pass_rate, weights),
-        zero_signal_share=_mean(np.where(np.isnan(stats.spread), np.nan, stats.spread <= NO_SIGNAL), weights),
-        by_pass_rate=tuple(shares.tolist()),
-    )
+    return {
+        "kept": int((weights > 0).sum()),
+        "effective": float(weights.sum() ** 2 / (weights**2).sum()),
+        "zero_share": float(weights[stats.none_correct].sum() / weights.sum()),
+        "mean_p": _mean(stats.pass_rate, weights),
+        "zero_signal_share": _mean(np.where(np.isnan(stats.spread), np.nan, stats.spread <= NO_SIGNAL), weights),
+        "by_pass_rate": shares.tolist(),
+    }
 
 
 def overlaps(weights: Sequence[Floats]) -> Floats:
@@ -163,16 +155,6 @@ def _mean(values: Floats, weights: Floats) -> float | None:
     return float((weights[known] * values[known]).sum() / total) if total else None
 
 
-@dataclass(frozen=True)
-class Row:
-    """Method that ran, with the measures of its weights."""
-
-    method: Candidate
-    measures: Measures
-    # number of rollouts that a choice keeps, or of further ones that an allocation asks for; None of selectors
-    rollouts: int | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Comparison of methods."""
@@ -180,7 +162,8 @@ class Plan:
     samples: int  # number of samples
     measured: int  # number of samples with a scored rollout
     rollouts: int  # number of rollouts, unscored ones included
-    rows: tuple[Row, ...]  # methods that ran
+    # methods that ran with their measures, and the rollouts that a choice keeps or an allocation asks for, else None
+    rows: tuple[tuple[Candidate, dict[str, Any]], ...]
     left_out: tuple[Candidate, ...]  # methods that did not, with the arguments that they need, or a reason
     overlap: Floats = field(repr=False)  # (k, k) overlap of the rows' methods with each other
     sample_id: NDArray[np.object_] = field(repr=False)  # (m,) names of the samples
@@ -194,9 +177,8 @@ class Plan:
             "rollouts": self.rollouts,
             "pass_rates": list(PASS_RATES),
             "methods": [
-                {**_identity(row.method), "rollouts": row.rollouts, **vars(row.measures),
-                 "by_pass_rate": list(row.measures.by_pass_rate), "overlap": shared}
-                for row, shared in zip(self.rows, self.overlap.tolist(), strict=True)
+                {**_identity(method), **found, "overlap": shared}
+                for (method, found), shared in zip(self.rows, self.overlap.tolist(), strict=True)
             ],
             "left_out": [
                 {**_identity(each), "needs": list(each.needs), "reason": each.reason or None} for each in self.left_out
@@ -222,7 +204,7 @@ def compare(
     >>> from grounding_rewards.pool.plan import candidates
     >>> stats = sample_stats(["a", "a", "b", "b", "c", "c"], [0, 0, 0, 1, 1, 1])
     >>> made = compare(stats, candidates(["unsolved", "learnability", "min_rollouts"]))
-    >>> [(row.method.name, row.measures.kept, row.measures.mean_p) for row in made.rows]
+    >>> [(method.name, found["kept"], found["mean_p"]) for method, found in made.rows]
     [('control', 3, 0.5), ('next', 1, 0.5), ('unsolved', 2, 0.25), ('learnability', 1, 0.5)]
     >>> made.overlap[2].round(3).tolist(), made.left_out[0].needs
     ([0.667, 0.5, 1.0, 0.5], ('n',))
@@ -231,7 +213,7 @@ def compare(
         raise PoolError("no sample has a scored rollout; expected one or more to compare methods")
     place = None if rollouts is None else _places(stats, rollouts)
     every = [*_references(), *methods]
-    rows, weights, left_out = list[Row](), list[Floats](), list[Candidate]()
+    rows, weights, left_out = list[tuple[Candidate, dict[str, Any]]](), list[Floats](), list[Candidate]()
     for done, method in enumerate(every):
         advance(done / len(every))
         if not (method.needs or method.reason):
@@ -242,10 +224,7 @@ def compare(
         if method.needs or method.reason:
             left_out.append(method)
         else:
-            shown = measures(stats, weighed)
-            if kept is not None:
-                shown = replace(shown, mean_p=kept["mean_p"], zero_signal_share=kept["no_signal"])
-            rows.append(Row(method, shown, number))
+            rows.append((method, {"rollouts": number, **measures(stats, weighed), **kept}))
             weights.append(weighed)
     counts = len(stats), int((stats.n > 0).sum()), int((stats.n + stats.unscored).sum())
     return Plan(*counts, tuple(rows), tuple(left_out), overlaps(weights), stats.sample_id, tuple(weights))
@@ -261,19 +240,20 @@ def _references() -> list[Candidate]:
 
 def _weighed(
     stats: SampleStats, method: Candidate, rollouts: RolloutColumns | None, place: Ints | None
-) -> tuple[Floats, int | None, dict[str, Any] | None]:
-    """Return the weights of the samples, (m,), and the number of rollouts that a method keeps or asks for.
+) -> tuple[Floats, int | None, dict[str, Any]]:
+    """Return the weights of the samples, (m,), the number of rollouts that a method keeps or asks for, and measures.
 
-    The third are the figures of the rollouts that a choice keeps.
+    The measures are those of the rollouts that a choice keeps, in place of the samples'.
     """
     weights: Floats
-    number, after = None, None
+    number, own = None, {}
     if method.kind == CHOICE:
         if rollouts is None or place is None:
             raise PoolError("needs rollouts; these are statistics of samples")
         kept = choose(rollouts, method.built).kept
         number, weights = len(kept), np.bincount(place[rollouts.sample[kept]], minlength=len(stats)).astype(np.float64)
         after = figures(rollouts, kept)
+        own = {"mean_p": after["mean_p"], "zero_signal_share": after["no_signal"]}
     elif method.kind == ALLOCATION:
         further = allocate(stats, method.built)
         number, weights = int(further.sum()), further.astype(np.float64)
@@ -285,7 +265,7 @@ def _weighed(
         )
     if not weights.any():
         raise PoolError("keeps nothing: all weights are 0")
-    return weights, number, after
+    return weights, number, own
 
 
 def _reason(error: BaseException) -> str:
@@ -342,26 +322,19 @@ def plan_rollouts(
         advance(0.6)
         plan = compare(stats, chosen, columns, advance=lambda done: advance(0.6 + 0.4 * done))
         if picture is not None:
-            write_page(picture, page_of(plan, _listing(given, plan)))
+            of, own = Options(given.by, given.target_space, given.recipe), None if rounds is None else tuple(rounds)
+            part = None if table is None else round_of("rollouts", table, own, of)
+            write_page(picture, page_of(plan, [] if part is None else listing([part], of, labels=labels_of(plan))))
         if weights is not None:
             write_file(weights, _weights(plan))
     return plan, counted
 
 
-def _listing(given: Source, plan: Plan) -> list[Block]:
-    """Return the section of the rollouts, with filters by the methods that keep their sample."""
-    if given.table is None:
-        return []
-    options = Options(given.by, given.target_space, given.recipe)
-    rounds = None if given.rounds is None else tuple(given.rounds)
-    return listing([round_of("rollouts", given.table, rounds, options)], options, labels=labels_of(plan))
-
-
 def _weights(plan: Plan) -> Iterator[pa.Table]:
     """Yield a table of weights for each method, but for the rows that are only compared with."""
     names = pa.array([str(name) for name in plan.sample_id.tolist()], pa.string())
-    methods = [(row.method, weights) for row, weights in zip(plan.rows, plan.weights, strict=True)]
-    chosen = [(method.label, weights) for method, weights in methods if method.kind != REFERENCE]
+    methods = zip(plan.rows, plan.weights, strict=True)
+    chosen = [(method.label, weights) for (method, _), weights in methods if method.kind != REFERENCE]
     for label, weights in chosen or [("", np.zeros(0))]:
         labels = pa.repeat(pa.scalar(label, pa.string()), len(weights))
         yield pa.table({"sample_id": names[: len(weights)], "method": labels, "weight": weights})
@@ -386,19 +359,16 @@ def _read(
     """Read the columns that choices need, and return the reasons why some cannot run, by their labels."""
     if not choices:
         return None, {}
+    needed = {name for each in choices for name in each.built.needs}
     totals = {"total"} & _in_all_files(table)  # by which groups have a signal or not
     try:
-        return read_columns(
-            table, {*totals, *(name for each in choices for name in each.built.needs)}, rounds=rounds
-        ), {}
+        return read_columns(table, totals | needed, rounds=rounds), {}
     except (PoolError, TableError) as error:
         failed = {each.label: str(error) for each in choices}
-    if len(choices) == 1:
-        return None, failed
-    # A wrong value in a column leaves out those alone that need it.
-    single = {label: why for each in choices for label, why in _read(table, [each], rounds)[1].items()}
-    able = [each for each in choices if each.label not in single]
-    return (_read(table, able, rounds)[0], single) if single else (None, failed)
+    if len(choices) > 1:  # a wrong value in a column leaves out those alone that need it
+        failed = {label: why for each in choices for label, why in _read(table, [each], rounds)[1].items()} or failed
+    able = [each for each in choices if each.label not in failed]
+    return _read(table, able, rounds)[0], failed
 
 
 _COLOURS = ("#440154", "#443983", "#31688e", "#21918c", "#35b779", "#90d743", "#fde725", "#cfcfcf")
@@ -410,10 +380,10 @@ def page_of(plan: Plan, rollouts: Sequence[Block] = ()) -> Block:
     kept = [[_kept(name), "kept"] for name in names]
     rows = [
         bar(
-            name, row.measures.by_pass_rate, [f"{100 * share:.0f} %" for share in row.measures.by_pass_rate],
-            f"{row.measures.kept:,} kept", links=[[["pass rate", rate], own] for rate in PASS_RATES],
+            name, found["by_pass_rate"], [f"{100 * share:.0f} %" for share in found["by_pass_rate"]],
+            f"{found['kept']:,} kept", links=[[["pass rate", rate], own] for rate in PASS_RATES],
         )
-        for name, row, own in zip(names, plan.rows, kept, strict=True)
+        for name, (_, found), own in zip(names, plan.rows, kept, strict=True)
     ]  # fmt: skip
     overlap = [
         (name, [[in_per_cent(share), "", share, [own, other]] for share, other in zip(each, kept, strict=True)])
@@ -445,7 +415,7 @@ def labels_of(plan: Plan) -> dict[str, dict[str, str]]:
 
 
 def _names(plan: Plan) -> list[str]:
-    return [f"{number}: {row.method.label}" for number, row in enumerate(plan.rows, 1)]
+    return [f"{number}: {method.label}" for number, (method, _) in enumerate(plan.rows, 1)]
 
 
 def _kept(name: str) -> str:

@@ -13,7 +13,7 @@ from grounding_rewards.pool.transitions import describe_prior
 from grounding_rewards.wording import percent
 
 if TYPE_CHECKING:
-    from grounding_rewards.pool.plan import Candidate, Plan
+    from grounding_rewards.pool.plan import Plan
 
 
 def show_plan(plan: Plan) -> None:
@@ -21,22 +21,22 @@ def show_plan(plan: Plan) -> None:
     console = layout.console()
     console.print(_methods(plan))
     layout.section(console, "Overlap in per cent", _overlaps(plan), indent=0)
-    lines = [(each.label, each.kind, _why(each)) for each in plan.left_out]
+    lines = [
+        (each.label, each.kind, f"needs {', '.join(each.needs)}" if each.needs else each.reason)
+        for each in plan.left_out
+    ]
     layout.section(console, "Not compared", layout.facts(lines, columns=3), indent=0)
 
 
 def _methods(plan: Plan) -> Table:
-    rollouts = ["rollouts"] if any(row.rollouts is not None for row in plan.rows) else []
+    rollouts = ["rollouts"] if any(found["rollouts"] is not None for _, found in plan.rows) else []
     figures = ["", "kept", *rollouts, "effective", "never", "mean p", "no signal"]
     table = layout.table(["", "method", "kind", *figures[1:]], figures=figures)
-    for number, row in enumerate(plan.rows, 1):
-        measures = row.measures
-        kept = [f"{measures.kept:,}", *(["-" if row.rollouts is None else f"{row.rollouts:,}"] if rollouts else [])]
-        mean = "-" if measures.mean_p is None else f"{measures.mean_p:.3f}"
-        shares = [percent(measures.zero_share), mean, percent(measures.zero_signal_share)]
-        layout.row(
-            table, [str(number), row.method.label, row.method.kind, *kept, f"{measures.effective:,.1f}", *shares]
-        )
+    for number, (method, found) in enumerate(plan.rows, 1):
+        kept = ["-" if found[name] is None else f"{found[name]:,}" for name in ("kept", *rollouts)]
+        mean = "-" if found["mean_p"] is None else f"{found['mean_p']:.3f}"
+        shares = [percent(found["zero_share"]), mean, percent(found["zero_signal_share"])]
+        layout.row(table, [str(number), method.label, method.kind, *kept, f"{found['effective']:,.1f}", *shares])
     return table
 
 
@@ -46,13 +46,9 @@ def _overlaps(plan: Plan) -> Table:
     heads = [str(number) for number in range(1, len(plan.rows) + 1)]
     table = layout.table(["", *heads], [""], figures=heads)
     table.padding = 0  # a character between columns, for methods are many
-    for number, (row, shares) in enumerate(zip(plan.rows, plan.overlap, strict=True), 1):
-        layout.row(table, [f"{number} {row.method.name}", *map(in_per_cent, shares)])
+    for number, ((method, _), shares) in enumerate(zip(plan.rows, plan.overlap, strict=True), 1):
+        layout.row(table, [f"{number} {method.name}", *map(in_per_cent, shares)])
     return table
-
-
-def _why(method: Candidate) -> str:
-    return f"needs {', '.join(method.needs)}" if method.needs else method.reason
 
 
 _COLUMNS = 9

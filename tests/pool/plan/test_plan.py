@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
 from grounding_rewards.plugins.builtins import BUILT_IN
-from grounding_rewards.pool import SampleStats, sample_stats
+from grounding_rewards.pool import SampleStats, plan, sample_stats
 from grounding_rewards.pool.command import count_rollouts
 from grounding_rewards.pool.methods import Choice
 from grounding_rewards.pool.plan import (
@@ -24,7 +24,6 @@ from grounding_rewards.pool.plan import (
     candidates,
     compare,
     in_per_cent,
-    measures,
     overlaps,
     page_of,
     plan_rollouts,
@@ -32,6 +31,7 @@ from grounding_rewards.pool.plan import (
 from grounding_rewards.pool.selection import next_pool
 from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
 from tests.cli.command import write_rows
+from tests.pool.made import plainly
 from tests.pool.plan.made import ROWS, SELECTED, Short, five, five_rollouts
 
 WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(any)
@@ -40,6 +40,10 @@ WEIGHTS = st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(any)
 def stats(right, n):
     right = np.array(right)
     return SampleStats(np.arange(len(right)).astype(object), np.broadcast_to(n, right.shape), right)
+
+
+def measures(*given):
+    return plainly(plan.measures(*given))
 
 
 @pytest.mark.parametrize(("n", "bins"), [
@@ -117,13 +121,13 @@ SELECTORS = ["unsolved", "learnability"]
 
 
 def rows_of(made):
-    return {row.method.label: row for row in made.rows}
+    return {method.label: found for method, found in made.rows}
 
 
 def test_each_row_has_the_figures_of_its_weights(made_up):
     rows = rows_of(compare(five(), candidates([*SELECTORS, "further", "first"]), five_rollouts()))
     figures = {
-        name: (row.measures.kept, row.rollouts, row.measures.zero_share, row.measures.mean_p, row.measures.effective)
+        name: tuple(row[each] for each in ("kept", "rollouts", "zero_share", "mean_p", "effective"))
         for name, row in rows.items()
     }
     assert figures == {
@@ -134,14 +138,14 @@ def test_each_row_has_the_figures_of_its_weights(made_up):
         "further": (2, 4, 0.75, 0.0625, 1.6),
         "first": (4, 8, 0.25, 0.5, 4.0),
     }
-    signal = {name: row.measures.zero_signal_share for name, row in rows.items()}
+    signal = {name: row["zero_signal_share"] for name, row in rows.items()}
     third = pytest.approx(1 / 3)
     assert signal == {
         "control": 0.5, "next": third, "unsolved": third, "learnability": 0.0, "further": 0.75, "first": 0.5,
     }  # fmt: skip
-    assert rows["control"].measures.by_pass_rate == (0.25, 0, 0.25, 0.25, 0, 0, 0.25, 0)
-    assert rows["unsolved"].measures.by_pass_rate == (0.25, 0, 0.25, 0.25, 0, 0, 0, 0.25)
-    assert rows["further"].measures.by_pass_rate == (0.75, 0, 0.25, 0, 0, 0, 0, 0)
+    assert rows["control"]["by_pass_rate"] == [0.25, 0, 0.25, 0.25, 0, 0, 0.25, 0]
+    assert rows["unsolved"]["by_pass_rate"] == [0.25, 0, 0.25, 0.25, 0, 0, 0, 0.25]
+    assert rows["further"]["by_pass_rate"] == [0.75, 0, 0.25, 0, 0, 0, 0, 0]
 
 
 def test_overlap_is_the_weight_in_common(made_up):
@@ -180,7 +184,7 @@ def test_rows_that_methods_are_compared_with_have_other_names():
 def test_methods_that_cannot_run_are_left_out_with_the_reason(made_up):
     band = {"name": "band", "low_rate": 0.8, "high_rate": 0.9}
     made = compare(five(), candidates(["raising", "budget", "min_rollouts", band, "mean_band"]), five_rollouts())
-    assert [row.method.name for row in made.rows] == ["control", "next", "mean_band"]
+    assert [method.name for method, _ in made.rows] == ["control", "next", "mean_band"]
     assert [(each.label, each.needs, each.reason) for each in made.left_out] == [
         ("raising", (), r"choice Raising() raised KeyError: 'no\nnumber'"),
         ("budget", ("budget",), ""),
@@ -194,7 +198,7 @@ def test_negative_weights_keep_nothing(tmp_path):
     file.write_text("def less(stats): return [-0.5] * len(stats)\ndef same(stats): return [0.5] * len(stats)\n")
     own = [{"name": f"{file}:{name}", "low": -1, "high": 1} for name in ("less", "same")]
     made = compare(five(), candidates(own))
-    assert made.rows[-1].measures.kept == 5
+    assert made.rows[-1][1]["kept"] == 5
     assert [each.reason for each in made.left_out] == [
         "keeps nothing: sample 'a' has the weight -0.5, and a pool is drawn by weights from 0"
     ]
@@ -211,7 +215,7 @@ def test_choices_need_rollouts(made_up):
 def test_one_method_with_two_sets_of_arguments_is_two_methods(made_up):
     specs = ["first", {"name": "first", "keep": 1}, "first"]
     made = compare(five(), candidates(specs), five_rollouts())
-    assert {label: row.rollouts for label, row in rows_of(made).items() if "first" in label} == {
+    assert {label: row["rollouts"] for label, row in rows_of(made).items() if "first" in label} == {
         "first": 8, "first(keep=1)": 4,
     }  # fmt: skip
 
@@ -272,8 +276,8 @@ def test_without_a_measured_sample_there_is_nothing_to_compare():
 
 def test_without_a_sometimes_solved_sample_there_is_no_next_pool():
     made = compare(sample_stats(["a", "b"], [0, 1]), candidates(["unsolved"]))
-    assert [row.method.name for row in made.rows] == ["control", "unsolved"]
-    assert made.rows[0].measures.zero_signal_share is None  # without totals
+    assert [method.name for method, _ in made.rows] == ["control", "unsolved"]
+    assert made.rows[0][1]["zero_signal_share"] is None  # without totals
     assert made.left_out[0].reason.startswith("1 never-solved samples and no positive one left to train on")
 
 
@@ -302,12 +306,12 @@ def test_the_order_of_samples_changes_nothing(counts, shuffled):
     chosen = candidates(["unsolved", "learnability", "band"])
     order = shuffled.sample(range(len(n)), len(n))
     one, other = (compare(each, chosen) for each in (stats, stats.taken(order)))
-    assert [row.method.name for row in one.rows] == [row.method.name for row in other.rows]
+    assert [method.name for method, _ in one.rows] == [method.name for method, _ in other.rows]
     assert np.allclose(one.overlap, other.overlap)
-    for a, b in zip(one.rows, other.rows, strict=True):
-        assert a.measures.kept == b.measures.kept
-        assert np.allclose(a.measures.by_pass_rate, b.measures.by_pass_rate)
-        assert a.measures.effective == pytest.approx(b.measures.effective)
+    for (_, a), (_, b) in zip(one.rows, other.rows, strict=True):
+        assert a["kept"] == b["kept"]
+        assert np.allclose(a["by_pass_rate"], b["by_pass_rate"])
+        assert a["effective"] == pytest.approx(b["effective"])
 
 
 METHODS = ["learnability", "further", "first", "short"]
@@ -319,18 +323,18 @@ def file(tmp_path):
 
 
 def test_a_choice_says_which_column_the_rollouts_lack(made_up, file):
-    plan, rounds = plan_rollouts([file], METHODS)
-    assert [row.method.name for row in plan.rows] == ["control", "next", "learnability", "further", "first"]
-    assert [each.reason for each in plan.left_out] == ["the rollouts have no column token_length"]
+    made, rounds = plan_rollouts([file], METHODS)
+    assert [method.name for method, _ in made.rows] == ["control", "next", "learnability", "further", "first"]
+    assert [each.reason for each in made.left_out] == ["the rollouts have no column token_length"]
     assert rounds == [None]
 
 
 def test_a_wrong_value_leaves_out_those_that_need_its_column(made_up, tmp_path, monkeypatch):
     monkeypatch.setattr(Short, "needs", ("entropy",))
     pq.write_table(pa.Table.from_pylist([{**row, "entropy": float("inf")} for row in ROWS]), tmp_path / "r.parquet")
-    plan, _ = plan_rollouts([tmp_path / "r.parquet"], METHODS)
-    assert plan.rows[-1].method.name == "first"
-    assert [(each.label, each.reason) for each in plan.left_out] == [
+    made, _ = plan_rollouts([tmp_path / "r.parquet"], METHODS)
+    assert made.rows[-1][0].name == "first"
+    assert [(each.label, each.reason) for each in made.left_out] == [
         ("short", "entropy of row 0: got inf; expected a finite number, or null")
     ]
 
@@ -344,9 +348,9 @@ def test_the_order_of_rollouts_changes_nothing(made_up, file, tmp_path):
 
 def test_statistics_say_as_much_but_for_choices(made_up, file, tmp_path):
     count_rollouts([file], tmp_path / "stats.parquet")
-    plan, rounds = plan_rollouts([file], METHODS[:2])
+    made, rounds = plan_rollouts([file], METHODS[:2])
     again, none = plan_rollouts([tmp_path / "stats.parquet"], METHODS)
-    assert again.to_json()["methods"] == plan.to_json()["methods"]
+    assert again.to_json()["methods"] == made.to_json()["methods"]
     assert {each.reason for each in again.left_out} == {"needs rollouts; these are statistics of samples"}
     assert (rounds, none) == ([None], [])
     with pytest.raises(TableError, match="holds statistics of samples, which do not go with --round; give rollouts"):
@@ -360,8 +364,8 @@ def test_rollouts_are_read_only_for_choices(made_up, file, monkeypatch):
 
 def test_rounds_choose_rollouts(made_up, tmp_path):
     rows = [{**row, "round": number} for row in ROWS for number in (1, 2)]
-    plan, rounds = plan_rollouts([write_rows(tmp_path / "r.jsonl", *rows)], ["first"], rounds=[2])
-    assert (plan.rollouts, plan.rows[-1].rollouts, rounds) == (18, 8, [2])
+    made, rounds = plan_rollouts([write_rows(tmp_path / "r.jsonl", *rows)], ["first"], rounds=[2])
+    assert (made.rollouts, made.rows[-1][1]["rollouts"], rounds) == (18, 8, [2])
 
 
 def test_clicks_may_be_named_by_their_element_or_their_place(made_up, tmp_path, monkeypatch):
