@@ -41,23 +41,12 @@ def step_returns(
     the steps ends the sum, too, as it is unknown whether the missing step matched; steps may start at any number. In
     the form ``published`` the step that did not match counts for itself alone: the sum goes on where both matched.
 
-    Args:
-        rewards: (n,) the reward of each step.
-        matched: (n,) True, or a number above 0, where it did what the demonstration did.
-        trajectories: (n,) the trajectory of each row, as text or numbers.
-        steps: (n,) whole numbers, the place of each row in its trajectory.
-        rollouts: (n,) which attempt at its trajectory each row belongs to. Without it, the k-th row of the same step of
-            the same trajectory belongs to rollout k, and every step of a trajectory must have as many rows.
-        gamma: the discount, 0 to 1.
-        form: ``paper`` is equation 9 of UI-S1, ``published`` the sum in its published code.
+    ``matched`` is True, or a number above 0, where a step did what the demonstration did, and ``rollouts`` is the
+    attempt at its trajectory that each row belongs to: without it, the k-th row of the same step belongs to rollout k,
+    and a trajectory whose steps have other numbers of rows is a RecipeError. ``gamma`` is from 0 to 1. Sums that no
+    float holds are the largest, or the least.
 
-    Returns:
-        (n,) returns, in the order of the rows; sums that no float holds are the largest, or the least.
-
-    Raises:
-        RecipeError: lengths differ; rewards or steps are not finite or not whole; gamma is not a number from 0 to 1; a
-            name cannot be looked up, such as a list; two rows are the same step of one rollout; or, without
-            ``rollouts``, one step of a trajectory has more rows than another, so that their rollouts are ambiguous.
+    Source: UI-S1; ``paper`` is its equation 9, ``published`` the sum in its published code.
 
     >>> step_returns([1, 1, 0, 1], [1, 1, 0, 1], ["a"] * 4, [0, 1, 2, 3])
     array([1.5, 1. , 0. , 1. ])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -15,6 +16,7 @@ from grounding_rewards.arrays import Floats, Ints, plain
 from grounding_rewards.errors import PoolError
 from grounding_rewards.pool.inputs import read_input, stats_of_input
 from grounding_rewards.pool.stats import SampleStats
+from grounding_rewards.pool.summary import by_source
 from grounding_rewards.stats.intervals import Bootstrap, beta_binomial, exact_mean, mcnemar, wilson
 from grounding_rewards.tables.reporting import SILENT, Reporting
 
@@ -61,17 +63,9 @@ def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | 
     A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
     does.
 
-    The computed null takes a Beta distribution of pass rates, fitted to the whole round before. In trials with nothing
-    learnt (200 or 2,000 samples, 8 rollouts in each round), p_value should be below .05 in 5 %. It is in
-
-    - 4 to 12 % where pass rates come from a Beta distribution,
-    - 2 % where all samples have one pass rate,
-    - 9 % where half have .02 and half .8,
-    - 67 % with 200 samples, and in all with 2,000, where 40 % have exactly 0 and the others are uniform. In 56 % of
-      these with 200 samples, and in all with 2,000, a warning says that num_correct before does not fit the prior (a
-      chi-square test at 5 %).
-
-    A measured null makes no assumption on pass rates.
+    The computed null takes a Beta distribution of pass rates, fitted to the whole round before. Where rates have
+    another one it may be far off, and a warning mostly says so; the help of ``pool transitions`` has trials. A measured
+    null makes no assumption.
 
     These are plain values, None for NaN: ``moves_of`` the samples that both rounds have scored, all and ``by_source``,
     those without a source last; ``counts``, a row for each number of right rollouts before and a column for each after,
@@ -151,13 +145,12 @@ def compare_files(
 
 def _by_source(first: SampleStats, second: SampleStats) -> list[dict[str, Any]]:
     """Count the moves of each source: that of the round before, or that of the round after where there is none."""
-    rows: dict[Hashable, list[int]] = {}
-    for row, (earlier, later) in enumerate(zip(first.source.tolist(), second.source.tolist(), strict=True)):
-        rows.setdefault(later if earlier is None else earlier, []).append(row)
-    names = [*_in_order(name for name in rows if name is not None), *([None] if None in rows else [])]
+    pairs = zip(first.source.tolist(), second.source.tolist(), strict=True)
+    either = np.array([later if earlier is None else earlier for earlier, later in pairs], dtype=np.object_)
+    rows = by_source(replace(first, source=either)) or [(None, np.arange(len(first)))]
     return [
-        {"source": None if name is None else str(name), **moves_of(first.taken(rows[name]), second.taken(rows[name]))}
-        for name in names
+        {"source": None if name is None else str(name), **moves_of(first.taken(some), second.taken(some))}
+        for name, some in rows
     ]
 
 

@@ -38,10 +38,7 @@ class Bootstrap:
 
         With ``clusters``, (m,) whole numbers from 0, all values of a cluster are drawn together: as many clusters as
         there are, with replacement, and the mean is that of the drawn values. Values of one cluster are alike, such as
-        answers about one screenshot. In 2,000 trials each of the differences between two models' 0/1 scores, half of
-        whose variance an image shares, the 95 % interval held the true mean in 89 % with 10 clusters of 3 to 5, 93 %
-        with 20 or 50, and 95 % with 200; drawn one by one, these values gave 80 to 84 %. With 50 clusters of 1 to 20 it
-        is 93 %, and 60 % one by one.
+        answers about one screenshot; drawn one by one, they make the interval too narrow (docs/files.md has trials).
         """
         sums, sizes, counts = _distinct(values, clusters)
         rng, number = np.random.default_rng(self.seed), int(counts.sum())  # so that calls are independent

@@ -18,21 +18,6 @@ from grounding_rewards.groups.exploration import (
 A, B = 7, 8
 
 
-def test_the_published_forms_on_a_group_of_four():
-    """N(a) = 4, N(b) = 1; group a, a, a, b."""
-    counts, group = [4, 4, 4, 1], [0, 0, 0, 0]
-    assert ucb_bonus(counts).tolist() == [0.5, 0.5, 0.5, 1.0]
-    assert mean_bonus(counts, group).tolist() == [-0.125, -0.125, -0.125, 0.375]
-    assert constant_bonus(counts, 0.5).tolist() == [0.0, 0.0, 0.0, 0.5]
-    assert batch_penalty([A, A, A, B], group).tolist() == [-0.5, -0.5, -0.5, 0.0]
-
-
-def test_counts_hold_earlier_moments_and_the_current_one():
-    answers, samples, moments = [A, A, A, A, B, A], [0, 0, 0, 0, 0, 1], [1, 2, 2, 2, 2, 1]
-    assert answer_counts(answers, samples, moments).tolist() == [1, 4, 4, 4, 1, 1]
-    assert answer_counts(answers, samples).tolist() == [4, 4, 4, 4, 1, 1]
-
-
 def test_no_answer_has_no_bonus_and_counts_in_the_group_alone():
     answers, group = [A, -1, -1, A], [0, 0, 0, 0]
     counts = answer_counts(answers, group)

@@ -18,20 +18,6 @@ from grounding_rewards.groups.returns import (
 )
 
 
-def test_a_return_is_the_discounted_sum_of_what_follows():
-    found = step_returns([0.25, 0.5, 1.0], [1, 1, 1], ["a"] * 3, [0, 1, 2], gamma=0.5)
-    assert found.tolist() == [0.25 + 0.5 * (0.5 + 0.5 * 1.0), 0.5 + 0.5 * 1.0, 1.0]
-
-
-def test_the_step_that_did_not_match_counts_and_those_after_it_do_not():
-    found = step_returns([1.0, 0.1, 1.0, 1.0], [1, 0, 1, 1], ["a"] * 4, [0, 1, 2, 3], gamma=1.0)
-    assert found.tolist() == [1.1, 0.1, 2.0, 1.0]
-
-
-def test_a_gap_in_the_steps_ends_the_sum():
-    assert step_returns([1, 1, 1], [1, 1, 1], ["a"] * 3, [0, 1, 3], gamma=1.0).tolist() == [2, 1, 1]
-
-
 def test_steps_may_start_anywhere():
     assert step_returns([1, 1], [1, 1], ["a"] * 2, [7, 8], gamma=1.0).tolist() == [2, 1]
     assert step_returns([1, 1], [1, 1], ["a"] * 2, [-1, 0], gamma=1.0).tolist() == [2, 1]
@@ -43,29 +29,6 @@ def test_discounts_of_0_and_1():
     args = [1.0, 1.0, 1.0], [1, 1, 1], [4, 4, 4], [0, 1, 2]
     assert step_returns(*args, gamma=0).tolist() == [1, 1, 1]
     assert step_returns(*args, gamma=1).tolist() == [3, 2, 1]
-
-
-def test_trajectories_are_kept_apart_whatever_the_order_of_the_rows():
-    found = step_returns([8.0, 2.0, 4.0, 1.0], [1] * 4, ["b", "a", "b", "a"], [1, 1, 0, 0], gamma=0.5)
-    assert found.tolist() == [8.0, 2.0, 8.0, 2.0]
-
-
-def test_the_kth_row_of_a_step_is_rollout_k():
-    # Rollout 0 matches both steps; rollout 1 fails the first.
-    found = step_returns([1, 0, 1, 1], [1, 0, 1, 1], ["a"] * 4, [0, 0, 1, 1], gamma=1.0)
-    assert found.tolist() == [2, 0, 1, 1]
-
-
-def test_rollouts_can_be_named():
-    found = step_returns([1, 0, 2, 4], [1, 1, 1, 1], ["a"] * 4, [0, 0, 1, 1], ["y", "x", "x", "y"], gamma=1.0)
-    assert found.tolist() == [5, 2, 2, 4]
-
-
-def test_a_rollout_that_lacks_a_later_step_ends_there():
-    found = step_returns([1, 1, 1], [1, 1, 1], ["a"] * 3, [0, 0, 1], [0, 1, 0], gamma=1.0)
-    assert found.tolist() == [2, 1, 1]
-    found = step_returns([1, 5, 20], [0, 1, 1], ["a"] * 3, [0, 0, 1], ["failed", "went on", "went on"])
-    assert found.tolist() == [1, 15, 20]
 
 
 def advantages(rewards, _, *names):

@@ -29,23 +29,6 @@ def most(regions):
     return votes_at(regions[:, :2], regions, np.zeros(len(regions), dtype=np.int64))[1][0]
 
 
-def test_three_squares_by_hand():
-    # Squares of 2500 about (0, 0), (25, 0) and (200, 200). The first two share 25 x 50 = 1250, where v is 2.
-    # Each of the two: (2500 + 1250) / (2500 · 2) = 0.75. The third: 2500 / (2500 · 2) = 0.5.
-    assert scores(squares((0, 0), (25, 0), (200, 200))).tolist() == [0.75, 0.75, 0.5]
-
-
-def test_a_corner_shared_by_hand():
-    # Shifted by (30, 40), squares of 2500 share 20 x 10 = 200: (2500 + 200) / (2500 · 2) = 0.54.
-    assert scores(squares((0, 0), (30, 40))).tolist() == [0.54, 0.54]
-
-
-def test_boxes_stay_themselves_by_hand():
-    # 100 x 40 = 4000 and 50 x 20 = 1000, the small one inside the large one: v_max 2.
-    # (4000 + 1000) / (4000 · 2) = 0.625, and (1000 + 1000) / (1000 · 2) = 1.
-    assert scores([[0, 0, 100, 40], [10, 10, 60, 30]]).tolist() == [0.625, 1.0]
-
-
 @pytest.mark.parametrize(("width", "apart"), [(400, 125), (800, 62.5), (1280, 39.0625), (200, 250)])
 def test_regions_that_touch_before_a_conversion_touch_after_it(width, apart):
     left = np.arange(0.0, 1000 - apart)
@@ -58,12 +41,6 @@ def test_regions_that_touch_before_a_conversion_touch_after_it(width, apart):
     assert (most == 1).all()
     edges = votes_at(np.stack((x - 25, np.zeros(len(x))), axis=1), regions, pairs)[0]
     assert (edges == 1).all()  # left edges are in, and the right edge of the other one is out
-
-
-def test_one_after_the_other_by_hand():
-    # Three squares in a row, 20 apart: neighbours share 30 x 50 = 1500, the outer two 10 x 50 = 500, where v is 3.
-    # The middle one: (2500 + 1500 + 1500) / 7500; the outer ones: (2500 + 1500 + 500) / 7500 = 0.6.
-    assert scores(squares((0, 0), (20, 0), (40, 0))) == pytest.approx([0.6, 11 / 15, 0.6], abs=1e-15)
 
 
 def test_regions_that_merely_touch_do_not_vote_for_each_other():

@@ -72,12 +72,6 @@ def test_each_step_says_what_it_did_by_source():
     assert found.steps[-1].per_source == {"(none)": [1, 1], "app": [3, 3], "web": [5, 4]}
 
 
-def test_shares_of_nothing_and_of_one():
-    assert len(next_pool(counted(*GELATO), seed=7, zero_share=0).zero) == 0
-    with pytest.raises(PoolError, match="zero_share: got 1; a pool of never-solved samples alone"):
-        next_pool(counted(*GELATO), seed=7, zero_share=1)
-
-
 def test_few_rollouts_and_none_that_is_scored():
     stats = sample_stats(["a", "a", "b", "c", "c", "d"], [1, 0, 1, None, None, 0])
     found = next_pool(stats, seed=0, min_rollouts=2)
@@ -208,13 +202,6 @@ def test_only_what_can_be_had_is_drawn_from():
 def test_what_leaves_no_pool_is_an_error(options, message):
     with pytest.raises(PoolError, match=message):
         next_pool(counted(*GELATO), **{"seed": 7, **options})
-
-
-def test_only_all_correct_samples_and_only_never_solved_ones():
-    with pytest.raises(PoolError, match="no sample left to train on: 3 samples; left out: 3 always solved"):
-        next_pool(counted(("easy", 3, 8)), seed=0)
-    with pytest.raises(PoolError, match="3 never-solved samples and no positive one left to train on: 3 samples"):
-        next_pool(counted(("zero", 3, 0)), seed=0)
 
 
 def below(stats):
