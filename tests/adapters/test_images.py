@@ -57,13 +57,6 @@ def test_what_is_not_decoded_is_as_data_sets_decode_it(tmp_path: Path, form: str
     assert image_sizes([Image.open(io.BytesIO(data))]) == [(40, 20)]  # as it is handed to the processor
 
 
-def test_notes_that_cannot_be_read_turn_nothing() -> None:
-    assert image_sizes([{"bytes": stored(40, 20)[:33] + b"eXIf"}, {"bytes": stored(30, 20) + b"Exif"}]) == [
-        (40, 20),
-        (30, 20),
-    ]
-
-
 TARGET = {"bbox": [990, 490, 1010, 510]}
 
 

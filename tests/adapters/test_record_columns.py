@@ -13,7 +13,7 @@ import grounding_rewards as gr
 from grounding_rewards.pool.command import count_rollouts
 from grounding_rewards.tables.recorder import RolloutRecorder, read_rollouts
 from grounding_rewards_adapters import _scorer, easyr1, verl
-from grounding_rewards_adapters.trl import reward_funcs, reward_weights
+from grounding_rewards_adapters.trl import reward_funcs
 
 BOX = [0.0, 0.0, 0.5, 0.5]
 COLUMNS = {"record_columns": ["ui_type", "difficulty"], "diagnose": False}
@@ -94,8 +94,3 @@ def test_names_that_do_not_fit_are_refused_before_training(tmp_path: Path, names
 def test_columns_need_a_record() -> None:
     with pytest.raises(gr.RecipeError, match="record_columns: got ui_type, and no record; set it to a directory"):
         reward_funcs("gelato", record_columns=["ui_type"])
-
-
-def test_weights_of_split_functions_pass_over_them(tmp_path: Path) -> None:
-    assert reward_weights("gelato", record=str(tmp_path), format_weight=0.1, record_columns=["ui_type"]) == [0.9, 0.1]
-    assert list(tmp_path.iterdir()) == []

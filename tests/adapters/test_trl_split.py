@@ -120,7 +120,8 @@ def test_weights_take_the_options_of_the_functions() -> None:
 
 def test_weights_leave_nothing_behind(tmp_path: Path) -> None:
     options: dict[str, Any] = {"format_weight": 0.25, "record": str(tmp_path / "rollouts")}
-    assert reward_weights("gelato", num_generations_eval=2, num_generations=4, **options) == [0.75, 0.25]
+    options |= {"record_columns": ["ui_type"], "num_generations": 4, "num_generations_eval": 2}
+    assert reward_weights("gelato", **options) == [0.75, 0.25]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,8 +18,6 @@ BOX = [0.1, 0.1, 0.3, 0.2]
 """normalized_bbox: x1 y1 x2 y2 in shares of the image. Its centre is (200, 150), a corner (100, 100)."""
 CENTRE, CORNER, HALFWAY, MISS = "(200, 150)", "(100, 100)", "(150, 125)", "(900, 900)"
 TOTALS = {CENTRE: 1.0, HALFWAY: 0.75, CORNER: 0.5, MISS: 0.0}
-OVERALL = {"filter_key": "overall", "filter_low": 0.01, "filter_high": 0.49}
-ACCURACY = {"filter_key": "accuracy", "filter_low": 0.01, "filter_high": 0.99}
 
 
 def manager(kind: str = "easyr1", **options: Any) -> easyr1.Manager:
@@ -62,40 +60,12 @@ def test_truths_of_any_type_beside_a_good_one() -> None:
     assert [row["overall"] for row in found] == pytest.approx([1.0] + [0.0] * len(odd))
 
 
-GROUPS = {
-    "no hit": [MISS] * 8,
-    "one hit at the centre": [CENTRE] + [MISS] * 7,
-    "four hits at the centre": [CENTRE] * 4 + [MISS] * 4,
-    "four hits halfway out": [HALFWAY] * 4 + [MISS] * 4,
-    "five hits halfway out": [HALFWAY] * 5 + [MISS] * 3,
-    "seven hits on a corner": [CORNER] * 7 + [MISS],
-    "seven hits at the centre": [CENTRE] * 7 + [MISS],
-    "all hit a corner": [CORNER] * 8,
-    "all hit the centre": [CENTRE] * 8,
-}
-
-
-def kept(groups: dict[str, list[str]], algorithm: dict[str, Any], **options: Any) -> list[str]:
-    samples = [sample for sample, texts in groups.items() for _ in texts]
-    texts = [text for group in groups.values() for text in group]
-    return easyr1.kept(manager(**options).compute_reward(easyr1.inputs(texts, [BOX] * len(texts))), samples, algorithm)
-
-
-def test_a_filter_by_accuracy_keeps_every_mixed_group_and_no_other() -> None:
-    mixed = [name for name, texts in GROUPS.items() if MISS in texts and len(set(texts)) > 1]
-    assert len(mixed) == 6
-    assert kept(GROUPS, ACCURACY) == kept(GROUPS, {**ACCURACY, "filter_key": "correct"}) == mixed
-
-
-def test_a_weight_on_format_carries_groups_without_a_hit_through_gelatos_filter() -> None:
-    assert "no hit" in kept(GROUPS, OVERALL, format_weight=0.1)
-    assert "no hit" not in kept(GROUPS, ACCURACY, format_weight=0.1)
-
-
 def test_a_filter_by_accuracy_keeps_all_mixed_groups_of_up_to_99_rollouts() -> None:
-    def mixed(rollouts: int) -> dict[str, list[str]]:
-        return {"one": [CENTRE] + [MISS] * (rollouts - 1), "all but one": [CENTRE] * (rollouts - 1) + [MISS]}
-
-    assert kept(mixed(99), ACCURACY) == ["one", "all but one"]
-    half = {"half": [CENTRE, MISS]}
-    assert kept({**half, **mixed(100)}, ACCURACY) == ["half"]
+    bounds = {"filter_key": "accuracy", "filter_low": 0.01, "filter_high": 0.99}
+    for rollouts, kept in ((99, ["half", "one", "all but one"]), (100, ["half"])):
+        rest = rollouts - 1
+        groups = {"half": [CENTRE, MISS], "one": [CENTRE] + [MISS] * rest, "all but one": [CENTRE] * rest + [MISS]}
+        samples = [sample for sample, texts in groups.items() for _ in texts]
+        texts = [text for group in groups.values() for text in group]
+        scores = manager().compute_reward(easyr1.inputs(texts, [BOX] * len(texts)))
+        assert easyr1.kept(scores, samples, bounds) == kept

@@ -214,15 +214,6 @@ def test_an_image_is_a_data_url_of_its_media_type(kind, head):
     ]
 
 
-def test_images_stand_where_the_prompt_names_them_across_messages():
-    png = file("PNG")
-    first, last = chat_messages([Message("user", "Now <image> and "), Message("user", "then<image>")], [GIF, png])
-    assert [part["type"] for part in first["content"]] == ["text", "image_url", "text"]
-    assert [part.get("text") for part in first["content"]] == ["Now ", None, " and "]
-    assert [part["type"] for part in last["content"]] == ["text", "image_url"]
-    assert last["content"][1]["image_url"]["url"].startswith("data:image/png;base64,")
-
-
 def test_a_message_without_images_is_a_text_and_keeps_its_further_fields():
     calls = [{"id": "7", "type": "function"}]
     assert chat_messages([Message("assistant", "", {"tool_calls": calls})], []) == [

@@ -9,7 +9,6 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
-from grounding_rewards.coords.register import published_prompts
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.engines import Answer, Reply
 from grounding_rewards.engines.prompts import Prompt, prompt_named
@@ -24,8 +23,6 @@ ALIKE = (
     "all responses to each of 8 samples are alike at temperature 1.0; the engine or its server may be greedy: see "
     "docs/rollouts.md"
 )
-
-PUBLISHED = published_prompts()
 
 
 class Greedy(Scripted):
@@ -111,12 +108,6 @@ def test_prompts_and_recipes_of_two_spaces_are_noted(tmp_path):
         "the space of the answers"
     ]
     assert notes("gelato-refusal", gr.recipe("click", response_space="thousandths", target_space="thousandths")) == []
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_a_published_prompt_fits_the_recipe_that_is_named_with_it(name):
-    known = PUBLISHED[name]
-    assert gr.recipe(known.recipe, **known.options).response_space == known.space
 
 
 def test_an_error_of_an_own_engine_has_its_place(tmp_path):
