@@ -30,8 +30,7 @@ def compute_score(reward_input: Mapping[str, Any], **options: Any) -> dict[str, 
     Takes a row of ``easyr1.compute_score``, with its options, and returns what that returns for one row.
 
     Raises:
-        RecipeError: no recipe is named, it or an option is unknown, it needs other rows than this one, or none of the
-            first 64 targets of this process can be used; at once where the first lacks a size or a space.
+        RecipeError: as for ``easyr1.compute_score``, or the recipe needs other rows than this one.
         TargetError: the target cannot be used, and ``bad_target`` is ``"raise"``.
 
     >>> row = {"response": "(250, 250)", "response_length": 6, "ground_truth": [0.0, 0.0, 0.5, 0.5]}

@@ -110,18 +110,12 @@ class Stages:
         return self.names[self.progress.stage]
 
     def observe(self, results: Sequence[float | None], stages: Sequence[str | None]) -> None:
-        """Count results of rollouts, from 0 to 1, or None, as the reward functions given do by themselves.
-
-        Only those of the present stage, by their rows' column ``curriculum_stage``, count for the gate.
-        """
+        """Count results of rollouts, 0 to 1 or None, with the stage of each, as the reward functions do."""
         self._observed = True
         self._new += [(stage, result) for result, stage in zip(results, stages, strict=True) if stage in self.names]
 
     def move(self, step: int, num_generations: int = 1, gather: Callable[[list[Any]], list[Any]] = list) -> str:
-        """Count what was observed since the last call, and move where the gate says so: return up, stay or down.
-
-        ``gather`` joins a list with those of the other processes that train, so that all of them decide alike.
-        """
+        """Count what all processes observed, and move where the gate says so; return up, stay or down."""
         new = gather(self._new)
         self._new = []
         for stage, count in Counter(stage for stage, _ in new).items():
@@ -153,20 +147,11 @@ class Stages:
         self._next = [round(samples) for samples in self.scored]
 
     def begin(self, size: int = 0) -> None:
-        """Walk on through the rows from now, as the trainer begins an epoch and reads places from the first.
-
-        Args:
-            size: how many places in a row are of one generation; 0 to show rows without walking on.
-        """
+        """Walk on through the rows from now, ``size`` places a generation; 0 shows rows without walking on."""
         self._size, self._generation = size, -1
 
     def rows(self, places: Sequence[int]) -> dict[str, list[Any]]:
-        """The rows at some places of one generation.
-
-        Each generation that is new shows the next rows of the stage that is present then, in the stage's own order,
-        and from its beginning again after the last. Which row a place has depends on its place in the generation alone,
-        so that processes that read parts of one generation agree, however often they read it.
-        """
+        """Return the rows at some places of one generation: the same ones, by whomever they are read."""
         if not self._size:
             self._shown = self.progress.stage, self._next[self.progress.stage]
         elif places[0] // self._size > self._generation:
@@ -266,7 +251,7 @@ def _dataset(staged: Stages, places: int) -> Any:
 
 
 def _callback(staged: Stages) -> Any:
-    """A ``TrainerCallback`` whose state goes into the trainer's checkpoints."""
+    """Make a ``TrainerCallback`` whose state goes into the trainer's checkpoints."""
     from transformers import TrainerCallback
     from transformers.trainer_callback import ExportableState
 

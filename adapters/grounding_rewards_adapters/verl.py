@@ -112,15 +112,6 @@ def compute_score_batch(
 ) -> list[dict[str, float]]:
     """Score rows in one call, as verl's legacy batch manager asks for it; each as ``compute_score`` would.
 
-    Args:
-        data_sources: n values; see ``compute_score``, here and below.
-        solution_strs: n responses.
-        ground_truths: n targets.
-        extra_infos: n mappings, or None for none at all.
-        reward_router_address: ignored.
-        reward_model_tokenizer: ignored.
-        options: as for ``compute_score``.
-
     Raises:
         RecipeError: as for ``compute_score``, or the arguments are not of one length.
         TargetError: a target cannot be used, and ``bad_target`` is ``"raise"``.

@@ -21,12 +21,6 @@ def mc_grpo(
 ) -> tuple[Any, Any]:
     """Return ``advantages.mc_grpo`` of each response's summed rewards, at each of its tokens.
 
-    Args:
-        token_level_rewards: (n, t) tensor.
-        response_mask: (n, t) tensor, 1 at the tokens that count.
-        index: (n,) the sample of each response, verl's ``uid``.
-        config: verl's ``algorithm``, with ``mad_floor``.
-
     Returns:
         (n, t) advantages, and the same as returns.
 
@@ -50,12 +44,6 @@ def difficulty(
 
     The difficulty of a sample is the mean reward of its group, brought into 0 to 1 from the lowest and the highest
     reward, ``algorithm.reward_low`` and ``algorithm.reward_high``, which are 0 and 1 unless set.
-
-    Args:
-        token_level_rewards: (n, t) tensor.
-        response_mask: (n, t) tensor, 1 at the tokens that count.
-        index: (n,) the sample of each response, verl's ``uid``.
-        config: verl's ``algorithm``.
 
     Returns:
         (n, t) advantages, and the same as returns.
