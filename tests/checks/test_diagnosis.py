@@ -89,7 +89,10 @@ def test_another_recipe_reads_what_was_not_read_with_the_spaces_of_this_one() ->
 def test_of_several_answers_the_one_that_is_right_counts() -> None:
     for policy, text in (("first", "{} then (1, 1)"), ("last", "(1, 1) then {}")):
         (line,) = texts(CLICK, [text.format(each) for each in IN_PIXELS], BOXES)
-        assert line.endswith(f"where the {policy} of several answers counts; use --option answers={policy}")
+        assert line == (
+            "0 of 60 responses were read as auto (answers such as '(200, 150)'); 60 of the others are read where the "
+            f"{policy} of several answers counts; use --option answers={policy}"
+        )
 
 
 def test_box_formats_are_not_doubted_where_sizes_are_unknown() -> None:
@@ -98,30 +101,35 @@ def test_box_formats_are_not_doubted_where_sizes_are_unknown() -> None:
     assert "box-format" not in [each.code for each in diagnosed(CLICK, answers, unsized)]
 
 
-def test_options_that_the_other_recipe_lacks_are_named() -> None:
-    targets = [{**target, "space": "pixel"} for target in BOXES]
-    recipe = gr.recipe("gui-g2", alpha=0.4)
-    (line,) = texts(recipe, CALLS, targets)
-    assert line.endswith("read by tool_call; use --recipe click --response-space pixel, without the option alpha")
+IN_PIXELS_ALONE = [{**target, "space": "pixel"} for target in BOXES]
+LISTS, Y_FIRST = [f"[{x}, {y}]" for x, y in POINTS], [f"[{y - 20}, {x - 30}, {y + 20}, {x + 30}]" for x, y in POINTS]
+WRONG = {"response_space": "thousandths"}
 
 
-def test_the_space_that_fits_comes_with_the_recipe_that_reads() -> None:
-    recipe = gr.recipe("click", response_space="thousandths", dialect="bare_tuple_whole")
-    assert texts(recipe, CALLS, BOXES)[0].endswith("; use --option dialect=auto --response-space pixel")
+@pytest.mark.parametrize(
+    ("recipe", "answers", "targets", "end"),
+    [
+        (gr.recipe("gui-g2", alpha=0.4), CALLS, IN_PIXELS_ALONE,
+         "read by tool_call; use --recipe click --response-space pixel, without the option alpha"),
+        (gr.recipe("click", dialect="bare_tuple_whole", **WRONG), CALLS, BOXES,
+         "; use --option dialect=auto --response-space pixel"),
+        (gr.recipe("click", dialect="bare_tuple", **WRONG), LISTS, BOXES,
+         "; use --option dialect=auto --response-space pixel"),
+        (gr.recipe("click", response_space="pixel", dialect="bare_tuple"),
+         [f'[{{"place": {answer}}}]' for answer in Y_FIRST], BOXES, "; use --option dialect=box_list --option axes=yx"),
+    ],
+)  # fmt: skip
+def test_a_form_is_proposed_with_the_space_and_the_order_that_then_fit(
+    recipe: gr.Recipe, answers: list[str], targets: list[Any], end: str
+) -> None:
+    (line,) = texts(recipe, answers, targets)
+    assert line.endswith(end)
 
 
 def test_of_long_responses_fewer_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosis, "_TEXT", sum(map(len, CALLS)) // 10)
     recipe = gr.recipe("click", response_space="pixel", dialect="bare_tuple_whole")
     assert "; 6 of 6 others that were tried are read by tool_call" in texts(recipe, CALLS, BOXES)[0]
-
-
-def test_several_answers_are_read_where_the_last_counts() -> None:
-    both = [f"(1, 2), no: {text}" for text in IN_PIXELS]
-    assert texts(CLICK, both, BOXES) == [
-        "0 of 60 responses were read as auto (answers such as '(200, 150)'); 60 of the others are read where the "
-        "last of several answers counts; use --option answers=last"
-    ]
 
 
 def test_one_response_in_twenty_is_enough_where_another_dialect_reads_it() -> None:
@@ -432,13 +440,6 @@ def test_no_other_reward_is_proposed_for_a_form_that_is_not_read() -> None:
             assert "--recipe" not in finding.fix or finding.fix.startswith("use --recipe click"), str(finding)
 
 
-def test_a_form_is_proposed_by_what_it_hits_also_where_the_space_is_wrong() -> None:
-    recipe = gr.recipe("click", response_space="thousandths", dialect="bare_tuple")
-    answers = [f"[{x}, {y}]" for x, y in POINTS]
-    (line,) = texts(recipe, answers, BOXES)
-    assert line.endswith("; use --option dialect=auto --response-space pixel")
-
-
 def test_hits_that_are_no_more_than_by_chance() -> None:
     answers = [*IN_PIXELS[:2], *IN_PIXELS[3:], IN_PIXELS[2]]  # two right ones, and others' answers
     (finding,) = diagnosed(CLICK, answers, BOXES)
@@ -459,10 +460,3 @@ def test_many_rows_that_are_left_out_come_first_with_their_share() -> None:
     assert several[1].fix == "use --box-format xxyy"
     (one,) = diagnosed(CLICK, IN_PIXELS, [*BOXES[:-1], {"bbox": [1]}])
     assert one.message.startswith("1 row has a target that cannot be used")
-
-
-def test_answers_that_are_y_first_are_named_also_in_a_form_that_is_not_read() -> None:
-    answers = [f'[{{"place": [{y - 20}, {x - 30}, {y + 20}, {x + 30}]}}]' for x, y in POINTS]
-    recipe = gr.recipe("click", response_space="pixel", dialect="bare_tuple")
-    (line,) = texts(recipe, answers, BOXES)
-    assert line.endswith("; use --option dialect=box_list --option axes=yx")

@@ -1,5 +1,7 @@
 """The checks for authors of plugins really catch what they say: each fault here must be named, with its row."""
 
+from __future__ import annotations
+
 import itertools
 import re
 import subprocess
@@ -18,7 +20,15 @@ from grounding_rewards.parsing import BARE_TUPLE, BARE_TUPLE_WHOLE, PatternDiale
 from grounding_rewards.parsing.reading import Form, Step
 from grounding_rewards.pool import Band, Choice, Every, Unsolved
 from grounding_rewards.scoring import Example
-from grounding_rewards.testing import check_dialect, check_method, check_recipe, check_verifier, hostile_responses
+from grounding_rewards.testing import (
+    ANSWER_FORMATS,
+    check_dialect,
+    check_method,
+    check_recipe,
+    check_verifier,
+    hostile_responses,
+    hostile_shapes,
+)
 from grounding_rewards.verifiers import Hit, InsideDistance
 from tests.testing.linear import check_time
 
@@ -411,3 +421,24 @@ def test_the_checks_depend_on_no_test_framework():
     code = "import sys, grounding_rewards.testing; print([m for m in ('pytest', 'hypothesis') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd())
     assert done.stdout.strip() == "[]"
+
+
+def test_the_corpus_holds_each_kind_of_text():
+    responses = hostile_responses()
+    texts = [text or "" for text in responses]
+    assert None in responses
+    assert sum(len(text) >= 900_000 for text in texts) >= 12
+    assert len(set(responses)) == len(responses)
+    parts = ["\ud800", "\x00", "NaN", "1e999", "２００", "9" * 5000, "[" * 900_000, "open(", "<tool_call>", "<think>"]
+    for part in parts:
+        assert any(part in text for text in texts), part
+    for form in ANSWER_FORMATS:
+        assert form.right != form.broken
+        assert {form.right, form.broken} <= set(responses), form.name
+    assert len({form.name for form in ANSWER_FORMATS}) == len(ANSWER_FORMATS)
+
+
+def test_shapes_are_as_long_as_asked_and_have_names_of_their_own():
+    shapes = list(hostile_shapes(10_000))
+    assert len(dict(shapes)) == len(shapes)
+    assert all(9_000 <= len(text) <= 25_000 for _, text in shapes)
