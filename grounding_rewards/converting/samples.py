@@ -169,11 +169,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]], reading: Reading, start: int = 
 
 
 def _checked(samples: Sequence[Sample], reading: Reading) -> tuple[dict[int, str], list[SuspectTargets]]:
-    """Return the errors of targets that could be read and written, by place in the list, and suspicious targets.
-
-    An error is: it does not read back as the same target; its space is unknown; its coordinates belong to another
-    space; its kind is not accepted. A size that is not known yet is no error.
-    """
+    """Return the errors of targets that could be written, by place, and suspicious ones; a size may be unknown yet."""
     texts, noticed, errors = [sample.wire for sample in samples], list[SuspectTargets](), dict[int, TargetError]()
     if reading.label_free:
         again: Sequence[Target | None] = [read_target(text, native=reading.native, label_free=True) for text in texts]

@@ -25,10 +25,7 @@ _STEP = 1 << 20
 
 
 def inside(folder: str | os.PathLike[str], name: str) -> Path:
-    """Return the real path of a relative name, which must lie in the real path of a folder.
-
-    The cache of the Hugging Face hub counts as one folder: the files of a snapshot are links into ``blobs`` beside it.
-    """
+    """Return the real path of a relative name, which must lie in a folder; see ``_blobs`` for the cache of the hub."""
     if os.path.isabs(name):
         raise DataPathError("is an absolute path; expected a name inside its folder")
     try:
@@ -144,7 +141,7 @@ def _check(status: os.stat_result, expected: str) -> None:
 
 
 def _blobs(root: Path) -> Iterator[Path]:
-    """Yield where the cache of the hub keeps the files of the snapshot that a folder belongs to."""
+    """Yield where the cache of the hub keeps the files of a folder's snapshot: its links lead into ``blobs``."""
     for place in (root, *root.parents):
         repository = place.parent.parent
         if place.parent.name == "snapshots" and repository.name.startswith(("datasets--", "models--", "spaces--")):

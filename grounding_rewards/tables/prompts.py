@@ -37,11 +37,7 @@ def prompt_text(prompt: Any) -> str | None:
 
 
 def response_text(value: Any) -> str | None:
-    """Return the one response in a cell; None where there is none, or there are several.
-
-    It is a text, a list of one, the content of a message or a chat completion, or an answer that was parsed already:
-    numbers and objects, whose JSON is the response.
-    """
+    """Return the one response in a cell: a text, that of a message, or an answer's JSON; None for none or several."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, np.ndarray):

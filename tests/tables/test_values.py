@@ -58,8 +58,6 @@ _CLOSE: list[Any] = [
         ([stem_of(Path(each)) for each in ("data/train.jsonl.gz", "v1.2.parquet", ".")],
          ["train", "v1.2", Path.cwd().stem]),
         ([is_stream(Path(each)) for each in ("-", "/dev/fd/63", "a.jsonl")], [True, True, False]),
-        (split_of(Path("data/train-00000-of-00002.parquet")), ("data", "train")),
-        (split_of(Path("default/test/0000.parquet")), ("default", "test")),
         ([split_of(Path("gui_v1.jsonl.gz")), split_of(Path("data/0.jsonl"))], [(".", "gui_v1"), ("data", "")]),
         ([output_of(Path(each)) for each in ("a/.p.parquet.tmp-00ff00ff.partial", "a/b")],
          [Path("a/p.parquet"), Path("a/b")]),
