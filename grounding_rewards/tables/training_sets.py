@@ -45,10 +45,12 @@ class TrainingSet:
 
     name: str
     has: tuple[str, ...]  # paths that it is recognised by
-    instruction: tuple[str, ...]  # paths, the first of which that is there counts
-    place: tuple[str, ...]  # the path of the place, or several whose numbers stand one after the other
+    instruction: tuple[str, ...] = ("instruction",)  # paths, the first of which that is there counts
+    place: tuple[str, ...] = ("bbox",)  # the path of the place, or several whose numbers stand one after the other
     space: CoordSpace | None = None  # None where an option says it
-    image: str = ""  # the path of images; after ``file:`` that of the name of an image file without folder and suffix
+    image: str = (
+        "image"  # the path of images; after ``file:`` that of the name of an image file without folder and suffix
+    )
     explode: tuple[str, ...] = ()  # paths of lists that become a row an item; of conversations a row for each answer
     lacks: tuple[str, ...] = ()  # columns that tell another layout
     within: tuple[float, ...] = ()  # least and largest number of places
@@ -65,7 +67,7 @@ class TrainingSet:
     screens: bool = False  # True where each screenshot has a file of its own
     drop: tuple[str, ...] = ()  # columns that say the same again
     published: str = ""  # the files that are so
-    seen: str = "recalled"  # how it is known: from code, from the data set's card, or recalled and unchecked
+    seen: str = "code"  # how it is known: from code, from the data set's card, or recalled and unchecked
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
@@ -346,7 +348,7 @@ class Shape:
                 raise TableError(f"{table.path}: no column {lacking[0]!r} (--explode). It has: {known}")
             if table.schema is not None:
                 raise TableError(f"{table.path}: --explode takes JSON; of Parquet name a --layout")
-            plain = TrainingSet("", (), (), (), explode=self.explode)
+            plain = TrainingSet("", (), (), (), image="", explode=self.explode)
             return ShapedTable(table, plain, self, root, tolerant, note)
         layout = None if self.layout == NONE else self._layout(table)
         if layout is None:
