@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pool import Making, peak, write
 
 from grounding_rewards.errors import GroundingRewardsError
-from grounding_rewards.plugins.named import CHOICE, SELECTOR
+from grounding_rewards.pool.methods import CHOICE, SELECTOR
 from grounding_rewards.pool.plan import Candidate, candidates
 
 PER_SAMPLE = 16

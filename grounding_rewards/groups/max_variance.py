@@ -39,13 +39,13 @@ def max_variance(values: ArrayLike, groups: Codes, m: int | Ints) -> NDArray[np.
 
     Source: PODS (arXiv 2504.13818), its lemma and algorithm, not its code; ties are our own rule.
     """
-    value = np.asarray(values, dtype=np.float64)
-    wanted = np.broadcast_to(m, int(groups.max(initial=-1)) + 1)
+    value, group = np.asarray(values, dtype=np.float64), np.asarray(groups, dtype=np.int64)
+    wanted = np.broadcast_to(m, int(group.max(initial=-1)) + 1)
     rows = np.flatnonzero(~np.isnan(value))
-    rows = rows[np.argsort(groups[rows], kind="stable")]
-    size = np.bincount(groups[rows], minlength=len(wanted))
+    rows = rows[np.argsort(group[rows], kind="stable")]
+    size = np.bincount(group[rows], minlength=len(wanted))
     kept = np.zeros(len(value), dtype=np.bool_)
-    kept[rows] = (size <= wanted)[groups[rows]]
+    kept[rows] = (size <= wanted)[group[rows]]
     for places, m_here in _alike(size, wanted):
         kept[rows[places]] = _of_groups(value[rows[places]], m_here)
     return kept

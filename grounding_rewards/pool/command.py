@@ -19,11 +19,10 @@ from grounding_rewards.coords.spaces import COORDINATE_LIMIT, CoordSpace
 from grounding_rewards.errors import PoolError, RecipeError, TableError
 from grounding_rewards.groups.spread import NO_SIGNAL
 from grounding_rewards.plugins.config import files_named, plugins_named
-from grounding_rewards.plugins.named import ALLOCATION, CHOICE
 from grounding_rewards.pool.aggregate import ALL, stats_of
 from grounding_rewards.pool.difficulties import add_difficulty
 from grounding_rewards.pool.draws import check_whole, largest_remainder
-from grounding_rewards.pool.methods import allocate, choose, in_name_order, method
+from grounding_rewards.pool.methods import ALLOCATION, CHOICE, allocate, choose, in_name_order, method
 from grounding_rewards.pool.rollouts import RolloutColumns, groups, read_columns
 from grounding_rewards.pool.selection import check_numbers, filters, next_pool, plain, suspects, with_defaults
 from grounding_rewards.pool.stats import SampleStats

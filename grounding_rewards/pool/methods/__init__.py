@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats, Ints, begins
 from grounding_rewards.errors import PoolError, RecipeError, SelectorError, short_repr
-from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, NamedTerm, method_named
+from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, NamedTerm, kind_of, method_named
 from grounding_rewards.plugins.registry import origin
 from grounding_rewards.pool.rollouts import RolloutColumns
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.verifiers import contract, options
+
+__all__ = [
+    "ALLOCATION", "CHOICE", "SELECTOR", "Choice", "Method", "Selector", "allocate", "choose", "in_name_order",
+    "kind_of", "method", "name_of", "select", "setting",
+]  # fmt: skip
 
 
 def setting(meaning: str, default: Any = MISSING) -> Any:
