@@ -213,7 +213,7 @@ def _facts(family: Family) -> dict[str, Any]:
     example = {"response": family.response, "image_size": [*family.image_size], "point": [*family.point]}
     return {
         "name": family.name, "options": dict(family.options), "example": example, "source": family.source,
-        "seen": family.seen, "prompts": [*family.prompts],
+        "seen": family.seen, "prompts": [*family.prompts], "prefill": family.prefill, "stop": [*family.stop],
     }  # fmt: skip
 
 
@@ -225,7 +225,8 @@ def _lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("name", facts["name"]),
         *[(name, str(value)) for name, value in facts["options"].items()],
         ("example", f"{example['response']}\nmeans ({x:g}, {y:g}) in an image of {width} x {height}"),
-        *([("prompts", ", ".join(facts["prompts"]))] if facts["prompts"] else []),
+        *[(name, ", ".join(facts[name])) for name in ("prompts", "stop") if facts[name]],
+        *([("prefill", facts["prefill"])] if facts["prefill"] else []),
         ("source", facts["source"]),
         ("seen in", _SEEN[facts["seen"]]),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -325,6 +326,12 @@ def test_families_are_listed_with_their_source_and_what_is_none_is_an_error(run,
         "family 'lab/mine': got 'gta1'; expected a table such as [gta1] in families.toml, as a dict"
         in run("plugins").err
     )
+
+
+def test_a_family_says_how_its_answers_begin_and_end(run):
+    assert json.loads(run("families", "aguvis", "--json").out)["stop"] == ["<|diff_marker|>"]
+    assert json.loads(run("families", "se_gui", "--json").out)["prefill"]
+    assert "prefill" in run("families", "se_gui").out
 
 
 FOLDER = Path(grounding_rewards_adapters.__file__).parent
