@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -329,8 +328,8 @@ def test_families_are_listed_with_their_source_and_what_is_none_is_an_error(run,
 
 
 def test_a_family_says_how_its_answers_begin_and_end(run):
-    assert json.loads(run("families", "aguvis", "--json").out)["stop"] == ["<|diff_marker|>"]
-    assert json.loads(run("families", "se_gui", "--json").out)["prefill"]
+    assert result_of(run("families", "aguvis", "--json").out)["stop"] == ["<|diff_marker|>"]
+    assert result_of(run("families", "se_gui", "--json").out)["prefill"]
     assert "prefill" in run("families", "se_gui").out
 
 
