@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, get_args
@@ -24,6 +23,7 @@ from grounding_rewards.coords.register import Family, families, further_family, 
 from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines
 from grounding_rewards.coords.spaces import CoordSpace, as_space
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
+from grounding_rewards.literals import yaml_values
 from grounding_rewards.parsing import Answers, Thinking
 from grounding_rewards.plugins.config import frozen, in_full
 from grounding_rewards.plugins.loading import absolute, names_code
@@ -172,7 +172,7 @@ def _mapping(name: str) -> Any:
         return name
     try:
         text = name if inline else Path(name).read_text(encoding="utf-8")
-        value = json.loads(text) if inline or suffix == ".json" else import_module("yaml").safe_load(text)
+        value = json.loads(text) if inline or suffix == ".json" else yaml_values(text)
     except ImportError as error:
         raise RecipeError(f"recipe {name}: YAML needs PyYAML: pip install pyyaml; JSON does without") from error
     except (OSError, ValueError, RecursionError) as error:

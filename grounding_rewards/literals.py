@@ -6,6 +6,7 @@ import json
 import re
 from ast import literal_eval
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 _LONGEST, _DIGITS = 1 << 16, 32
@@ -44,6 +45,11 @@ def numbers_of(text: str) -> list[float]:
 
 
 _SEPARATORS = str.maketrans(dict.fromkeys("()[],;", " "))
+
+
+def yaml_values(text: str) -> Any:
+    """Return the plain values of YAML, by PyYAML, which raises an ImportError where it is not installed."""
+    return import_module("yaml").safe_load(text)
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import process_time
@@ -19,6 +18,7 @@ from typing import Any
 
 import grounding_rewards as gr
 from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
+from grounding_rewards.literals import yaml_values
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.rows import value_at
 from grounding_rewards_adapters import easyr1, trl, verl
@@ -102,7 +102,7 @@ def read_launch(trainer: str, path: Path) -> Launch:
     filed = path.suffix.lower() in (".yaml", ".yml")
     try:
         text = path.read_text("utf-8-sig")
-        content = (import_module("yaml").safe_load(text) or {}) if filed else {}
+        content = (yaml_values(text) or {}) if filed else {}
     except (OSError, ImportError):
         raise
     except Exception as error:  # of a parser, of which YAML's is no ValueError

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from grounding_rewards.coords.image_header import image_format
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TableError, near
+from grounding_rewards.literals import yaml_values
 from grounding_rewards.tables.columns import find_columns
 from grounding_rewards.tables.contents import stem_of
 from grounding_rewards.tables.image_files import ImageFiles, read_images
@@ -73,7 +73,7 @@ def read_mixture(path: Path) -> list[Part]:
     """Read the data sets of a mixture from YAML or JSON; relative paths start in its folder."""
     try:
         text = path.read_text("utf-8")
-        content = json.loads(text) if path.suffix == ".json" else import_module("yaml").safe_load(text)
+        content = json.loads(text) if path.suffix == ".json" else yaml_values(text)
         rows = content["datasets"]
         parts = [_part(path, number, row) for number, row in enumerate(rows)]
     except ImportError:

@@ -9,14 +9,13 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from grounding_rewards import catalogue
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, near
-from grounding_rewards.literals import unique_keys
+from grounding_rewards.literals import unique_keys, yaml_values
 from grounding_rewards.plugins.loading import names_code
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings import groups
@@ -219,7 +218,7 @@ class _Source:
             if kind == ".toml":
                 content = tomllib.loads(self.text)
             elif kind in (".yaml", ".yml"):
-                content = import_module("yaml").safe_load(self.text)
+                content = yaml_values(self.text)
             elif kind == ".json":
                 content = json.loads(self.text)
             else:
