@@ -165,7 +165,7 @@ def written(table: Table, note: Note) -> None:
 
 def repeated(table: Table) -> list[str]:
     """Return the remark on predictions that are further ones of a sample, as those of a run that was started twice."""
-    further = counts(table).get("joined", {}).get("further")
+    further = getattr(getattr(table, "counts", None), "further", 0)
     return [f"second and later predictions of a sample, each of which counts as a row: {further}"] if further else []
 
 

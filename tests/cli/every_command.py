@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from PIL import Image
 
 from grounding_rewards.cli.application import build
 from tests.cli.command import HIT, MISS, write_rows
@@ -20,6 +21,7 @@ COMMANDS = {
     "init": "rows.jsonl --out out.toml",
     "explain": "rows.jsonl --row 0 --recipe gelato --out out.html",
     "convert": "data.jsonl --out out.jsonl --for verl --target-space pixel",
+    "mix": "mix.json --out mixed.jsonl",
     "check data": "data.jsonl --target-space pixel",
     "check rollouts": "rows.jsonl --recipe gelato",
     "check recipe": "gelato",
@@ -56,6 +58,9 @@ def write_inputs(folder: Path) -> None:
     write_rows(folder / "rows.jsonl", HIT, MISS)
     row = {"instruction": "Open the menu", "bbox": [10, 20, 30, 40], "image_size": [640, 480]}
     write_rows(folder / "data.jsonl", {**row, "id": "a"}, {**row, "id": "b"})
+    (folder / "mix.json").write_text('{"datasets": [{"path": "screens.jsonl", "space": "pixel"}]}')
+    write_rows(folder / "screens.jsonl", {**row, "id": "a", "image": "a.png"})
+    Image.new("RGB", (64, 48)).save(folder / "a.png")
     box = '{"bbox": [0.1, 0.1, 0.3, 0.2]}'
     truth = {"data_source": "web", "reward_model": {"ground_truth": box}}
     write_rows(folder / "verl.jsonl", {"prompt": "Open the menu", **truth})

@@ -118,11 +118,11 @@ def test_on_another_machine_a_run_goes_on_after_a_kill_with_the_shards_that_were
     small_shards(monkeypatch)
     source, write, names_written = bucket.rows("in.jsonl", *rollouts(12)), rescoring._write, []
 
-    def killed(file, schema, batches):
+    def killed(file, schema, batches, advance):
         names_written.append(schema)
         if len(names_written) == 3:
             raise KeyboardInterrupt
-        write(file, schema, batches)
+        write(file, schema, batches, advance)
 
     monkeypatch.setattr(rescoring, "_write", killed)
     with pytest.raises(KeyboardInterrupt):
