@@ -80,7 +80,7 @@ def nemorl_giou(response: str, target: Any) -> dict[str, Any]:
 def seagent(response: str, target: Any) -> dict[str, Any]:
     """Sum over pairs of calls: 1 for the same type, then 1 - (|dx| + |dy|) of clicks, or BLEU-4 of letters of texts.
 
-    A click anywhere earns about half of a right one: the target's size plays no part, so that nothing tells 30 pixels
+    A click anywhere earns two thirds of a right one: the target's size plays no part, so that nothing tells 30 pixels
     beside a button from its middle. Texts of less than four letters earn nothing for being equal.
 
     Source: SEAgent c8887f1, src/r1-v/src/open_r1/grpo_gui.py.
@@ -207,7 +207,7 @@ def segzero(response: str, target: Any) -> dict[str, Any]:
         numbers = [float(number) for number in found.groups()] if found else [math.nan] * 8
         goal, asked = numbers[:4], [numbers[4:6], numbers[6:]]
     else:
-        goal, asked = given, [list(middle(given))] * 2
+        goal, asked = given, [given[:2], given[2:]]
     terms = {"think": float(bool(re.fullmatch(r"<think>.*?</think>\s*<answer>.*?</answer>", response, re.DOTALL)))}
     terms |= dict.fromkeys(("seg_format", "iou", "box_l1", "point_l1"), 0.0)
     with suppress(*_UNREADABLE):
@@ -267,7 +267,7 @@ _TOOLS = {
 def spotlight(response: Any, target: Any, image_sizes: Any = (SCREEN,), offsets: Any = ((0, 0),)) -> dict[str, Any]:
     """total = 0.3 answer + 0.3 crop + 0.03 extract + 0.27 find_color + 0.1 format, over the turns of a conversation.
 
-    Crops earn their mean IoU with the target, 1 only by cropping exactly its box; one three times its size earns 0.11.
+    Crops earn their mean IoU with the target, 1 only by cropping exactly its box; one thrice as wide and high 0.11.
     A wrong answer in the right form earns a quarter of a right one, and more with an honest detour by the tools.
 
     Source: GUI-Spotlight fedef29, spotlight/reward/tool_rubric.py.
@@ -344,7 +344,7 @@ _UNIT_BOX = "<think>It is here.</think><answer>[0.3, 0.25, 0.5, 0.5]</answer>"
 _ACTION = "<think>It is here.</think>\n<action>{'action': 'click', 'value': None, 'position': [0.4, 0.375]}</action>"
 _POINTS = (
     "<think>It is here.</think>\n"
-    '<answer>{"bbox": [300, 200, 500, 400], "points_1": [400, 300], "points_2": [400, 300]}</answer>'
+    '<answer>{"bbox": [300, 200, 500, 400], "points_1": [300, 200], "points_2": [500, 400]}</answer>'
 )
 
 NEMORL_GIOU = _as_recipe(nemorl_giou, _UNIT_BOX, "unit")

@@ -21,7 +21,7 @@ from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.rows import BATCH_ROWS, Batch, Note, Table, value_at
 from grounding_rewards.tables.sample_ids import from_json
-from grounding_rewards.tables.training_sets import MadeBatch, Shape, ShapedTable
+from grounding_rewards.tables.training_sets import Shape, ShapedTable
 
 COLUMNS = ("image", "instruction", "target", "id", "source")
 _KEYS = {
@@ -141,7 +141,7 @@ class MixedTable:
             raise TableError(f"{self.path}: no sample is taken of any data set")
 
     def _batch(self, start: int, rows: list[dict[str, Any]], places: list[str], number: int) -> Batch:
-        return MadeBatch(start, rows, rows, number / len(self.parts), places=places)
+        return Batch(start, rows, rows, number / len(self.parts), places=places)
 
     def _samples(self, part: Part) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the samples that are taken of a data set, with their places."""

@@ -59,7 +59,8 @@ class Converted:
     turned: int = 0  # number of images that their EXIF data ask to turn
     relative: int = 0  # number of images with relative paths
     firsts: dict[int, int] = field(default_factory=dict)  # the first row of each sample's name, by the name's hash
-    repeated: list[tuple[int, int]] = field(default_factory=list)  # rows with a name that is there, after the first one
+    repeats: int = 0  # rows whose name an earlier one has
+    repeated: list[tuple[int, int]] = field(default_factory=list)  # the first of them, each after its namesake
     reporting: Reporting = SILENT
 
     def count(self, samples: Sequence[Sample]) -> None:
@@ -71,7 +72,8 @@ class Converted:
         for sample in samples:  # whose names would take more memory than their hashes
             first = self.firsts.setdefault(hash(sample.name), sample.index)
             if first != sample.index:
-                self.repeated.append((first, sample.index))
+                self.repeats += 1
+                self.repeated += [(first, sample.index)][: _SHOWN - len(self.repeated)]
 
     def list_problems(self, *, all_in_json: bool, but_first: bool = False) -> None:
         """Note the first rows that cannot be converted, in one line those whose problems differ in numbers alone."""
@@ -102,14 +104,14 @@ class Converted:
         """Return plain values, for scripts."""
         kept = {name: value for name, value in vars(self).items() if name not in _NOT_IN_JSON}
         problems = [{"row": row, "place": place, "why": why} for row, place, why in self.problems]
-        rows = [list(pair) for pair in self.repeated[:_SHOWN]]
-        return {**kept, "problems": problems, "repeated_ids": {"count": len(self.repeated), "rows": rows}}
+        rows = [list(pair) for pair in self.repeated]
+        return {**kept, "problems": problems, "repeated_ids": {"count": self.repeats, "rows": rows}}
 
 
 _FEW = 0.05
 """Share of rows whose targets may lie in another space by a mistake of their own."""
 
-_NOT_IN_JSON = ("firsts", "relative", "repeated", "reporting", "suspects")
+_NOT_IN_JSON = ("firsts", "relative", "repeated", "repeats", "reporting", "suspects")
 _SHOWN = 5
 
 
@@ -156,7 +158,7 @@ def note_samples(result: Converted, layout: Layout, reading: Reading, *, fields:
     if result.repeated:
         first, second = result.repeated[0]
         result.reporting.warn(
-            f"{len(result.repeated)} rows have the id of an earlier one, the first are rows {first} and {second}: they "
+            f"{result.repeats} rows have the id of an earlier one, the first are rows {first} and {second}: they "
             "count as one sample"
         )
     if result.without_size and not layout.decoded:

@@ -437,7 +437,7 @@ def checkpoint_of(model: str) -> str | None:
     for path in sorted(each for each in folder.iterdir() if each.is_file() and not each.name.startswith(".")):
         size = path.stat().st_size
         known.update(f"{path.name} {size}\n".encode())
-        with path.open("rb") as file:
+        with path.open("rb") as file:  # pieces of large files, spread evenly: training changes all weights
             for place in range(0, size, max(_PIECE, size // _PIECES)):
                 file.seek(place)
                 known.update(file.read(_PIECE))

@@ -181,11 +181,11 @@ class JsonArrayTable(JsonLinesTable):
             return value
         if not isinstance(value, dict):
             raise TableError(f"{self.path}: got {_kind(value)}; {_ARRAY}")
-        if any(isinstance(each, str) and looks_like_images(each) for each in value.values()):
+        lists = {name: rows for name, rows in value.items() if isinstance(rows, list)}
+        arrays = [name for name, rows in lists.items() if any(type(row) is dict for row in rows)]
+        pictured = any(isinstance(each, str) and looks_like_images(each) for each in value.values())
+        if pictured and len(arrays) + [*lists.values()].count([]) != 1:
             return [value]  # a screenshot and the lists of what is on it
-        arrays = [
-            name for name, rows in value.items() if isinstance(rows, list) and any(type(row) is dict for row in rows)
-        ]
         if len(arrays) == 1:
             return list(value[arrays[0]])
         if not arrays:

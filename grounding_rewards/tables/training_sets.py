@@ -405,17 +405,6 @@ def _first_rows(table: Table, columns: set[str]) -> list[Row]:
     return [] if first is None else list(first.rows)
 
 
-@dataclass(frozen=True, eq=False)
-class MadeBatch(Batch):
-    """Rows that were made of others, which errors name."""
-
-    places: Sequence[str] = ()
-
-    def place(self, index: int) -> str:
-        """Return the place of the row that this one was made of, and of its item there."""
-        return self.places[index]
-
-
 class ShapedTable:
     """A table whose rows are made of those of another one; rows that train nothing are left out, and counted."""
 
@@ -479,7 +468,7 @@ class ShapedTable:
 
             rows = ArrowRows(arrow.select([each for each in arrow.schema.names if columns is None or each in columns]))
         places = [where for _, _, where in made]
-        return MadeBatch(start, rows, arrow, batch.done, unread=unread, texts=batch.texts, places=places)
+        return Batch(start, rows, arrow, batch.done, unread=unread, texts=batch.texts, places=places)
 
     def _items(self, row: Row, left: Counter[str]) -> list[tuple[Row, str]]:
         """Return the rows that one row becomes, with their places in it."""

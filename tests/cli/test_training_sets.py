@@ -391,8 +391,12 @@ def test_every_layout_has_its_case():
                     "scrollable_elements": [{"bbox": PX}],
                 },
                 "element_anno/2.json": {"image_path": "a.png", "clickable_elements": [], "scrollable_elements": []},
+                "element_anno/3.json": {
+                    "image_path": "a.png", "clickable_elements": [{"bbox": PX, "xml_desc": ["Save"]}],
+                    "scrollable_elements": [],
+                },
             },
-            SAVE,
+            SAVE * 2,
         ),
     ],
 )  # fmt: skip

@@ -158,6 +158,11 @@ def test_objects_that_cannot_be_read_are_rows_where_that_is_wanted(lines):
 EXPECTED = "expected an array of objects, or an object that holds one such array; one object a line is a .jsonl file"
 
 
+def test_an_image_beside_the_one_array_of_an_object_changes_nothing(lines):
+    table = open_table(lines('{"logo": "a.png", "rows": [{"a": 1}, {"a": 2}]}', "in.json"))
+    assert list(next(table.batches()).rows) == [{"a": 1}, {"a": 2}]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
