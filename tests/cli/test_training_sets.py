@@ -483,3 +483,40 @@ def test_eval_reads_the_same_rows(run, tmp_path):
     assert result.code == 0, result.err
     figures = json.loads(result.out)["result"]["files"][0]
     assert (figures["n"], figures["correct"], figures["columns"]["image"]) == (2, 1, "img_filename")
+
+
+def test_items_of_a_row_have_names_of_their_own_and_what_lies_below_the_image_is_left_out(run, tmp_path):
+    items = [
+        {"text": "Save", "bbox": [1, 1, 9, 9]},
+        {"text": "Open", "bbox": [1, 1, 9, 1081]},
+        {"text": "Copy", "bbox": [2, 2, 9, 9]},
+    ]
+    rows = [
+        {
+            "image_path": "a.png",
+            "clickable_elements": [{"bbox": each["bbox"], "xml_desc": [each["text"]]} for each in items],
+        }
+    ]
+    file, out = write(tmp_path, "jsonl", rows), tmp_path / "out.jsonl"
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        '[mine]\nhas = ["image_path"]\nexplode = "clickable_elements"\nimage = "image_path"\nspace = "pixel"\n'
+        'instruction = "clickable_elements.xml_desc"\nplace = "clickable_elements.bbox"\nid = "image_path"\nsize = "size"\n'
+    )
+    rows[0]["size"] = [1920, 1080]
+    write(tmp_path, "jsonl", rows)
+    done = run("convert", file, "--layout", mine, "--for", "trl", "--out", out)
+    assert done.code == 0
+    assert "1 outside the image" in done.err
+    assert [json.loads(json.loads(line)["target"])["id"] for line in out.read_text().splitlines()] == [
+        "a.png-0",
+        "a.png-2",
+    ]
+
+
+def test_the_first_rows_with_an_earlier_name_are_shown_and_all_are_counted(run, tmp_path):
+    row = {"id": "a", "image": "a.png", "instruction": "Save", "bbox": [*PX]}
+    file = write(tmp_path, "jsonl", [row] * 8)
+    words = ("convert", file, "--for", "trl", "--target-space", "pixel", "--out", tmp_path / "out.jsonl", "--json")
+    found = json.loads(run(*words).out)["result"]["repeated_ids"]
+    assert found == {"count": 7, "rows": [[0, each] for each in range(1, 6)]}
