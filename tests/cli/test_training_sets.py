@@ -501,7 +501,8 @@ def test_items_of_a_row_have_names_of_their_own_and_what_lies_below_the_image_is
     mine = tmp_path / "mine.toml"
     mine.write_text(
         '[mine]\nhas = ["image_path"]\nexplode = "clickable_elements"\nimage = "image_path"\nspace = "pixel"\n'
-        'instruction = "clickable_elements.xml_desc"\nplace = "clickable_elements.bbox"\nid = "image_path"\nsize = "size"\n'
+        'instruction = "clickable_elements.xml_desc"\nplace = "clickable_elements.bbox"\n'
+        'id = "image_path"\nsize = "size"\n'
     )
     rows[0]["size"] = [1920, 1080]
     write(tmp_path, "jsonl", rows)
