@@ -17,14 +17,18 @@ from typing import Any
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
-from grounding_rewards.errors import ConvertError, PictureError, SpaceError, TableError, near, short_repr
+from grounding_rewards.errors import ConvertError, PictureError, SpaceError, TableError, TargetError, near, short_repr
 from grounding_rewards.literals import numbers_of, unique_keys
 from grounding_rewards.tables.columns import GUESSED, NONE
 from grounding_rewards.tables.image_files import ImageFiles, looks_like_images, read_images
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.rows import Batch, Note, Table, value_at
 from grounding_rewards.targets.box_format import BoxFormat, corners
-from grounding_rewards.targets.shapes import corners_of
+from grounding_rewards.targets.read import read_target
+from grounding_rewards.targets.shapes import corners_of, places_of
+from grounding_rewards.targets.suspects import untrainable
+from grounding_rewards.targets.target import Region
+from grounding_rewards.targets.write import to_wire
 
 Row = Mapping[str, Any]
 
@@ -108,8 +112,9 @@ class TrainingSet:
 
     def numbers(self, item: Row) -> list[float]:
         """Return the numbers of a row's place, as they stand there."""
-        kinds = _places([value_at(item, path) for path in self.place]) or []
-        return [n for _, numbers in kinds if isinstance(numbers, list) for n in numbers if type(n) in (int, float)]
+        places = _places([value_at(item, path) for path in self.place]) or []
+        lists = [numbers for place in places for numbers in place.values() if isinstance(numbers, list)]
+        return [n for numbers in lists for n in numbers if type(n) in (int, float)]
 
     def items(self, row: Row) -> list[tuple[Row, str]]:
         """Return a row for each item of its lists, and the place of each for errors."""
@@ -137,7 +142,7 @@ class TrainingSet:
             return target
         name, source = value_at(item, self.id or None), value_at(item, self.source or None)
         made = {
-            "instruction": asked, "target": json.dumps(target, default=str), "image": image,
+            "instruction": asked, "target": json.dumps(target), "image": image,
             "id": None if name is None else f"{name}{number}", "source": None if source is None else str(source),
         }  # fmt: skip
         return {column: made[column] for column in self.new}
@@ -157,7 +162,7 @@ class TrainingSet:
         places = _places([value_at(item, path) for path in self.place])
         if places is None or (not places and self.empty_refuses):
             return {"refusal": True}
-        if not places or any(isinstance(n, list) and _NOWHERE.issuperset(map(str, n)) for _, n in places):
+        if not places or any(_NOWHERE.issuperset(map(str, numbers)) for place in places for numbers in place.values()):
             return "no place"
         space, factors, size = shape.space or self.space, (1.0, 1.0), read_size(value_at(item, self.size or None))
         if shape.space is None and self.max_pixels:
@@ -170,12 +175,16 @@ class TrainingSet:
                 raise TableError(f"{self.scale_by}: got {by!r:.80}; expected one of {', '.join(self.scale)}")
             factors = (float(self.scale[by] if self.scale_by else self.scale),) * 2
         extent = (space.extent,) * 2 if space and space.extent else size if space is PIXEL else None
-        made = [_scaled(kind, numbers, self.form, factors) for kind, numbers in places]
-        for each in made:
-            if why := _harm(each, extent):
-                return why
-        one: dict[str, Any] = made[0] if len(made) == 1 else {"regions": made}
-        return {**one, "space": str(space)} if space else one
+        try:
+            written = [{kind: _cornered(numbers, self.form) for kind, numbers in place.items()} for place in places]
+            target = read_target(written[0] if len(written) == 1 else {"regions": written}, space=space)
+        except TargetError as error:
+            if error.inverted:
+                return "inverted"
+            raise TableError(f"target, {error.problem}") from None
+        target = target if factors == (1.0, 1.0) else target.changed(_scaled(each, factors) for each in target.regions)
+        extent = (space.extent,) * 2 if space and space.extent else size if space is PIXEL else None
+        return untrainable(target, extent) or to_wire(target)
 
     def _size(self, image: Any, shape: Shape, root: str) -> tuple[float, float]:
         try:
@@ -189,14 +198,12 @@ class TrainingSet:
         return info.size
 
 
-def _places(values: Sequence[Any]) -> list[tuple[str, Any]] | None:
-    """Return the places of one value, or of several with their numbers in a row: kinds and numbers; None to refuse."""
+def _places(values: Sequence[Any]) -> list[dict[str, Any]] | None:
+    """Return the places of one value, or of several with their numbers in a row; None to refuse."""
+    value: Any = values[0]
     if len(values) > 1:
-        values = [[n for value in values for n in (value if isinstance(value, list) else [value])]]
-    (value,) = values
-    if isinstance(value, str):
-        value = numbers_of(value) or value
-    if isinstance(value, str):
+        value = [n for each in values for n in (each if isinstance(each, list) else [each])]
+    if isinstance(value, str) and not numbers_of(value):
         from grounding_rewards.parsing import AUTO  # whose patterns take long
 
         _, _, acts = AUTO.one(value, "first")
@@ -204,37 +211,23 @@ def _places(values: Sequence[Any]) -> list[tuple[str, Any]] | None:
             return None
         value = list(acts[0].place) if acts and acts[0].name in _CLICKS else None
     if isinstance(value, Mapping):
-        filled = {key: each for key, each in value.items() if each is not None}
-        value = [filled["x"], filled["y"]] if {*filled} == {"x", "y"} else corners_of(filled) or value
+        value = {key: each for key, each in value.items() if each is not None}
+        value = corners_of(value) or value
     if value is None or value == []:
         return []
-    if isinstance(value, list) and all(isinstance(each, list | Mapping) for each in value):
-        return [place for each in value for place in _places([each]) or []]
-    return [("point" if isinstance(value, list) and len(value) == 2 else "bbox", value)]
+    return places_of(value, "point") or places_of(value) or [{"bbox": value}]
 
 
-def _scaled(kind: str, numbers: Any, form: BoxFormat, factors: tuple[float, float]) -> dict[str, Any]:
-    """Return a place by corners, each number times its factor; one that is none as it came, for the target's error."""
-    if not isinstance(numbers, list) or len(numbers) not in (2, 4) or not {*map(type, numbers)} <= {int, float}:
-        return {kind: numbers}
-    ends = corners(tuple(numbers), form) if kind == "bbox" else numbers
-    if factors == (1.0, 1.0):
-        return {kind: [*ends]}
-    return {kind: [round(number * factors[place % 2], 9) for place, number in enumerate(ends)]}
+def _cornered(numbers: Any, form: BoxFormat) -> Any:
+    """Return the numbers of a box by corners; those of anything else as they are."""
+    with suppress(TypeError, ValueError):
+        return numbers if form is BoxFormat.XYXY or len(numbers) != 4 else [*corners(tuple(numbers), form)]
+    return numbers
 
 
-def _harm(place: Mapping[str, Any], extent: tuple[float, float] | None) -> str:
-    """Return why a place trains nothing; "" for one that does, and for one whose error says more."""
-    ((kind, numbers),) = place.items()
-    if not isinstance(numbers, list) or not {*map(type, numbers)} <= {int, float} or len(numbers) not in (2, 4):
-        return ""
-    x1, y1, x2, y2 = (*numbers, *numbers)[:4]
-    if kind == "bbox" and (x1 > x2 or y1 > y2):
-        return "inverted"
-    if kind == "bbox" and (x1 == x2 or y1 == y2):
-        return "empty"
-    width, height = extent or (float("inf"), float("inf"))
-    return "outside the image" if min(x1, y1) < 0 or x2 > width or y2 > height else ""
+def _scaled(region: Region, factors: tuple[float, float]) -> Region:
+    numbers = tuple(round(number * factors[place % 2], 9) for place, number in enumerate(region.numbers))
+    return Region(region.kind, numbers)
 
 
 def _text(value: Any) -> str:
@@ -450,16 +443,10 @@ class ShapedTable:
         made, unread = list[tuple[int, Row, str]](), dict[int, str]()
         for index, row in enumerate(batch.rows):
             why = batch.unread.get(index, "")
-            try:
-                items = [] if why else self._items(row, left)
-            except (TableError, SpaceError) as error:
-                if not self.tolerant:
-                    raise TableError(f"{self.path}, {batch.place(index)}: {error}") from None
-                items, why = [], str(error)
-            if why:
-                unread[len(made)] = why
-                items = [({}, "")]
-            made += [(index, item, batch.place(index) + where) for item, where in items]
+            for item, where in [(why, "")] if why else self._items(row, batch.place(index), left):
+                if isinstance(item, str):
+                    unread[len(made)] = item
+                made.append((index, {} if isinstance(item, str) else item, batch.place(index) + where))
         rows: Any = [item for _, item, _ in made]
         arrow: Any = rows
         if self.schema is not None:
@@ -470,21 +457,32 @@ class ShapedTable:
         places = [where for _, _, where in made]
         return Batch(start, rows, arrow, batch.done, unread=unread, texts=batch.texts, places=places)
 
-    def _items(self, row: Row, left: Counter[str]) -> list[tuple[Row, str]]:
-        """Return the rows that one row becomes, with their places in it."""
-        items, kept = self.layout.items(row), list[tuple[Row, str]]()
+    def _items(self, row: Row, place: str, left: Counter[str]) -> list[tuple[Row | str, str]]:
+        """Return the rows that one row becomes, or why one cannot be read, with their places in it."""
+        kept = list[tuple[Row | str, str]]()
+        try:
+            items = self.layout.items(row)
+        except TableError as error:
+            return [(self._wrong(error, place), "")]
         if not items:
             left["with an empty list"] += 1
         for number, (item, where) in enumerate(items):
             try:
                 new = self.layout.sample(item, self.shape, self.root, f"-{number}" if len(items) > 1 else "")
             except (TableError, SpaceError) as error:
-                raise TableError(f"{where.removeprefix(', ')}{': ' if where else ''}{error}") from None
+                kept.append((self._wrong(error, f"{place}{where}"), where))
+                continue
             if isinstance(new, str):
                 left[new] += 1
             else:
                 kept.append(({**{name: item[name] for name in item if name not in self.layout.gone}, **new}, where))
         return kept
+
+    def _wrong(self, error: Exception, place: str) -> str:
+        """Return why a row cannot be read, or raise that where rows must be readable."""
+        if not self.tolerant:
+            raise TableError(f"{self.path}, {place}: {error}") from None
+        return str(error)
 
     def _arrow(self, batch: Any, origins: Sequence[int], rows: Sequence[Row]) -> Any:
         """Return the rows as Arrow, in which columns that are not new stay what they are."""

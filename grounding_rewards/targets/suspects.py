@@ -9,6 +9,7 @@ image as x y w h, and not in a recipe's own form; both at once are a point on pu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.coords.spaces import SPACES, UNDECLARED, extents
 from grounding_rewards.errors import TargetError, near, short_repr
 from grounding_rewards.targets.box_format import BoxFormat, how_to_say
-from grounding_rewards.targets.target import RegionKind
+from grounding_rewards.targets.target import RegionKind, Target
 from grounding_rewards.wording import plural
 
 if TYPE_CHECKING:
@@ -255,3 +256,16 @@ def _entry(targets: Targets, recipe: Requirements | None, code: str, rows: list[
     sample = targets.sample(rows[0])
     first = f"row {sample}" if isinstance(sample, int) else f"sample {sample!r}"
     return SuspectTargets("" if recipe is None else recipe.name, code, len(rows), rows[0], first, **what)
+
+
+def untrainable(target: Target, extent: tuple[float, float] | None) -> str:
+    """Return why places of a target train nothing, in a space of this width and height, if known; "" where they do."""
+    width, height = (side * (1.0 + _ROUNDING) for side in extent or (math.inf, math.inf))
+    for region in target.regions:
+        if region.kind in (RegionKind.BBOX, RegionKind.POINT):
+            x1, y1, x2, y2 = (*region.numbers, *region.numbers)[:4]
+            if region.kind is RegionKind.BBOX and (x1 == x2 or y1 == y2):
+                return "empty"
+            if min(x1, y1) < 0 or x2 > width or y2 > height:
+                return "outside the image"
+    return ""

@@ -435,6 +435,13 @@ def test_a_row_that_is_broken_is_named_and_nothing_is_written(run, tmp_path, row
     assert not (tmp_path / "out.parquet").exists()
 
 
+def test_other_items_of_a_row_with_a_broken_one_stay(run, tmp_path):
+    items = [ELEMENTS[0], {"instruction": "a", "bbox": ["x", 1, 2, 3]}, ELEMENTS[1]]
+    file, out = write(tmp_path, "json", [{"img_filename": "a.png", "elements": items}]), tmp_path / "out.parquet"
+    assert run("convert", file, "--for", "verl", "--skip-bad", "--out", out).code == 0
+    assert converted(out, "verl") == TWO
+
+
 def test_rows_that_all_train_nothing_are_an_error(run, tmp_path):
     file = write(tmp_path, "json", [{"img_filename": "a.png", "elements": ELEMENTS[2:4]}])
     result = run("convert", file, "--for", "trl", "--out", tmp_path / "out.parquet")
