@@ -19,6 +19,7 @@ import grounding_rewards as gr
 from grounding_rewards.checks.finding import Code
 from grounding_rewards.cli import main
 from grounding_rewards.hookspecs import hookimpl
+from grounding_rewards.parsing import PatternDialect
 from grounding_rewards.plugins import registry as plugins
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.recipes.published.gelato import gelato
@@ -182,11 +183,8 @@ class EdgeMargin:
         raise KeyError("xy")
 
 
-class TapTag:
-    name, names = "tap_tag", ("tap_tag",)
-
-    def find(self, texts: Any, answers: Any) -> Any:
-        raise ValueError("no number")
+def no_number(text: str) -> Any:
+    raise ValueError("no number")
 
 
 def broken() -> None:
@@ -205,7 +203,7 @@ def errors(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         register("tap", gelato)
         register("tap", gelato)
 
-    dialect = TapTag()
+    dialect = PatternDialect("tap_tag", read=no_number)
     point = SimpleNamespace(name="touch", dist=SimpleNamespace(name="grounding-rewards-touch"), load=broken)
     good = hooks(
         register_verifiers=lambda register: register("edge_margin", EdgeMargin),

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grounding_rewards.arrays import Floats
+from grounding_rewards.coords.register import families
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import PIXEL, UNIT, CoordSpace, extents
 from grounding_rewards.errors import SpaceError
@@ -175,12 +177,16 @@ _LENGTHS = np.array(
 )  # fmt: skip
 """Lengths over which answers run: percent, bins, sides of screens."""
 
-_BOUNDS = (
-    1003520, 2007040, 2116800, 2109744, 2097152, 1806336, 1258291, 2352000, 3211264, 3686400, 4390400, 4800000, 5720064,
-    6000000, 6553600, 8847360, 10035200, 401408, 501760, 602112, 200704, 1053696, 1204224, 1605632, 1048576, 4194304,
-    1000000, 2000000, 4000000, 10000000,
+_LAUNCHED = (
+    401408, 501760, 602112, 1000000, 1048576, 1204224, 1258291, 1605632, 1806336, 2007040, 4000000, 4194304, 5720064,
 )  # fmt: skip
-"""Bounds of pixels that models and launches are published with."""
+"""Bounds of pixels that launches are published with, beside those of the families."""
+
+
+@cache
+def _bounds() -> tuple[int, ...]:
+    own = (each.options.get(name) for each in families().values() for name in ("min_pixels", "max_pixels"))
+    return tuple(sorted({*_LAUNCHED, *filter(None, own)}))
 
 
 def scales(
@@ -220,7 +226,7 @@ def bounded(own: Resizing | None, written: Floats, places: Landing, image_sizes:
     found, sizes = float(scale.prod()), np.unique(image_sizes[~np.isnan(area)], axis=0)
     fits = list[tuple[float, Resizing]]()
     for model in (own.model,) if own else ("qwen2_5_vl", "qwen3_vl"):
-        near = [bound for bound in _BOUNDS if 0.94 * found < bound < 1.12 * found]
+        near = [bound for bound in _bounds() if 0.94 * found < bound < 1.12 * found]
         for number, bound in enumerate((*near, *_steps(sizes, Resizing(model).factor, found))):
             try:
                 resizing = Resizing(**{**(vars(own) if own else {"model": model}), "max_pixels": bound})

@@ -28,6 +28,6 @@ _NAMES = {
         BOX_LIST FIRST_CALL FIRST_CALL_INTEGERS JSON_POINT LAST_PLACE LITERAL_BOX LITERAL_PAIR POINT_LIST
         THOUGHT_POINT_LIST
     """,
-    "reading": "Answers Dialect FirstOf Form Found PatternDialect TaggedDialect",
+    "reading": "Answers Dialect FirstOf Form PatternDialect TaggedDialect",
 }
 __all__, __getattr__ = lazily(__name__, _NAMES)  # a recipe has one dialect, and the patterns of all take long

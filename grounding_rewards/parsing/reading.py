@@ -10,26 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.actions import (
-    Act,
-    Objects,
-    normalised,
-)  # fmt: skip
+from grounding_rewards.actions import Act, normalised
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError
 from grounding_rewards.parsing.patterns import check_texts, groups_of
-from grounding_rewards.parsing.texts import (
-    SPACE,
-    Texts,
-    compiled,
-    number,
-    tag_texts,
-)  # fmt: skip
+from grounding_rewards.parsing.texts import SPACE, Texts, compiled, number, tag_texts
 
 Answers = Literal["only", "first", "last", "all"]
 """Rule for texts with several answers: none of them counts, the first does, the last does, or all do."""
@@ -225,7 +215,7 @@ class FirstOf:
     @cached_property
     def _members(self) -> tuple[tuple[int, Dialect], ...]:
         firsts = np.cumsum([0, *(len(dialect.names) for dialect in self.dialects)]).tolist()
-        return tuple(zip(firsts, map(reader, self.dialects), strict=False))
+        return tuple(zip(firsts, self.dialects, strict=False))
 
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
@@ -259,17 +249,16 @@ def check_patterns(dialect: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Within:
-    """Base of dialects around another one, under its name."""
+class TaggedDialect:
+    """Reads nothing but what stands between ``<tag>`` and ``</tag>``; tags that hold the same text are one."""
 
     dialect: Dialect
-
-    begin, formed, signs = "", False, ()
+    tag: str
 
     @property
     def name(self) -> str:
-        """Name of the dialect inside."""
-        return self.dialect.name
+        """Name of the dialect inside, and the tag."""
+        return f"{self.dialect.name} in <{self.tag}>"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -282,102 +271,22 @@ class _Within:
         return bool(getattr(self.dialect, "vocabulary", False))
 
     def check_patterns(self) -> None:
-        """Check the patterns here and inside."""
-        groups_of(self.name, getattr(self, "pattern", ""))
+        """Check the patterns of the dialect inside."""
         check_patterns(self.dialect)
 
     def steps(self) -> list[Step]:
         """The dialect itself, as one step."""
-        return [Step(cast(Dialect, self))]
-
-
-@dataclass(frozen=True)
-class TaggedDialect(_Within):
-    """Reads nothing but what stands between ``<tag>`` and ``</tag>``; tags that hold the same text are one."""
-
-    tag: str
-
-    @property
-    def name(self) -> str:
-        """Name of the dialect inside, and the tag."""
-        return f"{self.dialect.name} in <{self.tag}>"
+        return [Step(self)]
 
     def one(self, text: str, answers: Answers) -> Answered:
         """Read one text."""
         held = [each.strip() for each in tag_texts(text, self.tag)]
         alike = len(set(held))
         if alike == 1 or (alike and answers in ("first", "last")):
-            index, _, acts = reader(self.dialect).one(held[-1 if answers == "last" else 0], answers)
+            index, _, acts = self.dialect.one(held[-1 if answers == "last" else 0], answers)
             return index, True, acts
         several = (Act(""),) * alike if answers == "only" else ()
         return -1, f"<{self.tag}>" in text, several
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Columns that ``find`` of a plugin's dialect returns of n texts; this release still reads them.
-
-    Attributes:
-        xy: (n, 2) the point of the answer that counts, or its box's centre; NaN where there is none.
-        box: (n, 4) its box; NaN where it is a point.
-        count: (n,) number of answers (under "first" and "last" at most 1).
-        begun: (n,) True where the text shows the beginning of an answer.
-        refused: (n,) True where the answer is a refusal.
-        actions: (n,) the action named with the answer, else "".
-        dialect: (n,) index, in ``names``, of the dialect that matched.
-        points: under "all", a dict from each row with several answers to the points of them all; else None.
-        usual: no longer read.
-        arguments: columns of ``actions.Arguments`` by name.
-    """
-
-    xy: Floats
-    box: Floats
-    count: NDArray[np.int64]
-    begun: NDArray[np.bool_]
-    refused: NDArray[np.bool_]
-    actions: Objects
-    dialect: NDArray[np.int8]
-    points: dict[int, Floats] | None = None
-    usual: NDArray[np.bool_] | None = None
-    arguments: dict[str, NDArray[Any]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Finding(_Within):
-    """A plugin's dialect that has ``find`` in place of ``one``."""
-
-    dialect: Any
-
-    def one(self, text: str, answers: Answers) -> Answered:
-        """Read one text."""
-        try:
-            found = self.dialect.find(Texts([text]), answers)
-            return self._answered(found, answers)
-        except (Exception, SystemExit) as error:  # SystemExit, too: code of a plugin must not end the run
-            raise _failed(self.dialect, error, text) from error
-
-    def _answered(self, found: Any, answers: Answers) -> Answered:
-        if not isinstance(found, Found):
-            raise TypeError(f"find returned {found!r:.60}; expected a Found")
-        index, count = int(found.dialect[0]), int(found.count[0])
-        if not -1 <= index < len(self.names) or count < 0:
-            raise ValueError(f"find returned dialect {index} and count {count}; expected a dialect that it names")
-        if not count:
-            return -1, bool(found.begun[0]), ()
-        if found.refused[0]:
-            return index, True, (REFUSED,)
-        box, xy = found.box[0].tolist(), found.xy[0].tolist()
-        place = tuple(xy if box[0] != box[0] else box)
-        fields = {name: column[0] for name, column in found.arguments.items()}
-        act = Act(str(found.actions[0]), place if place[0] == place[0] else (), fields)
-        if count > MAX_ANSWERS or answers != "all" or count == 1:
-            return index, True, (act,) * count
-        return index, True, [act, *(Act("", tuple(point)) for point in (found.points or {})[0][1:].tolist())]
-
-
-def reader(dialect: Any) -> Dialect:
-    """A dialect as this room calls it: one of a plugin that only has ``find`` is wrapped."""
-    return cast(Dialect, dialect if hasattr(dialect, "one") else _Finding(dialect))
 
 
 def _failed(dialect: Any, error: BaseException, text: str) -> DialectError:

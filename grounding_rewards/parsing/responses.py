@@ -34,7 +34,6 @@ from grounding_rewards.parsing.reading import (
     Many,
     Place,
     Step,
-    reader,
 )
 from grounding_rewards.parsing.texts import (
     VECTOR_ROWS,
@@ -110,7 +109,6 @@ def parse_texts(
     texts, unfinished = answer_texts(whole, thinking)  # before the cap, which could cut off <think>
     capped = whole.capped(MAX_LENGTH)
     texts = capped if texts is whole else texts.capped(MAX_LENGTH)
-    dialect = reader(dialect)
     table = _Table(dialect, texts, answers)
     table.read(unfinished)
     xy, box, names, reason = table.xy, table.box, table.names, table.reason

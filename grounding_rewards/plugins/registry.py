@@ -333,7 +333,7 @@ def _wrong(kind: str, name: Any, thing: Any) -> str:
 
 def is_dialect(thing: Any) -> bool:
     """Return True for a dialect, False for a class of them or anything else."""
-    reads = callable(getattr(thing, "one", getattr(thing, "find", None))) and hasattr(thing, "names")
+    reads = callable(getattr(thing, "one", None)) and hasattr(thing, "names")
     return reads and not isinstance(thing, type) and isinstance(getattr(thing, "name", None), str)
 
 

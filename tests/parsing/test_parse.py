@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import CoordSpace
-from grounding_rewards.parsing import AUTO, BARE_TUPLE, parse
+from grounding_rewards.errors import DialectError, RecipeError, TargetError
+from grounding_rewards.parsing import AUTO, BARE_LIST, BARE_TUPLE, FirstOf, Form, parse
 from grounding_rewards.parsing.reading import MAX_ANSWERS
 from grounding_rewards.parsing.responses import MAX_LENGTH
 from grounding_rewards.rollouts import Reason
@@ -133,3 +135,40 @@ def test_any_number_of_rows(rows):
 def test_numpy_strings_are_strings():
     texts = np.array(["(1, 2)", "no"] * 30)
     assert parse(texts, BARE_TUPLE, space=CoordSpace.PIXEL).reason[:2].tolist() == [Reason.OK, Reason.NO_ANSWER]
+
+
+def fails(error):
+    def read_text(text):
+        raise error
+
+    return read_text
+
+
+@cases(
+    ("reads", "message"),
+    [
+        (lambda text: [(1.0,)], "raised ValueError: read returned a place of 1 number; expected 2 or 4, or an act wit"),
+        (lambda text: [(1.0, 2.0, 3.0)], "raised ValueError: read returned a place of 3 numbers"),
+        (lambda text: [(1.0, "2")], "raised TypeError: read returned '2' in a place; expected numbers"),
+        (lambda text: [5], "raised TypeError"),
+        (fails(SystemExit(2)), "raised SystemExit: 2"),
+    ],
+)
+def test_what_a_function_reads_is_a_place(reads, message):
+    own = Form("own", read=reads)
+    for dialect in (own, FirstOf((BARE_LIST, own), name="mixed")):
+        with pytest.raises(DialectError, match=f"^dialect 'own' {message}.* on 'tap 1 2'"):
+            parse(["tap 1 2"], dialect, space=CoordSpace.PIXEL)
+    with pytest.raises(TargetError, match=r"^target of sample 'a'"):  # an error of this package says enough
+        parse([""], Form("own", read=fails(TargetError("a", "bbox", 1, "2"))), space=CoordSpace.PIXEL)
+
+
+def test_a_place_that_is_no_number_is_far_away():
+    for act in ((float("nan"), 5.0), Act("click", (float("nan"), 5.0))):
+        dialect = Form("own", read=lambda text, act=act: [act], signs=("n",))
+        assert parse(["none"], dialect, space=CoordSpace.PIXEL).xy.tolist() == [[1e12, 5.0]]
+
+
+def test_a_pattern_without_a_place_is_an_error():
+    with pytest.raises(RecipeError, match=r"^dialect own: got groups"):
+        parse(["1"], Form("own", "(?P<x>1)"), space=CoordSpace.PIXEL)

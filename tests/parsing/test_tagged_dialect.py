@@ -4,7 +4,7 @@ import pytest
 
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import DialectError, RecipeError
-from grounding_rewards.parsing import AUTO_ACTION, BARE_TUPLE, TaggedDialect, parse
+from grounding_rewards.parsing import AUTO_ACTION, BARE_TUPLE, Form, TaggedDialect, parse
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.testing import check_dialect
@@ -55,24 +55,15 @@ def test_names_and_vocabulary_are_those_of_the_dialect_inside():
     assert (TAGGED.vocabulary, actions.vocabulary) == (False, True)
 
 
-class Broken:
-    name, names = "broken", ("broken",)
-
-    def find(self, texts, answers):
-        raise ValueError("no number")
-
-    def check_patterns(self):
-        raise RecipeError("dialect broken: no pattern")
+def broken(text):
+    raise ValueError("no number")
 
 
-def test_the_patterns_of_the_dialect_inside_are_checked():
-    with pytest.raises(RecipeError, match="dialect broken: no pattern"):
-        TaggedDialect(Broken(), "to").check_patterns()
-
-
-def test_an_error_of_the_dialect_inside_names_it():
+def test_the_dialect_inside_is_checked_and_named():
+    with pytest.raises(RecipeError, match="dialect own: got groups"):
+        TaggedDialect(Form("own", "(?P<x>1)"), "to").check_patterns()
     with pytest.raises(DialectError, match=r"dialect 'broken' raised ValueError: no number on '\(1, 2\)'"):
-        read("<to>(1, 2)</to>", dialect=TaggedDialect(Broken(), "to"))
+        read("<to>(1, 2)</to>", dialect=TaggedDialect(Form("broken", read=broken), "to"))
 
 
 @pytest.mark.parametrize("inner", [BARE_TUPLE, AUTO_ACTION], ids=lambda inner: inner.name)

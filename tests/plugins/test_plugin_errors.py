@@ -178,18 +178,8 @@ class Unbuildable:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Rubbish:
-    """A dialect that finds something else."""
-
-    found: object
-    name: str = "rubbish"
-    names: tuple = ("rubbish",)
-
-    def find(self, texts, answers):
-        if isinstance(self.found, Exception):
-            raise self.found
-        return self.found
+def raises_on(text):
+    raise ValueError("what?")
 
 
 def half(text):
@@ -218,14 +208,13 @@ class Above(Band):
         return np.full(len(stats), 7.0)
 
 
-RAISES, NOTHING, HALF = Rubbish(ValueError("what?")), Rubbish(None), PatternDialect("rubbish", read=half)
+RAISES, HALF = PatternDialect("rubbish", read=raises_on), PatternDialect("rubbish", read=half)
 
 
 class Acme:
     @hookimpl
     def register_parsers(self, register):
         register("raises", RAISES)
-        register("nothing", NOTHING)
         register("half", HALF)
 
     @hookimpl
@@ -287,7 +276,6 @@ def test_what_cannot_be_built_is_named_with_its_plugin(acme, name, options, mess
     ("dialect", "message"),
     [
         ("acme/raises", rf"^dialect 'rubbish' raised ValueError: what\? on '.*'{ACME}$"),
-        ("acme/nothing", rf"^dialect 'rubbish' raised TypeError: find returned None; expected a Found on '.*'{ACME}$"),
         (
             "acme/half",
             rf"^dialect 'rubbish' raised ValueError: read returned a place of 1 number; expected 2 or 4, or .*{ACME}$",
@@ -337,7 +325,7 @@ def test_a_selector_that_breaks_is_named_with_its_plugin(acme):
 
 def test_the_origin_of_a_thing_is_its_plugin_or_nothing(acme):
     known = " (plugin 'acme' of acme-rewards)"
-    for thing in (Own, Own(), RAISES, Rubbish(ValueError), fails, Above(), gr.verifier(fails, low=0, high=1)):
+    for thing in (Own, Own(), RAISES, fails, Above(), gr.verifier(fails, low=0, high=1)):
         assert origin(thing) == known, thing
     for thing in (Hit, Hit(), BARE_TUPLE, Band(), gr.verifier(len, low=0, high=1), None, 5, object()):
         assert origin(thing) == "", thing
