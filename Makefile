@@ -21,7 +21,7 @@ setup: .venv/complete
 	$(PYTHON) -m venv .venv
 	$(PIP) install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH)
 	$(PIP) install --quiet -c constraints.txt hatchling editables
-	$(PIP) install --quiet -c constraints.txt --no-build-isolation -e '.[dev,trl,verl]'
+	$(PIP) install --quiet -c constraints.txt --no-build-isolation -e '.[dev,docs,trl,verl]'
 	@touch $@
 
 demo: setup
@@ -55,6 +55,7 @@ bench: setup
 
 docs: setup
 	GROUNDING_REWARDS_PLUGINS= $(BIN)/python -m docs.gallery.make
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs . out/site
 
 cases: setup
 	$(BIN)/python -W ignore -m tests.parsing.test_cases
