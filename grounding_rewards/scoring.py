@@ -150,6 +150,11 @@ class Recipe:
         return f"recipe({', '.join([repr(self.name), *(f'{name}={value!r}' for name, value in self.options)])})"
 
     @property
+    def judges_places(self) -> bool:
+        """False where it judges actions without a place alone, so that no answer can be moved over a screen."""
+        return self.accepts != {ACTION}
+
+    @property
     def low(self) -> float:
         """The lowest total."""
         return float(self.reward.low)

@@ -28,10 +28,10 @@ DOCS = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Shown:
-    """A recipe's facts, its picture, and one on the target that recipes share, unless it does not judge that."""
+    """A recipe's facts, its picture if it judges places, and one on the target that recipes share if it judges that."""
 
     facts: dict[str, Any]
-    own: Picture
+    own: Picture | None
     shared: Picture | None
 
 
@@ -40,7 +40,8 @@ def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
     drawn = [shown(name, cells) for name in names]
     (out / "pictures").mkdir(parents=True, exist_ok=True)
     for each in drawn:
-        _save(plot(each.own), out, each.own.name)
+        if each.own:
+            _save(plot(each.own), out, each.own.name)
     _save(overview([each.shared for each in drawn if each.shared]), out, "overview")
     (out / "recipes.md").write_text(text(drawn), "utf-8")
 
@@ -59,7 +60,8 @@ def shown(name: str, cells: int = CELLS) -> Shown:
     """Describe and draw a recipe, with about so many cells in its picture."""
     options = catalogue.shown_with(name)
     recipe = catalogue.recipe(name, **options)
-    own = picture(recipe, Case.of(recipe.example), cells=cells)  # type: ignore[arg-type]  # each built-in recipe has one
+    case = Case.of(recipe.example)  # type: ignore[arg-type]  # each built-in recipe has one
+    own = picture(recipe, case, cells=cells) if recipe.judges_places else None
     return Shown(describe.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
 
 

@@ -194,7 +194,8 @@ def prompts() -> Facts:
 
 def audited() -> Facts:
     """Return what policies without skill earn of each recipe's reward, as `check recipe --all` finds it."""
-    played = {name: audit(recipe(name, **catalogue.shown_with(name))) for name in catalogue.list_recipes()}
+    recipes = {name: recipe(name, **catalogue.shown_with(name)) for name in catalogue.list_recipes()}
+    played = {name: audit(each) for name, each in recipes.items() if each.judges_places}
     what = {row.policy: row.what for rows in played.values() for row in rows if row.policy != HONEST}
     order = sorted(played, key=lambda name: -played[name][0].share)
     return {"recipes": {name: {row.policy: row for row in played[name]} for name in order}, "what": what}

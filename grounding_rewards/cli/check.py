@@ -132,7 +132,9 @@ def check_recipe(
     ] = None,
     *,
     chosen: options.RecipeOptions,
-    every: Annotated[bool, typer.Option("--all", help="All recipes, with the options that `recipes` shows.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="All recipes that judge places, with the options that `recipes` shows.")
+    ] = False,
     data: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Rows whose targets to play on, 100 of them, as `eval` reads them."),
@@ -163,7 +165,8 @@ def check_recipe(
         for number, each in enumerate(names):
             done(number / len(names), each)
             built = catalogue.recipe(each, **catalogue.shown_with(each, chosen))
-            played[each] = audit(built, screens, seed=seed)
+            if built.judges_places or not every:
+                played[each] = audit(built, screens, seed=seed)
     findings = [found for each, rows in played.items() if (found := _finding(each, rows))]
     if as_json:
         plain = {each: [row.to_dict() for row in rows] for each, rows in played.items()}

@@ -53,6 +53,8 @@ class Echo:
 
 def targets_of(recipe):
     """A target at the recipe's example of an answer, in the recipe's space of targets, and one beside it."""
+    if not recipe.judges_places:
+        return [recipe.example.target, {"action": "answer"}]
     sizes = {"image_sizes": SIZE, "model_image_sizes": SEEN if recipe.resizing is None else None}
     kind = "bbox" if "bbox" in recipe.accepts else "point"
     somewhere = {kind: [0.1, 0.1, 0.2, 0.2][: 4 if kind == "bbox" else 2], "space": "unit"}

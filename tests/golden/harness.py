@@ -174,6 +174,16 @@ _VIGORL = {
     for form in ("", "grounded", "multicrop")
     for key, column in (("overall", "total"), ("format", "format"), ("accuracy", "acc"))
 }
+_VIGORL_UGROUND = {
+    f"uground{suffix}.{key}": f"{form}{column}"
+    for suffix, form in (("", ""), ("_inter", "intermediate."))
+    for key, column in (("reward", "total"), ("format_reward", "format"), ("acc_reward", "nearness"))
+}
+_VIGORL_WEB = {
+    f"web{suffix}.{key}": f"{form}{column}"
+    for suffix, form in (("", ""), ("_grounded", "grounded."))
+    for key, column in (("overall", "total"), ("format", "format"), ("accuracy", "matched"))
+}
 
 
 def max_dist(line: Line) -> dict[str, Any]:
@@ -269,6 +279,8 @@ PEERS = {
     "uirft": Peer("ui-rft", {"score": "total"}),
     "uishift": Peer("uishift", {"action": "action", "format": "format"}),
     "vigorl": Peer("vigorl", _VIGORL, more=forms("vigorl", form=("grounded", "multicrop"))),
+    "vigorl_uground": Peer("vigorl-uground", _VIGORL_UGROUND, more=forms("vigorl-uground", form=("intermediate",))),
+    "vigorl_web": Peer("vigorl-web", _VIGORL_WEB, more=forms("vigorl-web", form=("grounded",))),
     "mobileuse_easyr1": Peer("mobile-use", {"overall": "total", "format": "format", "accuracy": "matched"}),
     "nemogym_gui": Peer(
         "nemo-gym", {"reward": "total"}, max_dist, unlike=frozenset({"distance", "extracted_x", "extracted_y"})

@@ -52,6 +52,8 @@ FURTHER = {
     "ui-s1": [{"returns": True}, {"returns": True, "gamma": 0.9}],
     "ui-venus": [{"version": 1.5}],
     "vigorl": [{"form": "grounded"}, {"form": "multicrop"}],
+    "vigorl-uground": [{"form": "intermediate"}],
+    "vigorl-web": [{"form": "grounded"}],
     "ui-venus-navigation": [{"near": 0.3, "far": 1}, {"coord_weight": 3, "scroll_weight": 2}, {"near": 0}],
 }  # fmt: skip
 """Options beside those of ``variants`` under which examples and exploits are to hold."""

@@ -12,7 +12,7 @@ from grounding_rewards.explain.plot.picture import closer, reward_map, scene
 from grounding_rewards.plugins.registry import collect
 from tests.recipes.published.test_ui_s1 import answer, native
 
-NAMES = list(collect([]).recipes)
+NAMES = [name for name in collect([]).recipes if gr.recipe(name, **catalogue.shown_with(name)).judges_places]
 BOX = {"bbox": [100, 100, 300, 200]}
 CLICK = gr.recipe("click", response_space="pixel")
 

@@ -17,7 +17,7 @@ from grounding_rewards.parsing import parse
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.plugins.registry import collect
 
-NAMES = list(collect([]).recipes)
+NAMES = [name for name in collect([]).recipes if gr.recipe(name, **catalogue.shown_with(name)).judges_places]
 EXTENT = (1000.0, 800.0)
 CLICK = gr.recipe("click", response_space="pixel")
 GELATO = gr.recipe("gelato")

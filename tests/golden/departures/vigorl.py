@@ -31,8 +31,21 @@ def _is_no_pair(line: Line) -> bool:
     return not isinstance(value, tuple | list | str)
 
 
-ORACLES = (
-    bad_target("vigorl"),
-    Oracle("wire-target", _is_wire, lambda line: {"valid": 1.0}),
-    Oracle("no-pair", _is_no_pair, lambda line: {"acc": 0.0, "hit": 0.0, "grounded.acc": 0.0, "multicrop.acc": 0.0}),
-)
+def _is_huge(line: Line) -> bool:
+    return re.search("(?<![0-9])[0-9]{309,4300}(?![0-9])", text_of(line)) is not None
+
+
+ORACLES = {
+    "vigorl": (
+        bad_target("vigorl"),
+        Oracle("wire-target", _is_wire, lambda line: {"valid": 1.0}),
+        Oracle(
+            "no-pair", _is_no_pair, lambda line: {"acc": 0.0, "hit": 0.0, "grounded.acc": 0.0, "multicrop.acc": 0.0}
+        ),
+    ),
+    "vigorl-uground": (
+        bad_target("vigorl-uground"),
+        Oracle("huge-number", _is_huge, lambda line: {"nearness": 0.0, "valid": 1.0}),
+    ),
+    "vigorl-web": (bad_target("vigorl-web"),),
+}
