@@ -70,7 +70,7 @@ class TargetCells:
     def _boxes(self, rows: Sequence[Row]) -> Floats | None:
         """Return the boxes of a column of Arrow that holds nothing else, and is read as boxes alone."""
         box: Floats | None = None
-        if self.place is None or (self.place == "bbox" and not self.own_form):
+        if hasattr(rows, "take") and (self.place is None or (self.place == "bbox" and not self.own_form)):
             box = numbers_of(rows, self.column, 4)
         return None if box is None or (box == box[:, :1]).all(axis=1).any() else box  # equal numbers may be no place
 

@@ -6,9 +6,11 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 from grounding_rewards.errors import TableError, near
 
@@ -101,8 +103,15 @@ def column_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
 
 
 def numbers_of(rows: Sequence[Mapping[str, Any]], name: str, width: int) -> Any:
-    """Return a column of lists, each of ``width`` numbers, as an array, of rows of Arrow; None for anything else."""
-    return rows.numbers(name, width) if hasattr(rows, "numbers") else None
+    """Return a column of lists, each of ``width`` numbers, as an array; None for anything else."""
+    if hasattr(rows, "numbers"):  # rows of Arrow
+        return rows.numbers(name, width)
+    values = column_of(rows, name)
+    if {*map(type, values)} != {list} or {*map(len, values)} != {width}:
+        return None
+    numbers = list(chain.from_iterable(values))
+    exact = {*map(type, numbers)} <= {int, float} and all(abs(each) < 2**53 for each in numbers)
+    return np.array(numbers, dtype=np.float64).reshape(-1, width) if exact else None
 
 
 def joined(batches: Iterable[Batch]) -> Batch:
