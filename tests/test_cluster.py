@@ -121,6 +121,30 @@ def test_a_driver_that_is_killed_goes_on_with_the_shards_that_are_there(tmp_path
     assert contents(out) == contents(tmp_path / "one")
 
 
+def test_a_node_that_leaves_loses_no_row(tmp_path, ray, own):
+    from ray.cluster_utils import Cluster
+
+    source, out, memory = of_rows(tmp_path / "in.parquet", SHARD + 5), tmp_path / "out", 100 << 20
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": memory})
+    try:
+        there = [nodes.add_node(num_cpus=1, object_store_memory=memory) for _ in range(2)]
+        words = [sys.executable, "-m", "grounding_rewards", "pool", "score", source, "--recipe", own, "--out", out]
+        (tmp_path / "wait").touch()
+        child = subprocess.Popen([*words, "--ray", nodes.address], stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 200
+        while not (working := [each for each in there if (tmp_path / each.node_id).exists()]):
+            assert child.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        nodes.remove_node(working[0], allow_graceful=False)
+        (tmp_path / "wait").unlink()
+        assert (child.wait(200), child.communicate()[1].count("\n")) == (0, 1)
+    finally:
+        nodes.shutdown()
+    rescore([source], gr.recipe(own), tmp_path / "one")
+    assert contents(out) == contents(tmp_path / "one")
+
+
 @pytest.fixture
 def own(tmp_path):
     """A reward in a file: it waits, or ends its process, where files in the folder say so."""
@@ -134,6 +158,8 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
         (HERE / "die").unlink()
         os.kill(os.getpid(), 9)
     while extra_info["rollout"] >= {SHARD} and (HERE / "wait").exists():
+        import ray
+        ray.is_initialized() and (HERE / ray.get_runtime_context().get_node_id()).touch()
         time.sleep(0.1)
     return float(solution_str == {HIT!r})
 """)

@@ -31,6 +31,9 @@ OWNED = "owned"
 _AT_ONCE = 8
 """Objects that are copied at once."""
 
+_OPTIONS = {"gs": "?retry_limit_seconds=30"}
+"""Arrow would try for 15 minutes where there are no credentials, and hear no Ctrl-C."""
+
 
 class _Copies:
     """The folder of all copies, made when it is needed and removed at the end of the program."""
@@ -157,7 +160,7 @@ def _stored(place: Path) -> tuple[Any, str]:
 
 @cache
 def _store(scheme: str, bucket: str) -> Any:
-    return _arrow().FileSystem.from_uri(f"{scheme}://{quote(bucket)}/")[0]
+    return _arrow().FileSystem.from_uri(f"{scheme}://{quote(bucket)}/{_OPTIONS.get(scheme, '')}")[0]
 
 
 def _arrow() -> Any:

@@ -6,6 +6,7 @@ import json
 import re
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyarrow import fs
@@ -255,3 +256,15 @@ def test_other_paths_stay_as_they_are(tmp_path):
     with pytest.raises(TableError, match=r"http:/x\.jsonl: no such file"):
         open_table("http://x.jsonl")
     assert gr.recipe("gelato").name == "gelato"
+
+
+def test_a_google_store_without_credentials_is_given_up_within_a_minute(monkeypatch):
+    asked = []
+    monkeypatch.setattr(object_stores, "_arrow", lambda: SimpleNamespace(FileSystem=SimpleNamespace(from_uri=from_uri)))
+
+    def from_uri(uri):
+        asked.append(uri)
+        return fs.FileSystem.from_uri(uri)
+
+    object_stores._store.__wrapped__("gs", "a bucket")
+    assert asked == ["gs://a%20bucket/?retry_limit_seconds=30"]  # Arrow's own limit is a quarter of an hour
