@@ -70,7 +70,8 @@ def check_rollouts(
     with join.reporting.progress(f"checking {table.path.name}") as advance:
         for batch in problems.left_out(scorer.batches(table, by=reading, whole=False)):
             scored = scorer.score(table, batch)
-            names = names_of(scorer, table, batch, batch.column(scorer.columns.id))
+            read = scored.rollouts.targets.rows
+            names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
             scores, rounds = scored.scores, batch.column(NUMBER[0])
             groups.add(
                 list(zip(names, rounds, strict=True)), scores.total, scores.acc, scored.columns["parsed"], scores.valid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -30,6 +31,7 @@ from grounding_rewards.tables.sample_ids import (
     plain,
     sample_id,
 )
+from grounding_rewards.targets.target import Target
 
 _PROBLEM = "problem"
 
@@ -87,9 +89,19 @@ CONTENT = (*SOURCE_COLUMNS, *IMAGE_COLUMNS, *INSTRUCTION_COLUMNS, "index", "spli
 
 
 def names_of(
-    scorer: TableScorer, table: Table, batch: Batch, values: Sequence[Any], *, image: str = "", instruction: str = ""
+    scorer: TableScorer,
+    table: Table,
+    batch: Batch,
+    values: Sequence[Any],
+    *,
+    image: str = "",
+    instruction: str = "",
+    read: Sequence[Target | None] | None = None,
 ) -> list[str]:
-    """Return the names of a batch's samples: as they came, else their target's id, else made of ``CONTENT``."""
+    """Return the names of a batch's samples: as they came, else their target's id, else made of ``CONTENT``.
+
+    ``read`` are the batch's targets where they have been read.
+    """
     column, guessed = scorer.columns.id, scorer.guessed("id")  # a target's id goes before a guess
     names = [name_of(name) for name in values]
     for row, (came, name) in enumerate(zip(values, names, strict=True)):
@@ -99,12 +111,14 @@ def names_of(
                 "a text or a whole number, or null"
             )
     unsure = [row for row, name in enumerate(names) if name is None or guessed]
-    every = scorer.targets(batch) if unsure else []
-    targets = [every[row] for row in unsure]
-    read = scorer.read_targets(targets).rows if unsure else ()
-    for row, target, known in zip(unsure, targets, read, strict=True):
+    targets = scorer.targets(batch) if unsure else []
+    if unsure and read is None:
+        read = scorer.read_targets(targets).rows
+    content = _Content(table, batch, image, instruction) if unsure else None
+    for row in unsure:
+        known = read and read[row]
         own = None if known is None or known.id is None else str(known.id)
-        names[row] = own or names[row] or _made(table, batch, row, target, image, instruction)
+        names[row] = own or names[row] or (content and content.name(row, targets[row]))
     return [_encodable(table, batch, row, str(name)) for row, name in enumerate(names)]
 
 
@@ -119,30 +133,49 @@ def _encodable(table: Table, batch: Batch, row: int, name: str) -> str:
     return name
 
 
-def _cell(batch: Batch, row: int, name: str) -> Any:
-    """One value of a row, also of columns that scoring does not need."""
-    if isinstance(batch.whole, list):
-        return batch.whole[row].get(name)
-    return batch.whole.column(name)[row].as_py() if name in batch.whole.schema.names else None
+class _Content:
+    """Names made of what the rows of a batch say; rows that say the same, as rollouts do, share the work."""
 
+    def __init__(self, table: Table, batch: Batch, image: str, instruction: str) -> None:
+        self._table, self._batch, self._known = table, batch, dict[Any, str]()
+        whole = batch.whole
+        self._cells: dict[str, Callable[[int], Any]] = {}  # also of columns that scoring does not need
+        for name in CONTENT:
+            if isinstance(whole, list):
+                self._cells[name] = partial(lambda name, row: whole[row].get(name), name)
+            elif name in whole.schema.names:
+                self._cells[name] = partial(lambda cells, row: cells[row].as_py(), whole.column(name))
+        self._parts = (
+            ("source", "", SOURCE_COLUMNS, name_of),
+            ("image", image, IMAGE_COLUMNS, image_path),
+            ("instruction", instruction, INSTRUCTION_COLUMNS, prompt_text),
+        )
 
-def _made(table: Table, batch: Batch, row: int, target: Any, image_column: str, instruction_column: str) -> str:
-    """A name made of what a row says."""
+    def name(self, row: int, target: Any) -> str:
+        """Return the name of a row without one."""
+        said = {part: self._first(row, own, usual, read) for part, own, usual, read in self._parts}
+        if said["image"] is None and said["instruction"] is None:
+            said.update({name: self._cells[name](row) for name in ("index", "split") if name in self._cells})
+        try:
+            same = json.dumps([said, target])
+        except (TypeError, ValueError, RecursionError):  # values that JSON lacks, such as arrays
+            same = None
+        if same is None or same not in self._known:
+            try:
+                made = sample_id(target=target, **said)
+            except (PoolError, ValueError, RecursionError) as error:
+                where = f"{self._table.path}, {self._batch.place(row)}"
+                raise TableError(f"{where}: sample_id: got null; {error}") from None
+            self._known[same] = made
+        return self._known[same]
 
-    def first(named: str, usual: Sequence[str], read: Callable[[Any], Any]) -> Any:
-        own = value_at(batch.rows[row], named or None)
-        values = (read(each) for each in (own, *(_cell(batch, row, name) for name in usual)))
-        return next((value for value in values if value is not None), None)
-
-    image = first(image_column, IMAGE_COLUMNS, image_path)
-    instruction = first(instruction_column, INSTRUCTION_COLUMNS, prompt_text)
-    origin = first("", SOURCE_COLUMNS, name_of)
-    counted = image is None and instruction is None
-    index, split = (_cell(batch, row, name) if counted else None for name in ("index", "split"))
-    try:
-        return sample_id(source=origin, image=image, instruction=instruction, target=target, index=index, split=split)
-    except (PoolError, ValueError, RecursionError) as error:
-        raise TableError(f"{table.path}, {batch.place(row)}: sample_id: got null; {error}") from None
+    def _first(self, row: int, named: str, usual: Sequence[str], read: Callable[[Any], Any]) -> Any:
+        if named and (own := read(value_at(self._batch.rows[row], named))) is not None:
+            return own
+        for name in usual:
+            if name in self._cells and (value := read(self._cells[name](row))) is not None:
+                return value
+        return None
 
 
 class SampleTable:
@@ -233,7 +266,8 @@ class Answers:
         for batch in iter([joined(batches)]) if self.consensus else batches:
             scored = scorer.score(table, batch)
             if self.paired or self.consensus:
-                names = names_of(scorer, table, batch, batch.column(scorer.columns.id))
+                read = scored.rollouts.targets.rows
+                names = names_of(scorer, table, batch, batch.column(scorer.columns.id), read=read)
             if self.consensus:
                 merged = consensus_answers(scorer, table, batch, scored, names)
                 batch, names, scored, self.singles = merged.batch, merged.names, merged.scored, merged.singles

@@ -88,6 +88,7 @@ class Diagnosis:
     _refused: bool = False  # True where a response to such a target refuses, or finishes as impossible
     sample: RowSample = field(default_factory=RowSample)  # rows that are kept to try other settings on
     _faults: dict[int, str] = field(default_factory=dict)  # of a function that is a recipe, by row
+    _fit: tuple[int, SpaceFit] | None = None  # the search for other spaces, and the number of rows by then
 
     def add(self, scored: RecipeSlice, rows: int | None = None, place: Place | None = None) -> None:
         """Count scored rows."""
@@ -152,7 +153,9 @@ class Diagnosis:
 
     def fit(self) -> SpaceFit:
         """Return the search for other spaces, over the rows that were kept for it."""
-        return fitted(self.recipe, self._rows_to_try(), self.box_format)
+        if self._fit is None or self._fit[0] != self.rows:
+            self._fit = self.rows, fitted(self.recipe, self._rows_to_try(), self.box_format)
+        return self._fit[1]
 
     def findings(self) -> list[Finding]:
         """Return what looks wrong so far, the gravest first."""
@@ -236,7 +239,7 @@ class Diagnosis:
         misses = tuple(row.number for row in sample if row.reason in PARSED and not row.right)
         if not misses and self.valid == self.rows:  # else rows without a usable target may have been read
             return []
-        fit = fitted(self.recipe, sample, self.box_format)
+        fit = self.fit()
         if fit.better is None:
             return []
         better, why = dict(fit.better.settings), f"{fit}"
