@@ -41,6 +41,7 @@ class Wiring:
     line: str  # an option in a launch, with ``{}`` for name and value; "" where it is Python
     first: tuple[str, ...]  # the lines of a launch before the options
     call: Callable[..., Scored]  # (rows, responses, target column, options) to values by name
+    step: tuple[str, str] = ("", "")  # keys of its config: samples of a step, and rollouts of each
 
 
 def _verl(rows: Rows, responses: Sequence[str], target: str, options: Mapping[str, Any]) -> Scored:
@@ -77,12 +78,14 @@ WIRINGS = {
         "+reward.custom_reward_function.reward_kwargs.{}={}",
         ("reward.custom_reward_function.path=pkg://grounding_rewards_adapters.verl",
          "reward.custom_reward_function.name=compute_score_async"), _verl,
+        ("data.train_batch_size", "actor_rollout_ref.rollout.n"),
     ),
     "trl": Wiring("trl", ("prompt", "target"), "target", (), "", (), _trl),
     "easyr1": Wiring(
         "", ("problem", "answer"), "answer", ("worker", "reward", "reward_function_kwargs"),
         "worker.reward.reward_function_kwargs.{}={}",
         ("worker.reward.reward_function=$(grounding-rewards where easyr1)",), _easyr1,
+        ("data.rollout_batch_size", "worker.rollout.n"),
     ),
 }  # fmt: skip
 
@@ -94,6 +97,7 @@ class Launch:
     options: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)  # other names of the trainer's columns
     findings: tuple[Finding, ...] = ()
+    rollouts: int | None = None  # of a step
 
 
 def read_launch(trainer: str, path: Path) -> Launch:
@@ -122,7 +126,7 @@ def read_launch(trainer: str, path: Path) -> Launch:
                 message = f"{path}: {name} has no + before it, and verl's config refuses keys that it does not have"
                 findings.append(Finding(Code.LAUNCH, Severity.ERROR, 1, (), message, f"write +{name}={value}"))
             if isinstance(value, str):
-                value = read_value(re.sub(r"\$\{?([\w.]+)\}?", lambda found: str(known.get(found[1], found[0])), value))
+                value = read_value(_filled(value, known))
             if isinstance(value, str) and "$" in value:
                 message = f"{path}: {name} is {value!r}, whose variable is set elsewhere, and is not checked"
                 findings.append(Finding(Code.LAUNCH, Severity.NOTE, 1, (), message, ""))
@@ -130,7 +134,15 @@ def read_launch(trainer: str, path: Path) -> Launch:
             options[name.removeprefix(f"{prefix}.")] = value
     keys = {"data.answer_key": "answer", "data.prompt_key": wiring.needed[-2] if trainer == "easyr1" else "prompt"}
     columns = {own: str(pairs[key]) for key, own in keys.items() if key in pairs}
-    return Launch(options, columns, tuple(findings))
+    sizes = [pairs.get(key, 0) for key in wiring.step]
+    whole = [read_value(_filled(each, known)) if isinstance(each, str) else each for each in sizes]
+    counted = all(isinstance(each, int) and each > 0 for each in whole)
+    return Launch(options, columns, tuple(findings), math.prod(whole) if counted else None)
+
+
+def _filled(value: str, known: Mapping[str, Any]) -> str:
+    """Return a value with the variables that the launch itself sets."""
+    return re.sub(r"\$\{?([\w.]+)\}?", lambda found: str(known.get(found[1], found[0])), value)
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -40,16 +40,22 @@ class CheckedRollouts:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         fit = self.fit
-        share = {_named(each.settings): each.hits / max(1, fit.rows) for each in fit.tried}
         return {
             **self.evaluation.to_dict(),
             "groups": vars(self.groups),
             "space": {
                 "declared": str(fit.declared),
                 "best": None if fit.better is None else _named(fit.better.settings),
-                "scores": {"declared": fit.hits / max(1, fit.rows), **share},
+                "scores": self.space_scores,
             },
         }
+
+    @property
+    def space_scores(self) -> dict[str, float]:
+        """Shares of right rows under each setting that was tried."""
+        rows = max(1, self.fit.rows)
+        tried = {_named(each.settings): each.hits / rows for each in self.fit.tried}
+        return {"declared": self.fit.hits / rows, **tried}
 
 
 def _named(settings: Sequence[tuple[str, Any]]) -> str:

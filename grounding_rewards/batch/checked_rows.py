@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -14,13 +14,13 @@ import numpy as np
 from grounding_rewards.arrays import Floats, nowhere
 from grounding_rewards.batch.columns import Columns, has, resolve
 from grounding_rewards.batch.joining import Join
-from grounding_rewards.batch.samples import CONTENT
+from grounding_rewards.batch.samples import CONTENT, Problems
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.data import DataCheck
 from grounding_rewards.checks.finding import Code
 from grounding_rewards.coords.resizing import size_table
 from grounding_rewards.coords.spaces import PIXEL, UNIT
-from grounding_rewards.errors import ConvertError, PictureError
+from grounding_rewards.errors import ConvertError, PictureError, TableError
 from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
@@ -77,12 +77,13 @@ def check_rows(
     *,
     split: str | None = None,
     against: Path | None = None,
+    against_split: str | None = None,
     answered: bool = True,
 ) -> DataCheck:
     """Check the rows of a file, with ``answered`` responses to come or not; ``against`` has images to compare."""
     seen = set[bytes]()
     if against is not None:
-        seen = _contents_of(against, scorer, join)
+        seen = _contents_of(against, scorer, join, against_split)
     table, _ = join.open(file, split, scorer.columns)
     scorer = scorer.of(table)
     check = DataCheck(scorer.recipe, answered)
@@ -97,9 +98,12 @@ def check_rows(
     return check
 
 
-def _contents_of(file: Path, scorer: TableScorer, join: Join) -> set[bytes]:
+def _contents_of(file: Path, scorer: TableScorer, join: Join, split: str | None) -> set[bytes]:
     """Return the digests of a file's images, whatever its targets are; its columns may have names of their own."""
-    table, _ = join.open(file, None, Columns())
+    try:
+        table, _ = join.open(file, split, Columns())
+    except TableError as error:
+        raise TableError(str(error).replace("--split", "--against-split")) from None
     named = scorer.columns.image if has(table, scorer.columns.image) else ""
     column = resolve(table, Columns(image=named), label_free=True, answered=False).columns.image
     if (files := scorer.image_files) is not None:
@@ -136,31 +140,42 @@ class ShownRow:
     size: tuple[float, float] | None  # width and height of its screen, in pixels
     outlines: tuple[Floats, ...]  # each place as corners (k, 2) in shares of the screen
     image: Any  # its screenshot, decoded by Pillow; None where it cannot be read
+    response: str | None = None  # of a rollout
+    answer: Floats | None = None  # (2,) the point that it answers, in shares of the screen; NaN for none
+    right: bool = False
 
 
 def shown_rows(
     file: Path, scorer: TableScorer, join: Join, rows: Collection[int], *, split: str | None = None
 ) -> dict[int, ShownRow]:
-    """Read some rows of a file again, with their screenshots."""
-    table, _ = join.open(file, split, scorer.columns)
-    scorer, found = scorer.of(table), dict[int, ShownRow]()
+    """Read some rows of a file again, with their screenshots; of rollouts also what they answer."""
+    table, columns = join.open(file, split, scorer.columns)
+    scorer, found, count = replace(scorer, columns=columns, on_note=lambda text: None).of(table), {}, 0
+    rollouts = scorer.answered
+    problems = Problems(scorer, table)
     needs = replace(scorer.recipe.requirements, into=UNIT, response_space=None)
-    for batch in _batches(scorer, table):
-        some = [place for place in range(len(batch)) if batch.number(place) in rows]
+    for batch in problems.left_out(_batches(scorer, table, problems.reads)) if rollouts else _batches(scorer, table):
+        some = [place for place in range(len(batch)) if count + place in rows]
+        numbers, count = [count + place for place in some], count + len(batch)
         if not some:
             continue
         part = batch.take(some, whole=False)
         read = scorer.read_targets(scorer.targets(part))
         sizes = scorer.needed_sizes(table, part)
         drawn = read.prepare(needs, image_sizes=None if sizes is None else size_table(sizes), bad_target="abstain")
-        for place in range(len(some)):
+        scored = scorer.score(table, part, groups=range(len(some))) if rollouts else None
+        for place, number in enumerate(numbers):
             own = np.flatnonzero(drawn.regions.row == place).tolist() if drawn.valid[place] else []
             wide, high = drawn.image_sizes[place].tolist()
-            found[part.number(place)] = ShownRow(
+            shown = ShownRow(
                 words=_words(part.rows[place]), size=None if np.isnan(wide) else (wide, high),
                 outlines=tuple(drawn.regions.outline(each) for each in own),
                 image=_decoded(scorer, value_at(part.rows[place], scorer.columns.image)),
             )  # fmt: skip
+            if scored is not None:
+                response, right = scored.inputs.responses[place], bool(scored.scores.acc[place] > 0)
+                shown = replace(shown, response=response, answer=scored.xy_unit[place], right=right)
+            found[number] = shown
     return found
 
 
@@ -172,8 +187,8 @@ def _decoded(scorer: TableScorer, value: Any) -> Any:
     return None
 
 
-def _batches(scorer: TableScorer, table: Table) -> Iterator[Batch]:
-    further = [scorer.columns.image, *(name for name in CONTENT if name in table.columns)]
+def _batches(scorer: TableScorer, table: Table, more: Sequence[str] = ()) -> Iterator[Batch]:
+    further = [scorer.columns.image, *more, *(name for name in CONTENT if name in table.columns)]
     return scorer.batches(table, by=[name for name in further if name in table.columns], whole=False)
 
 

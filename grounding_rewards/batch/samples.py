@@ -114,11 +114,11 @@ def names_of(
     targets = scorer.targets(batch) if unsure else []
     if unsure and read is None:
         read = scorer.read_targets(targets).rows
-    content = _Content(table, batch, image, instruction) if unsure else None
+    content = _Content(table, batch, image, instruction)
     for row in unsure:
-        known = read and read[row]
+        known = None if read is None else read[row]
         own = None if known is None or known.id is None else str(known.id)
-        names[row] = own or names[row] or (content and content.name(row, targets[row]))
+        names[row] = own or names[row] or content.name(row, targets[row])
     return [_encodable(table, batch, row, str(name)) for row, name in enumerate(names)]
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from grounding_rewards import catalogue
@@ -19,7 +22,17 @@ from grounding_rewards.cli.render import tables
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.testing.audit import HONEST, Earned, Screens, audit
+from grounding_rewards.viewer import check_page, picture, write_page
+from grounding_rewards.viewer.blocks import Block, facts, mark, screen, section, shape, table, text, view
 from grounding_rewards.wording import percent, plural
+
+if TYPE_CHECKING:
+    from grounding_rewards.batch.checked_rows import ShownRow
+    from grounding_rewards.batch.joining import Join
+    from grounding_rewards.batch.table_scorer import TableScorer
+    from grounding_rewards.checks.accuracy import Evaluation
+
+_UNKNOWN = 16.0, 9.0  # sides of a screen of unknown size
 
 
 def build(words: Sequence[str] | None = None) -> typer.Typer:
@@ -31,6 +44,11 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
     return app
 
 
+Html = Annotated[
+    Path | None, typer.Option(metavar="PAGE.html", help="A page to write, with the first rows of each finding drawn.")
+]
+
+
 def check_data(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=options.ROWS)],
     *,
@@ -40,9 +58,10 @@ def check_data(
         Path | None,
         typer.Option(metavar="FILE", help="Other rows, such as those to evaluate on, that should share no image."),
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="PAGE.html", help="A page to write, with the first rows of each kind drawn.")
+    against_split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of --against, which holds several splits: the one to read.")
     ] = None,
+    html: Html = None,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
     images: options.SizedImages,
@@ -59,11 +78,9 @@ def check_data(
 
     Example: `grounding-rewards check data train.parquet --response-space thousandths --against screenspot.json`
     """
-    from grounding_rewards.batch.checked_rows import check_rows, shown_rows
+    from grounding_rewards.batch.checked_rows import check_rows
     from grounding_rewards.batch.joining import Join
     from grounding_rewards.batch.table_scorer import TableScorer
-    from grounding_rewards.cli.render.checked_page import page_of
-    from grounding_rewards.viewer import check_page, write_page
 
     answered = any(chosen.get(name) is not None for name in ("response_space", "family", "model"))
     own = {} if answered else {"response_space": chosen.get("target_space") or "pixel"}
@@ -75,15 +92,16 @@ def check_data(
     join = Join(reporting=report, encoding=encoding, shape=shape)
     if html is not None:
         check_page(html, [file])
-    check = check_rows(file, scorer, join, split=split, against=against, answered=answered or recipe != "click")
+    check = check_rows(
+        file, scorer, join, split=split, against=against, against_split=against_split,
+        answered=answered or recipe != "click",
+    )  # fmt: skip
     findings = check.findings()
     if html is not None:
-        first = {row for each in findings for row in each.rows}
-        quiet = replace(scorer, on_note=lambda text: None)
-        shown = shown_rows(file, quiet, join, first, split=split) if first else {}
-        write_page(html, page_of(file.name, check.rows, findings, shown))
+        shown = _drawn(file, scorer, join, findings, split)
+        _write(html, "data", f"What looks wrong with {file.name}", findings, check.rows, drawn=shown)
     if as_json:
-        terminal.print_json({"rows": check.rows, **({} if html is None else {"page": str(html)})})
+        terminal.print_json({"rows": check.rows, **_paged(html)})
     else:
         _print_findings(findings, check.rows)
     terminal.report(findings)
@@ -102,6 +120,7 @@ def check_rollouts(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     join: options.Joining,
+    html: Html = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what rollouts can teach: what was read, which groups have any variance, what makes it, and which space fits.
@@ -117,12 +136,24 @@ def check_rollouts(
 
     built, report = catalogue.recipe(recipe, **chosen), terminal.REPORTING
     scorer = TableScorer(built, columns, bad_target, box_format, images, on_note=report.note, on_warning=report.warn)
+    if html is not None:
+        check_page(html, [file])
     checked = checked_rollouts.check_rollouts(file, scorer, join, split=split, naming=command_line)
+    if html is not None:
+        shown = _drawn(file, replace(scorer, bad_target="abstain"), join, checked.findings, split)
+        whole = checked.evaluation
+        counts = [_counted(name, parts) for name, parts in {"file": {file.name: whole}, **whole.by}.items()]
+        reasons = table("responses by reason", ["reason", "rows"], [(k, f"{v:,}") for k, v in whole.reasons.items()])
+        fits = [(name, percent(share)) for name, share in checked.space_scores.items()]
+        more = [*counts, reasons, table("rewards inside groups", *_of_groups(checked.groups))]
+        more += [table("right under other settings", ["setting", "right"], fits)] if len(fits) > 1 else []
+        _write(html, "rollouts", f"Rollouts of {file.name}", checked.findings, whole.n, more, shown)
     if as_json:
-        terminal.print_json(checked.to_dict())
+        terminal.print_json({**checked.to_dict(), **_paged(html)})
     else:
         show.evaluations([(str(file), checked.evaluation)], label_free=built.label_free)
-        _print_groups(checked.groups)
+        heads, cells = _of_groups(checked.groups)
+        tables.console().print(tables.table(heads, rows=cells, figures=heads, title="Rewards inside groups"))
     terminal.report(checked.findings)
 
 
@@ -143,6 +174,7 @@ def check_recipe(
     columns: options.FileColumns,
     images: options.SizedImages,
     seed: Annotated[int, typer.Option(metavar="N", help="Of the targets and the random policies.")] = 0,
+    html: Html = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Let policies without any skill play against a reward, and show what each earns, worst first.
@@ -159,6 +191,8 @@ def check_recipe(
     if name is not None:
         name, chosen = catalogue.named(name, chosen)
     names = catalogue.list_recipes() if name is None else [name]
+    if html is not None:
+        check_page(html, [data] if data else [])
     screens = None if data is None else _screens(data, columns, box_format, images, chosen, seed)
     played: dict[str, list[Earned]] = {}
     with terminal.progress("checking") as done:
@@ -168,11 +202,17 @@ def check_recipe(
             if built.judges_places or not every:
                 played[each] = audit(built, screens, seed=seed)
     findings = [found for each, rows in played.items() if (found := _finding(each, rows))]
+    if html is not None:
+        earned = [table(each, *_earned(rows)) for each, rows in played.items()]
+        _write(html, "recipe", "What policies without skill earn", findings, len(names), earned)
     if as_json:
         plain = {each: [row.to_dict() for row in rows] for each, rows in played.items()}
-        terminal.print_json({"recipes": plain})
+        terminal.print_json({"recipes": plain, **_paged(html)})
+    elif name is None:
+        _print_all(played)
     else:
-        _print_all(played) if name is None else _print(played[name])
+        heads, cells = _earned(played[name])
+        tables.console().print(tables.table(heads, ["policy", "95 %"], cells, figures=["total", "right %", "share %"]))
     terminal.report(findings)
 
 
@@ -183,10 +223,17 @@ def _launched(
         typer.Option(metavar="FILE", help="The launch: a YAML config, or a script of key=value words."),
     ] = None,
     recipe: Annotated[str | None, typer.Option(metavar="NAME", help=options.NAMED)] = None,
-    rows: Annotated[int, typer.Option(metavar="N", min=1, help="So many rows are scored.")] = 256,
+    rows: Annotated[int, typer.Option(metavar="N", min=1, help="Number of rows to score.")] = 256,
+    step_rollouts: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Rollouts of a training step; else those of --config.")
+    ] = None,
+    step_seconds: Annotated[
+        float | None, typer.Option(metavar="S", min=1e-9, help="How long a training step takes, to say a share of it.")
+    ] = None,
+    html: Html = None,
     as_json: options.AsJson = False,
 ) -> Mapping[str, Any]:
-    return {"dataset": dataset, "config": config, "recipe": recipe, "rows": rows, "as_json": as_json}
+    return locals()
 
 
 Launched = Annotated[Mapping[str, Any], _launched]
@@ -223,23 +270,33 @@ def _check_launch(trainer: str, launch: Mapping[str, Any], chosen: Mapping[str, 
     from grounding_rewards.cli.listing import PACKAGE as ADAPTERS
     from grounding_rewards.tables.opening import open_rows
 
-    wiring = import_module(f"{ADAPTERS}._wiring")
+    if (html := launch["html"]) is not None:
+        check_page(html, [launch["dataset"]])
+    wiring, count = import_module(f"{ADAPTERS}._wiring"), launch["rows"]
     read = wiring.Launch() if launch["config"] is None else wiring.read_launch(trainer, launch["config"])
-    table = open_rows(launch["dataset"], None)
-    first = [dict(row) for batch in table.batches(whole=False) for row in batch.rows[: launch["rows"]]][
-        : launch["rows"]
-    ]
+    batches = open_rows(launch["dataset"], None).batches(whole=False)
+    first = list(islice((dict(row) for batch in batches for row in batch.rows), count))
     own = {} if launch["recipe"] is None else {"recipe": launch["recipe"]}
     wired = wiring.check_wiring(trainer, first, {**own, **{k: v for k, v in chosen.items() if v is not None}}, read)
+    rollouts, whole = launch["step_rollouts"] or read.rollouts, launch["step_seconds"]
+    step = None
+    if rollouts and wired.rows:
+        seconds = rollouts * wired.seconds / 1000
+        step = {"rollouts": rollouts, "seconds": seconds, "share": seconds / whole if whole else None}
+    there = f" {wired.version}" if wired.version else ""
+    timed = f", {wired.seconds:.3f} s of CPU for 1,000" if wired.rows else ""
+    said = [*wired.lines, f"{trainer}{there}: {plural(wired.rows, 'row')} scored{timed}"]
+    if step is not None:
+        share = f", {percent(step['share'])} of the step" if whole else ""
+        said.append(f"a step of {plural(rollouts, 'rollout')}: {step['seconds']:.3f} s of CPU{share}")
+    if html is not None:
+        _write(html, trainer, f"A launch of {trainer}", wired.findings, wired.rows, [text(said)])
     if launch["as_json"]:
-        terminal.print_json(wired.to_dict())
+        terminal.print_json({**wired.to_dict(), "step": step, **_paged(html)})
     else:
         console = tables.console()
-        for line in wired.lines:
+        for line in said:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-        there = f" {wired.version}" if wired.version else ""
-        timed = f", {wired.seconds:.3f} s of CPU for 1,000" if wired.rows else ""
-        console.print(f"{trainer}{there}: {plural(wired.rows, 'row')} scored{timed}")
     terminal.report(wired.findings)
     if any(each.severity is Severity.ERROR for each in wired.findings):
         raise typer.Exit(1)
@@ -282,23 +339,33 @@ def _print_findings(findings: Sequence[Finding], rows: int) -> None:
     console.print(f"{plural(rows, 'row')}, {plural(len(findings), 'finding') if findings else 'no findings'}")
 
 
-def _print_groups(groups: GroupFigures) -> None:
-    heads = ["groups", "all alike", "all right", "all wrong", "variance by form", "by place"]
+def _of_groups(groups: GroupFigures) -> tuple[list[str], list[list[str]]]:
+    """Return heads and the cells of one row."""
     counts = [f"{each:,}" for each in (groups.groups, groups.equal, groups.right, groups.wrong)]
-    cells = [[*counts, percent(groups.form), percent(groups.place)]]
-    tables.console().print(tables.table(heads, rows=cells, figures=heads, title="Rewards inside groups"))
+    heads = ["groups", "all alike", "all right", "all wrong", "variance by form", "by place"]
+    return heads, [[*counts, percent(groups.form), percent(groups.place)]]
 
 
-def _print(rows: Sequence[Earned]) -> None:
-    heads = ["policy", "it answers with", "total", "right %", "share %", "95 %", ""]
+def _earned(rows: Sequence[Earned]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and cells."""
     cells = [
-        (
+        [
             row.policy, row.what, f"{row.total:.3f}", f"{100 * row.acc:.1f}", f"{100 * row.share:.1f}",
             tables.interval(*row.interval), "farms" if row.farms else "",
-        )
+        ]
         for row in rows
     ]  # fmt: skip
-    tables.console().print(tables.table(heads, ["policy", "95 %"], cells, figures=["total", "right %", "share %"]))
+    return ["policy", "it answers with", "total", "right %", "share %", "95 %", ""], cells
+
+
+def _counted(name: str, parts: Mapping[str, Evaluation]) -> Block:
+    """Return the accuracies of parts as a table of a page."""
+    rows = [
+        (part, f"{each.n:,}", f"{each.correct:,}", percent(each.accuracy), tables.interval(*each.interval),
+         percent(each.parse_rate))
+        for part, each in parts.items()
+    ]  # fmt: skip
+    return table(f"by {name}", [name, "n", "correct", "accuracy", "95 % interval", "parsed"], rows)
 
 
 def _print_all(played: Mapping[str, Sequence[Earned]]) -> None:
@@ -311,3 +378,68 @@ def _print_all(played: Mapping[str, Sequence[Earned]]) -> None:
     console = tables.console()
     console.print(tables.table(["recipe", *policies], ["recipe"], cells, figures=[*policies]))
     console.print("Mean total of each policy, in per cent of an honest policy's.")
+
+
+def _paged(html: Path | None) -> dict[str, str]:
+    return {} if html is None else {"page": str(html)}
+
+
+def _drawn(
+    file: Path, scorer: TableScorer, join: Join, findings: Sequence[Finding], split: str | None
+) -> dict[int, ShownRow]:
+    """Return the rows that findings name."""
+    from grounding_rewards.batch.checked_rows import shown_rows
+
+    first = {row for each in findings for row in each.rows}
+    return shown_rows(file, scorer, join, first, split=split) if first else {}
+
+
+def _write(
+    html: Path, what: str, title: str, findings: Sequence[Finding], rows: int, more: Sequence[Block] = (),
+    drawn: Mapping[int, ShownRow] = MappingProxyType({}),
+) -> None:  # fmt: skip
+    """Write a page: findings, tables, and the first rows of each finding."""
+    cells = [(str(each.code), str(each.severity), f"{each.count:,}", str(each.message)) for each in findings]
+    heads = ["found", "severity", "rows", "evidence"]
+    said = table(f"{rows:,} rows", heads, cells) if cells else text([f"{rows:,} rows, no findings"])
+    pictures = [
+        section(
+            f"{each.code}-{place}", f"{each.code}: {each.count:,} of {rows:,} rows", each.fix,
+            [_row(row, drawn[row]) for row in each.rows if row in drawn],
+        )
+        for place, each in enumerate(findings)
+        if any(row in drawn for row in each.rows)
+    ]  # fmt: skip
+    sections = [
+        section("findings", "Findings", "", [said]),
+        *([section("figures", "Figures", "", more)] if more else []),
+    ]
+    made_by = f"grounding-rewards check {what}"
+    write_page(html, {"title": title, "made_by": made_by, "sections": [*sections, *pictures]})
+
+
+def _row(number: int, row: ShownRow) -> Block:
+    """Draw a row, the whole screen and a closer view of a small target."""
+    from grounding_rewards.explain.plot.picture import window_around
+
+    title = f"row {number}: {row.words}" if row.words else f"row {number}"
+    placed = row.answer is not None and not np.isnan(row.answer).any()
+    notes = [] if row.response is None else [f"response: {tables.clipped(row.response, 500)}"]
+    if not row.outlines and row.image is None and not placed:
+        pairs = [("row", str(number)), ("instruction", row.words), ("response", row.response or "")]
+        return {**facts(pairs), "title": ""}
+    size = row.size or (row.image.size if row.image is not None else _UNKNOWN)
+    views = [view("", np.array([0.0, 0.0, 1.0, 1.0]))]
+    if row.outlines:
+        corners = np.concatenate(row.outlines) * size
+        window = window_around(np.concatenate([corners.min(axis=0), corners.max(axis=0)]), np.array(size))
+        views += [view("1: a closer view", np.array(window) / np.tile(size, 2))] if window else []
+    answered = "the answer: right" if row.right else "the answer: wrong"
+    marks = [mark("point", point, "target") for each in row.outlines if len(each) == 1 for point in each]
+    return screen(
+        title, f"Row {number} with its target", size, views,
+        [shape("target", each) for each in row.outlines if len(each) > 1],
+        [*marks, *([mark("answer", row.answer, answered)] if placed and row.answer is not None else [])],
+        {"target": "the target", "point": "the target", "answer": "the answer"},
+        image=None if row.image is None else picture(np.asarray(row.image.convert("RGB"))), notes=notes, beside=True,
+    )  # fmt: skip

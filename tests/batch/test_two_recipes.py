@@ -9,7 +9,7 @@ import pytest
 
 from grounding_rewards.batch.two_recipes import CAUSES
 from grounding_rewards.cli import main
-from tests.cli.command import result_of
+from tests.cli.command import page_data, result_of
 
 BOX = {"bbox": [100, 100, 300, 200], "image_size": [1000, 1000]}
 PIXELS = ["--response-space", "pixel"]
@@ -95,8 +95,7 @@ def test_a_page_shows_rows_of_each_cause_whole(capsys, files):
     page, response = files / "page.html", "( 200, 150 )" + " " * 90 + "so it is"
     rows = [{"response": "(200,150)"}, {"response": response}]
     compared(capsys, files, rows, "--html", str(page))
-    data = json.loads(page.read_text().partition('id="data">')[2].partition("</")[0])
-    agreement, raised = data["sections"]
+    agreement, raised = page_data(page)["sections"]
     assert dict(agreement["blocks"][0]["facts"])["rows"] == "2"
     assert (raised["title"], raised["lead"]) == ("raises: 1 row", CAUSES["raises"])
     ((place, said, old, new),) = raised["blocks"][0]["rows"]

@@ -76,3 +76,8 @@ def result_of(text: str) -> Any:
     texts = [f"{each['message']}; {each['fix']}" if each.get("fix") else each["message"]
              for each in whole["findings"] if each["severity"] == "warning"]  # fmt: skip
     return {**result, "findings": [each for each in whole["findings"] if each["code"]], "warnings": texts}
+
+
+def page_data(page: Path) -> Any:
+    """Return the data of a page that a command wrote."""
+    return json.loads(page.read_text().partition('<script type="application/json" id="data">')[2].partition("</")[0])

@@ -14,7 +14,7 @@ from PIL import Image
 
 import grounding_rewards as gr
 from grounding_rewards.checks.data import DataCheck
-from tests.cli.command import Runner, result_of
+from tests.cli.command import Runner, page_data, result_of
 
 SCREEN = [1920, 1080]
 
@@ -229,6 +229,16 @@ def test_images_that_evaluation_has_are_found_by_content(run: Runner, tmp_path: 
     (held_out / "rows.json").write_text(json.dumps([{**others[0], "image": "another_name.png"}]))
     status, findings = check(run, train, rows, "--against", str(held_out / "rows.json"))
     assert (status, [(each["code"], each["rows"]) for each in findings]) == (0, [("seen-image", [0])])
+    splits = held_out / "splits"
+    splits.mkdir()
+    (splits / "same.png").write_bytes((held_out / "another_name.png").read_bytes())
+    for split in ("train", "test"):
+        own = {**others[0], "image": "same.png" if split == "test" else "gone.png"}
+        (splits / f"{split}-0.jsonl").write_text(json.dumps(own) + "\n")
+    assert check(run, train, rows, "--against", str(splits), "--against-split", "test") == (status, findings)
+    assert "name one: --against-split test or train" in run.error(
+        "check", "data", train / "rows.jsonl", "--against", splits
+    )
     other = held_out / "rows.csv"
     other.write_text("screenshot,box\nanother_name.png,1\ngone.png,2\n")
     renamed = [{**row, "own": row["bbox"]} for row in rows]
@@ -273,8 +283,7 @@ def test_a_page_shows_the_first_rows_of_each_finding(run: Runner, tmp_path: Path
     rows.append({"bbox": [1, 2, 3], "image_size": SCREEN})
     page = tmp_path / "page.html"
     assert check(run, tmp_path, rows, "--html", str(page))[0] == 1
-    data = json.loads(page.read_text().partition('<script type="application/json" id="data">')[2].partition("</")[0])
-    first, *drawn = data["sections"]
+    first, *drawn = page_data(page)["sections"]
     codes = ["bad-target", "other-image-size", "tiny-target"]
     assert [row[:3] for row in first["blocks"][0]["rows"]] == [
         [code, severity, "1"] for code, severity in zip(codes, ["error", "error", "note"], strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import grounding_rewards as gr
-from tests.cli.command import Runner, result_of
+from tests.cli.command import Runner, page_data, result_of
 
 BOX = {"bbox": [0.1, 0.1, 0.3, 0.2]}
 ROWS: dict[str, dict[str, Any]] = {
@@ -138,6 +138,35 @@ worker:
     code, result = check(run, tmp_path, "easyr1", "--config", str(config))
     assert (code, result["findings"]) == (0, [])
     assert "worker.reward.reward_function_kwargs.min_pixels=3136" in result["lines"]
+
+
+@pytest.mark.parametrize(
+    ("trainer", "config", "words", "rollouts"),
+    [
+        ("easyr1", "{data: {rollout_batch_size: 512}, worker: {rollout: {n: 8}}}", [], 4096),
+        ("verl", "{data: {train_batch_size: 64}, actor_rollout_ref: {rollout: {n: '${data.n}'}}, data.n: 5}", [], 320),
+        ("verl", "{data: {train_batch_size: 64}}", [], None),
+        ("trl", "{}", ["--step-rollouts", "100"], 100),
+    ],
+)
+def test_the_share_of_a_step_is_of_its_rollouts(
+    run: Runner, tmp_path: Path, trainer: str, config: str, words: list[str], rollouts: int | None
+) -> None:
+    (tmp_path / "config.yaml").write_text(config)
+    more = ["--recipe", "gelato", "--config", str(tmp_path / "config.yaml"), "--step-seconds", "60", *words]
+    _, result = check(run, tmp_path, trainer, *more)
+    if rollouts is None:
+        assert result["step"] is None
+        return
+    step = result["step"]
+    assert step == {
+        "rollouts": rollouts, "seconds": pytest.approx(rollouts * result["seconds"] / 1000),
+        "share": pytest.approx(rollouts * result["seconds"] / 60_000),
+    }  # fmt: skip
+    found = run("check", trainer, "--dataset", tmp_path / "rows.jsonl", *more, "--html", tmp_path / "page.html")
+    assert f"a step of {rollouts:,} rollouts: " in found.out
+    assert found.out.splitlines()[-1].endswith(" % of the step")
+    assert page_data(tmp_path / "page.html")["sections"][1]["blocks"][0]["lines"][-1].endswith(" % of the step")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import Runner, result_of
+from tests.cli.command import Runner, page_data, result_of
 
 BOX = {"bbox": [1400, 500, 1500, 540], "image_size": [1920, 1080]}
 HIT, MISS, NEAR = "(1450, 520)", "(10, 10)", "(1390, 520)"
@@ -72,6 +72,50 @@ def test_groups_that_teach_little_are_a_finding(
     weight = () if code == "no-variance" else ("--option", "format_weight=0.5")
     (finding,) = [each for each in check(run, tmp_path, rows(*groups), *weight)["findings"] if each["code"] != "unread"]
     assert (finding["code"], finding["severity"], finding["message"]) == (code, "warning", message)
+
+
+def test_a_page_shows_figures_and_the_first_rows_of_each_finding(run: Runner, tmp_path: Path) -> None:
+    file, page = tmp_path / "rollouts.jsonl", tmp_path / "page.html"
+    several = [*rows(*[[HIT, MISS]] * 5, source="web"), *rows(["I see nothing"] * 30)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in several))
+    found = run("check", "rollouts", file, "--response-space", "pixel", "--html", page, "--json")
+    assert result_of(found.out)["page"] == str(page)
+    first, figures, drawn = page_data(page)["sections"]
+    assert [row[0] for row in first["blocks"][0]["rows"]] == ["unread"]
+    tables = {each["caption"]: each["rows"] for each in figures["blocks"]}
+    assert tables["by file"][0][:3] == ["rollouts.jsonl", "40", "5"]
+    assert [row[0] for row in tables["by source"]] == ["(none)", "web"]
+    assert tables["responses by reason"] == [["OK", "10"], ["NO_ANSWER", "30"]]
+    assert tables["rewards inside groups"][0][:2] == ["5", "0"]
+    assert [each["title"] for each in drawn["blocks"]] == [f"row {number}" for number in range(10, 15)]
+    assert drawn["blocks"][0]["notes"] == ["response: I see nothing"]
+    assert drawn["blocks"][0]["shapes"][0]["look"] == "target"
+
+
+def test_a_page_shows_what_rollouts_answer(run: Runner, tmp_path: Path) -> None:
+    """A target that cannot be used, and answers in thousandths that are read as pixels."""
+    file, page = tmp_path / "rollouts.jsonl", tmp_path / "page.html"
+    several: list[dict[str, Any]] = [{"target": {"bbox": [9, 2]}, "response": HIT, "instruction": "close"}]
+    for at in range(60):
+        x, y = 100 + 13 * at, 900 - 14 * at
+        box = {"bbox": [2 * x - 20, 2 * y - 20, 2 * x + 20, 2 * y + 20], "image_size": [2000, 2000]}
+        several.append({"target": box, "response": f"({x}, {y})"})
+    file.write_text("".join(json.dumps(row) + "\n" for row in several))
+    run("check", "rollouts", file, "--response-space", "pixel", "--html", page)
+    _, _, bad, space = page_data(page)["sections"]
+    assert bad["blocks"][0]["facts"] == [["row", "0"], ["instruction", "close"], ["response", HIT]]
+    assert space["title"].partition(":")[0] == "space"
+    first = space["blocks"][0]
+    assert (first["title"], first["notes"]) == ("row 1", ["response: (100, 900)"])
+    assert first["marks"] == [{"look": "answer", "at": [0.05, 0.45], "text": "the answer: wrong"}]
+
+
+def test_a_page_shows_what_policies_earn(run: Runner, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    run("check", "recipe", "se-gui", "--html", page)
+    found, figures = page_data(page)["sections"]
+    assert found["blocks"][0]["rows"][0][:2] == ["farmed", "warning"]
+    assert figures["blocks"][0]["rows"][0][0] == "centre"
 
 
 def test_lively_groups_have_no_findings(run: Runner, tmp_path: Path) -> None:
