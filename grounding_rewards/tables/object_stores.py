@@ -180,13 +180,13 @@ def _objects(place: Path) -> dict[str, Any]:
 
 def _copy(place: Path, known: Any) -> None:
     """Copy an object, unless that is done; all machines have it with the same time."""
-    there = place.stat() if place.exists() else None
-    if there and (there.st_size, there.st_mtime_ns) == (known.size, known.mtime_ns):
+    there, time = place.stat() if place.exists() else None, known.mtime_ns or 0  # the hub says no time
+    if there and (there.st_size, there.st_mtime_ns) == (known.size, time):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_name(f".{place.name}.{os.urandom(4).hex()}.copying")
     _arrow().copy_files(known.path, str(partial), source_filesystem=_stored(place)[0])
-    os.utime(partial, ns=(known.mtime_ns, known.mtime_ns))
+    os.utime(partial, ns=(time, time))
     os.replace(partial, place)
 
 

@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
+import fsspec
 import pytest
 from pyarrow import fs
 
@@ -268,3 +269,17 @@ def test_a_google_store_without_credentials_is_given_up_within_a_minute(monkeypa
 
     object_stores._store.__wrapped__("gs", "a bucket")
     assert asked == ["gs://a%20bucket/?retry_limit_seconds=30"]  # Arrow's own limit is a quarter of an hour
+
+
+def test_a_store_that_says_no_times_is_read_and_written(tmp_path, capsys, monkeypatch):
+    memory = fsspec.filesystem("dir", path="/hub", fs=fsspec.filesystem("memory"))  # without times, as the hub's files
+    monkeypatch.setattr(object_stores, "_store", lambda scheme, bucket: fs.PyFileSystem(fs.FSSpecHandler(memory)))
+    another_machine(monkeypatch)
+    source, options = write_rows(tmp_path / "rows.jsonl", *rollouts(5)), ("--recipe", "gelato", "--json")
+    memory.pipe("datasets/us/er/rows.jsonl", source.read_bytes())
+    run = Runner(capsys)
+    given, out = "hf://datasets/us/er/rows.jsonl", "hf://datasets/us/er/scored"
+    assert result_of(run("pool", "score", given, "--out", out, *options).out)["rows"] == 5
+    assert memory.ls("datasets/us/er/scored", detail=False) == [
+        "datasets/us/er/scored/_score.manifest.json", "datasets/us/er/scored/rollouts-000000.parquet",
+    ]  # fmt: skip
