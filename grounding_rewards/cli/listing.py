@@ -187,7 +187,7 @@ def list_families(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="One family, or the folder of a checkpoint; else all.",
+            help="One family, the folder of a checkpoint, or auto:MODEL for a model's name; else all.",
             autocompletion=options.completing(catalogue.known_families),
         ),
     ] = None,
@@ -213,7 +213,8 @@ def _facts(family: Family) -> dict[str, Any]:
     example = {"response": family.response, "image_size": [*family.image_size], "point": [*family.point]}
     return {
         "name": family.name, "options": dict(family.options), "example": example, "source": family.source,
-        "seen": family.seen, "prompts": [*family.prompts], "prefill": family.prefill, "stop": [*family.stop],
+        "seen": family.seen, "taken": family.taken, "prompts": [*family.prompts], "prefill": family.prefill,
+        "stop": [*family.stop],
     }  # fmt: skip
 
 
@@ -227,6 +228,7 @@ def _lines(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("example", f"{example['response']}\nmeans ({x:g}, {y:g}) in an image of {width} x {height}"),
         *[(name, ", ".join(facts[name])) for name in ("prompts", "stop") if facts[name]],
         *([("prefill", facts["prefill"])] if facts["prefill"] else []),
+        *([("taken", facts["taken"])] if facts["taken"] else []),
         ("source", facts["source"]),
         ("seen in", _SEEN[facts["seen"]]),
     ]

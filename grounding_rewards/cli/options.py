@@ -196,6 +196,9 @@ def read_options(option: Sequence[str] | None, flag: str = "--option", **named: 
         if key in values:
             raise RecipeError(f"{flag}: {key} is given twice")
         values[key] = read_value(value)
+    for family in str(values.get("family", "")).split(","):
+        if family.startswith("auto:") or (family and Path(family).is_dir()):
+            terminal.note(catalogue.family(family).taken)
     return values
 
 

@@ -149,13 +149,16 @@ def rollout(
                 "--first-rollout: 8 where 8 rollouts are there, 0 for all rollouts of another round"
             )
         settings = replace(settings, n=None)
-    resizing = _resizing(recipe, chosen)
     asked = prompt_named(prompt or PLAIN, system)
     if "family" in chosen:
+        if chosen["family"] == "auto":
+            chosen["family"] = f"auto:{weights}"
+            terminal.note(catalogue.family(chosen["family"]).taken)
         family = catalogue.family(chosen["family"])
         if prompt is None:
             asked = prompt_named(next(iter(family.prompts), PLAIN), system)
         asked = replace(asked, prefill=family.prefill if prompt is None else "", stop=family.stop)
+    resizing = _resizing(recipe, chosen)
     with joined(ray) as cluster, terminal.progress("rolling out") as advance:
         done = roll_out(
             data, built(engine, model=weights, **options.read_options(engine_option, flag="--engine-option")), out,

@@ -1,8 +1,9 @@
 """Order and unit in which responses write x and y, where a space alone does not say them.
 
 ``"xy"`` is x before y in the space's own unit, and ``"yx"`` is y first, as Gemini writes points and boxes. A number
-behind an axis divides what is written: ``"x/2,y/2"`` for answers on a screen that is scaled by 2, ``"x/100,y/100"`` in
-unit space for percent. One that is added comes first: ``"x+0.5,y+0.5"`` for numbers of bins, whose centres are meant.
+behind an axis divides what is written: ``"x/2,y/2"`` for answers on a screen that is scaled by 2, ``"x/100,y/100"``
+in unit space, or ``"percent"``, for percent. One that is added comes first: ``"x+0.5,y+0.5"`` for numbers of bins,
+whose centres are meant.
 """
 
 from __future__ import annotations
@@ -61,11 +62,13 @@ def _pairs(places: Floats) -> Floats:
 
 
 XY = "xy"
+_PERCENT = "x/100,y/100"
 
 
 @cache
 def axes_named(text: Any) -> Axes:
     """Read axes as text writes them, such as ``y/2,x/2``."""
+    text = _PERCENT if text == "percent" else text
     found = _WRITTEN.fullmatch(text.replace(" ", "")) if isinstance(text, str) else None
     groups = found.groups() if found else ()
     try:

@@ -20,14 +20,18 @@ from grounding_rewards.errors import RecipeError, near
 def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
     """Return a family by its name, by FILE.toml:NAME, or by a checkpoint's folder, whose processor says the bounds.
 
-    A trainer before it, as in ``verl+gta1``, resizes first, by its launch's bounds, and the processor after it.
+    ``auto:MODEL`` is the family that a model's name says, as on the hub or of a server. A trainer before it, as in
+    ``verl+gta1``, resizes first, by its launch's bounds, and the processor after it.
     """
     known = families() if known is None else known
     if isinstance(name, str):
         if name in known:
             return known[name]
-        if Path(name).is_dir():
-            return _of_checkpoint(Path(name), known)
+        model = name.removeprefix("auto:")
+        if Path(model).is_dir():
+            return _of_checkpoint(Path(model), known)
+        if model != name:
+            return _sole(model, model, "", known)
         file, colon, own = name.rpartition(":")
         if colon and file.endswith(".toml"):
             register = read_toml(Path(file))
@@ -38,7 +42,7 @@ def family_of(name: Any, known: Mapping[str, Family] | None = None) -> Family:
         if plus and (own in known or Path(own).is_dir()):
             return _trained(family_of(own, known), f"{trainer}+", bounds=own not in known)
     hint = near(name, known) or "."
-    expected = f"There are: {', '.join(sorted(known))}; the folder of a checkpoint, or FILE.toml:NAME"
+    expected = f"There are: {', '.join(sorted(known))}; the folder of a checkpoint, auto:MODEL, or FILE.toml:NAME"
     raise RecipeError(f"family: got {name!r:.80}{hint} {expected}")
 
 
@@ -81,7 +85,7 @@ def options_for(
     """
     left = set(given)
     if "dialect" not in own:
-        left |= {"answers", "thinking", "dialect", "actions"}
+        left |= {"answers", "thinking", "dialect", "actions", "refusal_words"}
     if "model" in given:
         left |= set(RESIZING)
     return {key: value for key, value in family_of(name, known).options.items() if key not in left}
@@ -106,15 +110,24 @@ def _of_checkpoint(folder: Path, known: Mapping[str, Family]) -> Family:
     config = _settings(folder / "config.json")
     model_type = str(config.get("model_type", ""))
     names = " ".join([folder.resolve().name, str(config.get("_name_or_path", ""))])
+    found = _sole(str(folder), names, model_type, known)
+    processor = resizing_by(_settings(folder / "preprocessor_config.json"))
+    if processor is None or "model" not in found.options:
+        return found
+    bounds = {"min_pixels": processor.min_pixels, "max_pixels": processor.max_pixels}
+    taken = f"{found.taken}; bounds by its preprocessor_config.json"
+    return replace(found, options=MappingProxyType({**found.options, **bounds}), taken=taken)
+
+
+def _sole(model: str, names: str, model_type: str, known: Mapping[str, Family]) -> Family:
+    """Return the only family that names, or else a type, mean."""
     found = matching(names, model_type, known)
     if len(found) != 1:
         came = ", ".join(each.name for each in found) or f"none (model_type {model_type or 'is not said'})"
-        raise RecipeError(f"family: {folder}: its name and config.json fit {came}; expected one: name the family")
-    processor = resizing_by(_settings(folder / "preprocessor_config.json"))
-    if processor is None or "model" not in found[0].options:
-        return found[0]
-    bounds = {"min_pixels": processor.min_pixels, "max_pixels": processor.max_pixels}
-    return replace(found[0], options=MappingProxyType({**found[0].options, **bounds}))
+        raise RecipeError(f"family: {model}: its name and config.json fit {came}; expected one: name the family")
+    named = matching(names, known=known) == found
+    why = "its name" if named else f"model_type {model_type} alone: if it is trained from that, name its own family"
+    return replace(found[0], taken=f"{model} is of family {found[0].name} by {why}")
 
 
 def _settings(file: Path) -> Mapping[str, Any]:

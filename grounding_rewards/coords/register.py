@@ -12,7 +12,10 @@ from typing import Any
 
 from grounding_rewards.errors import RecipeError, near
 
-OPTIONS = ("response_space", "axes", "model", "min_pixels", "max_pixels", "answers", "thinking", "dialect", "actions")
+OPTIONS = (
+    "response_space", "axes", "model", "min_pixels", "max_pixels", "answers", "thinking", "dialect", "actions",
+    "refusal_words",
+)  # fmt: skip
 """Options of recipes that a family may set."""
 
 
@@ -59,6 +62,7 @@ class Family:
     like: str = ""  # the family that it was trained from; "" where its options stand alone
     # its own image processor; None where that is another's (``options["model"]``) or unknown
     processor: Processor | None = None
+    taken: str = ""  # of a model's name or folder: what says the family, and where its bounds stand
     prefill: str = ""  # the beginning of each answer, which the model is given with its own prompt
     stop: tuple[str, ...] = ()  # texts before which its answers end
     # prompts after its published ones, by name, the usual one first

@@ -19,6 +19,7 @@ from grounding_rewards.parsing.candidates import (
     BLANKS,
     HEAD,
     NAMES,
+    TAG,
     WORDS,
     Candidate,
     bare_numbers,
@@ -114,6 +115,10 @@ class AnyForm(Form):
         if self._refused(text):
             return 0, True, (REFUSED,)
         found = [each for each in self._candidates(text) if not self.only or each.form in self.only]
+        if _OPEN_END.search(text, max(len(text) - _TAIL, 0)) and not (
+            found and found[-1].act and found[-1].end == len(text)
+        ):
+            return -1, self._begun(text), ()  # cut off, and nothing says what would have come
         return self._counted(text, _joined(found), answers)
 
     def _refused(self, text: str) -> bool:
@@ -339,6 +344,8 @@ _THINKS = re.compile(rf"<(?:{_THINKING})>|◁think▷")
 _THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
 _ACTION = on_use(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
 _ENDS = on_use(rf"(?:<\|(?:im_end|endoftext|end|eot_id)\|>|</s>|<eos>|<end_of_turn>|{SPACE[:-1]})+$")
+_OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
+_TAIL = 200  # characters in which a bracket is looked for that opens and does not close
 LINK = "<link>"
 _WIDE = str.maketrans("（），：［］【】｛｝", "(),:[][]{}")
 

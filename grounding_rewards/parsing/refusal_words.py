@@ -27,6 +27,8 @@ COMMON_ANSWERS = (
     "cannot locate the element", "could not find the element", "could not locate the element",
     "I cannot find the element", "I cannot locate the element", "I could not find the element",
     "the task is infeasible", "the task is impossible",
+    "屏幕上没有这个元素", "屏幕上没有该元素", "没有这个元素", "没有找到该元素", "找不到该元素",
+    "找不到目标元素", "无法找到该元素", "未找到目标元素",
 )  # fmt: skip
 """Answers that stand alone."""
 
@@ -53,6 +55,9 @@ COMMON_PLACES = (
 _FENCED = rf"(?:[Jj][Ss][Oo][Nn])?{SPACE}\[{SPACE}\](?:{SPACE}```)?"
 """The empty list of models that answer with a list of objects, in a fence or not."""
 
+_ENDING = "\"'`.!\u3002\uff01"
+"""Quotes and signs behind a phrase, in Chinese, too."""
+
 _MOST, _LONGEST = 100, 200  # phrases and characters: RE2 refuses patterns that are too large
 
 
@@ -65,7 +70,7 @@ def with_refusal_words(dialect: Dialect, words: Any) -> Dialect:
     if not phrases:
         return dialect
     pattern = "|".join([_COMMON if phrase == COMMON else _pattern(phrase) for phrase in phrases])
-    answer = rf"""["'`]*(?:{pattern})["'`.!]*"""
+    answer = rf"""["'`]*(?:{pattern})[{_ENDING}]*"""
     wider = replace(REFUSAL, pattern=rf"{REFUSAL.pattern}|{answer}|<answer>{SPACE}{answer}{SPACE}</answer>")
     if getattr(dialect, "refusal", None) and not any(char.isdigit() for phrase in phrases for char in phrase):
         return cast(Dialect, replace(cast(Any, dialect), refusal=wider))  # it looks for refusals itself
@@ -85,7 +90,7 @@ def _phrases(words: Any) -> tuple[str, ...]:
 
 
 def _phrase(written: str) -> str:
-    phrase = " ".join(written.split()).strip("\"'`").rstrip("\"'`.! ")
+    phrase = " ".join(written.split()).strip("\"'`").rstrip(f"{_ENDING} ")
     if not phrase:
         raise _error(written, "a phrase that is more than quotes and full stops")
     # A lone surrogate is read as "?" in batches: no pattern tells the two apart.

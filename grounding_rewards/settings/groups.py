@@ -42,8 +42,8 @@ class Answers:
         metavar="SPACE", choices=CoordSpace,
     )  # fmt: skip
     family: str | None = option(
-        "The model's family, as `grounding-rewards families` lists them, or the folder of its checkpoint. It sets "
-        "--response-space, --pipeline, its bounds and which of several answers counts, where they are not given.", None,
+        "The model's family, as `grounding-rewards families` lists them, the folder of its checkpoint, or auto:MODEL. "
+        "It sets --response-space, --pipeline, its bounds and which answer counts, where they are not given.", None,
         metavar="NAME",
     )  # fmt: skip
     model: str | None = option(

@@ -333,6 +333,14 @@ def test_a_family_says_how_its_answers_begin_and_end(run):
     assert "prefill" in run("families", "se_gui").out
 
 
+def test_a_models_name_says_its_family_and_a_note_says_so(run, tmp_path):
+    said = "mPLUG/GUI-Owl-7B is of family gui_owl by its name"
+    assert result_of(run("families", "auto:mPLUG/GUI-Owl-7B", "--json").out)["taken"] == said
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"response": "(5, 5)", "bbox": [0, 0, 9, 9], "image_size": [1960, 1120]}\n')
+    assert f"note: {said}" in run("eval", rows, "--family", "auto:mPLUG/GUI-Owl-7B").err
+
+
 FOLDER = Path(grounding_rewards_adapters.__file__).parent
 
 

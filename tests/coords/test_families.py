@@ -1,6 +1,7 @@
 """Model families by name: what they set, and how their answers are read."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from grounding_rewards.coords.resizing import resizing_by
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.plugins.registry import collect
 
-ANSWERS = Path(__file__).parents[2].parent / "shared/data/model_answers.jsonl"
+DATA = Path(__file__).parents[2].parent / "shared/data"
+ANSWERS = DATA / "model_answers.jsonl"
 HUB = {
     "qwen_vl": "Qwen/Qwen-VL-Chat", "qwen2_vl": "Qwen/Qwen2-VL-7B-Instruct",
     "qwen2_5_vl": "Qwen/Qwen2.5-VL-7B-Instruct", "qwen3_vl": "Qwen/Qwen3-VL-8B-Instruct",
@@ -53,7 +55,7 @@ def test_names_on_the_hub_mean_one_family(name):
 def test_a_recipe_holds_what_a_family_sets_and_not_its_name():
     recipe = gr.recipe("click", family="holo1")
     assert recipe.to_dict() == {
-        "name": "click", "model": "qwen2_5_vl", "max_pixels": 1003520, "answers": "first",
+        "name": "click", "model": "qwen2_5_vl", "max_pixels": 1003520, "answers": "first", "refusal_words": "common",
     }  # fmt: skip
     assert gr.recipe(recipe.to_dict()) == recipe
     assert gr.recipe("click", family="gemini").axes == "yx"
@@ -61,8 +63,10 @@ def test_a_recipe_holds_what_a_family_sets_and_not_its_name():
 
 
 def test_what_the_caller_says_goes_before_what_a_family_sets():
-    assert gr.recipe("click", family="gta1", answers="last", max_pixels=12845056).to_dict() == {
-        "name": "click", "model": "qwen2_5_vl", "max_pixels": 12845056, "answers": "last",
+    assert gr.recipe(
+        "click", family="gta1", answers="last", max_pixels=12845056, refusal_words=("gone",)
+    ).to_dict() == {
+        "name": "click", "model": "qwen2_5_vl", "max_pixels": 12845056, "answers": "last", "refusal_words": ("gone",),
     }  # fmt: skip
     # Another way of images into the model has bounds of its own.
     assert gr.recipe("click", family="gta1", model="verl+qwen2_5_vl").resizing.max_pixels is None
@@ -70,7 +74,9 @@ def test_what_the_caller_says_goes_before_what_a_family_sets():
 
 def test_a_trainer_resizes_a_familys_images_in_its_own_way():
     recipe = gr.recipe("click", family="verl+gta1")
-    assert recipe.to_dict() == {"name": "click", "model": "verl+qwen2_5_vl", "answers": "first"}
+    assert recipe.to_dict() == {
+        "name": "click", "model": "verl+qwen2_5_vl", "answers": "first", "refusal_words": "common",
+    }  # fmt: skip
     with pytest.raises(
         gr.RecipeError, match=r"got verl\+kimi_vl; expected easyr1 or verl before a family whose images"
     ):
@@ -119,6 +125,8 @@ def test_a_checkpoint_says_its_family_and_its_bounds(tmp_path):
     assert (resizing_by(sized).min_pixels, resizing_by(sized).max_pixels) == (3136, 2116800)
     base = checkpoint(tmp_path / "mine", model_type="qwen3_vl_moe")
     assert family_of(str(base)).name == "qwen3_vl"
+    assert "mine is of family qwen3_vl by model_type qwen3_vl_moe alone: if it is trained" in family_of(str(base)).taken
+    assert family_of(str(folder)).taken.endswith("gta1 by its name; bounds by its preprocessor_config.json")
 
 
 def test_another_image_processor_says_no_resizing_whatever_its_settings_are():
@@ -129,10 +137,11 @@ def test_another_image_processor_says_no_resizing_whatever_its_settings_are():
 def test_published_bounds_and_types_of_models():
     assert dict(families()["gui_owl_1_5"].options) == {
         "response_space": "thousandths", "model": "qwen3_vl", "min_pixels": 200704, "max_pixels": 10035200,
-        "answers": "last", "actions": ["mouse_move"],
+        "answers": "last", "actions": ["mouse_move"], "refusal_words": "common",
     }  # fmt: skip
     assert dict(families()["showui"].options) == {
         "response_space": "unit", "model": "qwen2_vl", "min_pixels": 200704, "max_pixels": 1053696, "answers": "first",
+        "refusal_words": "common",
     }  # fmt: skip
     assert [each.name for each in matching("checkpoint-400", "minicpmv4_6")] == ["minicpm_v"]
 
@@ -166,16 +175,50 @@ def test_published_forms_of_answers_are_read_by_the_name_of_their_family():
     ]  # fmt: skip
 
 
-def test_an_answer_that_is_cut_within_brackets_means_no_other_place():
+def answers():
+    """Answers of families with the size of the image: their examples, and what published readers were tried on."""
     for name, family in families().items():
-        recipe = gr.recipe("click", family=name)
-        target = {"bbox": [0, 0, *family.image_size], "image_size": family.image_size}
-        target |= {"model_image_size": family.image_size}
-        cuts = [family.response[:end] for end in range(len(family.response) + 1)]
-        xy = recipe.prepare(cuts, [target] * len(cuts)).predictions.xy
-        is_open = [sum(map(cut.count, "([{")) > sum(map(cut.count, ")]}")) for cut in cuts]
+        yield name, family.response, family.image_size, family.image_size
+    for file in ("model_answers.jsonl", "family_answers.jsonl"):
+        for row in map(json.loads, (DATA / file).read_text().splitlines() if (DATA / file).is_file() else ()):
+            if row["family"] in families():
+                seen = row.get("model_image_size", row["image_size"])
+                yield row["family"], row["response"], row["image_size"], seen
+
+
+def is_cut(text):
+    """True where a bracket, a quote, a fence or a tag is open."""
+    tags = set(re.findall(r"<(?!im_)\|?([a-z_]+[a-z])(?:_start)?\|?>", text)) - {"x", "y", "s"}
+    return (
+        any(text.count(first) > text.count(last) for first, last in ("()", "[]", "{}"))
+        or text.count('"') % 2 == 1
+        or text.count("```") % 2 == 1
+        or re.search(r"<[^<>\s]*$", text) is not None
+        or any(len(re.findall(rf"<\|?(?:begin_of_)?{tag}(?:_start)?\|?>", text)) >
+               len(re.findall(rf"<[/|](?:end_of_)?{tag}(?:_end)?\|?>", text))
+               for tag in tags if not tag.endswith(("_end", "of_box")))
+    )  # fmt: skip
+
+
+def test_an_answer_that_is_cut_at_any_character_means_no_other_place():
+    wrong, tried = [], 0
+    for name, response, size, seen in answers():
+        cuts = [cut for cut in (response[:end] for end in range(len(response))) if is_cut(cut)] + [response]
+        target = {"bbox": [0, 0, *size], "image_size": size, "model_image_size": seen}
+        xy = gr.recipe("click", family=name).prepare(cuts, [target] * len(cuts)).predictions.xy
         other = np.isfinite(xy).all(axis=1) & (xy != xy[-1]).any(axis=1)
-        assert [cut for cut, wrong in zip(cuts, other & is_open, strict=True) if wrong] == [], name
+        wrong += [(name, cut) for cut, place in zip(cuts, other, strict=True) if place]
+        tried += len(cuts)
+    assert (wrong, tried > 2000) == ([], True)
+
+
+def test_a_models_name_says_its_family_only_when_that_is_asked_for():
+    found = family_of("auto:HelloKKMe/GTA1-7B")
+    assert (found.name, found.taken) == ("gta1", "HelloKKMe/GTA1-7B is of family gta1 by its name")
+    with pytest.raises(gr.RecipeError, match=r"^family: got 'HelloKKMe/GTA1-7B'"):
+        family_of("HelloKKMe/GTA1-7B")
+    with pytest.raises(gr.RecipeError, match=r"^family: gta1-jedi-7b: its name and config.json fit gta1, jedi; expe"):
+        family_of("auto:gta1-jedi-7b")
 
 
 MINE = {
@@ -187,7 +230,7 @@ MINE = {
 def test_a_file_and_a_plugin_have_families_of_their_own(tmp_path, monkeypatch):
     (tmp_path / "lab.toml").write_text("[mine]\n" + "\n".join(f"{key} = {json.dumps(MINE[key])}" for key in MINE))
     recipe = gr.recipe("click", family=f"{tmp_path}/lab.toml:mine")
-    assert recipe.to_dict() == {"name": "click", "model": "qwen2_5_vl", "max_pixels": 2116800, "answers": "first"}
+    assert recipe.options == gr.recipe("click", family="gta1", max_pixels=2116800).options
     with pytest.raises(gr.RecipeError, match=r"lab.toml has no 'ours'; it has mine$"):
         family_of(f"{tmp_path}/lab.toml:ours")
     with pytest.raises(gr.RecipeError, match=r"away.toml: cannot be read .*; expected a register in TOML$"):

@@ -47,7 +47,10 @@ def test_a_family_sends_its_beginning_and_the_whole_is_recorded(capsys, tmp_path
         assert run(*asked, "--family", "qwen2_5_vl", "--out", out).code == 0
         assert run(*asked, "--family", "qwen2_5_vl", "--prompt", "plain", "--out", tmp_path / "plain").code == 0
         assert run(*asked, "--family", "aguvis", "--out", tmp_path / "stopped").code == 0
-    begun, plain, stopped = server.bodies
+        named = run(*words, "--model", "lab/Qwen2.5-VL-7B", "--family", "auto", "--out", tmp_path / "named")
+    begun, plain, stopped, _, by_name = server.bodies
+    assert "note: lab/Qwen2.5-VL-7B is of family qwen2_5_vl by its name" in named.err
+    assert by_name["messages"][-1] == begun["messages"][-1]
     assert begun["messages"][-1] == {"role": "assistant", "content": CALL}
     assert (begun["continue_final_message"], begun["add_generation_prompt"], "stop" in begun) == (True, False, False)
     assert plain["messages"][-1]["role"] == stopped["messages"][-1]["role"] == "user"

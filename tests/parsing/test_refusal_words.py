@@ -37,6 +37,7 @@ def reasons(texts, dialect):
         "The target element is not visible on the screen.", "cannot be located", "It cannot be found in the image.",
         "N/A", "Unable to locate the element.", "<answer>Not found.</answer>", "<think>x</think> element\nnot found",
         "[]", "```json\n[]\n```", "[ ]", "'not visible'", "refusal", "[-1, -1]", "none", '{"point_2d": null}',
+        "屏幕上没有这个元素\u3002", "找不到该元素",
     ],
 )  # fmt: skip
 def test_common_phrases_of_models_are_refusals(text):
