@@ -198,7 +198,8 @@ def read_options(option: Sequence[str] | None, flag: str = "--option", **named: 
         values[key] = read_value(value)
     for family in str(values.get("family", "")).split(","):
         if family.startswith("auto:") or (family and Path(family).is_dir()):
-            terminal.note(catalogue.family(family).taken)
+            if taken := catalogue.family(family).taken:  # "" where a folder has the name of a family
+                terminal.note(taken)
     return values
 
 
