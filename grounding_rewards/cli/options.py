@@ -197,9 +197,9 @@ def read_options(option: Sequence[str] | None, flag: str = "--option", **named: 
             raise RecipeError(f"{flag}: {key} is given twice")
         values[key] = read_value(value)
     for family in str(values.get("family", "")).split(","):
-        if family.startswith("auto:") or (family and Path(family).is_dir()):
-            if taken := catalogue.family(family).taken:  # "" where a folder has the name of a family
-                terminal.note(taken)
+        of_model = family.startswith("auto:") or (family and Path(family).is_dir())
+        if of_model and (taken := catalogue.family(family).taken):  # "" where a folder has the name of a family
+            terminal.note(taken)
     return values
 
 
