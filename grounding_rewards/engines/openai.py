@@ -18,10 +18,20 @@ from urllib.parse import urlsplit
 
 from grounding_rewards.converting.prompts import Message, messages_with_images
 from grounding_rewards.coords.image_header import image_format
-from grounding_rewards.engines.protocol import Answer, Reply, Request, Running, Sampling
+from grounding_rewards.engines.protocol import (
+    Answer,
+    Fields,
+    Reply,
+    Request,
+    Running,
+    Sampling,
+    Text,
+    check_options,
+)
 from grounding_rewards.errors import ConvertError, EngineError, printable, short_repr
 from grounding_rewards.settings.declared import is_whole
 from grounding_rewards.tables.interrupting import thread_of
+from grounding_rewards.verifiers.options import Count, Length, Positive, Whole
 
 if TYPE_CHECKING:
     import httpx
@@ -59,36 +69,25 @@ class OpenAI:
     grounding_rewards.errors.EngineError: base_url: got 'localhost:8000'; expected such as http://localhost:8000/v1
     """
 
-    model: str
+    model: Text
     base_url: str = field(default="http://localhost:8000/v1", compare=False)
     api_key_env: str = field(default="OPENAI_API_KEY", compare=False)
-    concurrency: int = field(default=64, compare=False)
-    timeout: float = field(default=600.0, compare=False)
-    retries: int = field(default=5, compare=False)
-    patience: float = field(default=60.0, compare=False)
-    max_reply_bytes: int = field(default=1 << 22, compare=False)
+    concurrency: Count = field(default=64, compare=False)
+    timeout: Positive = field(default=600.0, compare=False)  # seconds
+    retries: Whole = field(default=5, compare=False)
+    patience: Length = field(default=60.0, compare=False)  # seconds
+    max_reply_bytes: Count = field(default=1 << 22, compare=False)
     n_in_one: bool = False
     control_tokens: bool = field(default=False, compare=False)
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    extra_body: Fields = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_options(self)
         url = urlsplit(self.base_url) if isinstance(self.base_url, str) else None
         if url is None or url.scheme not in ("http", "https") or not url.hostname:
             raise EngineError(f"base_url: got {short_repr(self.base_url)}; expected such as http://localhost:8000/v1")
         if url.username or url.password:
             raise EngineError("base_url: has a user or a password; leave them out, and put the key into api_key_env")
-        for name, fits, expected in (
-            ("model", isinstance(self.model, str) and self.model.strip(), "the model's name at the server"),
-            ("concurrency", is_whole(self.concurrency, 1), "a whole number from 1"),
-            ("max_reply_bytes", is_whole(self.max_reply_bytes, 1), "a whole number from 1"),
-            ("retries", is_whole(self.retries, 0), "a whole number from 0"),
-            ("timeout", isinstance(self.timeout, int | float) and self.timeout > 0, "seconds above 0"),
-            ("patience", isinstance(self.patience, int | float) and self.patience >= 0, "seconds from 0"),
-            ("control_tokens", isinstance(self.control_tokens, bool), "true or false"),
-            ("extra_body", isinstance(self.extra_body, Mapping), "fields of a request"),
-        ):
-            if not fits:
-                raise EngineError(f"{name}: got {short_repr(getattr(self, name))}; expected {expected}")
 
     @contextmanager
     def start(self) -> Iterator[Running]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Any, Protocol
 
 from grounding_rewards.converting.prompts import Message
 from grounding_rewards.coords.resizing import Resizing, Size
+from grounding_rewards.errors import EngineError, RecipeError
+from grounding_rewards.verifiers.options import check
 
 
 @dataclass(frozen=True)
@@ -123,3 +125,27 @@ class Engine(Protocol):
             EngineError: there is no such model, no server, or a package is missing; names what to do.
         """
         ...
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text")
+    return value
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("names and their values")
+    return value
+
+
+Text, Fields = Annotated[str, _text], Annotated[Mapping[str, Any], _mapping]
+"""Options of engines, beside those of ``verifiers.options``."""
+
+
+def check_options(engine: object) -> None:
+    """Check the options of an engine by their annotations."""
+    try:
+        check(engine)
+    except RecipeError as error:
+        raise EngineError(str(error)) from None

@@ -13,16 +13,14 @@ from importlib import import_module
 from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from grounding_rewards.converting.prompts import IMAGE, messages_with_images
 from grounding_rewards.coords.resizing import Size, resizing_by
 from grounding_rewards.engines.prompts import spelled_out
-from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
-from grounding_rewards.errors import ConvertError, EngineError, in_one_line, short_repr
-from grounding_rewards.settings.declared import is_whole
-
-_DTYPES = ("auto", "float32", "bfloat16", "float16")
+from grounding_rewards.engines.protocol import Answer, Reply, Request, Running, Text, check_options
+from grounding_rewards.errors import ConvertError, EngineError, in_one_line
+from grounding_rewards.verifiers.options import Count
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,14 @@ class Transformers:
 
     >>> Transformers("Qwen/Qwen3-VL-4B-Instruct", dtype="half")
     Traceback (most recent call last):
-    grounding_rewards.errors.EngineError: dtype: got 'half'; expected auto, float32, bfloat16 or float16
+    grounding_rewards.errors.EngineError: Transformers(dtype=): got 'half'; expected one of auto, float32, bfloat16, \
+float16
     """
 
-    model: str
-    device: str = field(default="auto", compare=False)
-    dtype: str = "auto"
-    batch: int = field(default=8, compare=False)
+    model: Text
+    device: Text = field(default="auto", compare=False)
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    batch: Count = field(default=8, compare=False)
     control_tokens: bool = False
 
     @property
@@ -57,16 +56,7 @@ class Transformers:
         """The number of GPUs that a worker of a cluster gets for it, where there are any."""
         return int(self.device != "cpu")
 
-    def __post_init__(self) -> None:
-        for name in ("model", "device"):
-            if not isinstance(value := getattr(self, name), str) or not value:
-                raise EngineError(f"{name}: got {short_repr(value)}; expected a text")
-        if self.dtype not in _DTYPES:
-            raise EngineError(f"dtype: got {self.dtype!r}; expected {', '.join(_DTYPES[:-1])} or {_DTYPES[-1]}")
-        if not is_whole(self.batch, 1):
-            raise EngineError(f"batch: got {short_repr(self.batch)}; expected a whole number from 1")
-        if not isinstance(self.control_tokens, bool):
-            raise EngineError(f"control_tokens: got {short_repr(self.control_tokens)}; expected true or false")
+    __post_init__ = check_options
 
     @contextmanager
     def start(self) -> Iterator[Running]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -14,8 +14,9 @@ from typing import Any
 from grounding_rewards.converting.prompts import messages_with_images
 from grounding_rewards.coords.resizing import Resizing, resizing_by
 from grounding_rewards.engines.ending import ended_with_us
-from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
+from grounding_rewards.engines.protocol import Answer, Fields, Reply, Request, Running, check_options
 from grounding_rewards.errors import EngineError, in_one_line
+from grounding_rewards.verifiers.options import Count, Part
 
 _SEEDS = 2**63
 
@@ -39,14 +40,14 @@ of vllm.LLM
     """
 
     model: str
-    max_model_len: int | None = None
-    tensor_parallel_size: int = field(default=1, compare=False)
-    gpu_memory_utilization: float | None = field(default=None, compare=False)
+    max_model_len: Count | None = None
+    tensor_parallel_size: Count = field(default=1, compare=False)
+    gpu_memory_utilization: Part | None = field(default=None, compare=False)
     dtype: str = "auto"
     min_pixels: int | None = None
     max_pixels: int | None = None
     control_tokens: bool = field(default=False, compare=False)
-    more: Mapping[str, Any] = field(default_factory=dict)
+    more: Fields = field(default_factory=dict)
 
     @property
     def gpus(self) -> int:
@@ -54,11 +55,11 @@ of vllm.LLM
         return self.tensor_parallel_size
 
     def __post_init__(self) -> None:
-        expected = "expected further arguments of vllm.LLM"
-        if not isinstance(self.more, Mapping):
-            raise EngineError(f"more: got {self.more!r:.80}; {expected}")
+        check_options(self)
         if own := sorted(set(self.more) & set(self.__dataclass_fields__)):
-            raise EngineError(f"more: has {', '.join(own)}, which is an option of its own; {expected}")
+            raise EngineError(
+                f"more: has {', '.join(own)}, which is an option of its own; expected further arguments of vllm.LLM"
+            )
 
     @contextmanager
     def start(self) -> Iterator[Running]:

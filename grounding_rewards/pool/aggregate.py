@@ -53,16 +53,9 @@ def stats_of(
 ) -> SampleStats:
     """Return statistics of the samples of a rollout table, one row a sample, sorted by name.
 
-    Rollouts of all rounds count together, unless ``rounds`` chooses some. Results do not depend on the order of
-    rollouts, to the last bit: means and variances are exact sums of totals rounded to 2^-60 and 2^-40 of the largest,
-    of 1 at least.
-
-    The table needs ``sample_id`` and ``acc``. ``by`` is the column that becomes ``source``, and ``columns`` are those
-    to compute beside ``n``, ``num_correct`` and ``unscored``: fewer are faster, and without ``sample_id`` there are
-    neither names nor an order. ``target_space`` is the space of targets that name none, None for their recipe's;
-    ``recipe`` has their form where rollouts name none that is installed, for a name in the table never loads code.
-    ``warn`` takes warnings: on directories that several launches recorded into, and on targets that are not read. A
-    rollout that comes twice or has no sample, and an ``acc`` that is neither 0, 1 nor null, are a PoolError.
+    Results do not depend on the order of rollouts, to the last bit: means and variances are exact sums of totals
+    rounded to 2^-60 and 2^-40 of the largest, of 1 at least. ``columns`` are those to compute beside ``n``,
+    ``num_correct`` and ``unscored``; without ``sample_id`` there are neither names nor an order.
     """
     _check_arguments(rounds, temperature, columns)
     chosen_by = {"round": rounds, "temperature": temperature, by: None if by == "source" else by}

@@ -105,11 +105,9 @@ _AT_ONCE = 1 << 14  # samples: the weights of all methods for so many stay in th
 
 
 def measures(stats: SampleStats, weights: Floats) -> dict[str, Any]:
-    """Return the measures of (m,) weights from 0, one of them above 0.
+    """Return the measures of (m,) weights from 0, one of them above 0; None where no sample has what is measured.
 
-    ``effective`` is (sum w)^2 / sum w^2: as many samples of one weight would be as uneven. Shares are of the weight: on
-    never-solved samples, on those whose totals are at most 1e-6 apart (of those with totals), and in each of
-    ``PASS_RATES``. None stands where no sample has what is measured.
+    ``effective`` is (sum w)^2 / sum w^2: as many samples of one weight would be as uneven.
     """
     weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact; sums of the largest floats would overflow
     shares = np.bincount(pass_rate_bins(stats), weights, len(PASS_RATES)) / weights.sum()
@@ -193,21 +191,10 @@ def compare(
     *,
     advance: Advance = lambda done: None,
 ) -> Plan:
-    """Compare methods by the weights that they give to samples.
+    """Compare methods by the weights that they give to samples, two references first.
 
-    The weight of a sample is a selector's, the number of further rollouts of an allocation, or the number of its
-    rollouts that a choice keeps, whose mean pass rate and share without signal are those of these rollouts. Two
-    references come first: ``control`` is every measured sample, ``next`` the pool
-    that ``next_pool`` draws without options. A method that raises is left out, with its error as the reason.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> from grounding_rewards.pool.plan import candidates
-    >>> stats = sample_stats(["a", "a", "b", "b", "c", "c"], [0, 0, 0, 1, 1, 1])
-    >>> made = compare(stats, candidates(["unsolved", "learnability", "min_rollouts"]))
-    >>> [(method.name, found["kept"], found["mean_p"]) for method, found in made.rows]
-    [('control', 3, 0.5), ('next', 1, 0.5), ('unsolved', 2, 0.25), ('learnability', 1, 0.5)]
-    >>> made.overlap[2].round(3).tolist(), made.left_out[0].needs
-    ([0.667, 0.5, 1.0, 0.5], ('n',))
+    The weight of a sample is a selector's, the number of further rollouts of an allocation, or that of its rollouts
+    that a choice keeps, whose mean pass rate and share without signal are those of these rollouts.
     """
     if not stats.n.any():
         raise PoolError("no sample has a scored rollout; expected one or more to compare methods")

@@ -22,10 +22,7 @@ from grounding_rewards.verifiers.options import is_number
 def stage_order(sizes: Sequence[int], epochs: Sequence[int], seed: int) -> Ints:
     """Return the rows of stages in the order of training: each stage for its epochs, each epoch in an order of its own.
 
-    ``sizes`` are rows of each stage, ``epochs`` passes over it, both from 1. Rows are numbered through, those of the
-    first stage from 0; their order, (Σ sizes · epochs,), depends on the arguments alone.
-
-    Source: our own form of the stages that Gelato's pipeline trains on one after the other.
+    Rows are numbered through, those of the first stage from 0; their order depends on the arguments alone.
     """
     check_whole("seed", seed, 0)
     if not len(sizes) or len(sizes) != len(epochs):
@@ -43,14 +40,10 @@ def weighted_order(weights: ArrayLike, *, length: int, batch_size: int, weighted
     """Return rows in batches, a share of each batch drawn by weight and the others uniformly.
 
     Of each batch of B rows the first ⌊share · B⌋ are drawn with replacement, with probability w_i / Σw. The others walk
-    through the rows in an order drawn by the seed, and in a new one after each pass: every row comes before any comes
-    again. Rows of weight 0 come by the walk alone; where all weights are 0, all rows weigh the same.
+    through the rows in an order drawn by the seed, and in a new one after each pass. Where all weights are 0, all rows
+    weigh the same. The order depends on the arguments alone, and begins with that of a smaller ``length``.
 
-    ``weights`` are (m,) finite numbers from 0, and ``weighted_share`` is taken as it is written: 0.29 of 100 is 29. The
-    order, (length,), depends on the arguments alone; that of a greater length begins with that of a smaller one.
-
-    Source: MMR1, arXiv 2509.21268, section 3 (its text and code). New orders for later passes, and equal weights where
-    all are 0, are our own form: its code walks through one order again and again, and fails where all weights are 0.
+    Source: MMR1, arXiv 2509.21268, section 3 (its text and code).
     """
     for name, value, least in (("length", length, 0), ("batch_size", batch_size, 1), ("seed", seed, 0)):
         check_whole(name, value, least)

@@ -35,24 +35,11 @@ def sweep(
     confidence: float = 0.95,
     policies: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Compare temperatures over the samples that all of them have scored, and choose one.
+    """Compare temperatures over the samples that all of them have scored, and choose one, as plain values.
 
-    Where rollouts are of several rounds or policies, none is chosen: what these do may pass for the temperature's work.
-
-    ``bootstrap``: a temperature has collapsed where the paired bootstrap interval of its accuracy less the best one's
-    ends below ``-margin``. Samples are resampled with all their rollouts. The best is chosen from the same data, a bias
-    that makes the rule strict: among four equal temperatures (400 samples, 8 rollouts each, pass rates uniform,
-    Beta(.5, .5) or Beta(1, 3)) it rejects the highest in 9 to 11 % of trials without a margin, in 0 to 3 % with 0.01.
-
-    ``tolerance``: a temperature has collapsed where its accuracy is more than ``tolerance`` below the reference's.
-    Either way the search climbs from the temperature compared with, so one above a collapsed one is never chosen, and
-    one below it has lower accuracy at most.
-
-    These are plain values, None for what is unknown. ``confounded`` is the other difference, "" without one, and
-    ``left_out`` the number of samples that some temperature has not scored. ``rows`` ascend, each over the samples that
-    all have: the mean of their pass rates with its interval, ``wilson_of_samples``; shares of their rollouts with a
-    parsed answer, of samples with right and wrong rollouts, and of never-solved ones; the mean dispersion of clicks;
-    different responses of a sample over its scored rollouts; and the paired difference of accuracies.
+    The help of ``pool temperature`` has the rules. The best is chosen from the same data, a bias that makes
+    ``bootstrap`` strict: among four equal temperatures (400 samples, 8 rollouts each, pass rates uniform, Beta(.5, .5)
+    or Beta(1, 3)) it rejects the highest in 9 to 11 % of trials without a margin, in 0 to 3 % with 0.01.
     """
     _check(rule, margin, tolerance, draws, confidence)
     check_whole("seed", seed, 0)

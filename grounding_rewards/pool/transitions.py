@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -19,6 +19,7 @@ from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.summary import by_source
 from grounding_rewards.stats.intervals import Bootstrap, beta_binomial, exact_mean, mcnemar, wilson
 from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.wording import percent
 
 NULL, BETA_BINOMIAL, MEASURED = "the null", "beta-binomial", "measured"
 MOST = 1024
@@ -37,10 +38,8 @@ _FEWEST = 5.0  # samples that a cell of the chi-square test expects
 def moves_of(first: SampleStats, second: SampleStats) -> dict[str, Any]:
     """Count the moves of samples; row i of both rounds is the same sample, with a scored rollout in each.
 
-    ``escaped`` of the ``never_solved`` have a right rollout after, with the 95 % Wilson interval of their share,
-    ``low`` to ``high``. ``up`` and ``down`` are moves of pass rates, and ``difference`` is the mean of their paired
-    differences, after less before, with a bootstrap interval over samples: NaN for one sample, too narrow for few, and
-    without width where all differ by the same.
+    ``low`` to ``high`` is the 95 % Wilson interval of the share of never-solved samples that are solved after, and
+    ``difference`` the mean of the paired differences, with a bootstrap interval over samples: NaN for one sample.
     """
     never = first.num_correct == 0
     escaped, of = int((second.num_correct[never] > 0).sum()), int(never.sum())
@@ -58,20 +57,10 @@ def moves_of(first: SampleStats, second: SampleStats) -> dict[str, Any]:
 
 
 def transitions(before: SampleStats, after: SampleStats, *, null: SampleStats | None = None) -> dict[str, Any]:
-    """Count samples by right rollouts before and after, and compare with chance.
+    """Count samples by right rollouts before and after, and compare with chance, as plain values.
 
-    A sample goes up where its pass rate rises: with as many rollouts before as after, where its number of right ones
-    does.
-
-    The computed null takes a Beta distribution of pass rates, fitted to the whole round before. Where rates have
-    another one it may be far off, and a warning mostly says so; the help of ``pool transitions`` has trials. A measured
-    null makes no assumption.
-
-    These are plain values, None for NaN: ``moves_of`` the samples that both rounds have scored, all and ``by_source``,
-    those without a source last; ``counts``, a row for each number of right rollouts before and a column for each after,
-    with ``row_shares`` and the sums of rows and columns, ``before`` and ``after``; ``discordant`` samples where each
-    has one rollout in both rounds; the ``null``; and the numbers of samples that are only before, only after, or
-    unscored in one of both rounds.
+    The computed null takes a Beta distribution of pass rates, fitted to the whole round before; the help of
+    ``pool transitions`` has trials.
     """
     names = ["the round before", "the round after"]
     rows = in_common([before, after], names)
@@ -351,6 +340,60 @@ def _some(stats: SampleStats) -> str:
 
 
 # Sentences for the reader.
+
+
+def facts_of(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what became of samples, by name."""
+    null, gap = found["null"], found["difference"]
+    yield "never solved before", f"{found['never_solved']:,} of {found['both']:,} samples"
+    if found["never_solved"]:
+        yield "solved after", f"{found['escaped']:,}, {_interval(found)}"
+        if null["samples"]:
+            yield "by chance alone", f"{_interval(null)}; p = {null['p_value']:.2g}"
+            yield "", _kind(null)
+        else:
+            yield "by chance alone", "unknown: the null holds none of them"
+    moves = ", ".join(f"{found[name]:,}" for name in ("up", "same", "down"))
+    yield "up, same, down", f"{moves}; right rollouts {found['net']:+,}"
+    ends = "" if gap["low"] is None else f", 95 % {100 * gap['low']:+.1f} to {100 * gap['high']:+.1f}"
+    rates = f"{percent(gap['before'])} to {percent(gap['after'])}"
+    yield "mean pass rate", f"{rates}: {100 * gap['mean']:+.1f} points{ends}"
+    if each := found["discordant"]:
+        text = f"{each['only_before']:,} before alone, {each['only_after']:,} after alone"
+        yield "right in one round", f"{text}; McNemar p = {each['p_value']:.2g}"
+    left = f"{found['dropped']:,} before alone, {found['new']:,} after alone"
+    yield "not compared", left + (f", {found['unscored']:,} not scored in both" if found["unscored"] else "")
+
+
+def _kind(null: Mapping[str, Any]) -> str:
+    prior = null["prior"]
+    if prior is None:
+        return f"measured on {null['samples']:,} samples"
+    kind = "beta-binomial, fit prior" if prior["rate"] is None else "binomial, fit:"
+    return f"{kind} {describe_prior(prior['a'], prior['b'])}"
+
+
+def _interval(of: Mapping[str, Any]) -> str:
+    return f"{percent(of['escape_share'])}, 95 % {100 * of['low']:.1f} to {100 * of['high']:.1f}"
+
+
+SOURCES = ["source", "both", "never", "solved", "share", "95 % interval", "up", "down", "points"]
+"""Heads of ``sources_of``."""
+
+
+def sources_of(found: Mapping[str, Any]) -> list[list[str]]:
+    """Return a row for each source of samples; none where no source is known."""
+    if all(each["source"] is None for each in found["by_source"]):
+        return []
+    return [
+        [
+            "(none)" if each["source"] is None else each["source"],
+            *(f"{each[name]:,}" for name in ("both", "never_solved", "escaped")), percent(each["escape_share"]),
+            f"{100 * each['low']:.1f} - {100 * each['high']:.1f}" if each["never_solved"] else "-",
+            *(f"{each[name]:,}" for name in ("up", "down")), f"{100 * each['difference']['mean']:+.1f}",
+        ]
+        for each in found["by_source"]
+    ]  # fmt: skip
 
 
 def _of_rounds(

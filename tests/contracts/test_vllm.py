@@ -322,7 +322,7 @@ def test_by_name() -> None:
     built = engine("vllm", model="m", more={"enforce_eager": True})
     assert built == Vllm("m", more={"enforce_eager": True})
     assert pickle.loads(pickle.dumps(built)) == built
-    with pytest.raises(EngineError, match=r"vllm: more: got 7; expected further arguments of vllm\.LLM"):
+    with pytest.raises(EngineError, match=r"vllm: Vllm\(more=\): got 7; expected names and their values"):
         engine("vllm", model="m", more=7)
 
 

@@ -351,12 +351,12 @@ def test_a_device_that_is_not_there(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch": 0}, "batch: got 0; expected a whole number from 1"),
-        ({"batch": "8"}, "batch: got '8'; expected a whole number from 1"),
-        ({"batch": True}, "batch: got True; expected a whole number from 1"),
-        ({"dtype": "half"}, "dtype: got 'half'; expected auto, float32, bfloat16 or float16"),
-        ({"model": ""}, "model: got ''; expected a text"),
-        ({"device": 0}, "device: got 0; expected a text"),
+        ({"batch": 0}, "batch=): got 0; expected a whole number from 1"),
+        ({"batch": "8"}, "batch=): got '8'; expected a whole number from 1"),
+        ({"batch": True}, "batch=): got True; expected a whole number from 1"),
+        ({"dtype": "half"}, "dtype=): got 'half'; expected one of auto, float32, bfloat16, float16"),
+        ({"model": ""}, "model=): got ''; expected a text"),
+        ({"device": 0}, "device=): got 0; expected a text"),
         ({"beams": 2}, "transformers: unknown argument 'beams'. It takes: model, device, dtype, batch"),
     ],
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.pool.transitions import describe_prior
+from grounding_rewards.pool.transitions import SOURCES, facts_of, sources_of
 from grounding_rewards.wording import percent
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def show_transitions(found: Mapping[str, Any]) -> None:
     console.print(layout.text("Samples by right rollouts before (rows) and after (columns)", "bold"))
     console.print(_matrix(found, bins))
     layout.section(console, "Shares of each row in per cent, and by chance alone", _shares(found, bins), indent=0)
-    layout.section(console, "", layout.facts(_facts(found)), indent=0)
-    if len(found["by_source"]) > 1 or found["by_source"][0]["source"] is not None:
-        layout.section(console, f"By {found['by']}", _by_source(found["by_source"]), indent=0)
+    layout.section(console, "", layout.facts(facts_of(found)), indent=0)
+    if rows := sources_of(found):
+        layout.section(console, f"By {found['by']}", layout.table(SOURCES, rows=rows, figures=SOURCES[1:]), indent=0)
 
 
 def binned(columns: int) -> list[range]:
@@ -104,54 +104,6 @@ def _shares(found: Mapping[str, Any], bins: Sequence[range]) -> Table:
             shares = [None if None in row else math.fsum(row[each] for each in inside) / total for inside in bins]
             layout.row(table, ["" if name == "chance" else str(right), name, *map(_share, shares)])
     return table
-
-
-def _facts(found: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    null, gap = found["null"], found["difference"]
-    yield "never solved before", f"{found['never_solved']:,} of {found['both']:,} samples"
-    if found["never_solved"]:
-        yield "solved after", f"{found['escaped']:,}, {_interval(found)}"
-        if null["samples"]:
-            yield "by chance alone", f"{_interval(null)}; p = {null['p_value']:.2g}"
-            yield "", _kind(null)
-        else:
-            yield "by chance alone", "unknown: the null holds none of them"
-    moves = ", ".join(f"{found[name]:,}" for name in ("up", "same", "down"))
-    yield "up, same, down", f"{moves}; right rollouts {found['net']:+,}"
-    ends = "" if gap["low"] is None else f", 95 % {100 * gap['low']:+.1f} to {100 * gap['high']:+.1f}"
-    rates = f"{percent(gap['before'])} to {percent(gap['after'])}"
-    yield "mean pass rate", f"{rates}: {100 * gap['mean']:+.1f} points{ends}"
-    if each := found["discordant"]:
-        text = f"{each['only_before']:,} before alone, {each['only_after']:,} after alone"
-        yield "right in one round", f"{text}; McNemar p = {each['p_value']:.2g}"
-    left = f"{found['dropped']:,} before alone, {found['new']:,} after alone"
-    yield "not compared", left + (f", {found['unscored']:,} not scored in both" if found["unscored"] else "")
-
-
-def _kind(null: Mapping[str, Any]) -> str:
-    prior = null["prior"]
-    if prior is None:
-        return f"measured on {null['samples']:,} samples"
-    kind = "beta-binomial, fit prior" if prior["rate"] is None else "binomial, fit:"
-    return f"{kind} {describe_prior(prior['a'], prior['b'])}"
-
-
-def _by_source(moves: Sequence[Mapping[str, Any]]) -> Table:
-    heads = ["both", "never", "solved", "share", "95 % interval", "up", "down", "points"]
-    table = layout.table(["source", *heads], figures=heads)
-    for each in moves:
-        ends = layout.interval(each["low"], each["high"]) if each["never_solved"] else "-"
-        both, never, solved, up, down = (
-            f"{each[name]:,}" for name in ("both", "never_solved", "escaped", "up", "down")
-        )
-        points = f"{100 * each['difference']['mean']:+.1f}"
-        cells = [both, never, solved, percent(each["escape_share"]), ends, up, down, points]
-        layout.row(table, ["(none)" if each["source"] is None else each["source"], *cells])
-    return table
-
-
-def _interval(of: Mapping[str, Any]) -> str:
-    return f"{percent(of['escape_share'])}, 95 % {100 * of['low']:.1f} to {100 * of['high']:.1f}"
 
 
 def _name(bin_: range) -> str:

@@ -192,9 +192,7 @@ def report(
 ) -> Numbers:
     """Return all numbers of a page by section; ``missing`` has the missing input of the sections with nothing to show.
 
-    Rounds are in the order of training; transitions pass over those that are temperatures of a sweep.
-    ``by_temperature`` has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none;
-    ``hardest`` and ``suspects`` are samples that the page shows, some of as many as ``counted`` says.
+    ``by_temperature`` has statistics of the same samples at two temperatures or more, ``unswept`` the reason for none.
     """
     moved, apart = _transitions([part for part in rounds if not part.swept])  # temperatures are no steps of training
     swept, failed = None, ""
@@ -262,10 +260,9 @@ class Inputs:
 def read_inputs(words: Sequence[str], options: Options) -> Inputs:
     """Read the inputs of a report.
 
-    Files whose every rollout has a round are split by it; any other file is a round of its own. Where all rounds have a
-    number, they are sorted by it, else they keep the order of the inputs. Files with a named temperature, or with one
-    temperature and no round, form a sweep if their temperatures differ and their rounds and policies do not; they are
-    then no rounds. Without such files the temperatures of the last round that has several are compared.
+    Files with a named temperature, or with one temperature and no round, form a sweep if their temperatures differ and
+    their rounds and policies do not. Without such files the temperatures of the last round that has several are
+    compared.
     """
     manifests = [Path(word) for word in words if word.endswith(".json")]  # rollouts end otherwise, as in .jsonl
     sources = [read_input(word) for word in words if not word.endswith(".json")]

@@ -12,7 +12,7 @@ from grounding_rewards.pool.report.rounds import COUNTED, OUTCOMES, Numbers
 from grounding_rewards.pool.report.rows import moved as moved_filter
 from grounding_rewards.pool.report.rows import right_in
 from grounding_rewards.pool.report.samples import UNKNOWN_SIZE, ShownSample, drawn_target, shortened, views
-from grounding_rewards.pool.transitions import BETA_BINOMIAL, describe_prior
+from grounding_rewards.pool.transitions import SOURCES, facts_of, sources_of
 from grounding_rewards.viewer.blocks import (
     VIRIDIS,
     Block,
@@ -175,32 +175,25 @@ def _histogram(line: Numbers) -> Block:
 
 def _moved(moved: Numbers) -> Iterator[Block]:
     warm = [listed(moved[name]) for name in ("temperatures_before", "temperatures_after")]
-    known = "" if warm == ["-", "-"] else f", at temperature {warm[0]} before and {warm[1]} after"
     alt = (
         f"Right rollouts in {moved['from']} against {moved['to']}, observed and by chance alone: of "
         f"{plural(moved['both'], 'sample')} {count(moved['up'])} went up, {count(moved['same'])} stayed and "
         f"{count(moved['down'])} went down"
     )
     yield heat(f"{moved['from']} to {moved['to']}", alt, list(_matrices(moved)))
+    known = [] if warm == ["-", "-"] else [("temperature", " to ".join(warm))]
+    yield facts([*known, *facts_of(moved)])
     leads = [
         link(f"the {count(moved[way])} that went {way}", [[moved_filter(moved["from"], moved["to"]), way]])
         for way in ("up", "down") if moved[way]
     ]  # fmt: skip
-    yield text([*_said(moved, known), *leads, *moved["warnings"]])
-    if any(line["source"] is not None for line in moved["by_source"]):
-        heads = [
-            "source", "in both", "up", "same", "down", "never solved before", "solved after", "mean pass rate, points",
-        ]  # fmt: skip
+    yield text([*leads, *moved["warnings"]])
+    if sources := sources_of(moved):
         rows: list[list[Cell]] = [
-            [
-                link(line["source"] or "unknown", to(source=line["source"] or "")),
-                count(line["both"]), count(line["up"]), count(line["same"]),
-                count(line["down"]), count(line["never_solved"]), count(line["escaped"]),
-                points(line["difference"]["mean"]),
-            ]
-            for line in moved["by_source"]
-        ]  # fmt: skip
-        yield table(f"By source, from {moved['from']} to {moved['to']}", heads, rows)
+            [link(name, to(source=each["source"] or "")), *rest]
+            for each, (name, *rest) in zip(moved["by_source"], sources, strict=True)
+        ]
+        yield table(f"By source, from {moved['from']} to {moved['to']}", SOURCES, rows)
 
 
 def _matrices(moved: Numbers) -> Iterator[Block]:
@@ -230,41 +223,6 @@ def _cell(samples: float, row: float, to: Link) -> list[object] | None:
     # 0.04 would be written as 0.0.
     few = count(samples) if samples >= 9.95 or samples == round(samples) else f"{samples:.1f}"  # 10, not 10.0
     return [few if samples >= 0.05 else "", f"{100 * share:.0f} %" if share >= 0.005 else "", share, to]
-
-
-def _said(moved: Numbers, known: str) -> Iterator[str]:
-    null, gap = moved["null"], moved["difference"]
-    yield (
-        f"{plural(moved['both'], 'sample')} in both{known}: {count(moved['up'])} up, {count(moved['same'])} the same, "
-        f"{count(moved['down'])} down; {moved['net']:+,} right rollouts"
-    )
-    yield f"mean pass rate {points(gap['mean'])} percentage points ({points(gap['low'])} to {points(gap['high'])})"
-    if moved["never_solved"]:
-        yield (
-            f"of {plural(moved['never_solved'], 'never-solved sample')} {count(moved['escaped'])} "
-            f"{'was' if moved['escaped'] == 1 else 'were'} solved at least once, {percent(moved['escape_share'])} "
-            f"({between(moved['low'], moved['high'])}); by chance alone "
-            f"{percent(null['escape_share'])} ({between(null['low'], null['high'])})"
-        )
-    if null["kind"] == BETA_BINOMIAL:
-        prior = describe_prior(null["prior"]["a"], null["prior"]["b"])
-        yield (
-            "with one rollout a sample a lucky hit looks like a sure one: the expected counts are those of "
-            f"the prior, {prior}, alone"
-            if max(moved["n_before"]) == 1
-            else f"the counts expected by chance use this prior of pass rates: {prior}"
-        )
-    if moved["discordant"]:
-        pair = moved["discordant"]
-        yield (
-            f"one rollout each: {count(pair['only_before'])} right only before, {count(pair['only_after'])} only "
-            f"after, p = {pair['p_value']:.2g} (McNemar, exact)"
-        )
-    if moved["dropped"] or moved["new"] or moved["unscored"]:
-        yield (
-            f"{plural(moved['dropped'], 'sample')} before alone, {count(moved['new'])} after alone, "
-            f"{count(moved['unscored'])} not scored in one of the two"
-        )
 
 
 def _sources(report: Numbers) -> Iterator[Block]:

@@ -32,22 +32,6 @@ def said(found, key, kind):
     return block
 
 
-def test_with_one_rollout_a_sample_chance_is_the_prior_alone():
-    single = [Round(name, stats([1, 1], right)) for name, right in (("1", [0, 1]), ("2", [1, 1]))]
-    moved = said(report("", single), "transitions", "text")["lines"]
-    (line,) = (line for line in moved if "prior, Beta" in line)
-    assert line.startswith("with one rollout a sample a lucky hit looks like a sure one")
-    assert "of 1 never-solved sample 1 was solved at least once, 100.0 %" in " ".join(map(str, moved))
-    moved = said(report("", rounds()), "transitions", "text")["lines"]
-    assert "the counts expected by chance use this prior of pass rates: Beta(0.367, 0.642)" in moved
-
-
-def test_a_prior_of_one_rate_says_the_rate():
-    level = [Round(name, stats([4] * 5, [2] * 5)) for name in "12"]
-    moved = said(report("", level), "transitions", "text")["lines"]
-    assert "use this prior of pass rates: one rate of 50.0 % for all samples" in moved[-1]
-
-
 def test_samples_are_those_of_the_round_that_is_named():
     found = {section["key"]: section["lead"] for section in sections(report("", rounds()[:1], hardest=[shown()]))}
     assert found["hardest"].startswith("Never solved in round 1: those with most rollouts first")
@@ -128,8 +112,10 @@ def test_the_matrix_has_counts_and_shares_of_its_rows():
     assert [cell and cell[:2] for cell in chance["rows"][0]["cells"]] == [
         ["1.6", "79 %"], ["0.3", "15 %"], ["0.1", "5 %"], ["", "1 %"], ["", ""],
     ]  # fmt: skip
-    (said, _) = blocks(whole(), "transitions", "text", "table")
-    assert said["lines"][0].startswith("5 samples in both, at temperature 1.1 before and 1.7 after: 2 up, 3 the same")
+    (facts,) = blocks(whole(), "transitions", "facts")
+    assert [list(each) for each in facts["facts"][:2]] == [
+        ["temperature", "1.1 to 1.7"], ["never solved before", "2 of 5 samples"],
+    ]  # fmt: skip
 
 
 def test_a_large_matrix_has_no_empty_ends():
