@@ -139,7 +139,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value
 
 
-Text, Fields = Annotated[str, _text], Annotated[Mapping[str, Any], _mapping]
+Text = Annotated[str, _text]
+Fields = Annotated[Mapping[str, Any], _mapping]
 """Options of engines, beside those of ``verifiers.options``."""
 
 

@@ -56,7 +56,8 @@ float16
         """The number of GPUs that a worker of a cluster gets for it, where there are any."""
         return int(self.device != "cpu")
 
-    __post_init__ = check_options
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @contextmanager
     def start(self) -> Iterator[Running]:

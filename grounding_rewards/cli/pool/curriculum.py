@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,9 +13,6 @@ from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.errors import PoolError
 from grounding_rewards.tables.contents import JSON_LINES, PARQUET
 from grounding_rewards.wording import percent
-
-if TYPE_CHECKING:
-    from grounding_rewards.pool.curriculum.band_check import Validation
 
 
 def curriculum(
@@ -56,7 +54,7 @@ def curriculum(
     """
     if out is None and not validate:
         raise PoolError("--out: expected a directory for the stages, or --validate to check bands alone")
-    from grounding_rewards.pool.curriculum import validate_stats
+    from grounding_rewards.pool.curriculum.band_check import check_stats
     from grounding_rewards.pool.curriculum.command import declared_bands, write_stages
     from grounding_rewards.pool.curriculum.stages import read_curriculum
 
@@ -70,10 +68,10 @@ def curriculum(
     plan = read_curriculum(stages)
     checked = None
     if validate:
-        checked = validate_stats(*declared_bands(stats, band_column, by or "source", rounds), plan)
-        for remark in checked.remarks:
+        checked = check_stats(*declared_bands(stats, band_column, by or "source", rounds), plan)
+        for remark in checked["remarks"]:
             terminal.note(remark)
-        if out is None or not checked.passed:
+        if out is None or not checked["passed"]:
             _report_check(checked, as_json)
     if out is None:
         return
@@ -91,14 +89,11 @@ def curriculum(
 _FILES = (*PARQUET, *JSON_LINES, ".json")
 
 
-def _report_check(checked: Validation, as_json: bool) -> None:
+def _report_check(checked: Mapping[str, Any], as_json: bool) -> None:
     """Print the check, and raise where the bands failed."""
-    if as_json:
-        terminal.print_json(checked.to_json())
-    else:
-        _show_check(checked)
-    if not checked.passed:
-        raise PoolError(f"bands are not what they are called: {'; '.join(checked.problems)}")
+    terminal.print_json(checked) if as_json else _show_check(checked)
+    if not checked["passed"]:
+        raise PoolError(f"bands are not what they are called: {'; '.join(checked['problems'])}")
 
 
 def _show(manifest: dict[str, Any]) -> None:
@@ -117,13 +112,15 @@ def _show(manifest: dict[str, Any]) -> None:
 _LEFT = {"between": "with pass rates between bands", "unmeasured": "with too few scored rollouts"}
 
 
-def _show_check(checked: Validation) -> None:
+def _show_check(checked: Mapping[str, Any]) -> None:
     figures = ["right", "of", "rate", "95 % interval"]
     table = layout.table(["type", "band", *figures, "in its range"], figures=figures)
-    for check in checked.checks:
-        for band in check.bands:
-            interval = f"{percent(band.low)} to {percent(band.high)}"
-            inside = {None: "-", True: "yes", False: "no"}[band.inside]
-            cells = [str(band.correct), str(band.n), percent(band.rate), interval if band.n else "-", inside]
-            layout.row(table, [check.kind or "all", band.band, *cells])
+    for kind, check in (("all", checked["overall"]), *checked["types"].items()):
+        for band in check["bands"]:
+            interval = f"{percent(band['low'])} to {percent(band['high'])}" if band["n"] else "-"
+            inside = {None: "-", True: "yes", False: "no"}[band["inside"]]
+            layout.row(
+                table,
+                [kind, band["band"], str(band["correct"]), str(band["n"]), percent(band["rate"]), interval, inside],
+            )
     layout.console().print(table)

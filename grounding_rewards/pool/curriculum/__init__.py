@@ -1,17 +1,5 @@
 """Curriculum learning: stages by measured pass rate, the gate between them, and a check of declared difficulty."""
 
-from grounding_rewards.pool.curriculum.band_check import validate, validate_stats
-from grounding_rewards.pool.curriculum.stages import (
-    Curriculum,
-    RateBand,
-    Stage,
-    StageGate,
-    assign,
-    stage_sets,
-    stage_weights,
-)
+from grounding_rewards.pool.curriculum.stages import StageGate
 
-__all__ = [
-    "Curriculum", "RateBand", "Stage", "StageGate", "assign", "stage_sets", "stage_weights", "validate",
-    "validate_stats",
-]  # fmt: skip
+__all__ = ["StageGate"]

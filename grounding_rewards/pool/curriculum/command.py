@@ -18,9 +18,16 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import DataPathError, PoolError, near
 from grounding_rewards.pool.aggregate import stats_of
 from grounding_rewards.pool.command import TrainingRows, write_outputs
-from grounding_rewards.pool.curriculum import Curriculum, Stage, StageGate
-from grounding_rewards.pool.curriculum.band_check import Validation
-from grounding_rewards.pool.curriculum.stages import StageSets, gate_of, read_curriculum, stage_sets, stage_weights
+from grounding_rewards.pool.curriculum.stages import (
+    Curriculum,
+    Stage,
+    StageGate,
+    StageSets,
+    gate_of,
+    read_curriculum,
+    stage_sets,
+    stage_weights,
+)
 from grounding_rewards.pool.stats import SampleStats
 from grounding_rewards.pool.stats_table import is_stats, read_stats, to_table
 from grounding_rewards.tables.atomic import Files, output_of
@@ -92,7 +99,7 @@ def write_stages(
     weights: bool = False,
     rounds: Sequence[int] | None = None,
     seed: int = 0,
-    validation: Validation | None = None,
+    validation: Mapping[str, Any] | None = None,
     reporting: Reporting = SILENT,
 ) -> dict[str, Any]:
     """Write the stages of a curriculum from files, as ``grounding-rewards pool curriculum`` does."""
@@ -110,7 +117,7 @@ def write_stages(
         if rounds is not None:
             facts["rounds"] = sorted(set(rounds))
         if validation is not None:
-            facts["validation"] = validation.to_json()
+            facts["validation"] = dict(validation)
         stats = read_stats(statistics, rounds=rounds, warn=reporting.warn)
         advance(0.4)
         join: dict[str, Any] = {}

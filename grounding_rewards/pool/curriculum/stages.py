@@ -152,11 +152,7 @@ NO_BAND = {"between": BETWEEN, "unmeasured": UNMEASURED}
 
 @dataclass(frozen=True)
 class RateBand:
-    """Band of samples whose measured pass rate is from ``low`` to ``high``, both included.
-
-    Raises:
-        PoolError: they are not two numbers from 0 to 1 in order, or the name is that of samples in no band.
-    """
+    """Band of samples whose measured pass rate is from ``low`` to ``high``, both included."""
 
     name: str
     low: float
@@ -175,12 +171,7 @@ class RateBand:
 
 @dataclass(frozen=True)
 class Stage:
-    """Stage of training: samples of some bands.
-
-    Raises:
-        PoolError: there are no bands, one comes twice, or a share does not fit.
-        RecipeError: another number does not fit.
-    """
+    """Stage of training: samples of some bands."""
 
     name: str  # its name in logs and files
     bands: tuple[str, ...]  # names of the bands that it draws from
@@ -204,11 +195,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Bands, the stages that draw from them, and the gate between stages.
-
-    Raises:
-        PoolError: bands overlap, a stage names an unknown one, or two have one name.
-    """
+    """Bands, the stages that draw from them, and the gate between stages."""
 
     bands: tuple[RateBand, ...]  # they do not overlap; a rate on the edge of two belongs to the easier one
     stages: tuple[Stage, ...]  # in the order of training
@@ -249,13 +236,7 @@ def _check_name(what: str, name: Any) -> None:
 
 
 def assign(stats: SampleStats, curriculum: Curriculum) -> NDArray[np.int64]:
-    """Return the band of each sample: (m,) its index in ``curriculum.bands``, else ``BETWEEN`` or ``UNMEASURED``.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> halves = Curriculum((RateBand("hard", 0.0, 0.5), RateBand("easy", 0.5, 1.0)), (Stage("all", ("easy", "hard")),))
-    >>> assign(sample_stats(["a", "a", "b", "c"], [1, 0, 0, None]), halves).tolist()
-    [1, 0, -2]
-    """
+    """Return the band of each sample: (m,) its index in ``curriculum.bands``, else ``BETWEEN`` or ``UNMEASURED``."""
     rate = stats.pass_rate
     bands = np.full(len(stats), BETWEEN, dtype=np.int64)
     for band in reversed(curriculum.easiest_first()):  # easier bands come last, and take the edges they share
@@ -368,22 +349,6 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
     With shares s_b and a_b samples in band b, a stage without a size has floor(min over b of a_b · Σs / s_b) samples:
     as many as the shares allow. Quotas are largest remainders of the shares. A band with fewer samples than its quota
     gives all, and the rest is a shortfall, for none is taken twice. Stages draw independently.
-
-    Args:
-        stats: m samples, in any order, which does not change the draws.
-        curriculum: bands and stages.
-        seed: seed of the draws, a whole number from 0.
-
-    Raises:
-        PoolError: a stage would have no samples; names the counts of its bands.
-
-    >>> from grounding_rewards.pool import sample_stats
-    >>> from grounding_rewards.pool.curriculum.stages import RateBand
-    >>> bands = RateBand("hard", 0.0, 0.5), RateBand("easy", 0.5, 1.0)
-    >>> stats = sample_stats(["a", "b", "c", "d"], [1, 1, 1, 0])
-    >>> staged = stage_sets(stats, Curriculum(bands, (Stage("all", ("easy", "hard"), shares=(2, 1)),)))
-    >>> staged.sets[0].quotas
-    (Quota(band='easy', available=3, asked=2, taken=2), Quota(band='hard', available=1, asked=1, taken=1))
     """
     check_whole("seed", seed, 0)
     band = assign(stats, curriculum)
@@ -395,19 +360,9 @@ def stage_sets(stats: SampleStats, curriculum: Curriculum, seed: int = 0) -> Sta
 
 
 def stage_weights(stats: SampleStats, curriculum: Curriculum) -> tuple[StageSets, list[Floats]]:
-    """Return the probability of drawing each sample in each stage, for samplers that draw by weight.
+    """Return the stages with all samples of their bands, and the probability of drawing each sample in each, (m,).
 
     A sample of band b weighs (s_b / Σs) / a_b, with s over the stage's bands that have samples: weights sum to 1.
-
-    Args:
-        stats: m samples.
-        curriculum: bands and stages.
-
-    Returns:
-        The stages with all samples of their bands, and one (m,) column of weights a stage.
-
-    Raises:
-        PoolError: a stage would have no samples.
     """
     whole = tuple(replace(stage, shares=None, size=None) for stage in curriculum.stages)  # all samples: none drawn
     staged = stage_sets(stats, replace(curriculum, stages=whole))
