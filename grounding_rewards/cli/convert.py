@@ -10,6 +10,7 @@ import typer
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.converting import LAYOUTS, Wording
+from grounding_rewards.converting.filters import Filters, Selection
 from grounding_rewards.converting.run import Converter, NotConvertedError
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError
@@ -74,6 +75,7 @@ def convert(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out rows that cannot be converted.", rich_help_panel=_ROWS)
     ] = False,
+    filters: Annotated[Filters, options.group(Filters)],
     template: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Prompt, with {instruction} for the instruction.", rich_help_panel=_PROMPT),
@@ -123,7 +125,7 @@ def convert(
         space=None if space is None else as_space(space), box_format=box_format, source=source, split=split,
         encoding=encoding, shape=shape, folder=images.root or None, max_image_bytes=images.max_image_bytes,
         max_image_pixels=images.max_image_pixels, dropped=tuple(drop_column or ()), skip_bad=skip_bad,
-        image_check=not no_image_check, all_in_json=as_json, reporting=terminal.REPORTING,
+        selection=Selection(filters), image_check=not no_image_check, all_in_json=as_json, reporting=terminal.REPORTING,
     )  # fmt: skip
     about = {
         "file": str(file), "out": str(out), "for": trainer.value,

@@ -27,6 +27,7 @@ class Layout:
     decoded: bool = False  # True where it needs images, not paths, so that Parquet must declare the column as images
     merged: tuple[str, ...] = ()  # columns of objects in which fields of the input stay beside the packed ones
     steering: frozenset[str] = frozenset()  # reserved names by which a trainer's own rows steer it; they stay in these
+    alone: bool = False  # True where no other column stays
     sourced: Layout | None = None  # the layout of rows that also name the data set they are from; None where all do
 
     def taken(self, names: Sequence[str]) -> frozenset[str]:
@@ -146,6 +147,29 @@ _EASYR1_OWN = (
 )  # fmt: skip
 _EASYR1 = Layout("easyr1", _easyr1, {"problem": str, "answer": str}, reserved=frozenset(_EASYR1_OWN))
 EASYR1 = replace(_EASYR1, sourced=replace(_EASYR1, row=_easyr1_sourced))
+
+
+def plain(trainer: Layout | None) -> Layout:
+    """Return the layout of rows of which a trainer's are made, without anything that the trainer does not take."""
+
+    def row(sample: Sample) -> dict[str, Any]:
+        if trainer is not None:
+            trainer.row(sample)
+        messages = [message.as_field() for message in sample.messages]
+        if len(messages) > 1 or messages[0].keys() > {"role", "content"}:
+            return {**_named(sample), "instruction": messages}
+        return {**_named(sample), "instruction": messages[0]["content"].removeprefix(IMAGE * len(sample.images))}
+
+    types = dict.fromkeys(("instruction", "target", "id", "source"), str)
+    return Layout("rows", row, types, decoded=trainer is not None and trainer.decoded, alone=True)
+
+
+def _named(sample: Sample) -> dict[str, Any]:
+    return {"target": sample.wire, "id": sample.name, "source": sample.source}
+
+
+UNCHANGED = Layout("rows", lambda sample: {}, {})
+"""Rows as they are, but for their images."""
 
 LAYOUTS = {layout.name: layout for layout in (VERL, TRL, EASYR1)}
 """Trainers by name."""

@@ -5,30 +5,41 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from grounding_rewards._version import __version__
+from grounding_rewards.converting.filters import HARMFUL, Drop, Filters, Selection
+from grounding_rewards.converting.layouts import UNCHANGED, Layout, plain
+from grounding_rewards.converting.prompts import Wording
+from grounding_rewards.converting.run import Converter
 from grounding_rewards.coords.image_header import image_format
 from grounding_rewards.coords.spaces import as_space
 from grounding_rewards.errors import ConvertError, GroundingRewardsError, TableError, near
 from grounding_rewards.literals import yaml_values
-from grounding_rewards.tables.columns import find_columns
-from grounding_rewards.tables.contents import stem_of
-from grounding_rewards.tables.image_files import ImageFiles, read_images
-from grounding_rewards.tables.opening import folder_of, open_rows
-from grounding_rewards.tables.rows import BATCH_ROWS, Batch, Note, Table, value_at
-from grounding_rewards.tables.sample_ids import from_json
-from grounding_rewards.tables.training_sets import Shape, ShapedTable
+from grounding_rewards.tables.atomic import atomic_file, remove
+from grounding_rewards.tables.columns import NONE
+from grounding_rewards.tables.contents import PARQUET, TEXTS, stem_of, suffix_of
+from grounding_rewards.tables.data_paths import not_there
+from grounding_rewards.tables.image_files import Image
+from grounding_rewards.tables.manifests import fingerprint, manifest_bytes, unfinished
+from grounding_rewards.tables.opening import folder_of
+from grounding_rewards.tables.reporting import SILENT, Reporting
+from grounding_rewards.tables.runs import Run, open_run
+from grounding_rewards.tables.training_sets import Shape
+from grounding_rewards.tables.writing import check_output
 
-COLUMNS = ("image", "instruction", "target", "id", "source")
-_KEYS = {
-    "json_path": "path", "images_folder": "images", "sampling_strategy": "take", "path": "path", "images": "images",
-    "take": "take", "name": "name", "layout": "layout", "space": "space", "per_image": "per_image", "where": "where",
-}  # fmt: skip
-"""Keys of a data set, as the field writes them and as we do, with the attributes of ``Part``."""
+_FIELD = {"json_path": "path", "images_folder": "images", "sampling_strategy": "take"}
+"""Keys as the field writes them, and ours."""
+_FILTERS = tuple(each.name for each in fields(Filters) if not each.name.startswith("overlap"))
+_SHARED = ("template", *_FILTERS, "overlap")
+"""Keys that may also stand beside ``datasets``, for all of them."""
+_OVERLAP = {"boxes": "overlap", "iou": "overlap_iou", "space": "overlap_space"}
+_SHARDS = "_mix.manifest.json"
 
 
 @dataclass(frozen=True)
@@ -38,44 +49,151 @@ class Part:
     path: Path
     name: str
     images: str = ""  # the folder of relative paths; "" for that of the data
-    take: str = "all"  # which samples: all, first:N, end:N or random:N, where N may be a share, such as 33%
     layout: str = ""
     space: str | None = None
-    per_image: int | None = None  # the most samples of one image
-    where: Mapping[str, Any] = field(default_factory=dict)  # values that fields of a sample have
+    instruction: str | None = None  # the column of instructions; None for the usual one
+    template: str | None = None
+    share: float | None = None  # its part of the whole
+    selection: Selection = field(default_factory=Selection)
 
-    def opened(self, note: Note) -> Table:
-        """Open the rows."""
-        images = ImageFiles(self.images or str(folder_of(self.path).absolute()))
-        shape = Shape(self.layout, space=None if self.space is None else as_space(self.space), images=images)
-        return open_rows(self.path, note=lambda text: note(f"{self.name}: {text}"), shape=shape)
+    def converter(self, layout: Layout, template: str | None, folder: Path) -> Converter:
+        """Return the settings by which its rows become those of a mixture; bytes of images go to a folder."""
+        columns = {"instruction": self.instruction, "source": "", "image-size": ""}  # whose images say it
+        columns |= dict.fromkeys(("target", "image", "id", "refusal"))
+        return Converter(
+            layout=layout, columns=columns, wording=Wording(None, self.template or template),
+            space=None if self.space is None else as_space(self.space), source=self.name, shape=Shape(self.layout),
+            folder=self.images or str(folder_of(self.path).absolute()), selection=self.selection,
+            prefix=f"{self.name}/", stored=partial(stored, folder=folder),
+        )  # fmt: skip
 
-    def chosen(self, count: int, seed: int) -> set[int] | range:
-        """Return the numbers of the samples to take, of ``count``; draws depend on seed, name and number alone."""
-        kind, _, text = self.take.partition(":")
-        number = text.removesuffix("%")
-        if kind == "all" and not text:
-            return range(count)
-        if kind not in ("first", "end", "random") or not number.isdecimal():
-            raise ConvertError(
-                f"{self.name}, take: got {self.take!r:.60}; expected all, first:N, end:N or random:N, N also as 33%"
+    def identity(self) -> dict[str, Any]:
+        """Return what its samples depend on, for manifests."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "selection"}
+        filters = vars(self.selection.filters)
+        detected = filters["overlap"] and _fingerprint(filters["overlap"])
+        kept = {name: getattr(self.selection, name) for name in ("where", "per_image", "take")}
+        return {**own, **kept, **filters, "overlap": detected, "path": _fingerprint(self.path)}
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Data sets, and the seed of draws."""
+
+    path: Path
+    parts: tuple[Part, ...]
+    seed: int = 0
+
+    def run(
+        self, out: Path, trainer: Layout | None, *, template: str | None = None, skip_bad: bool = False,
+        all_in_json: bool = False, reporting: Reporting = SILENT,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Write the mixture and its manifest, which is returned; after a kill it goes on with the next data set."""
+        check_output(out, (self.path, *(part.path for part in self.parts)))
+        settings = {part.name: part.identity() for part in self.parts}
+        settings = json.loads(json.dumps(settings, default=str))
+        identity = {
+            "kind": "mixture", "for": trainer and trainer.name, "seed": self.seed, "template": template,
+            "skip_bad": skip_bad, "version": __version__, "datasets": settings,
+        }  # fmt: skip
+        images, sets = out.with_name(f"{out.name.partition('.')[0]}.images"), out.with_name(f".{out.name}.sets")
+        names = [f"sets-{number:05}-of-{len(self.parts):05}" for number in range(len(self.parts))]
+        own = replace(reporting, warn=lambda text: None)  # of each set, said before
+        try:
+            with open_run(sets, _SHARDS, identity, command="mix", overwrite=True) as run:
+                if run is not None:
+                    for name, part in zip(names, self.parts, strict=True):
+                        if f"{name}.json" not in run:
+                            converter = part.converter(plain(trainer), template, images)
+                            converter = replace(converter, skip_bad=skip_bad, all_in_json=all_in_json)
+                            self._convert(converter, part, run, name, reporting)
+                    run.finish([f"{name}{suffix}" for name in names for suffix in (".jsonl", ".json")], {})
+            texts = [(sets / f"{name}.json").read_text("utf-8") for name in names]
+            counts = {part.name: json.loads(text) for part, text in zip(self.parts, texts, strict=True)}
+            whole = replace(self._whole(trainer), skip_bad=skip_bad, all_in_json=all_in_json, reporting=own)
+            left = whole.run(sets, out).filtered
+        except GroundingRewardsError:
+            for folder in (sets, unfinished(sets)):
+                remove(folder)
+            raise
+        remove(sets)
+        for name, count in counts.items():
+            gone = Counter(left.get(name, {}))
+            count["taken"] -= gone.total()
+            count["left_out"] = dict(Counter(count["left_out"]) + gone)
+        manifest = {**identity, "datasets": {name: {**settings[name], **counts[name]} for name in counts}}
+        with atomic_file(out.with_name(f"{out.name}.manifest.json")) as file:
+            file.write(manifest_bytes(manifest))
+        return manifest
+
+    def _convert(self, converter: Converter, part: Part, run: Run, name: str, reporting: Reporting) -> None:
+        """Write the samples of one data set, and then their counts."""
+        said = Reporting(
+            lambda text: reporting.note(f"{part.name}: {text}"), lambda text: reporting.warn(f"{part.name}: {text}"),
+            reporting.progress,
+        )  # fmt: skip
+        try:
+            result = replace(converter, reporting=said).run(
+                part.path, run.folder / f"{name}.jsonl", lambda path: run.write(path.name)
             )
-        n = min(count, -(-count * int(number) // 100) if text.endswith("%") else int(number))
-        if kind != "random":
-            return range(n) if kind == "first" else range(count - n, count)
-        drawn = (
-            (blake2b(f"{seed}/{self.name}/{each}".encode(), digest_size=8).digest(), each) for each in range(count)
-        )
-        return {each for _, each in sorted(drawn)[:n]}
+        except GroundingRewardsError as error:
+            raise ConvertError(f"{part.name}: {error}") from error
+        left = sum(result.filtered.values(), Counter(dict(_unread(result.problems))))
+        with run.write(f"{name}.json") as file:
+            counts = {"samples": result.written + left.total(), "taken": result.written, "left_out": dict(left)}
+            file.write(json.dumps(counts).encode())
+
+    def _whole(self, trainer: Layout | None) -> Converter:
+        """Return the settings by which the samples of all data sets become one table."""
+        compared = [
+            each
+            for each in (Drop.DUPLICATE, Drop.AMBIGUOUS)
+            if all(each in part.selection.dropped for part in self.parts)
+        ]
+        shares = {part.name: part.share for part in self.parts if part.share is not None}
+        columns = {"image": "images", "image-size": "", "refusal": ""}
+        columns |= {name: name for name in ("instruction", "target", "id", "source")}
+        return Converter(
+            layout=trainer or UNCHANGED, columns=columns, wording=Wording(), shape=Shape(NONE),
+            selection=Selection(Filters(drop=compared), shares=shares, seed=self.seed), image_check=False,
+        )  # fmt: skip
 
 
-def read_mixture(path: Path) -> list[Part]:
+def _fingerprint(path: Path) -> dict[str, Any]:
+    """Return the path of data, and the hash of its files."""
+    if not path.exists():
+        raise TableError(f"{path}: {not_there(path)}")
+    files = [each for each in path.rglob("*") if suffix_of(each) in (*TEXTS, *PARQUET)] if path.is_dir() else [path]
+    return fingerprint(path, sorted(files))
+
+
+def _unread(problems: Any) -> dict[str, int]:
+    return {"that cannot be read": len(problems)} if problems else {}
+
+
+def stored(image: Image, folder: Path) -> Image:
+    """Return an image by its path; one in bytes is written to a folder first, under a name of its content."""
+    if image.data is None:
+        return image
+    suffix = (image_format(image.data) or "bin").lower()
+    file = folder / f"{blake2b(image.data, digest_size=16).hexdigest()}.{suffix}"
+    if not file.exists():
+        folder.mkdir(exist_ok=True)
+        partial_file = file.with_name(f".{file.name}.{os.getpid()}")
+        partial_file.write_bytes(image.data)
+        partial_file.rename(file)
+    return Image(str(file.absolute()))
+
+
+def read_mixture(path: Path, seed: int = 0) -> Mixture:
     """Read the data sets of a mixture from YAML or JSON; relative paths start in its folder."""
     try:
         text = path.read_text("utf-8")
         content = json.loads(text) if path.suffix == ".json" else yaml_values(text)
-        rows = content["datasets"]
-        parts = [_part(path, number, row) for number, row in enumerate(rows)]
+        rows, common = content["datasets"], {key: value for key, value in content.items() if key != "datasets"}
+        seed = common.pop("seed", seed)
+        _check_keys(f"{path}", common, _SHARED)
+        parts = tuple(_part(path, number, row, common, seed) for number, row in enumerate(rows))
     except ImportError:
         raise ConvertError(f"{path}: YAML needs PyYAML: pip install pyyaml; JSON does without") from None
     except GroundingRewardsError:
@@ -89,124 +207,41 @@ def read_mixture(path: Path) -> list[Part]:
         raise ConvertError(
             f"{path}: {f'two data sets are called {twice[0]}; give each a name' if twice else 'is empty'}"
         )
-    return parts
+    shares = [part.share for part in parts if part.share is not None]
+    whole = len(shares) == len(parts)
+    if sum(shares) > 1 + 1e-9 or (not whole and sum(shares) >= 1):
+        raise ConvertError(
+            f"{path}: shares are {sum(shares):g} in all; expected {'at most 1' if whole else 'less than 1'}"
+        )
+    return Mixture(path, parts, seed)
 
 
-def _part(path: Path, number: int, row: Any) -> Part:
+def _check_keys(where: str, row: Mapping[str, Any], known: Any) -> None:
+    if unknown := [key for key in row if key not in known]:
+        raise ConvertError(f"{where}: got {unknown[0]!r:.60}; expected {', '.join(known)}{near(unknown[0], known)}")
+
+
+def _part(path: Path, number: int, row: Any, common: Mapping[str, Any], seed: int) -> Part:
     where = f"{path}, data set {number}"
     if not isinstance(row, Mapping) or not ("path" in row or "json_path" in row):
         raise ConvertError(f"{where}: got {row!r:.80}; expected an object with path, or json_path")
-    if unknown := [key for key in row if key not in _KEYS]:
-        raise ConvertError(f"{where}: got {unknown[0]!r:.60}; expected {', '.join(_KEYS)}{near(unknown[0], _KEYS)}")
-    given = {_KEYS[key]: value for key, value in row.items() if value is not None}
+    own = tuple(each.name for each in fields(Part) if each.name != "selection")
+    _check_keys(where, row, (*_FIELD, *own, "take", "per_image", "where", *_FILTERS, "overlap"))
+    given: dict[str, Any] = {
+        "drop": HARMFUL,
+        **common,
+        **{_FIELD.get(str(key), str(key)): value for key, value in row.items()},
+    }
+    given = {key: value for key, value in given.items() if value is not None}
     file = path.parent / str(given.pop("path"))
-    images = str(path.parent / str(given.pop("images"))) if "images" in given else ""
+    if "images" in given:
+        given["images"] = os.path.abspath(path.parent / str(given["images"]))
+    name = str(given.pop("name", stem_of(file)))
     if not isinstance(given.get("where", {}), Mapping) or not isinstance(given.get("per_image", 1), int):
         raise ConvertError(f"{where}: expected a number as per_image, and an object as where")
-    return Part(**{"path": file, "images": os.path.abspath(images) if images else "", "name": stem_of(file), **given})
-
-
-class MixedTable:
-    """Samples of all data sets in turn, with the same columns, ids ``NAME/ID``, and images as paths.
-
-    Images that rows hold as bytes are written to ``images``, by their content.
-    """
-
-    schema = None
-    columns = COLUMNS
-
-    def __init__(self, path: Path, parts: Sequence[Part], images: Path, seed: int, note: Note) -> None:
-        self.path, self.parts, self.images, self.seed = path, parts, images, seed
-        self.inputs = (path, *(part.path for part in parts))
-        self.counts: dict[str, dict[str, Any]] = {}  # samples that are there, taken and left out, by data set
-        self._tables = {part.name: part.opened(note) for part in parts}
-
-    def batches(
-        self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
-    ) -> Iterator[Batch]:
-        """Yield the rows in order; see ``Table``."""
-        start = 0
-        for number, part in enumerate(self.parts, 1):
-            held, places = list[dict[str, Any]](), list[str]()
-            for place, row in self._samples(part):
-                held.append(row)
-                places.append(place)
-                if len(held) == (size or BATCH_ROWS):
-                    yield self._batch(start, held, places, number)
-                    start, held, places = start + len(held), [], []
-            if held:
-                yield self._batch(start, held, places, number)
-                start += len(held)
-        if not start:
-            raise TableError(f"{self.path}: no sample is taken of any data set")
-
-    def _batch(self, start: int, rows: list[dict[str, Any]], places: list[str], number: int) -> Batch:
-        return Batch(start, rows, rows, number / len(self.parts), places=places)
-
-    def _samples(self, part: Part) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the samples that are taken of a data set, with their places."""
-        table = self._tables[part.name]
-        names = _columns(table, part)
-        count = sum(self._fits(part, row) for batch in table.batches(whole=False) for row in batch.rows)
-        chosen, number, taken = part.chosen(count, self.seed), -1, 0
-        of_image = Counter[str]()
-        for batch in table.batches(whole=False):
-            for index, row in enumerate(batch.rows):
-                number += (fits := self._fits(part, row))
-                if not fits or number not in chosen:
-                    continue
-                image = self._image(value_at(row, names["image"]), part, table, batch, index)
-                of_image[image] += 1
-                if part.per_image is None or of_image[image] <= part.per_image:
-                    taken += 1
-                    own = value_at(row, names.get("id"))
-                    yield f"{part.name}, {batch.place(index)}", {
-                        "image": image, "instruction": value_at(row, names["instruction"]),
-                        "target": _target(value_at(row, names["target"]), part),
-                        "id": f"{part.name}/{number if own is None else own}", "source": part.name,
-                    }  # fmt: skip
-        left = dict(table.left) if isinstance(table, ShapedTable) else {}
-        self.counts[part.name] = {"path": str(part.path), "samples": count, "taken": taken, "left_out": left}
-
-    def _fits(self, part: Part, row: Mapping[str, Any]) -> bool:
-        return all(str(value_at(row, path)) == str(value) for path, value in part.where.items())
-
-    def _image(self, value: Any, part: Part, table: Table, batch: Batch, index: int) -> str:
-        """Return the path of an image; one in bytes is written first."""
-        try:
-            image = read_images(value)[-1]
-        except ConvertError as error:
-            raise TableError(f"{table.path}, {batch.place(index)}: {error}") from None
-        if image.data is None:
-            return str(image.within(part.images or str(folder_of(part.path).absolute())).path)
-        suffix = (image_format(image.data) or "bin").lower()
-        file = self.images / f"{blake2b(image.data, digest_size=16).hexdigest()}.{suffix}"
-        if not file.exists():
-            self.images.mkdir(exist_ok=True)
-            partial = file.with_name(f".{file.name}.{os.getpid()}")
-            partial.write_bytes(image.data)
-            partial.rename(file)
-        return str(file.absolute())
-
-
-def _columns(table: Table, part: Part) -> dict[str, str]:
-    """Return the columns of a data set by role."""
-    first = next(iter(table.batches(whole=False, size=64)))
-    roles = ("image", "instruction", "target", "id")
-    try:
-        found = find_columns(first.rows, dict.fromkeys(roles), needed=("instruction", "target")).columns
-    except TableError as error:
-        raise TableError(f"{table.path}: {error}; or name its layout: {part.name}, layout") from None
-    if "image" not in found:
-        raise TableError(f"{table.path}: no column holds images; there are: {', '.join(table.columns)}")
-    return found
-
-
-def _target(value: Any, part: Part) -> str:
-    """Return a target as the JSON of its wire form, with the space of the data set where it names none."""
-    own = from_json(value) if isinstance(value, str) else value
-    if isinstance(own, list):
-        own = {"point" if len(own) == 2 else "bbox": own}
-    if isinstance(own, Mapping):
-        own = {**({"space": part.space} if part.space else {}), **{k: v for k, v in own.items() if v is not None}}
-    return json.dumps(own, default=str)
+    overlap: Mapping[str, Any] = given.pop("overlap", {})
+    _check_keys(f"{where}, overlap", overlap, _OVERLAP)
+    given.update((_OVERLAP[key], path.parent / each if key == "boxes" else each) for key, each in overlap.items())
+    filters = Filters(**{each.name: given.pop(each.name) for each in fields(Filters) if each.name in given})
+    selected = {key: given.pop(key) for key in ("where", "per_image", "take") if key in given}
+    return Part(path=file, name=name, selection=Selection(filters, **selected, seed=seed, name=name), **given)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 
 from grounding_rewards.batch import layouts as benchmarks
 from grounding_rewards.batch.columns import OWN, SOME, role
+from grounding_rewards.converting.filters import Selection
 from grounding_rewards.converting.layouts import IMAGES, MESSAGES, Layout, over
 from grounding_rewards.converting.prompts import Wording, further_fields
 from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, read_rows
@@ -22,9 +24,10 @@ from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.arrow_rows import Inferred, holds_bytes, refuse_bytes
-from grounding_rewards.tables.columns import NONE, Survey, find_columns, guess_note, place_named
+from grounding_rewards.tables.atomic import atomic_file
+from grounding_rewards.tables.columns import NONE, Survey, columns_read, find_columns, guess_note, place_named
 from grounding_rewards.tables.contents import PARQUET, stem_of
-from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, ImageFiles
+from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
 from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Note, value_at
@@ -53,6 +56,8 @@ class Converted:
     written: int = 0
     # number, place and problem of each row that cannot be converted
     problems: list[tuple[int, str, str]] = field(default_factory=list)
+    # number of samples that are left out, by source and reason
+    filtered: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     suspects: list[SuspectTargets] = field(default_factory=list)
     spaces: Counter[str] = field(default_factory=Counter)  # number of targets by space
     without_size: int = 0  # number of rows whose image has no known size
@@ -65,6 +70,7 @@ class Converted:
 
     def count(self, samples: Sequence[Sample]) -> None:
         """Count samples that are written."""
+        self.written += len(samples)
         self.spaces.update(str(sample.target.space) for sample in samples if sample.target.space is not None)
         self.without_size += sum(sample.target.image_size is None for sample in samples)
         self.turned += sum(sample.turned for sample in samples)
@@ -74,6 +80,17 @@ class Converted:
             if first != sample.index:
                 self.repeats += 1
                 self.repeated += [(first, sample.index)][: _SHOWN - len(self.repeated)]
+
+    def count_left(self, source: str, left: Mapping[str, int]) -> None:
+        """Count what a layout left out, note what filters did, and check that something is left."""
+        counts = sum(self.filtered.values(), Counter[str]())
+        said = ", ".join(f"{count:,} {why}" for why, count in counts.most_common())
+        if not self.written and said:
+            raise ConvertError(f"no sample is left: {said}")
+        if said:
+            self.reporting.note(f"left out by filters: {said}; {self.written:,} samples stay")
+        if left:
+            self.filtered[source].update(left)
 
     def list_problems(self, *, all_in_json: bool, but_first: bool = False) -> None:
         """Note the first rows that cannot be converted, in one line those whose problems differ in numbers alone."""
@@ -181,7 +198,7 @@ def note_samples(result: Converted, layout: Layout, reading: Reading, *, fields:
         result.reporting.note(
             f"{result.turned} images say in their EXIF data that they are to be turned or mirrored; {opened}"
         )
-    if layout.decoded and not fields and reading.columns.image:
+    if layout.decoded and not layout.alone and not fields and reading.columns.image:
         result.reporting.note(
             f"{IMAGES} holds paths, and {layout.name} wants images, which JSON cannot say: write Parquet, or cast the "
             "column: cast_column('images', List(Image()))"
@@ -319,13 +336,18 @@ class Converter:
     all_in_json: bool = False
     encoding: str | None = None
     shape: Shape = BY_FIELDS
+    selection: Selection = field(default_factory=Selection)
+    prefix: str = ""  # what names of samples begin with
+    stored: Callable[[Image], Image] | None = None  # writes an image in bytes to a file; None leaves it in its row
     reporting: Reporting = SILENT
 
-    def run(self, file: Path, out: Path, table: Table | None = None) -> Converted:
-        """Convert a file or a directory, or the ``table`` that was made of one."""
+    def run(
+        self, file: Path, out: Path, opened: Callable[[Path], AbstractContextManager[IO[bytes]]] = atomic_file
+    ) -> Converted:
+        """Convert a file or a directory into a file, which ``opened`` opens."""
         if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
-            return replace(self, layout=self.layout.sourced).run(file, out, table)
-        table = table or open_rows(
+            return replace(self, layout=self.layout.sourced).run(file, out, opened)
+        table = open_rows(
             file, self.split, tolerant=True, encoding=self.encoding, note=self.reporting.note, shape=self._shape
         )
         if file.is_dir() and out.absolute().is_relative_to(file.absolute()):
@@ -342,18 +364,25 @@ class Converter:
         reading = replace(reading, look=partial(images.look, turning=turning, files=self.image_check))
         merged = [name for name in self.layout.merged if survey.objects(name) and name not in self.dropped]
         result.left_out = self._in_the_way(survey, reading, merged)
-        note_columns(result, self.layout, reading, remarks)
+        if not self.layout.alone:  # as in mixtures, which name columns by no option
+            note_columns(result, self.layout, reading, remarks)
         new = merged_columns(self.layout, table, reading, merged, fields, _is_parquet(out), result.reporting.note)
         image = [reading.columns.image] if reading.columns.image else []
-        gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image}
+        alone = survey.names if self.layout.alone else ()
+        gone = {*new.types, *self.layout.taken(survey.names), *self.dropped, *image, *alone}
         kept = KeptColumns(table, gone, {IMAGES: IMAGES_FEATURE} if fields and image else {})
-        read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.cells.reads), *merged))]
+        own = columns_read(self.selection.where)
+        read = [*dict.fromkeys((*reading.columns.read, *sorted(reading.cells.reads), *merged, *own))]
+        selection = replace(self.selection, root=root, name=self.selection.name or file.name)
+        compared = self._compared(table, read, reading, selection, file) if selection.compares else lambda row: ""
         with (
             self.reporting.progress(f"converting {file.name}") as advance,
-            write_table(out, like=kept, new=new.types, note=result.reporting.note, metadata=kept.metadata) as writer,
+            write_table(
+                out, like=kept, new=new.types, note=result.reporting.note, metadata=kept.metadata, opened=opened
+            ) as writer,
         ):
             for batch in table.batches(read):
-                samples, rows = self._convert(batch, reading, new, fields, result)
+                samples, rows = self._convert(batch, reading, new, fields, selection, compared, result)
                 if samples:
                     stay = [sample.index - batch.start for sample in samples]
                     columns = {name: [row[name] for row in rows] for name in new.types}
@@ -364,11 +393,27 @@ class Converter:
             self._check_wiring(result, ended=True)
             result.list_problems(all_in_json=self.all_in_json)
             if result.problems and not self.skip_bad:
+                result.written = 0
                 raise NotConvertedError(result.not_written(self.box_format), result)
-        result.written = result.rows - len(result.problems)
+            result.count_left(reading.source or reading.unnamed, getattr(table, "left", {}))
         looked_up = images.root if self.image_check else None
         note_samples(result, self.layout, reading, fields=fields, looked_up=looked_up)
         return result
+
+    def _compared(
+        self, table: Table, read: Sequence[str], reading: Reading, selection: Selection, file: Path
+    ) -> Callable[[int], str]:
+        """Return why rows are left out by filters that compare all of them."""
+
+        def samples() -> Iterator[tuple[Mapping[str, Any], Sample]]:
+            for batch in table.batches(read, whole=False):
+                for row, sample in zip(batch.rows, read_rows(batch.rows, reading, batch.start).samples, strict=True):
+                    if sample is not None:
+                        yield row, sample
+                advance(batch.done)
+
+        with self.reporting.progress(f"comparing {file.name}") as advance:
+            return selection.compared(samples())
 
     def _survey(self, table: Table, file: Path, result: Converted) -> Survey:
         """Survey the columns: by the schema, else by all rows."""
@@ -442,7 +487,7 @@ class Converter:
             guesses["source"] = unnamed
         reading = Reading(
             columns, self.recipe, space, box_format, benchmark, self.wording, folder=self.folder, source=self.source,
-            unnamed=unnamed, split=self.split or "",
+            unnamed=unnamed, split=self.split or "", prefix=self.prefix,
             chosen=frozenset(role for role, name in self.columns.items() if name is not None),
         )  # fmt: skip
         result.guesses = guesses
@@ -452,6 +497,8 @@ class Converter:
     def _as_fields(self, table: Table, reading: Reading, out: Path) -> bool:
         """True where images are written with their bytes, or as fields of ``datasets``; False for paths."""
         column, schema = reading.columns.image, table.schema
+        if self.stored is not None:
+            return False
         if column is not None and schema is not None:
             top = schema.field(column if column in schema.names else column.partition(".")[0])
             if holds_bytes(top.type):
@@ -463,26 +510,36 @@ class Converter:
     def _in_the_way(self, survey: Survey, reading: Reading, merged: Sequence[str]) -> list[str]:
         """Return the columns to leave out because the trainer needs their names, though nothing of them is packed."""
         images = [IMAGES] if reading.columns.image else []
+        if self.layout.alone:
+            return []
         names = {*self.layout.types, *images, *self.layout.taken(survey.names)}
         packed = {*reading.columns.read, *self.dropped, *merged}
         return [name for name in survey.names if name in names and name not in packed]
 
     def _convert(
-        self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, result: Converted
-    ) -> tuple[list[Sample], list[dict[str, Any]]]:
+        self, batch: Batch, reading: Reading, new: MergedColumns, fields: bool, selection: Selection,
+        compared: Callable[[int], str], result: Converted,
+    ) -> tuple[list[Sample], list[dict[str, Any]]]:  # fmt: skip
         """Convert a batch: its samples, and their new columns."""
         read = read_rows(batch.rows, reading, batch.start)
         problems, samples, rows = {**read.problems, **batch.unread}, list[Sample](), list[dict[str, Any]]()
         for place, sample in enumerate(read.samples):
             if sample is None:
+                if place not in batch.unread and selection.imageless(batch.rows[place], reading.columns.image):
+                    result.filtered[reading.source or reading.unnamed]["no image"] += 1
+                    del problems[place]
                 continue
             try:
+                if why := selection.reason(batch.rows[place], sample) or compared(sample.index):
+                    result.filtered[sample.source][why] += 1
+                    continue
+                images = sample.images if self.stored is None else tuple(map(self.stored, sample.images))
                 row = new.merge(batch.rows[place], self.layout.row(sample))
             except ConvertError as error:
                 problems[place] = str(error)
                 continue
             samples.append(sample)
-            rows.append({**row, IMAGES: [image.as_field() if fields else image.path for image in sample.images]})
+            rows.append({**row, IMAGES: [image.as_field() if fields else image.path for image in images]})
         result.rows += len(batch)
         result.problems += [(batch.start + place, batch.place(place), problems[place]) for place in sorted(problems)]
         result.suspects += [replace(each, first=batch.place(each.row)) for each in read.suspects]

@@ -108,6 +108,7 @@ class Reading:
     source: str | None = None  # the data set of all rows; None leaves that to a column
     unnamed: str = "unknown"  # the source of rows without one
     split: str = ""
+    prefix: str = ""  # what names of samples begin with
     # roles whose columns options name: such an id goes before that of a target, such a size before the image's own
     chosen: frozenset[str] = frozenset()
 
@@ -215,7 +216,7 @@ def _read(row: Mapping[str, Any], reading: Reading, index: int) -> Sample:
         content = [image.data or image.path for image in originals]
         image = content[0] if len(content) == 1 else content or None
         name = sample_id(source=source, image=image, instruction=asked, target=to_wire(target) or None)
-    target = target.changed(image_size=size, id=name)
+    target = target.changed(image_size=size, id=f"{reading.prefix}{name}" if reading.prefix else name)
     _check_texts(name, source, *(message.text for message in messages), *(image.path for image in images))
     turned = sum(info is not None and info.turned for info in infos)
     return Sample(

@@ -174,7 +174,6 @@ class TrainingSet:
             if self.scale_by and by not in self.scale:
                 raise TableError(f"{self.scale_by}: got {by!r:.80}; expected one of {', '.join(self.scale)}")
             factors = (float(self.scale[by] if self.scale_by else self.scale),) * 2
-        extent = (space.extent,) * 2 if space and space.extent else size if space is PIXEL else None
         try:
             written = [{kind: _cornered(numbers, self.form) for kind, numbers in place.items()} for place in places]
             target = read_target(written[0] if len(written) == 1 else {"regions": written}, space=space)
@@ -183,8 +182,7 @@ class TrainingSet:
                 return "inverted"
             raise TableError(f"target, {error.problem}") from None
         target = target if factors == (1.0, 1.0) else target.changed(_scaled(each, factors) for each in target.regions)
-        extent = (space.extent,) * 2 if space and space.extent else size if space is PIXEL else None
-        return untrainable(target, extent) or to_wire(target)
+        return untrainable(target, size) or to_wire(target)
 
     def _size(self, image: Any, shape: Shape, root: str) -> tuple[float, float]:
         try:

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -40,6 +40,7 @@ def write_table(
     new: NewColumns,
     note: Note = lambda text: None,
     metadata: Mapping[bytes, bytes] | None = None,
+    opened: Callable[[Path], AbstractContextManager[IO[bytes]]] = atomic_file,
 ) -> Iterator[Writer]:
     """Write a table with new columns, atomically.
 
@@ -49,6 +50,7 @@ def write_table(
         new: columns to append, name to ``float``, ``str`` or an Arrow type.
         note: takes what the format could not keep as it was.
         metadata: of the Parquet file, where ``like`` has no schema with its own.
+        opened: opens the output.
 
     Yields:
         A writer of batches.
@@ -61,7 +63,7 @@ def write_table(
     inputs = getattr(like, "inputs", (like.path,))
     check_output(path, inputs)
     with (
-        atomic_file(path) as file,
+        opened(path) as file,
         table_writer(file, path, like=like, new=new, note=note, metadata=metadata) as writer,
     ):
         yield writer

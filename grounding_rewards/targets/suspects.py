@@ -18,7 +18,7 @@ import numpy as np
 
 from grounding_rewards.actions import WRITTEN
 from grounding_rewards.arrays import Floats, nowhere
-from grounding_rewards.coords.spaces import SPACES, UNDECLARED, extents
+from grounding_rewards.coords.spaces import SPACES, UNDECLARED, CoordSpace, extents
 from grounding_rewards.errors import TargetError, near, short_repr
 from grounding_rewards.targets.box_format import BoxFormat, how_to_say
 from grounding_rewards.targets.target import RegionKind, Target
@@ -258,9 +258,9 @@ def _entry(targets: Targets, recipe: Requirements | None, code: str, rows: list[
     return SuspectTargets("" if recipe is None else recipe.name, code, len(rows), rows[0], first, **what)
 
 
-def untrainable(target: Target, extent: tuple[float, float] | None) -> str:
-    """Return why places of a target train nothing, in a space of this width and height, if known; "" where they do."""
-    width, height = (side * (1.0 + _ROUNDING) for side in extent or (math.inf, math.inf))
+def untrainable(target: Target, size: tuple[float, float] | None) -> str:
+    """Return why places of a target train nothing, in an image of this size, if known; "" where they do."""
+    width, height = (side * (1.0 + _ROUNDING) for side in reach_of(target, size) or (math.inf, math.inf))
     for region in target.regions:
         if region.kind in (RegionKind.BBOX, RegionKind.POINT):
             x1, y1, x2, y2 = (*region.numbers, *region.numbers)[:4]
@@ -269,3 +269,11 @@ def untrainable(target: Target, extent: tuple[float, float] | None) -> str:
             if min(x1, y1) < 0 or x2 > width or y2 > height:
                 return "outside the image"
     return ""
+
+
+def reach_of(target: Target, size: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return width and height of an image of this size in a target's space; None where they are not known."""
+    space = target.space
+    if space is None or space.extent is None:
+        return size if space is CoordSpace.PIXEL else None
+    return space.extent, space.extent

@@ -1,6 +1,9 @@
 """``mix``: several training sets to the rows of one trainer."""
 
 import json
+import signal
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +19,7 @@ MIX = """
 datasets:
   - {json_path: rows.json, sampling_strategy: all}
   - {json_path: gta.json, sampling_strategy: "end:1", layout: gta1, images_folder: .}
-  - {path: wave.parquet, name: wave, take: "random:50%", where: {platform: web}, per_image: 2}
+  - {path: wave.parquet, name: wave, take: "random:50%", where: {platform: web}, per_image: 4}
   - {path: own.jsonl, space: unit, take: "first:1"}
 """
 
@@ -56,15 +59,16 @@ def test_sources_become_one_table_with_names_of_their_own(run, tmp_path, mixture
     assert [sources(*pair) for pair in zip(rows, wires, strict=True)] == ["rows"] * 2 + ["gta"] + ["wave"] * 2 + ["own"]
     manifest = json.loads((tmp_path / "out.parquet.manifest.json").read_text())
     lost = {"outside the image": 1, "inverted": 1, "no instruction": 1, "empty": 1}
-    assert manifest["datasets"]["rows"] == {
-        "path": str(tmp_path / "rows.json"),
-        "samples": 2,
-        "taken": 2,
-        "left_out": lost,
-    }
+    rows = manifest["datasets"]["rows"]
+    assert (rows["path"]["path"], rows["samples"], rows["taken"]) == (str(tmp_path / "rows.json"), 6, 2)
+    assert (rows["left_out"], manifest["datasets"]["wave"]["left_out"]) == (
+        lost,
+        {"by where": 5, "by per_image": 1, "by take": 2},
+    )
+    assert len(rows["path"]["sha256"]) == 64
     taken = {name: each["taken"] for name, each in manifest["datasets"].items()}
     assert taken == {"rows": 2, "gta": 1, "wave": 2, "own": 1}
-    assert "wave: 2 of 5 samples\n" in result.err
+    assert "wave: 2 of 10 samples, left out 5 by where, 2 by take, 1 by per_image\n" in result.err
 
 
 def test_the_same_seed_gives_the_same_rows_and_rollouts_read_them(run, tmp_path, mixture):
@@ -74,8 +78,8 @@ def test_the_same_seed_gives_the_same_rows_and_rollouts_read_them(run, tmp_path,
         assert run("mix", mixture, "--out", out, "--seed", seed).code == 0
     names = [[row["instruction"] for row in read_rows(out)] for out in (first, again, other)]
     assert names[0] == names[1] != names[2]
-    assert {*read_rows(first)[0]} == {"image", "instruction", "target", "id", "source"}
-    (image,) = {row["image"] for row in read_rows(first)}  # bytes of ten rows are one file
+    assert {*read_rows(first)[0]} == {"images", "instruction", "target", "id", "source"}
+    ((image,),) = {(*row["images"],) for row in read_rows(first)}  # bytes of ten rows are one file
     with open(image, "rb") as file:
         assert file.read() == BYTES["bytes"]
 
@@ -94,6 +98,72 @@ def test_rollouts_keep_the_source_of_each_sample(run, tmp_path, mixture):
     assert len(named) == 6
 
 
+FILTERED = """
+max_area: 0.2
+drop: [outside, duplicate]
+datasets:
+  - {path: a.jsonl, space: unit, template: "Click {instruction}", overlap: {boxes: boxes.jsonl, space: unit}}
+  - {path: b.jsonl, space: unit, instruction: long, share: 0.5, max_area: null}
+"""
+
+
+def test_filters_count_what_each_source_lost_and_shares_are_of_what_is_left(run, tmp_path):
+    write(tmp_path, "json", [])
+    box, row = [0, 0, 0.1, 0.1], {"image": "a.png", "instruction": "Own", "long": "Longer"}
+    boxes = {
+        "a": [box, [0.5, 0.5, 0.6, 0.6], [0, 0, 1, 1], [0, 0, 2, 1], box],
+        "b": [[0, 0, 0.5, n / 9] for n in range(1, 7)],
+    }
+    for name, each in boxes.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({**row, "bbox": one}) + "\n" for one in each))
+    (tmp_path / "boxes.jsonl").write_text(json.dumps({"image": "a.png", "boxes": [[0, 0, 0.1, 0.2]]}))
+    (tmp_path / "mix.yaml").write_text(FILTERED)
+    out = tmp_path / "out.jsonl"
+    result = run("mix", tmp_path / "mix.yaml", "--out", out, "--json")
+    assert result.code == 0, result.err
+    left = {name: each["left_out"] for name, each in json.loads(result.out)["result"]["datasets"].items()}
+    lost = {"beside detected boxes": 1, "with a large box": 1, "outside the image": 1, "duplicate": 1}
+    assert left == {"a": lost, "b": {"by share": 5}}
+    rows = read_rows(out)
+    assert [(each["instruction"], each["source"]) for each in rows] == [("Click Own", "a"), ("Longer", "b")]
+    again = run("convert", tmp_path / "a.jsonl", "--for", "trl", "--target-space", "unit", "--out", out, "--drop",
+                "outside", "--drop", "duplicate", "--max-area", 0.2, "--overlap", tmp_path / "boxes.jsonl",
+                "--overlap-space", "unit", "--json")  # fmt: skip
+    assert json.loads(again.out)["result"]["filtered"] == {"a": lost}
+    assert "left out by filters: 1 beside detected boxes, 1 with a large box, " in again.err
+    assert len(read_rows(out)) == 1
+
+
+def test_a_killed_mixture_goes_on_with_the_next_data_set(run, tmp_path, mixture):
+    out, manifest = tmp_path / "out.jsonl", tmp_path / "out.jsonl.manifest.json"
+    assert run("mix", mixture, "--out", out).code == 0
+    whole = out.read_bytes(), manifest.read_bytes()
+    out.unlink()
+    script = (
+        "import os, signal, sys\n"
+        "from grounding_rewards.converting import mixture\n"
+        "from grounding_rewards.cli import main\n"
+        "own = mixture.Part.converter\n"
+        "def killed(part, *rest):\n"
+        "    if part.name == 'wave':\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return own(part, *rest)\n"
+        "mixture.Part.converter = killed\n"
+        "main(sys.argv[1:])\n"
+    )
+    words = ("mix", str(mixture), "--out", str(out))
+    assert subprocess.run([sys.executable, "-c", script, *words], check=False).returncode == -signal.SIGKILL
+    assert not out.exists()
+    made = [*(tmp_path / "..out.jsonl.sets.unfinished").glob("sets-*")]
+    assert len(made) == 4
+    result = run(*words)
+    assert result.code == 0
+    assert "note: gta: " not in result.err  # which was there
+    assert "note: wave: " in result.err
+    assert (out.read_bytes(), manifest.read_bytes()) == whole
+    assert not [*tmp_path.glob(".*")]
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -104,10 +174,20 @@ def test_rollouts_keep_the_source_of_each_sample(run, tmp_path, mixture):
         ("datasets: [{name: x}]", "data set 0: got {'name': 'x'}; expected an object with path, or json_path"),
         ("datasets: [{path: own.jsonl, tak: all}]", "data set 0: got 'tak'; expected json_path, "),
         ("datasets: [{path: own.jsonl, take: 'some:1'}]", "own, take: got 'some:1'; expected all, first:N, end:N or"),
-        ("datasets: [{path: own.jsonl, take: 'first:0'}]", "no sample is taken of any data set"),
+        ("datasets: [{path: own.jsonl, space: unit, take: 'first:0'}]", "own: no sample is left: 2 by take"),
         ("datasets: [{path: gta.json}]", "gta.json: which layout is it? Its fields are those of gta1 (thousandths), "),
         ("datasets: [{path: own.jsonl}]", "nothing names its space"),
         ("datasets: [{path: no.jsonl}]", "no.jsonl: "),
+        ("datasets: [{path: own.jsonl, max_area: 5}]", "max_area: got 5; expected a number above 0, and at most 1"),
+        (
+            "datasets: [{path: own.jsonl, overlap: {box: x}}]",
+            "data set 0, overlap: got 'box'; expected boxes, iou, space",
+        ),
+        ("datasets: [{path: own.jsonl, share: 2}]", "shares are 2 in all; expected at most 1"),
+        (
+            "max_aera: 1\ndatasets: [{path: own.jsonl}]",
+            "got 'max_aera'; expected template, drop, max_area, max_instruct",
+        ),
     ],
 )
 def test_a_mixture_that_cannot_be_read_is_one_error(run, tmp_path, mixture, text, error):
