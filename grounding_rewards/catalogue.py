@@ -46,6 +46,11 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
             "the part that is read: behind the last `</think>` (`closed`); the same, and unfinished without one, since "
             "the prompt opens the thinking (`open`); or everything (`read`).",
         ),
+        "trim": (
+            "true, false",
+            "leaves out tokens such as `<|im_end|>` and `<pad>` at the end of a response. If it is not set, trainers "
+            "and commands do, and published recipes in Python do not.",
+        ),
         "axes": (
             "xy, yx, x/2,y/1.5, ...",
             "the order of x and y in responses, with divisors of other scales.",
@@ -312,9 +317,9 @@ def _shared(built: Recipe, name: str, option: str, value: Any) -> Any:
         return str(axes_named(value))
     if option == "action_names":
         return tuple(dict.fromkeys((*built.action_names, *_names(built, name, value))))
-    choices = get_args(Answers if option == "answers" else Thinking)
-    if value not in choices:
-        raise RecipeError(f"{name}: option {option}: got {value!r}; expected one of {', '.join(choices)}")
+    choices = (True, False) if option == "trim" else get_args(Answers if option == "answers" else Thinking)
+    if value not in choices or (option == "trim" and type(value) is not bool):
+        raise RecipeError(f"{name}: option {option}: got {value!r}; expected one of {', '.join(map(str, choices))}")
     return value
 
 

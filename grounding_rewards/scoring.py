@@ -23,6 +23,7 @@ from grounding_rewards.coords.spaces import PIXEL, CoordSpace, convert, moves_px
 from grounding_rewards.errors import DialectError, GroundingRewardsError, RecipeError, TargetWarning, short_repr
 from grounding_rewards.parsing.reading import Answers, Dialect
 from grounding_rewards.parsing.responses import Thinking, in_one_step, parse_texts, read_responses
+from grounding_rewards.parsing.texts import trimmed
 from grounding_rewards.plugins.registry import add_origin
 from grounding_rewards.rollouts import Predictions, Reason, Rollouts, Scores, group_codes, read_extras, read_lengths
 from grounding_rewards.targets.columns import BadTarget, Targets
@@ -91,6 +92,7 @@ class Recipe:
         target_space: the space of targets that do not name one.
         answers: which of several answers counts.
         thinking: what happens to thinking.
+        trim: whether end-of-turn and padding tokens at the end of a response are left out; None where callers say.
         axes: the order and unit in which responses write x and y, as ``coords.axes`` has them.
         resizing: makes the size of the image that the model saw from the original's, where neither the target nor the
             caller says it; None makes none.
@@ -118,6 +120,7 @@ class Recipe:
     source: Source
     answers: Answers = "only"
     thinking: Thinking = "closed"
+    trim: bool | None = None
     axes: str = XY
     resizing: Resizing | None = None
     native: NativeForm | None = None
@@ -235,6 +238,12 @@ class Recipe:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_read"}
 
+    def ended(self, responses: Sequence[str | None]) -> Sequence[str | None]:
+        """Return responses as trainers and commands read them: without end-of-turn tokens, unless ``trim`` is False."""
+        texts = read_responses(responses)
+        kept = texts if self.trim is False else trimmed(texts)
+        return responses if kept is texts else kept
+
     def score(
         self,
         responses: str | Sequence[str | None] | None,
@@ -304,7 +313,7 @@ class Recipe:
         """
         if responses is None or isinstance(responses, str):
             responses, targets = [responses], targets if isinstance(targets, Targets) else [targets]
-        texts = read_responses(responses)
+        texts = trimmed(read_responses(responses)) if self.trim else read_responses(responses)
         rows = len(texts)
         if targets is None and self.label_free:
             targets = [None] * rows

@@ -148,6 +148,7 @@ def wrap(
         target_space=space,
         accepts=frozenset(KINDS),
         source=Source(paper="your own"),
+        trim=False,
         options=tuple(sorted({**kept, **({} if time_limit is None else {"time_limit": time_limit})}.items())),
         formula=f"total = what {name.rpartition(':')[2]} returns, called as by {how.partition('-')[0]}",
     )

@@ -17,6 +17,7 @@ from grounding_rewards.checks.space_fit import SpaceFit, fit_spaces
 from grounding_rewards.coords.resizing import RESIZING
 from grounding_rewards.coords.spaces import MODEL_PIXEL, PIXEL
 from grounding_rewards.errors import MISSING, GroundingRewardsError
+from grounding_rewards.parsing.texts import without_end
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.rollouts import CLICKED, Reason, Rollouts
 from grounding_rewards.scoring import ACTION, Recipe
@@ -130,7 +131,7 @@ def other_reading(
     """
     targets = Targets.from_list([row.target for row in rows], native=unfit.native, bad_target="abstain")
     own_space = all(target.space is not None for target in targets.rows if target is not None)
-    for readings in (_policies(unfit), _dialects(unfit), _recipes(unfit, own_space=own_space)):
+    for readings in (_policies(unfit, rows), _dialects(unfit), _recipes(unfit, own_space=own_space)):
         tried = [replace(each, **_outcome(each, rows, box_format)) for each in readings]
         most = max((each.count for each in tried), default=0)
         enough = [each for each in tried if each.count and each.count >= max(_NEARLY * most, len(rows) / 2)]
@@ -217,7 +218,11 @@ def _outcome(reading: Reading, rows: Sequence[Row], box_format: BoxFormat | None
     }
 
 
-def _policies(unfit: Recipe) -> Iterator[Reading]:
+def _policies(unfit: Recipe, rows: Sequence[Row]) -> Iterator[Reading]:
+    texts = [row.response or "" for row in rows] if unfit.trim is False else []
+    ended = [text[len(without_end(text)) :].strip() for text in texts]
+    if tokens := [each for each, _ in Counter(filter(None, ended)).most_common(1)]:
+        yield Reading(replace(unfit, trim=True), {"trim": True}, f"without {tokens[0]:.60} at their end")
     for policy in ("last", "first") if unfit.answers == "only" else ():
         how = f"where the {policy} of several answers counts"
         yield Reading(replace(unfit, answers=policy), {"answers": policy}, how)

@@ -116,7 +116,7 @@ class Case:
     def rollouts(self, recipe: Recipe, *, checked: bool = True) -> Rollouts:
         """Return the rollouts that verifiers get; ``checked=False`` lets the row to explain abstain as others do."""
         read = recipe.read_targets(list(self.targets), bad_target="abstain", warn=False, box_format=self.box_format)
-        rollouts = recipe.prepare(list(self.responses), read, **self.arguments(), bad_target="abstain")
+        rollouts = recipe.prepare(list(recipe.ended(self.responses)), read, **self.arguments(), bad_target="abstain")
         if checked:
             self._check(rollouts.targets.errors)
         return rollouts
@@ -155,9 +155,10 @@ def read_response(recipe: Recipe, response: str | None, reason: Reason | None = 
 
     ``reason`` is the one that was found once the image's size was known; None where it is not.
     """
-    whole = read_responses([response])
+    whole = read_responses(recipe.ended([response]))
+    response = whole.values[0]
     answer, _ = answer_texts(whole, recipe.thinking)
-    length, kept = len(whole.values[0]), len(answer.values[0])
+    length, kept = len(response), len(answer.values[0])
     parsed = _parsed(recipe, response, recipe.answers)
     reason = Reason(parsed.reason[0]) if reason is None else reason
     dialect = int(parsed.dialect[0])

@@ -51,7 +51,7 @@ from grounding_rewards.parsing.objects import (
 from grounding_rewards.parsing.patterns import SPACES, either_case
 from grounding_rewards.parsing.places import BARE_TUPLE, REFUSAL
 from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
-from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use
+from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use, without_end
 
 FORMS = (
     "refusal", "json_refusal", "ui_tars", "pyautogui", "tool_call", "json_2d", "json_coordinate", "json_compact",
@@ -343,7 +343,6 @@ _THOUGHT = re.compile(rf"</(?:{_THINKING})>|◁/think▷")
 _THINKS = re.compile(rf"<(?:{_THINKING})>|◁think▷")
 _THOUGHTS = re.compile(rf"^{SPACE}(?:#+ )?\**[Tt](?:houghts?|HOUGHTS?)\**:")
 _ACTION = on_use(r"\n[ \t]*(?:#+ )?\**[Aa](?:ctions?|CTIONS?)\**:")
-_ENDS = on_use(rf"(?:<\|(?:im_end|endoftext|end|eot_id)\|>|</s>|<eos>|<end_of_turn>|{SPACE[:-1]})+$")
 _OPEN_END = on_use(rf"(?:[(\[{{][^()\[\]{{}}<>]*|</?[A-Za-z_|]*|<(?:\|box_start\||{TAG})>[^<>]*)$")
 _TAIL = 200  # characters in which a bracket is looked for that opens and does not close
 LINK = "<link>"
@@ -363,9 +362,7 @@ def answer_of(text: str) -> str:
         text = text.rpartition(LINK)[2].partition("</link>")[0]
     if _THOUGHTS.match(text) and (action := _ACTION.search(text)):
         text = text[action.end() :]
-    if text.endswith((">", "\n", " ")) and (ends := _ENDS.search(text[-200:])):
-        text = text[: len(text) - min(len(text), 200) + ends.start()] + ("\n" if text[-1:].isspace() else "")
-    return text
+    return without_end(text)
 
 
 def _last(text: str, pattern: re.Pattern[str]) -> str:

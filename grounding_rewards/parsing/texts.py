@@ -29,6 +29,16 @@ _LONG = 40  # bytes a row, 8 of which are arrow's own
 SPACE = "[ \t\n\r\f\v\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
 NUMBER = r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
+END_TOKENS = (
+    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|eom_id|>", "<|finetune_right_pad_id|>",
+    "<|end|>", "</s>", "<eos>", "<end_of_turn>", "<turn|>", "<end_of_utterance>", "<pad>", "<PAD>", "<|pad|>", "[EOS]",
+    "[PAD]", "<|user|>", "<|observation|>", "<|return|>", "<|EOT|>", "<|END_OF_TURN_TOKEN|>",
+    "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>",
+)  # fmt: skip
+"""Tokens by which models end a turn, and those that fill it up: no part of an answer."""
+
+_LAST = {*" \t\r\n", *(token[-1] for token in END_TOKENS)}
+
 PATTERN_TOKEN = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)>:]{0,3}[>:]?|\{[0-9]*,?[0-9]*\}\+?|[*+?]\+|.", re.DOTALL
 )
@@ -108,6 +118,25 @@ class Texts(Sequence[str]):
         if self._arrow is not None and taken.vectorised:
             taken._arrow = self._arrow.take(rows)  # cheaper than encoding the texts again
         return taken
+
+
+def trimmed(texts: Texts) -> Texts:
+    """Return the texts without the tokens of ``END_TOKENS`` at their ends; the same object where none has any."""
+    if {text[-1:] for text in texts.values}.isdisjoint(_LAST):
+        return texts
+    values = [without_end(text) if text[-1:] in _LAST else text for text in texts.values]
+    return texts if values == texts.values else Texts(values)
+
+
+def without_end(text: str) -> str:
+    """Return a text without the tokens that end it, and white space between and behind them."""
+    last = end = len(text)
+    while True:
+        while end and text[end - 1].isspace():
+            end -= 1
+        if not text.endswith(END_TOKENS, 0, end):
+            return text[:last]
+        last = end = end - next(len(token) for token in END_TOKENS if text.endswith(token, 0, end))
 
 
 def as_texts(values: Sequence[str]) -> Texts:

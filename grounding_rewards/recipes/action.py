@@ -118,6 +118,7 @@ def action(
     loosened = _loosened(text, text_threshold, down, dialect, example)
     return Recipe(
         name="action",
+        trim=True,
         dialect=in_vocabulary(dialect_named(dialect, refusal_words, tools), "action"),
         reward=weighted(outcome=(1.0 - format_weight, outcome), format=(format_weight, Format())),
         success=match,

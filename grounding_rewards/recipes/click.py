@@ -81,6 +81,7 @@ def click(
     blind = Exploit("blind-format", "any parsed answer earns the format weight", format_weight, elsewhere)
     return Recipe(
         name="click",
+        trim=True,
         dialect=dialect_named(dialect, refusal_words, tools),
         reward=weighted(outcome=(1.0 - format_weight, outcome), format=(format_weight, Format())),
         success=outcome,

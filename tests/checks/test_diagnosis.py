@@ -95,6 +95,17 @@ def test_of_several_answers_the_one_that_is_right_counts() -> None:
         )
 
 
+def test_it_names_the_tokens_that_are_why_nothing_was_read() -> None:
+    shares = [{"bbox": [x / 1920, y / 1080, (x + 40) / 1920, (y + 30) / 1080]} for x, y in POINTS]
+    answers = [f"({(x + 20) / 1.92:.0f}, {(y + 15) / 1.08:.0f})<|im_end|>\n" for x, y in POINTS]
+    (line,) = texts(gr.recipe("gelato", trim=False), answers, shares)
+    assert line == (
+        "0 of 60 responses were read as bare_tuple_whole (answers such as '(200, 150)'); 60 of the others are read "
+        "without <|im_end|> at their end; use --option trim=true"
+    )
+    assert texts(gr.recipe("gelato"), answers, shares) == []
+
+
 def test_box_formats_are_not_doubted_where_sizes_are_unknown() -> None:
     unsized = [{"bbox": target["bbox"]} for target in BOXES]
     answers = [f"({x / 1.92:.0f}, {y / 1.08:.0f})" for x, y in POINTS]
