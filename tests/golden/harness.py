@@ -323,21 +323,38 @@ def cursor_options(line: Line) -> dict[str, Any]:
     shape = "power" if extra.get("kw", {}).get("distance_func_name") == "powerfunc" else "linear"
     form = "qwen3" if extra.get("base_model") == "qwen3" else "tags"
     form = "ui_tars" if extra.get("extractor") == "uitars_action" else form
-    return {"max_steps": extra.get("max_steps", 4), "shape": shape, "form": form}
+    method = _CURSOR_METHODS.get(extra.get("kw", {}).get("reward_method_name"), "trajectory")
+    thought = not extra.get("kw", {}).get("format_without_think", False)
+    return {
+        "max_steps": extra.get("max_steps", 4), "shape": shape, "form": form, "method": method, "thought": thought,
+    }  # fmt: skip
+
+
+_CURSOR_METHODS = {"distance_success_format_step": "distance", "discrete_success_reward": "discrete"}
 
 
 EPISODES = {
     "guicursor": Peer(
         "gui-cursor",
-        {"overall": "total", "format": "format", "traj": "episode", "success": "acc"},
+        {
+            "overall": "total",
+            "format": "format",
+            "traj": "episode",
+            "success": "acc",
+            "distance": "distance",
+            "steps": "steps",
+            "in_bbox": "inside",
+        },
         cursor_options,
         lambda line: {"model_image_sizes": line["extra"]["image_size"]},
-        only=lambda line: not {"reward_method_name", "format_without_think"} & extra_of(line).get("kw", {}).keys(),
     ),
 }
 """Sources of which each line is the turns of one response, whose values are those under "reward"."""
 
-EVERY = PEERS | GROUPS | EPISODES
+SINGLE = PEERS | EPISODES
+"""Sources of which each line is one response."""
+
+EVERY = SINGLE | GROUPS
 
 
 def file_of(peer: str) -> Path:
@@ -373,7 +390,7 @@ def evaluate(peer: str, line: Line) -> tuple[dict[str, Any], str | None]:
     if peer in GROUPS:
         return {"rewards": list(score(peer, build(peer, line), line).values())}, oracle.name if oracle else None
     columns = score(peer, build(peer, line), line)
-    values = {key: columns[ours] for key, ours in EVERY[peer].keys.items()}
+    values = {key: columns[ours] for key, ours in EVERY[peer].keys.items() if ours in columns}  # of some options
     if peer in EPISODES:
         values = {f"reward.{key}": each for key, each in values.items()}
     return nested(values), oracle.name if oracle else None
@@ -382,6 +399,11 @@ def evaluate(peer: str, line: Line) -> tuple[dict[str, Any], str | None]:
 def deviation(peer: str, line: Line) -> Oracle | None:
     """Return the oracle of the first deviation of the peer's recipe that applies to the line."""
     return next((oracle for oracle in ORACLES[EVERY[peer].recipe] if oracle.applies(line)), None)
+
+
+def said(peer: str, line: Line) -> Any:
+    """Return the response of a line, its turns joined."""
+    return TURN.join(line["response"]) if peer in EPISODES else line["response"]
 
 
 def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
@@ -393,9 +415,10 @@ def score(peer: str, recipe: gr.Recipe, line: Line) -> Columns:
             line["response"], [adapter.target(line)] * rows, groups=[0] * rows, **adapter.score_options(line)
         )
         return {f"rewards.{row}": total for row, total in enumerate(group.total.tolist())}
-    said = TURN.join(line["response"]) if peer in EPISODES else line["response"]
     try:
-        scores = recipe.score([said], [adapter.target(line)], bad_target="abstain", **adapter.score_options(line))
+        scores = recipe.score(
+            [said(peer, line)], [adapter.target(line)], bad_target="abstain", **adapter.score_options(line)
+        )
     except TypeError:
         return dict.fromkeys(("total", "acc", "valid", *recipe.parts, *adapter.keys.values()), 0.0)
     columns = {"total": scores.total, "acc": scores.acc, "valid": scores.valid, **scores.parts}

@@ -36,7 +36,8 @@ FURTHER = {
         {"response_space": space, "target_space": target}
         for space in ("unit", "thousandths") for target in ("unit", "thousandths", "pixel")
     ],
-    "gui-cursor": [{"form": "ui_tars"}, {"form": "qwen3", "shape": "power"}, {"max_steps": 1}],
+    "gui-cursor": [{"form": "ui_tars"}, {"form": "qwen3", "shape": "power"}, {"max_steps": 1},
+                   {"method": "distance", "thought": False}, {"method": "discrete"}],
     "gui-libra": [{"version": "qwen3_vl"}],
     "gui-rcpo": [{"response_space": space} for space in gr.CoordSpace],
     "gui-rcpo-published": [{"scale": "unit"}, {"scale": "thousandths"}, {"expand": 0.0}],

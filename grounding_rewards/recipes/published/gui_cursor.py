@@ -33,10 +33,22 @@ _SIZE = (1000.0, 1000.0)
 
 Steps = Annotated[int, Range(1, 64, whole=True)]
 Shape = Literal["linear", "power"]
+Method = Literal["trajectory", "distance", "discrete"]
+Part = Literal["episode", "format", "success", "distance", "steps", "inside"]
+_METHODS: dict[Method, dict[Part, float]] = {
+    "trajectory": {"episode": 0.9, "format": 0.1},
+    "distance": {"success": 0.5, "distance": 0.3, "steps": 0.1, "format": 0.1},
+    "discrete": {"inside": 0.9, "format": 0.1},
+}
 
 
 def gui_cursor(
-    *, max_steps: Steps = 4, shape: Shape = "linear", form: Literal["tags", "ui_tars", "qwen3"] = "tags"
+    *,
+    max_steps: Steps = 4,
+    shape: Shape = "linear",
+    form: Literal["tags", "ui_tars", "qwen3"] = "tags",
+    method: Method = "trajectory",
+    thought: bool = True,
 ) -> Recipe:
     """GUI-Cursor's reward of an episode: turns that move a cursor in the image the model sees, and one that stops it.
 
@@ -47,27 +59,35 @@ def gui_cursor(
     the box 1 + 0.1 · q; stopped outside s - 0.5, and after two moves 0.1 more where the last was nearer than the first,
     else 0.2 less; after ``max_steps`` moves s + 0.1 · q, less 0.1 where the cursor was in the box before, 0.2 where a
     place repeats, and 0.2 where the last of several moves is not nearer than the first. With ``max_steps`` 1 it is s.
-    format is the share of turns that are thinking and an answer alone, STOP in the last.
+    format is the share of turns that are thinking and an answer alone, STOP in the last. The source's earlier methods:
+    ``"distance"``, total = 0.5 · success + 0.3 · distance + 0.1 · steps + 0.1 · format, with success = 1 for a stop in
+    the box, distance = s, 0 where a turn is no answer, and steps = 1 / (number of turns) for a stop, else 0; and
+    ``"discrete"``, total = 0.9 · inside + 0.1 · format, with inside = 1 where the cursor ends in the box.
 
     Args:
         max_steps: moves after which an episode ends, 1 to 64; the source trains with 3 and 4.
         shape: how s falls.
         form: ``"ui_tars"`` answers ``Thought: .. Action: GOTO(x, y)`` or ``STOP``; ``"qwen3"`` in thousandths, behind
             an opening ``<think>`` of the prompt.
+        method: which of the source's three rewards; the earlier two find no UI-TARS call well formed.
+        thought: ask for thinking in well-formed turns, in ``form`` ``"tags"``; without it they are the answer alone.
 
     Returns:
-        A recipe with parts ``episode`` and ``format``, total up to 1.09; ``acc`` is 1 for a stop in the box.
+        A recipe with parts ``episode`` and ``format``, or those of the method, total up to 1.09; ``acc`` is 1 for a
+        stop in the box.
 
     Source: GUI-Cursor 9966e57, ``cursor/rl/reward_funcs.py``.
     """
-    episode, formed, stopped = (_Episode(part, max_steps, shape, form) for part in (
-        "episode", "format", "success",
-    ))  # fmt: skip
+    of = max_steps, shape, form, method, thought
+    parts = {name: (weight, _Episode(name, *of)) for name, weight in _METHODS[method].items()}
+    formula = " + ".join(f"{weight} · {name}" for name, (weight, _) in parts.items())
+    if method == "trajectory":
+        formula += "\nepisode = 1 + 0.1 · q for a stop in the box, else by the distance and by the way there"
     return Recipe(
         name="gui-cursor",
         dialect=_MOVES,
-        reward=weighted(episode=(0.9, episode), format=(0.1, formed)),
-        success=stopped,
+        reward=weighted(**parts),
+        success=_Episode("success", *of),
         space=CoordSpace.MODEL_PIXEL,
         response_space=CoordSpace.THOUSANDTHS if form == "qwen3" else CoordSpace.MODEL_PIXEL,
         target_space=CoordSpace.UNIT,
@@ -79,12 +99,9 @@ def gui_cursor(
         deviations=deviations(_DEVIATIONS),
         exploits=(
             Exploit("stop-at-once", "a stop at once is right where the target covers the image's centre",
-                    1.09 if form == "tags" and max_steps > 1 else 0.9, _example("STOP")),
-        ) if form == "tags" and max_steps > 1 else (),
-        formula=(
-            "total = 0.9 · episode + 0.1 · format\n"
-            "episode = 1 + 0.1 · q for a stop in the box, else by the distance and by the way there"
-        ),
+                    1.09, _example("STOP")),
+        ) if (form, method, thought) == ("tags", "trajectory", True) and max_steps > 1 else (),
+        formula=f"total = {formula}",
         example=_example(*["(500, 500)"][: max_steps - 1], "STOP", form=form),
     )  # fmt: skip
 
@@ -117,21 +134,24 @@ _MOVES = Form("gui_cursor", read=_read, signs=("(",))
 
 
 class _Way(NamedTuple):
-    """The way of a cursor: its places, its end, and the share of its turns that are well formed."""
+    """The way of a cursor: its places, its end, the share of its turns that are well formed, and their number."""
 
     places: list[tuple[int, int]]
     end: str
     formed: float
+    turns: int
 
 
 @dataclass(frozen=True)
 class _Episode(Term):
     """The ``part`` of an episode, as the recipe has it."""
 
-    part: Literal["episode", "format", "success"]
+    part: Part
     max_steps: Steps
     shape: Shape
     form: str
+    method: Method
+    thought: bool
 
     needs = NEEDS_SCREEN
     judges = PLACES
@@ -171,13 +191,16 @@ class _Episode(Term):
                 formed -= last_is_stop
             if end:
                 break
-        return _Way(places, end, formed / turns)
+        return _Way(places, end, formed / turns, turns)
 
     def _stops(self, turn: str) -> bool | None:
         """Return True for a well-formed stop, False for a well-formed move, None for any other turn."""
         turn = turn.strip()
+        if not self.thought and self.form == "tags":
+            alone = _TAGGED.fullmatch(turn)
+            return alone[1] is not None if alone else None
         opened = f"<think>{turn}" if self.form == "qwen3" else turn
-        called = self.form == "ui_tars"
+        called = self.form == "ui_tars" and self.method == "trajectory"  # the others ask for tags in any form
         start, joint = ("Thought:", "Action:") if called else ("<think>", "<answer>")
         at = opened.rfind(joint)
         found = (_CALLED if called else _TAGGED).fullmatch(opened, at) if at > 0 and opened.startswith(start) else None
@@ -192,7 +215,13 @@ class _Episode(Term):
             return float(way.end == "STOP" and inside[-1])
         gaps = [math.hypot(max(box[0] - x, 0, x - box[2]) / width, max(box[1] - y, 0, y - box[3]) / height)
                 for x, y in way.places]  # fmt: skip
+        if self.part == "inside":
+            return float(way.end != "no answer" and inside[-1])
+        if self.part == "steps":
+            return 1.0 / way.turns if way.end == "STOP" else 0.0
         near = 1.0 - (math.sqrt(gaps[-1]) if self.shape == "power" else gaps[-1])
+        if self.part == "distance":
+            return 0.0 if way.end in ("", "no answer") else near
         centred = self._centred(way.places[-1], box, width, height) if inside[-1] else 0.0
         moves, closer = way.places[1:], len(gaps) > 1 and gaps[-1] < gaps[1]
         if self.max_steps == 1:

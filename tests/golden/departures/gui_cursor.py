@@ -6,11 +6,17 @@ import re
 
 from tests.golden.departures.oracle import Line, Oracle, bad_target
 
+_GOTO = re.compile(r"Action:\s*GOTO\(\s*-?[0-9]+\s*,\s*-?[0-9]+\s*\)")
+
 
 def _is_unfinished(line: Line) -> bool:
     """Does an episode end before it stops and before all of its steps are taken?"""
     turns = line["response"]
-    return len(turns) < line["extra"]["max_steps"] and not any("STOP" in turn and "GOTO" not in turn for turn in turns)
+    if "reward_method_name" in line["extra"].get("kw", {}):  # its earlier methods do not raise
+        return False
+    return len(turns) < line["extra"]["max_steps"] and not any(
+        "STOP" in turn and not _GOTO.search(turn) for turn in turns
+    )
 
 
 def _has_unicode_digits(line: Line) -> bool:

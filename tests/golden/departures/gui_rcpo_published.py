@@ -21,10 +21,10 @@ def _numbers(text: str) -> list[float]:
 def _box(numbers: list[float], model: str, size: list[int], grow: int) -> list[int]:
     x1, y1, x2, y2 = (min(each, 1e12) for each in (numbers if len(numbers) == 4 else numbers * 2))
     scale = (
-        1 / 1000 if "UGround" in model or "Atlas" in model else 1,
+        1000 if "UGround" in model or "Atlas" in model else 1,
         model.startswith(("InternVL", "UGround", "OS-")),
     )
-    sides = [each * scale[0] * (size[axis % 2] if scale[1] else 1) for axis, each in enumerate((x1, y1, x2, y2))]
+    sides = [each / scale[0] * (size[axis % 2] if scale[1] else 1) for axis, each in enumerate((x1, y1, x2, y2))]
     more = grow if model.startswith(("UI-TARS", "InternVL", "UGround")) else 0
     moved = [side + (more if axis > 1 else -more) for axis, side in enumerate(sides)]
     return [int(max(0, min(size[axis % 2], side))) for axis, side in enumerate(moved)]
