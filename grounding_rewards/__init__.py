@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from grounding_rewards import parsing as parsing
     from grounding_rewards import pool as pool
     from grounding_rewards import recipes as recipes
-    from grounding_rewards import tables as tables
     from grounding_rewards import testing as testing
     from grounding_rewards import verifiers as verifiers
     from grounding_rewards.batch.evaluate import evaluate as evaluate
@@ -73,7 +72,7 @@ _NAMES = {
     "verifiers.alternatives": "any_of",
     "wrapping": "wrap",
 }
-_ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "tables", "testing", "verifiers"})
+_ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "testing", "verifiers"})
 _names, _imported = lazily(__name__, _NAMES)
 __all__ = sorted({*_names} - {"evaluate", "wrap"})  # these read files, which ``import *`` does without
 

@@ -21,12 +21,11 @@ from grounding_rewards.checks.finding import Code
 from grounding_rewards.coords.resizing import size_table
 from grounding_rewards.coords.spaces import PIXEL, UNIT
 from grounding_rewards.errors import ConvertError, PictureError, TableError
-from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import Image, ImageFiles, read_images
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import image_path, prompt_text
-from grounding_rewards.tables.rows import value_at
+from grounding_rewards.tables.rows import Batch, Table, value_at
 from grounding_rewards.tables.sample_ids import IMAGE_COLUMNS, INSTRUCTION_COLUMNS
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.wording import plural

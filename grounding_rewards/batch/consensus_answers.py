@@ -19,7 +19,7 @@ from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import SIZE, consensus_region, voters, voting_regions
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables import Batch, Table
+from grounding_rewards.tables.rows import Batch, Table
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.regions import Regions
 from grounding_rewards.targets.target import RegionKind

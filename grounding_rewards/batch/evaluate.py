@@ -33,9 +33,9 @@ from grounding_rewards.errors import printable
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.groups import Images
 from grounding_rewards.settings.reading import filed
-from grounding_rewards.tables import Table
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.reporting import Reporting
+from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.text_rows import HeldTable
 from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format

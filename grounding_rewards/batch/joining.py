@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.batch.columns import Columns, has
 from grounding_rewards.errors import RecipeError
-from grounding_rewards.tables import Table
 from grounding_rewards.tables.columns import GUESSED, NONE, columns_read
 from grounding_rewards.tables.contents import STDIN, is_stream
 from grounding_rewards.tables.launches import several_runs
 from grounding_rewards.tables.manifests import refuse_stream
 from grounding_rewards.tables.opening import ChainedTable, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rows import Note, require_column
+from grounding_rewards.tables.rows import Note, Table, require_column
 from grounding_rewards.tables.trainer_logs import trainer_log
 from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 

@@ -46,11 +46,7 @@ class Layout:
         return self.fields & {self.target, "box_type"}
 
     def wire(self, row: Row, space: CoordSpace | None) -> dict[str, Any] | TargetError:
-        """Return the wire form of a row's target, ``space`` None for one that says none; the error where it has none.
-
-        >>> OSWORLD_G.wire({"box_type": "refusal", "box_coordinates": [0, 0, 0, 0]}, CoordSpace.PIXEL)
-        {'refusal': True}
-        """
+        """Return the wire form of a row's target, or its error; ``space`` is None for one that says none."""
         try:
             place = self.place(row)
         except TargetError as error:
@@ -85,10 +81,6 @@ def layout_of(
     ``box_format`` is the declared format of boxes, and ``target`` the column of targets, "" where none is named: one
     of another column has no layout, and the layout's own name does not say how its boxes are written. ``layouts`` are
     those to try, ``LAYOUTS`` without any.
-
-    >>> columns = ["img_filename", "bbox", "instruction", "data_type", "data_source"]
-    >>> layout_of([{"bbox": [700, 60, 40, 30]}], columns).name
-    'ScreenSpot'
     """
     known = (each for each in layouts or LAYOUTS if target in ("", each.target) and each.fields <= {*columns})
     layout = next(
@@ -101,11 +93,7 @@ def layout_of(
 
 
 def lacking(layouts: Sequence[Layout], columns: Collection[str]) -> str:
-    """Return the error of rows that have none of some layouts: what they lack of the one that is nearest.
-
-    >>> lacking([OSWORLD_G], ["id", "box_coordinates"])
-    'rows are not as in OSWorld-G: no column box_type; --target-column names another target'
-    """
+    """Return the error of rows that have none of some layouts: what they lack of the one that is nearest."""
     nearest = min(layouts, key=lambda each: len(each.fields - {*columns}))
     lost = sorted(nearest.fields - {*columns})
     names = f"no column{'s' if len(lost) > 1 else ''} {', '.join(lost)}"

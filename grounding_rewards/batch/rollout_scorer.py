@@ -23,11 +23,10 @@ from grounding_rewards.batch.table_scorer import TableScorer, fixes, token_lengt
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.errors import TableError
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import COLUMNS, arrow
 from grounding_rewards.tables.rollout_source import RolloutFile
-from grounding_rewards.tables.rows import Note
+from grounding_rewards.tables.rows import Batch, Note, Table
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.write import to_wire

@@ -18,11 +18,10 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rollout_columns import FURTHER, IMAGE_HASH
-from grounding_rewards.tables.rows import joined, value_at
+from grounding_rewards.tables.rows import Batch, Table, joined, value_at
 from grounding_rewards.tables.sample_ids import (
     IMAGE_COLUMNS,
     INSTRUCTION_COLUMNS,

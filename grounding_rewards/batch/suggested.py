@@ -18,7 +18,7 @@ from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import GroundingRewardsError, RecipeError
 from grounding_rewards.parsing.reading import Answers
 from grounding_rewards.stats.intervals import wilson
-from grounding_rewards.tables import Table
+from grounding_rewards.tables.rows import Table
 from grounding_rewards.targets.box_format import BoxFormat
 
 MOST = 5  # number of recipes that are returned

@@ -21,12 +21,11 @@ from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.errors import MISSING, ConvertError, PictureError, RecipeError, TableError, TargetError
 from grounding_rewards.literals import literal
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables import Table
 from grounding_rewards.tables.columns import LISTS, NONE, columns_read, place_named
 from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.opening import folder_of
 from grounding_rewards.tables.prompts import response_text
-from grounding_rewards.tables.rows import Batch, Note, joined, numbers_of, require_column, value_at
+from grounding_rewards.tables.rows import Batch, Note, Table, joined, numbers_of, require_column, value_at
 from grounding_rewards.tables.sample_ids import name_of
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.columns import BadTarget, Targets

@@ -19,7 +19,7 @@ from grounding_rewards.errors import GroundingRewardsError
 from grounding_rewards.groups.spread import NO_SIGNAL, varied
 from grounding_rewards.rollouts import Reason
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables import Batch, Table
+from grounding_rewards.tables.rows import Batch, Table
 
 Bools = NDArray[np.bool_]
 

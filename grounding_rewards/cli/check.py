@@ -22,8 +22,8 @@ from grounding_rewards.cli.render import tables
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.testing.audit import HONEST, Earned, Screens, audit
-from grounding_rewards.viewer import check_page, picture, write_page
 from grounding_rewards.viewer.blocks import Block, facts, mark, screen, section, shape, table, text, view
+from grounding_rewards.viewer.page import check_page, picture, write_page
 from grounding_rewards.wording import percent, plural
 
 if TYPE_CHECKING:

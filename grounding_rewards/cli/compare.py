@@ -18,7 +18,8 @@ from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.batch.two_recipes import CAUSES, Agreement, compare_recipes
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
-from grounding_rewards.viewer import blocks, check_page, write_page
+from grounding_rewards.viewer import blocks
+from grounding_rewards.viewer.page import check_page, write_page
 from grounding_rewards.wording import percent, plural
 
 

@@ -39,8 +39,8 @@ from grounding_rewards.explain.explanation import (
 from grounding_rewards.explain.rows import row_of, screenshot_of
 from grounding_rewards.scoring import Example, Recipe
 from grounding_rewards.settings.reading import read_value
-from grounding_rewards.tables import Table
 from grounding_rewards.tables.image_files import Image, ImageFiles
+from grounding_rewards.tables.rows import Table
 from grounding_rewards.targets.suspects import described, suspect_targets
 from grounding_rewards.wording import number
 
@@ -244,7 +244,7 @@ def _check_picture(out: Path | None, image: Path | None) -> None:
     if image is not None and out is None:
         raise RecipeError("--image: got it without --out, the page to draw")
     if out is not None:
-        from grounding_rewards.viewer import check_page
+        from grounding_rewards.viewer.page import check_page
 
         check_page(out)
 

@@ -22,9 +22,10 @@ from grounding_rewards.cluster import Cluster, joined
 from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.settings.groups import OnBadTarget
-from grounding_rewards.tables import Table, write_table
 from grounding_rewards.tables.interrupting import behind
 from grounding_rewards.tables.json_lines import dumps
+from grounding_rewards.tables.rows import Table
+from grounding_rewards.tables.writing import write_table
 
 
 def score(

@@ -22,7 +22,6 @@ from grounding_rewards.converting.samples import ColumnNames, Reading, Sample, r
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError, near
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.tables import Batch, Table, write_table
 from grounding_rewards.tables.arrow_rows import Inferred, holds_bytes, refuse_bytes
 from grounding_rewards.tables.atomic import atomic_file
 from grounding_rewards.tables.columns import NONE, Survey, columns_read, find_columns, guess_note, place_named
@@ -30,9 +29,9 @@ from grounding_rewards.tables.contents import PARQUET, stem_of
 from grounding_rewards.tables.image_files import MAX_IMAGE_BYTES, MAX_IMAGE_PIXELS, Image, ImageFiles
 from grounding_rewards.tables.opening import folder_of, open_rows
 from grounding_rewards.tables.reporting import SILENT, Reporting
-from grounding_rewards.tables.rows import Note, value_at
+from grounding_rewards.tables.rows import Batch, Note, Table, value_at
 from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
-from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns
+from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns, write_table
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.suspects import SuspectTargets, described
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from grounding_rewards.errors import ConvertError, TableError
 from grounding_rewards.explain.case import Case
-from grounding_rewards.tables import Batch, Table
 from grounding_rewards.tables.columns import columns_read
 from grounding_rewards.tables.image_files import read_images
-from grounding_rewards.tables.rows import value_at
+from grounding_rewards.tables.rows import Batch, Table, value_at
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -48,17 +48,10 @@ def difficulties(
 ) -> Difficulties:
     """Fit a Rasch model: policy p solves sample s with the probability 1 / (1 + exp(d_s - t_p)).
 
-    So a sample that only strong policies answered is harder than one that only weak ones did, at equal pass rates.
     Abilities t and difficulties d maximise the likelihood of the counts and of half a right and half a wrong rollout
     more: of each sample by a policy of ability 0, and of each policy on a sample of difficulty 0. So 0 of n and n of n
-    are finite. With equal abilities the accuracy is (right + 0.5) / (n + 1).
-
-    Columns are (r,): ``right`` of ``n`` scored rollouts of a sample by a policy, checkpoint or round; counts of the
-    same two are added up, and the order of rows changes nothing. Difficulties are those at the ability of the policy
-    ``at``, or at the mean ability of all. The half rollouts are our own choice, those of Jeffreys' prior for a share.
-
-    Newton's method: each of some ten steps takes time linear in r, times the number of policies at most. Fewer than two
-    policies with scored rollouts, or two that share no sample, not even through others, are a PoolError.
+    are finite. ``right`` of ``n`` are counts of a sample by a policy; difficulties are those at the ability of the
+    policy ``at``, or at the mean ability of all.
 
     Source: the 1PL model of item response theory (Rasch, 1960), the 3PL of SEELE, arXiv 2509.06923, without guessing
     and with one discrimination; its use for pools, the prior and the scale of 0 to 100 are our own form.

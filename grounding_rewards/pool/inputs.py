@@ -28,13 +28,7 @@ class Input(NamedTuple):
 
 
 def read_input(text: str) -> Input:
-    """Parse ``PATH``, ``PATH@ROUND`` or either behind ``TEMPERATURE=``; a path that exists as written names no more.
-
-    >>> read_input("1.4=hot.jsonl@1")
-    Input(path=PosixPath('hot.jsonl'), round=1, temperature=1.4)
-    >>> read_input("a@b.parquet").path.name
-    'a@b.parquet'
-    """
+    """Parse ``PATH``, ``PATH@ROUND`` or either behind ``TEMPERATURE=``; a path that exists as written names no more."""
     if Path(text).exists():  # file names may hold @ and =
         return Input(Path(text))
     number, equals, rest = text.partition("=")

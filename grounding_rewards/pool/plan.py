@@ -33,8 +33,8 @@ from grounding_rewards.pool.summary import PASS_RATES, pass_rate_bins
 from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_table import RolloutTable
 from grounding_rewards.tables.writing import check_output, write_file
-from grounding_rewards.viewer import Block, check_page, write_page
-from grounding_rewards.viewer.blocks import bar, bars, heat, matrix, section
+from grounding_rewards.viewer.blocks import Block, bar, bars, heat, matrix, section
+from grounding_rewards.viewer.page import check_page, write_page
 
 REFERENCE = "reference"
 """Kind of the rows that methods are compared with."""

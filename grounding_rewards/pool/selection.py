@@ -165,11 +165,7 @@ def as_list(name: str, value: Iterable[Any]) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a selector's specification as JSON; an object by its repr, without its memory address.
-
-    >>> plain({"name": "every", "selectors": ["unsolved", Band(0.1, 0.9)]})["selectors"][1]
-    'Band(low_rate=0.1, high_rate=0.9, inclusive=False, confident=False)'
-    """
+    """Return a selector's specification as JSON; an object by its repr, without its memory address."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -45,11 +45,6 @@ def atomic_files() -> Iterator[Files]:
     Open a manifest first. Whatever ends the process, a new manifest then describes new files; one whose hashes are not
     those of the files is that of an earlier run, and its ``leftovers`` list what a later run had renamed when it was
     killed. They stay until a run has ended well.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, atomic_files() as files:
-    ...     manifest, pool = files.open(f"{folder}/manifest.json"), files.open(f"{folder}/pool.jsonl")
-    ...     _ = pool.write(b"{}"), manifest.write(b"{}")
     """
     files = Files()
     try:

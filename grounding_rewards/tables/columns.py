@@ -93,12 +93,7 @@ def find_columns(
     needed: Collection[str] = (),
     dropped: Collection[str] = (),
 ) -> ChosenColumns:
-    """Find the columns.
-
-    >>> rows = [{"bbox": [1, 2, 3, 4], "query": "Save", "width": 640, "height": 480}]
-    >>> find_columns(rows, dict.fromkeys(["target", "instruction", "image-size"])).guesses
-    {'target': 'bbox', 'instruction': 'query', 'image-size': 'width,height'}
-    """
+    """Find the columns."""
     there = _available(rows)
     offered = [name for name in there if _top(name) not in dropped]
     columns, guesses, notes = dict[str, str](), dict[str, str](), list[str]()

@@ -77,16 +77,6 @@ class MatchedTable:
 
     A column of both is one where values are equal. Where they differ, ``predicted`` are the predictions'; of all others
     the annotations' stays, and the predictions' is called ``pred.NAME``. ``response`` is never the annotations'.
-
-    >>> import pathlib, tempfile
-    >>> from grounding_rewards.tables import open_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     samples, answers = pathlib.Path(folder, "samples.jsonl"), pathlib.Path(folder, "answers.jsonl")
-    ...     _ = samples.write_text('{"id": "a", "target": [1, 2, 3, 4]}')
-    ...     _ = answers.write_text('{"id": "a", "response": "(1, 2)"}')
-    ...     table = MatchedTable(open_table(samples), open_table(answers))
-    ...     [row for batch in table.batches() for row in batch.rows]
-    [{'id': 'a', 'target': [1, 2, 3, 4], 'response': '(1, 2)'}]
     """
 
     schema = None

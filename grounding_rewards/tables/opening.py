@@ -46,26 +46,9 @@ _FORMATS = (PARQUET, JSON_LINES, CSV, JSON)
 
 
 def open_table(path: str | os.PathLike[str], *, tolerant: bool = False, encoding: str | None = None) -> Table:
-    """Open a file of rows.
+    """Open a file of rows, also a compressed one or a stream: Parquet, or else JSON lines.
 
-    Args:
-        path: JSON lines (.jsonl, .ndjson, .json-lines), JSON (.json: an array of objects, or an object that holds one
-            such array) or CSV (.csv, or .tsv with tabs), also compressed (.gz, .zst), or Parquet (.parquet). ``-`` and
-            ``/dev/stdin`` are standard input, ``/dev/fd/N`` a stream that the shell passes: Parquet, or else JSON
-            lines.
-        tolerant: True where lines that cannot be read are rows, in ``Batch.unread``, and no error.
-        encoding: of JSON lines, JSON and CSV; None for UTF-8.
-
-    Returns:
-        The table; its columns are known, its rows are read batch by batch.
-
-    Raises:
-        TableError: the file is missing, a directory, empty or unreadable, or has another suffix.
-
-    >>> open_table("rows.txt")
-    Traceback (most recent call last):
-    grounding_rewards.errors.TableError: rows.txt: a file of rows ends in .jsonl, .ndjson, .json-lines, .json, .csv or \
-.tsv, also with .gz or .zst, or in .parquet
+    ``tolerant``: lines that cannot be read are rows, in ``Batch.unread``, and no error. ``encoding`` is that of texts.
     """
     path = local(path)
     if is_stream(path):

@@ -177,16 +177,7 @@ class Table(Protocol):
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
     ) -> Iterator[Batch]:
-        """The rows in order.
-
-        Args:
-            columns: what ``Batch.rows`` must hold; None for everything.
-            whole: also read the other columns, so that the batch can be written.
-            size: rows in a batch; None for ``BATCH_ROWS``, or fewer where rows are large.
-
-        Raises:
-            TableError: the file cannot be read to its end.
-        """
+        """The rows in order, with ``columns`` in ``Batch.rows``; ``whole`` batches can be written."""
         ...
 
 

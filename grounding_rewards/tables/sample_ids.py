@@ -47,11 +47,6 @@ def sample_id(
     blake2b, 16 bytes, of the JSON of ``{"source": ..., "image": ..., "instruction": ..., "target": ...}``, keys sorted
     at every depth. One content has one name however it is held: numpy or Python, list or tuple, 2 or 2.0, keys that
     Arrow filled with None or no such keys, a target as a mapping or as the JSON of it.
-
-    >>> sample_id(source="clicks", instruction="Close the tab", target={"bbox": [0.1, 0.2, 0.3, 0.4]})
-    'f4f2773d039a8d4c26f36f6c1dbc45a8'
-    >>> sample_id(target={"bbox": np.array([1.0, 2.0]), "point": None}) == sample_id(target='{"bbox": [1, 2]}')
-    True
     """
     fields = {"source": source, "image": image, "instruction": instruction, "target": target}
     fields.update(index=index, split=split)

@@ -42,22 +42,9 @@ def write_table(
     metadata: Mapping[bytes, bytes] | None = None,
     opened: Callable[[Path], AbstractContextManager[IO[bytes]]] = atomic_file,
 ) -> Iterator[Writer]:
-    """Write a table with new columns, atomically.
+    """Write a table with new columns, atomically; yield a writer of batches.
 
-    Args:
-        path: the output; its suffix chooses the format. An existing file is replaced only when all went well.
-        like: the table whose batches will be written.
-        new: columns to append, name to ``float``, ``str`` or an Arrow type.
-        note: takes what the format could not keep as it was.
-        metadata: of the Parquet file, where ``like`` has no schema with its own.
-        opened: opens the output.
-
-    Yields:
-        A writer of batches.
-
-    Raises:
-        TableError: the path has another suffix, is the input itself, or cannot hold the table's columns.
-        OSError: the file cannot be written.
+    ``like`` is the table whose batches will be written, and ``note`` takes what the format could not keep as it was.
     """
     path = local(path, output=True)
     inputs = getattr(like, "inputs", (like.path,))

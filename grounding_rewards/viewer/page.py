@@ -29,14 +29,10 @@ SIDE = 2560
 
 
 def page(data: Mapping[str, Any], *, asking: bool = False) -> str:
-    """Return a page as HTML that loads nothing and runs its one script alone.
+    """Return a page as HTML that loads nothing and runs its one script alone; ``asking`` lets that ask its server.
 
     Texts of the data are shown as the terminal shows them: control characters, marks of direction and lone surrogates
     are escaped.
-
-    Args:
-        data: ``title``, ``remarks`` (sentences), ``sections`` (``blocks.section``) and ``made_by``, a command.
-        asking: True lets the script ask the server that the page comes from.
     """
     values = shown({"remarks": [], **data, "version": __version__, "scale": VIRIDIS})
     style, template, *scripts = (
@@ -55,12 +51,7 @@ def page(data: Mapping[str, Any], *, asking: bool = False) -> str:
 
 
 def check_page(path: Path, inputs: Sequence[Path] = ()) -> None:
-    """Check that a page can be written, before the long work.
-
-    Raises:
-        PictureError: the path has another suffix.
-        TableError: the path is no file, lies in no directory, or is or lies in one of the inputs.
-    """
+    """Check that a page can be written, before the long work."""
     if path.suffix.lower() != ".html":
         raise PictureError(f"{path}: a page ends in .html")
     check_place(path, inputs)

@@ -26,12 +26,7 @@ def serve(data: Mapping[str, Any], answers: Mapping[str, Answer], ready: Callabl
     """Serve a page until Ctrl-C, on a free port of 127.0.0.1 and below a random token.
 
     Who does not know the token gets nothing, and so does who asks by another host's name, as a page on the network
-    could after its name was pointed here.
-
-    Args:
-        data: the page, as ``page`` takes it.
-        answers: what its script asks for, by name.
-        ready: takes the address once it answers.
+    could after its name was pointed here. ``ready`` takes the address once it answers.
     """
     token = secrets.token_urlsafe(24)
     with _Server(("127.0.0.1", 0), _Handler) as server:

@@ -19,8 +19,8 @@ from grounding_rewards.checks.accuracy import SingleAnswers
 from grounding_rewards.errors import RecipeError, TableError
 from grounding_rewards.groups.consensus import consensus_region
 from grounding_rewards.rollouts import Reason, Scores
-from grounding_rewards.tables import open_table
 from grounding_rewards.tables.image_files import ImageFiles
+from grounding_rewards.tables.opening import open_table
 from tests.cli.command import write_rows
 
 BOX = {"bbox": [90, 70, 130, 110]}

@@ -23,7 +23,7 @@ from grounding_rewards.batch.layouts import (
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import TableError, TargetError
-from grounding_rewards.tables import open_table
+from grounding_rewards.tables.opening import open_table
 from grounding_rewards.targets.box_format import BoxFormat
 from tests.cli.command import write_rows
 

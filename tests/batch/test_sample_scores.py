@@ -16,7 +16,7 @@ from grounding_rewards.batch.samples import Answers
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.paired import SampleScores
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table
+from grounding_rewards.tables.opening import open_table
 from tests.cli.command import write_rows
 
 BOX = {"bbox": [10, 10, 30, 20]}

@@ -17,8 +17,8 @@ from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table
 from grounding_rewards.tables.arrow_rows import ArrowRows
+from grounding_rewards.tables.opening import open_table
 from grounding_rewards.targets.typed import Boxes
 from tests.cli.command import write_rows
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import Columns, TableScorer
-from grounding_rewards.tables import open_table
 from grounding_rewards.tables.matched import MatchedTable
+from grounding_rewards.tables.opening import open_table
 from tests.cli import test_published_verdicts as published
 from tests.cli.command import read_rows, result_of, write_rows
 from tests.tables.written import FORMATS

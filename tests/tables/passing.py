@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grounding_rewards.tables import open_table, write_table
+from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.writing import write_table
 
 NEW = {"total": float, "reason": str}
 

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import arrow_rows, open_table, write_table
+from grounding_rewards.tables import arrow_rows
+from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.writing import write_table
 from tests.tables.passing import NEW, scored
 
 

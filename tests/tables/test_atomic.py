@@ -63,7 +63,8 @@ WRITER = """
 import os, sys
 if sys.argv[3] == "equal":
     os.getpid = lambda: 7
-from grounding_rewards.tables import open_table, write_table
+from grounding_rewards.tables.opening import open_table
+from grounding_rewards.tables.writing import write_table
 
 source, out = open_table(sys.argv[1]), sys.argv[2]
 print(os.getpid(), flush=True)

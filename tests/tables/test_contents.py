@@ -12,8 +12,8 @@ import types
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table
 from grounding_rewards.tables.contents import Contents
+from grounding_rewards.tables.opening import open_table
 from tests.tables.written import FORMATS, parquet, write, zstd
 
 ROWS = [{"sample_id": f"s{number}", "response": f"({number}, {number * number})"} for number in range(3000)]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from grounding_rewards.coords.image_header import ENOUGH
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table
 from grounding_rewards.tables.matched import JoinCounts, MatchedTable
+from grounding_rewards.tables.opening import open_table
 from tests.tables.written import FORMATS
 
 SAMPLES = [{"sample_id": name, "kind": kind} for name, kind in (("a", "icon"), ("b", "text"), ("c", "icon"))]

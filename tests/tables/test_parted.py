@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table
 from grounding_rewards.tables.atomic import atomic_files
-from grounding_rewards.tables.opening import open_rows
+from grounding_rewards.tables.opening import open_rows, open_table
 from grounding_rewards.tables.text_rows import JsonLinesTable
 from grounding_rewards.tables.writing import write_parts, write_tables
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import PoolError, TableError
-from grounding_rewards.tables import open_table
+from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.sample_ids import as_json, sample_id, sample_names
 
 TARGET = {"bbox": [0.1, 0.2, 0.3, 0.4], "action": {"name": "click"}, "refusal": False}

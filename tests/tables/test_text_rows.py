@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import open_table, text_rows, write_table
+from grounding_rewards.tables import text_rows
+from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.rows import Batch, joined
+from grounding_rewards.tables.writing import write_table
 from tests.tables.passing import scored
 
 

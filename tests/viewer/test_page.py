@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from grounding_rewards.errors import PictureError, TableError
-from grounding_rewards.viewer import check_page, page, picture, write_page
 from grounding_rewards.viewer.blocks import (
     bar,
     bars,
@@ -24,6 +23,7 @@ from grounding_rewards.viewer.blocks import (
     text,
     view,
 )
+from grounding_rewards.viewer.page import check_page, page, picture, write_page
 from tests.viewer.browser import chromium, serious, tab
 from tests.viewer.reading import built, needs_node
 

@@ -44,11 +44,7 @@ def options_named() -> Iterator[None]:
 
 
 def read_spec(option: str, text: str) -> str | dict[str, Any]:
-    """Read a method's name, or a JSON object with ``name`` and arguments.
-
-    >>> read_spec("--selector", "learnability"), read_spec("--selector", '{"name": "band", "low_rate": 0.2}')
-    ('learnability', {'name': 'band', 'low_rate': 0.2})
-    """
+    """Read a method's name, or a JSON object with ``name`` and arguments."""
     if not text.lstrip().startswith("{"):
         return text
     try:

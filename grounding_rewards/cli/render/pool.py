@@ -111,11 +111,7 @@ def _name(bin_: range) -> str:
 
 
 def _share(share: float | None) -> str:
-    """Write a share in per cent; a point for none.
-
-    >>> _share(0.0), _share(0.004), _share(0.5), _share(None)
-    ('.', '<1', '50', '-')
-    """
+    """Write a share in per cent; a point for none."""
     if share is None:
         return "-"
     return "." if share == 0 else "<1" if share < 0.01 else f"{100 * share:.0f}"

@@ -17,9 +17,9 @@ from grounding_rewards.explain.explanation import Explanation, Term
 from grounding_rewards.explain.plot.picture import Picture, RewardMap, Scene, part_of, picture
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.tables.reporting import Advance
-from grounding_rewards.viewer import Block, write_page
-from grounding_rewards.viewer import picture as embedded
-from grounding_rewards.viewer.blocks import facts, mark, screen, section, shape, table, view
+from grounding_rewards.viewer.blocks import Block, facts, mark, screen, section, shape, table, view
+from grounding_rewards.viewer.page import picture as embedded
+from grounding_rewards.viewer.page import write_page
 from grounding_rewards.wording import number
 
 

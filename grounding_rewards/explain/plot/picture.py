@@ -355,13 +355,7 @@ class Picture:
 
 
 def picture(recipe: Recipe, case: Case, *, cells: int = CELLS, advance: Advance = lambda done: None) -> Picture:
-    """Score a case, and the same response with its place anywhere on the screen, in about ``cells`` cells a view.
-
-    >>> from grounding_rewards import recipe
-    >>> drawn = picture(recipe("gelato"), Case(("(200, 150)",), ([0.1, 0.1, 0.2, 0.2],)), cells=100)
-    >>> drawn.verdict, [view.window for view in drawn.views]
-    ('total 0.646447, acc 1, OK', [(0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 0.5)])
-    """
+    """Score a case, and the same response with its place anywhere on the screen, in about ``cells`` cells a view."""
     shown, scores = scene(recipe, case), case.score(recipe)
     windows = [shown.window, *closer(shown)]
     views = tuple(

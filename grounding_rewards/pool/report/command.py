@@ -26,8 +26,9 @@ from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.tables.data_paths import made_directory
 from grounding_rewards.tables.reporting import SILENT, Reporting
 from grounding_rewards.tables.rows import Note
-from grounding_rewards.viewer import Block, check_page, serve, write_page
-from grounding_rewards.viewer.blocks import section
+from grounding_rewards.viewer.blocks import Block, section
+from grounding_rewards.viewer.page import check_page, write_page
+from grounding_rewards.viewer.server import serve
 from grounding_rewards.wording import count, plural
 
 PAGE = "report.html"

@@ -377,11 +377,7 @@ def _confounded(parts: Sequence[Round]) -> str:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Add numbers to names that come again; no two names are equal then.
-
-    >>> _unique(["a", "a", "a (2)"])
-    ['a', 'a (2)', 'a (2) (2)']
-    """
+    """Add numbers to names that come again; no two names are equal then."""
     unique: dict[str, None] = {}
     for name in names:
         numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))

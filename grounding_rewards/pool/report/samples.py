@@ -27,8 +27,8 @@ from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.rows import Table, require_column
 from grounding_rewards.tables.sample_ids import sample_names
 from grounding_rewards.tables.training_sets import BY_FIELDS
-from grounding_rewards.viewer import picture
 from grounding_rewards.viewer.blocks import Block, mark, shape, view
+from grounding_rewards.viewer.page import picture
 from grounding_rewards.wording import plural
 
 COMMONEST = 3

@@ -17,7 +17,7 @@ from grounding_rewards.explain import Case, explain
 from grounding_rewards.explain.plot import page as pages
 from grounding_rewards.explain.plot.page import draw, page_of, scale
 from grounding_rewards.explain.plot.picture import picture
-from grounding_rewards.viewer import page
+from grounding_rewards.viewer.page import page
 from tests.cli.command import names
 from tests.viewer.reading import built, needs_node
 

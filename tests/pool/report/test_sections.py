@@ -17,7 +17,7 @@ from grounding_rewards.pool.report.rounds import NEEDS, Round, by_source, report
 from grounding_rewards.pool.report.samples import Screenshots, commonest, first_of, shortened, views
 from grounding_rewards.pool.report.sections import sections
 from grounding_rewards.pool.target_boxes import outlines
-from grounding_rewards.viewer import page
+from grounding_rewards.viewer.page import page
 from tests.cli.command import result_of, write_rows
 from tests.image_sources import OUT, WHY, command, hostile
 from tests.pool.report.made import HOSTILE, rounds, shown, stats
