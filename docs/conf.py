@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 project = "grounding-rewards"
 author = copyright = "The grounding-rewards authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["docs/_templates"]
+exclude_patterns = ["docs/_*"]
 root_doc = "docs/README"
 include_patterns = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "adapters/README.md", "examples/plugin/README.md",
@@ -33,6 +33,8 @@ html_show_sourcelink = False
 html_show_search_summary = False  # it is fetched, which a browser forbids to pages without a server
 html_context = {"default_mode": "auto"}
 html_sidebars = {"**": ["contents.html"]}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_theme_options = {"navbar_center": [], "show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
@@ -50,7 +52,7 @@ def _inline(writer: object, node: nodes.math) -> None:
 
 
 def _block(writer: object, node: nodes.math_block) -> None:
-    writer.body.append(tex2mathml(node.astext(), as_block=True))  # type: ignore[attr-defined]
+    writer.body.append(tex2mathml(node.astext(), as_block=True).replace("<math", '<math tabindex="0"'))  # type: ignore[attr-defined]
     raise nodes.SkipNode
 
 

@@ -109,6 +109,8 @@ class Reader:
     def text(self, block: str) -> None:
         """Nothing to run."""
 
+    math = text
+
     def toml(self, block: str) -> None:
         shown, whole = tomllib.loads(block), tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))
         if "project" not in shown:  # settings

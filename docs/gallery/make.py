@@ -1,11 +1,11 @@
-"""Write docs/recipes.md and docs/pictures/, every recipe with a picture of its totals, and docs/reference/.
+"""Write docs/recipes/ and docs/pictures/, every recipe with a picture of its totals, and docs/reference/.
 
 `make docs` runs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,14 +36,16 @@ class Shown:
 
 
 def make(out: Path, names: Iterable[str], cells: int = CELLS) -> None:
-    """Write the page and the pictures, the same bytes for the same recipes; ``cells`` are those of a picture."""
+    """Write the pages and the pictures, the same bytes for the same recipes; ``cells`` are those of a picture."""
     drawn = [shown(name, cells) for name in names]
     (out / "pictures").mkdir(parents=True, exist_ok=True)
     for each in drawn:
         if each.own:
             _save(plot(each.own), out, each.own.name)
     _save(overview([each.shared for each in drawn if each.shared]), out, "overview")
-    (out / "recipes.md").write_text(text(drawn), "utf-8")
+    (out / "recipes").mkdir(exist_ok=True)
+    for name, text in texts(drawn).items():
+        (out / "recipes" / name).write_text(text, "utf-8")
 
 
 def make_reference(out: Path) -> None:
@@ -62,12 +64,15 @@ def shown(name: str, cells: int = CELLS) -> Shown:
     recipe = catalogue.recipe(name, **options)
     case = Case.of(recipe.example)  # type: ignore[arg-type]  # each built-in recipe has one
     own = picture(recipe, case, cells=cells) if recipe.judges_places else None
-    return Shown(describe.facts(name, recipe, options), own, _on_shared(recipe, min(cells, CELLS // 2)))
+    facts = describe.facts(name, recipe, options) | {"options": reference.own_options(name)}
+    return Shown(facts, own, _on_shared(recipe, min(cells, CELLS // 2)))
 
 
-def text(drawn: Iterable[Shown]) -> str:
-    """Return the page's text."""
-    return page([each.facts for each in drawn], [each.facts["name"] for each in drawn if not each.shared])
+def texts(drawn: Sequence[Shown]) -> dict[str, str]:
+    """Return the text of each page, by the name of its file."""
+    left_out = [each.facts["name"] for each in drawn if not each.shared]
+    every = {"README.md": page("recipes", recipes=[each.facts for each in drawn], left_out=left_out)}
+    return every | {f"{each.facts['name']}.md": page("recipe", facts=each.facts) for each in drawn}
 
 
 def _on_shared(recipe: Recipe, cells: int) -> Picture | None:

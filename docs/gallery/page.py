@@ -1,14 +1,14 @@
-"""The page of all recipes as Markdown: ``page.md.jinja``, filled with ``describe.facts``."""
+"""Pages as Markdown: templates, filled with ``describe.facts`` and others."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from docs.gallery.typeset import latex
 from grounding_rewards.cli.listing import settings
 from grounding_rewards.cli.render.tables import as_written, bounds_of
 from grounding_rewards.plugins.registry import BUILT_IN
@@ -16,14 +16,9 @@ from grounding_rewards.plugins.registry import BUILT_IN
 Facts = dict[str, Any]
 
 
-def page(recipes: Sequence[Facts], left_out: Sequence[str]) -> str:
-    """Return the whole page.
-
-    Args:
-        recipes: the facts of each recipe.
-        left_out: recipes that are not in the picture of all of them.
-    """
-    return environment().get_template("page.md.jinja").render(recipes=recipes, left_out=left_out)
+def page(template: str, **facts: Any) -> str:
+    """Return a page by the name of its template."""
+    return environment().get_template(f"{template}.md.jinja").render(**facts)
 
 
 def environment() -> Environment:
@@ -32,7 +27,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
     )  # fmt: skip
-    filters = (bounds_of, cell, code, fenced, inputs, needs, paper, plain, scores, settings, space)
+    filters = (bounds_of, cell, code, fenced, inputs, latex, needs, paper, plain, scores, settings, space)
     made.filters |= {each.__name__: each for each in filters}
     return made
 

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from typing import Any, get_type_hints
 
 from docs.gallery import verifiers
-from docs.gallery.page import code, environment
+from docs.gallery.page import code, page
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
@@ -65,9 +65,7 @@ def pages() -> dict[str, str]:
         "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
         "verifiers": verifiers.page, "methods": methods, "audit": audited,
     }  # fmt: skip
-    return {
-        f"{name}.md": environment().get_template(f"{name}.md.jinja").render(**facts()) for name, facts in every.items()
-    }
+    return {f"{name}.md": page(name, **facts()) for name, facts in every.items()}
 
 
 def methods() -> Facts:
@@ -93,13 +91,20 @@ def methods() -> Facts:
 
 def options() -> Facts:
     """Return the options that every recipe takes, and those of some with the recipes that take them."""
-    own: dict[str, dict[tuple[str, str, str], list[str]]] = {}
+    own: dict[str, list[str]] = {}
     for name in collect([]).recipes:
-        about = describe.about_options(name)
-        for option, default in catalogue.own_options(name).items():
-            key = about[option]["values"], _default(default), about[option]["meaning"]
-            own.setdefault(option, {}).setdefault(key, []).append(name)
+        for option in catalogue.own_options(name):
+            own.setdefault(option, []).append(name)
     return {"shared": catalogue.SHARED, "own": dict(sorted(own.items()))}
+
+
+def own_options(name: str) -> list[tuple[str, str, str, str]]:
+    """Return name, default, values and meaning of each option that a recipe does not share with all."""
+    about = describe.about_options(name)
+    return [
+        (option, _default(default), about[option]["values"], about[option]["meaning"])
+        for option, default in catalogue.own_options(name).items()
+    ]
 
 
 def _default(default: Any) -> str:

@@ -1,4 +1,4 @@
-"""The page in docs/ is what the recipes say, and the pictures are there."""
+"""The pages in docs/ are what the recipes say, and the pictures are there."""
 
 from __future__ import annotations
 
@@ -11,37 +11,53 @@ import pytest
 from PIL import Image
 
 import grounding_rewards as gr
-from docs.gallery.make import DOCS, make, shown, text
+from docs.gallery.make import DOCS, make, shown, texts
 from docs.gallery.overview import overview, same_target
 from docs.gallery.page import page
-from grounding_rewards.catalogue import shown_with
+from grounding_rewards import catalogue
 from grounding_rewards.explain import describe
 from grounding_rewards.explain.plot.picture import CELLS, picture
 from grounding_rewards.plugins.registry import collect
 from tests.cli.command import names
 
 NAMES = list(collect([]).recipes)
-PLACED = [name for name in NAMES if gr.recipe(name, **shown_with(name)).judges_places]
+PLACED = [name for name in NAMES if gr.recipe(name, **catalogue.shown_with(name)).judges_places]
 
 
-def test_the_page_in_docs_is_up_to_date():
-    made = text([shown(name, 40) for name in NAMES])
-    assert (DOCS / "recipes.md").read_text("utf-8") == made, "run `make docs`"
+def test_the_pages_in_docs_are_up_to_date():
+    made = texts([shown(name, 40) for name in NAMES])
+    assert sorted(made) == names(DOCS / "recipes"), "run `make docs`"
+    for name, text in made.items():
+        assert (DOCS / "recipes" / name).read_text("utf-8") == text, "run `make docs`"
 
 
-def test_the_page_in_docs_has_a_section_and_a_picture_for_every_recipe():
-    written = (DOCS / "recipes.md").read_text("utf-8")
-    assert re.findall(r"^## (.*)$", written, re.MULTILINE) == NAMES
-    assert re.findall(r"!\[.*\]\((.*)\)", written) == [f"pictures/{name}.png" for name in ("overview", *PLACED)]
+def test_every_recipe_has_a_page_with_its_picture_options_and_example():
+    for name in NAMES:
+        written = (DOCS / "recipes" / f"{name}.md").read_text("utf-8")
+        assert re.findall(r"^# (.*)$", written, re.MULTILINE) == [name]
+        assert re.findall(r"!\[.*\]\((.*)\)", written) == [f"../pictures/{name}.png"] * (name in PLACED)
+        assert re.findall(r"^\| `(\w+)` \|", written, re.MULTILINE) == [*catalogue.own_options(name)]
+        assert "## Example" in written
 
 
 def test_the_table_says_which_options_must_be_given():
-    pages = {name: page([describe.recipe(name, {})], []).splitlines() for name in ("gelato", "click", "composite")}
-    rows = {name: next(line for line in lines if line.startswith(f"| [{name}]")) for name, lines in pages.items()}
-    assert rows["gelato"].startswith("| [gelato](#gelato) | 0 to 1 | thousandths | nothing more |")
+    lines = page("recipes", recipes=[describe.recipe(name, {}) for name in NAMES], left_out=[]).splitlines()
+    rows = {name: next(line for line in lines if line.startswith(f"| [{name}]")) for name in NAMES}
+    assert rows["gelato"].startswith("| [gelato](gelato.md) | 0 to 1 | thousandths | nothing more |")
     assert "| the space given; here pixel | option `response_space` |" in rows["click"]
     assert "| option `response_space`, option `parts` |" in rows["composite"]
-    assert "- **needs**: option `response_space`" in pages["click"]
+
+
+def test_formulas_are_typeset():
+    written = (DOCS / "recipes" / "gui-g2.md").read_text("utf-8").partition("```math\n")[2].partition("```")[0]
+    assert written.splitlines() == [
+        r"\begin{aligned}",
+        r"\text{total}&=\text{point}+\text{coverage}+\text{format}\_\text{weight}\cdot \text{format} \\",
+        r"\text{point}&= \exp(-\tfrac{1}{2} [(d_{x} / \sigma_{x})^2 + (d_{y} / \sigma_{y})^2]), "
+        r"\sigma =\text{alpha}\cdot (\text{width},\text{ height})\text{ of the target} \\",
+        r"\text{coverage}&=\text{Bhattacharyya coefficient of such Gaussians about both boxes}",
+        r"\end{aligned}",
+    ]
 
 
 def test_the_pictures_in_docs_are_there_and_show_something():
@@ -59,7 +75,8 @@ def test_the_pictures_in_docs_are_there_and_show_something():
 def test_it_writes_a_page_and_the_same_pictures_again(tmp_path: Path):
     out = tmp_path / "new" / "gallery"
     make(out, ["gelato", "se-gui"], 60)
-    assert names(out) == ["pictures", "recipes.md"]
+    assert names(out) == ["pictures", "recipes"]
+    assert names(out / "recipes") == ["README.md", "gelato.md", "se-gui.md"]
     assert names(out / "pictures") == ["gelato.png", "overview.png", "se-gui.png"]
     first = {path: path.read_bytes() for path in out.rglob("*.*")}
     make(out, ["gelato", "se-gui"], 60)
@@ -68,15 +85,17 @@ def test_it_writes_a_page_and_the_same_pictures_again(tmp_path: Path):
 
 def test_code_and_prose_show_what_they_hold():
     facts = describe.recipe("ui-r1-e", {}) | {
-        "formula": "a ```` b",
+        "options": [],
         "with": {"words": "a`b|c"},
         "exploits": [{"name": "x_y", "what": "<b>", "payoff": 1}],
     }
-    written = page([facts], ["other"])
+    facts["example"]["response"] = "a ```` b"
+    written = page("recipe", facts=facts)
     assert "`````text\na ```` b\n`````" in written
     assert "- **shown with**: ``words=a`b|c``" in written
     assert "- **x\\_y**: scores 1: \\<b\\>" in written
-    assert "Not in this picture, because they do not judge this target: `other`." in written
+    index = page("recipes", recipes=[facts], left_out=["other"])
+    assert "Not in this picture, because they do not judge this target: `other`." in index
 
 
 def test_the_overview_has_a_panel_for_each_recipe_from_its_lowest_to_its_highest():
