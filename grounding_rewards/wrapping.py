@@ -13,6 +13,7 @@ Contracts say how a function is called; the names of its parameters say which on
 from __future__ import annotations
 
 import inspect
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -27,7 +28,7 @@ from grounding_rewards.errors import RecipeError, short_repr
 from grounding_rewards.plugins.loading import load
 from grounding_rewards.recipes._shared import dialect_named
 from grounding_rewards.rollouts import Reason, Rollouts, Scores
-from grounding_rewards.scoring import KINDS, Recipe, Source
+from grounding_rewards.scoring import KINDS, Example, Recipe, Source
 from grounding_rewards.targets.columns import BadTarget, Targets
 from grounding_rewards.targets.requirements import Requirements
 from grounding_rewards.verifiers.each_row import own_value
@@ -92,6 +93,7 @@ def wrap(
     high: Number = _BOUND,
     response_space: CoordSpace | str = CoordSpace.PIXEL,
     time_limit: Positive | None = None,
+    example: Any = "(500, 300)",
 ) -> Recipe:
     """Make a recipe of a reward function as its trainer calls it.
 
@@ -109,6 +111,8 @@ def wrap(
         response_space: the space in which places are read from responses, for what is shown beside the scores.
         time_limit: seconds that one call may take; it then runs in a process of its own, so ``fn`` must be one that can
             be imported. None calls it here.
+        example: an answer with a place in the form that it reads, a text or the object of its JSON, in which policies
+            of ``audit`` answer.
 
     Returns:
         A recipe that works wherever others do; it is picklable where ``fn`` is.
@@ -135,9 +139,12 @@ def wrap(
     if isinstance(function, type):
         function = function()
     space, call = as_space(response_space), _Called(function, how, float(low), float(high), time_limit)
-    options = {"contract": contract, "success": success, "low": low, "high": high, "response_space": space}
-    defaults = {"contract": "auto", "success": 1.0, "low": -_BOUND, "high": _BOUND, "response_space": CoordSpace.PIXEL}
-    kept = {key: value for key, value in options.items() if value != defaults[key]}
+    options = {
+        "contract": contract, "success": success, "low": low, "high": high, "response_space": space,
+        "time_limit": time_limit, "example": example,
+    }  # fmt: skip
+    defaults = inspect.signature(wrap).parameters
+    kept = {key: value for key, value in options.items() if value != defaults[key].default}
     return WrappedRecipe(
         name=name,
         dialect=dialect_named("auto"),
@@ -149,7 +156,8 @@ def wrap(
         accepts=frozenset(KINDS),
         source=Source(paper="your own"),
         trim=False,
-        options=tuple(sorted({**kept, **({} if time_limit is None else {"time_limit": time_limit})}.items())),
+        options=tuple(sorted(kept.items())),
+        example=Example(example if isinstance(example, str) else json.dumps(example), {"bbox": [450, 250, 550, 350]}),
         formula=f"total = what {name.rpartition(':')[2]} returns, called as by {how.partition('-')[0]}",
     )
 

@@ -120,15 +120,16 @@ def _contents_of(file: Path, scorer: TableScorer, join: Join, split: str | None)
     return seen
 
 
-def targets_of(file: Path, scorer: TableScorer, join: Join, *, split: str | None = None) -> Iterator[Targets]:
-    """Yield the targets of a file in pixels, batch by batch; rows that cannot be used there abstain."""
-    table, _ = join.open(file, split, scorer.columns)
+def targets_of(file: Path, scorer: TableScorer, join: Join) -> Iterator[tuple[Targets, Sequence[Any]]]:
+    """Yield the targets of a file in pixels, and as they are there; rows that cannot be used in pixels abstain."""
+    table, _ = join.open(file, None, scorer.columns)
     scorer = scorer.of(table)
     needs = replace(scorer.recipe.requirements, into=PIXEL, response_space=PIXEL, screen=True)
     for batch in scorer.batches(table, whole=False):
-        read = scorer.read_targets(scorer.targets(batch))
-        sizes = scorer.needed_sizes(table, batch)
-        yield read.prepare(needs, image_sizes=None if sizes is None else size_table(sizes), bad_target="abstain")
+        given = scorer.targets(batch)
+        read, sizes = scorer.read_targets(given), scorer.needed_sizes(table, batch)
+        known = None if sizes is None else size_table(sizes)
+        yield read.prepare(needs, image_sizes=known, bad_target="abstain"), given
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -58,6 +58,7 @@ class Screens:
 
     sizes: Floats  # (n, 2) width and height of the screens, in pixels
     boxes: Floats  # (n, 4) x1, y1, x2, y2 of the targets, in pixels
+    given: Sequence[Any] = ()  # n targets as data hold them, for a function of your own; else it gets the boxes
 
     @classmethod
     def drawn(cls, samples: int = SAMPLES, seed: int = 0) -> Screens:
@@ -72,25 +73,26 @@ class Screens:
         return cls(sizes, np.concatenate([corner, corner + extent], axis=1).round())
 
     @classmethod
-    def of(cls, batches: Iterable[Targets], samples: int = SAMPLES, seed: int = 0) -> Screens:
-        """Take some targets of your own, in pixels: boxes and bounding boxes of known screens, one a sample.
+    def of(cls, batches: Iterable[tuple[Targets, Sequence[Any]]], samples: int = SAMPLES, seed: int = 0) -> Screens:
+        """Take some targets of your own, in pixels and as data hold them: boxes of known screens, one a sample.
 
         Raises:
             TargetError: there are none.
         """
-        sizes, boxes = [np.zeros((0, 2))], [np.zeros((0, 4))]
-        for targets in batches:
-            first = np.unique(targets.regions.row, return_index=True)[1]
-            own, box = targets.image_sizes[targets.regions.row[first]], targets.regions.box[first]
-            usable = targets.valid[targets.regions.row[first]] & ~np.isnan(own[:, 0])
+        sizes, boxes, given = [np.zeros((0, 2))], [np.zeros((0, 4))], list[Any]()
+        for targets, whole in batches:
+            rows, first = np.unique(targets.regions.row, return_index=True)
+            own, box = targets.image_sizes[rows], targets.regions.box[first]
+            usable = targets.valid[rows] & ~np.isnan(own[:, 0])
             usable &= (box[:, :2] >= 0).all(axis=1) & (box[:, 2:] <= own).all(axis=1)
             sizes.append(own[usable])
             boxes.append(box[usable])
+            given += [whole[row] for row in rows[usable].tolist()]
         known, places = np.concatenate(sizes), np.concatenate(boxes)
         if not len(known):
             raise TargetError(0, "bbox", "no target", "boxes within screens of known sizes, to play on")
         some = np.random.default_rng(seed).permutation(len(known))[:samples]
-        return cls(known[some], places[some])
+        return cls(known[some], places[some], [given[row] for row in some.tolist()])
 
 
 @dataclass(frozen=True)
@@ -150,11 +152,13 @@ class Player:
         step = {"step": 0} if "trajectories" in recipe.needs else {}
         boxes = self.screens.boxes.repeat(ROLLOUTS, axis=0)
         places = {"bbox": boxes.tolist(), "point": ((boxes[:, :2] + boxes[:, 2:]) / 2).tolist()}
-        targets = [
+        targets: list[Any] = [
             {"space": str(PIXEL), **{kind: places[kind][row] for kind in self._kinds()}, **shared, **step,
              **({"trajectory": row} if step else {}), "image_size": size}
             for row, size in enumerate(self.sizes.tolist())
         ]  # fmt: skip
+        if recipe.reads_itself and self.screens.given:
+            targets = [target for target in self.screens.given for _ in range(ROLLOUTS)]
         rollouts = recipe.prepare(
             texts, None if recipe.label_free else targets, image_sizes=self.sizes, model_image_sizes=self.sizes,
             groups=np.arange(samples).repeat(ROLLOUTS), token_lengths=[len(text) // 4 for text in texts],
@@ -213,9 +217,11 @@ def audit(recipe: Recipe, screens: Screens | None = None, *, seed: int = 0) -> l
     honest, right = player.score(player.mark(screens.boxes.repeat(ROLLOUTS, axis=0) / np.tile(player.sizes, 2)))
     if honest.mean() <= 0:
         earned = f"answers with the target itself earn {honest.mean():.4g}"
-        raise RecipeError(f"{recipe.name}: {earned}, with which nothing can be compared; check its example")
+        example = recipe.example and recipe.example.response
+        fix = f"give an example of the answers that it reads in place of {example!r:.60}"
+        raise RecipeError(f"{recipe.name}: {earned}, with which nothing can be compared; {fix}")
     rows = [_earned(HONEST, "the target itself", (honest, right), (honest, right), seed)]
-    few = replace(player, screens=Screens(screens.sizes[:_TRIED], screens.boxes[:_TRIED]))
+    few = replace(player, screens=Screens(screens.sizes[:_TRIED], screens.boxes[:_TRIED], screens.given[:_TRIED]))
     for policy, what, ways in _policies(player):
         best = max(ways, key=lambda texts: few.score(texts[: few.rows])[0].mean())
         played = player.score(best)
@@ -292,7 +298,8 @@ def _earned(policy: str, what: str, played: Played, honest: Played, seed: int) -
     """Return what a policy earned beside the honest one."""
     total, acc = played
     drawn = np.random.default_rng(seed).integers(len(total), size=(_DRAWS, len(total)))
-    shares = total[drawn].mean(axis=1) / honest[0][drawn].mean(axis=1)
+    own, most = total[drawn].mean(axis=1), honest[0][drawn].mean(axis=1)
+    shares = own[most > 0] / most[most > 0]  # a draw of few samples may have none that earns
     low, high = (float(each) for each in np.quantile(shares, (0.025, 0.975)))
     farms = policy != HONEST and low > acc / (honest[1] or 1.0) + MARGIN  # 0: a form with a point beside its box
     return Earned(policy, what, total.mean().item(), acc, (total.mean() / honest[0].mean()).item(), (low, high), farms)

@@ -168,3 +168,30 @@ def test_policies_play_on_targets_of_your_own(run: Runner, tmp_path: Path) -> No
     assert (centre["acc"], centre["share"], centre["farms"]) == (1.0, 1.0, False)
     file.write_text(json.dumps(rows[-1]) + "\n")
     assert "got 'no target'; expected boxes within screens of known sizes" in run(*words).err
+
+
+FUNCTION = """
+import json
+
+
+def reward(response, target):
+    answer = json.loads(response)
+    x, y = answer["coordinate"]
+    x1, y1, x2, y2 = json.loads(target)["bbox"]
+    return float(x1 <= x <= x2 and y1 <= y <= y2) + 0.5 * (answer["action"] == "click")
+"""
+
+
+def test_policies_play_against_a_function_of_your_own(run: Runner, tmp_path: Path) -> None:
+    """They answer in the form of an example, to targets as the data hold them."""
+    own, file = tmp_path / "mine.py", tmp_path / "rows.jsonl"
+    own.write_text(FUNCTION)
+    box = [900, 40, 960, 80]
+    target = json.dumps({"bbox": box, "image_size": [1000, 1000]})
+    file.write_text("".join(json.dumps({"target": target}) + "\n" for _ in range(5)))
+    words = ["check", "recipe", f"{own}:reward", "--data", file]
+    found = run(*words, "--option", 'example={"action": "click", "coordinate": [5, 5]}', "--json")
+    rows = {each["policy"]: each for each in result_of(found.out)["recipes"][f"{own}:reward"]}
+    assert (rows["honest"]["total"], rows["centre"]["total"], rows["centre"]["farms"]) == (1.5, 0.5, True)
+    assert rows["empty"]["total"] == 0.0
+    assert run.error(*words).endswith("give an example of the answers that it reads in place of '(500, 300)'")
