@@ -1,4 +1,4 @@
-"""The audit of published code: a made tree in its place, of a function that pays what GTA1's pays."""
+"""The audit of published code: a made tree in its place, of a function with the formula of GTA1."""
 
 from __future__ import annotations
 
