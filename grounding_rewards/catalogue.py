@@ -257,14 +257,16 @@ def builder(name: str) -> Callable[..., Any]:
     thing: Any = thing_named("recipes", name)
     if isinstance(thing, Recipe):
         return lambda: thing
-    if makes_callables(thing) and (isinstance(thing, type) or (hasattr(thing, "low") and hasattr(thing, "high"))):
+    bounded = hasattr(thing, "low") and hasattr(thing, "high")
+    if names_code(name) and callable(thing) and not bounded:
+        from grounding_rewards.wrapping import contract_of, wrap  # which registered names do without
+
+        if contract_of(thing):
+            return partial(wrap, thing)
+    if makes_callables(thing) and (isinstance(thing, type) or bounded):
         raise RecipeError(f"{name!r} is a verifier and no recipe; {_as_part(name, thing)}")
     if not callable(thing):
         raise RecipeError(f"recipe {name!r} is {thing!r:.60}; expected a Recipe or a function that returns one")
-    if names_code(name):
-        from grounding_rewards.wrapping import contract_of, wrap  # which registered names do without
-
-        return partial(wrap, thing) if contract_of(thing) else thing
     return cast(Callable[..., Any], thing)
 
 

@@ -160,6 +160,15 @@ def test_a_place_of_code_is_a_recipe_with_the_options_of_wrap(tmp_path):
     assert recipe.score(["hi", "ho"], ["hi", "hi"]).acc.tolist() == [1, 0]
 
 
+def test_a_class_as_ms_swift_has_them_is_a_recipe_by_its_place(tmp_path):
+    (tmp_path / "orm.py").write_text(
+        "class Mine:\n    def __call__(self, completions, size, **columns):\n        return size\n"
+    )
+    assert gr.recipe(f"{tmp_path}/orm.py:Mine").score(["hi"], [TARGET], extras={"size": [0.25]}).total.tolist() == [
+        0.25
+    ]
+
+
 def test_trl_takes_a_function_of_responses_and_targets():
     (reward,) = reward_funcs(lists, diagnose=False)
     assert reward(completions=["hi", ""], target=[TARGET] * 2) == [6, 4]

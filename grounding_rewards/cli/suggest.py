@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -17,6 +19,8 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.compare import command_line_of, said
 from grounding_rewards.cli.listing import PACKAGE
 from grounding_rewards.cli.render import tables as layout
+from grounding_rewards.errors import TableError
+from grounding_rewards.settings.reading import by_table
 from grounding_rewards.wording import percent
 
 
@@ -27,6 +31,9 @@ def suggest_recipes(
     ],
     *,
     chosen: options.RecipeOptions,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="A settings file to write, with the closest recipe.")
+    ] = None,
     as_json: options.AsJson = False,
     box_format: options.BoxFormats = None,
     columns: options.FileColumns,
@@ -43,6 +50,8 @@ def suggest_recipes(
     Example: `grounding-rewards suggest rollouts.jsonl --reward mine.py:compute_score`
     """
     join.check([file])
+    if out is not None and (out.suffix.lower() != ".json" or out.exists()):
+        raise TableError(f"--out: got {out}; expected a new file that ends in .json")
     table, columns = join.open(file, split, columns)
     own = catalogue.recipe(reward, **chosen)
     scorer = TableScorer(
@@ -56,7 +65,14 @@ def suggest_recipes(
         _show(found)
     if not found:
         terminal.warn("no recipe can judge these rows alone; compare names what each lacks")
-    elif not as_json:
+    elif out is not None:
+        settings = by_table({"recipe": found[0].recipe, **found[0].options})
+        settings["recipe"] |= settings.pop("options", {})
+        out.write_text(f"{json.dumps(settings, indent=2)}\n", "utf-8")
+        terminal.say(
+            f"settings written to {out}; next: grounding-rewards eval {quote(str(file))} --settings {quote(str(out))}"
+        )
+    if found and not as_json:
         best = found[0]
         wiring = import_module(f"{PACKAGE}._wiring")
         lines = {each: wiring.launch_lines(each, {"recipe": best.recipe, **best.options}) for each in wiring.WIRINGS}
