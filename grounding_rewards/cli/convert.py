@@ -95,7 +95,7 @@ def convert(
     inside `--image-root`; absolute paths are read as they are.
 
     Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
-    each guess is printed on stderr, and `none` as the column prevents it. A source that an option names goes where the
+    each guess is printed on stderr, and `none` as the column prevents it. A source goes where the
     adapter reads it: verl's data_source, TRL's column source, source in the extra of EasyR1's targets.
 
     Annotations of ScreenSpot, ScreenSpot-v2, ScreenSpot-Pro and OSWorld-G are recognised by their fields and need no

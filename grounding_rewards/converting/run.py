@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ from grounding_rewards.tables.training_sets import BY_FIELDS, Shape
 from grounding_rewards.tables.writing import IMAGES_FEATURE, KeptColumns, write_table
 from grounding_rewards.targets.box_format import BoxFormat
 from grounding_rewards.targets.suspects import SuspectTargets, described
+from grounding_rewards.targets.target import Target
 
 LISTED = 20
 SOURCE = "data_source"
@@ -62,6 +64,9 @@ class Converted:
     without_size: int = 0  # number of rows whose image has no known size
     turned: int = 0  # number of images that their EXIF data ask to turn
     relative: int = 0  # number of images with relative paths
+    imageless: int = 0  # number of rows without an image
+    # the chance that no place of pixels on larger screens passes 1000, as a logarithm; of places anywhere on them
+    within_thousand: float = 0.0
     firsts: dict[int, int] = field(default_factory=dict)  # the first row of each sample's name, by the name's hash
     repeats: int = 0  # rows whose name an earlier one has
     repeated: list[tuple[int, int]] = field(default_factory=list)  # the first of them, each after its namesake
@@ -74,6 +79,8 @@ class Converted:
         self.without_size += sum(sample.target.image_size is None for sample in samples)
         self.turned += sum(sample.turned for sample in samples)
         self.relative += sum(image.relative for sample in samples for image in sample.images)
+        self.imageless += sum(not sample.images for sample in samples)
+        self.within_thousand += sum(_within_thousand(sample.target) for sample in samples)
         for sample in samples:  # whose names would take more memory than their hashes
             first = self.firsts.setdefault(hash(sample.name), sample.index)
             if first != sample.index:
@@ -127,8 +134,18 @@ class Converted:
 _FEW = 0.05
 """Share of rows whose targets may lie in another space by a mistake of their own."""
 
-_NOT_IN_JSON = ("firsts", "relative", "repeated", "repeats", "reporting", "suspects")
+_NOT_IN_JSON = ("firsts", "imageless", "within_thousand", "relative", "repeated", "repeats", "reporting", "suspects")
 _SHOWN = 5
+_RARE = math.log(1e-6)
+
+
+def _within_thousand(target: Target) -> float:
+    """Return the logarithm of the share of a screen within 1000 pixels; infinity where a place passes them."""
+    if target.space is not CoordSpace.PIXEL or target.image_size is None or not target.regions:
+        return 0.0
+    if max(max(region.numbers) for region in target.regions) > 1000:
+        return math.inf
+    return sum(math.log(1000 / side) for side in target.image_size if side > 1000)
 
 
 class NotConvertedError(ConvertError):
@@ -176,6 +193,12 @@ def note_samples(result: Converted, layout: Layout, reading: Reading, *, fields:
         result.reporting.warn(
             f"{result.repeats} rows have the id of an earlier one, the first are rows {first} and {second}: they "
             "count as one sample"
+        )
+    if result.imageless and result.imageless == result.written:
+        result.reporting.warn("no row has an image; name their column by --image-column")
+    if result.within_thousand < _RARE:
+        result.reporting.warn(
+            "no coordinate passes 1000, on larger screens: if these are thousandths, give --target-space thousandths"
         )
     if result.without_size and not layout.decoded:
         result.reporting.note(
@@ -344,8 +367,6 @@ class Converter:
         self, file: Path, out: Path, opened: Callable[[Path], AbstractContextManager[IO[bytes]]] = atomic_file
     ) -> Converted:
         """Convert a file or a directory into a file, which ``opened`` opens."""
-        if self.layout.sourced and (self.source is not None or self.columns.get("source") not in (None, "", NONE)):
-            return replace(self, layout=self.layout.sourced).run(file, out, opened)
         table = open_rows(
             file, self.split, tolerant=True, encoding=self.encoding, note=self.reporting.note, shape=self._shape
         )
@@ -356,6 +377,16 @@ class Converter:
         note_input(result, table)
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, self._benchmark(table, survey), file, result)
+        sourced = self.layout.sourced if reading.source is not None or reading.columns.source is not None else None
+        return replace(self, layout=sourced or self.layout)._write(
+            table, survey, reading, remarks, result, file, out, opened
+        )
+
+    def _write(
+        self, table: Table, survey: Survey, reading: Reading, remarks: Sequence[str], result: Converted, file: Path,
+        out: Path, opened: Callable[[Path], AbstractContextManager[IO[bytes]]],
+    ) -> Converted:  # fmt: skip
+        """Write the rows of a table, read as ``reading`` says."""
         fields = self._as_fields(table, reading, out)
         root = self.folder or str(folder_of(file).absolute())
         images = ImageFiles(root, self.max_image_bytes, self.max_image_pixels, _HINT)

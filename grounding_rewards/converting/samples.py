@@ -46,8 +46,12 @@ def written(target: Target) -> str:
     return text
 
 
-def _why(error: TargetError) -> str:
-    return NO_SPACE if error.field == "space" and error.came is MISSING else f"target, {error.problem}"
+def _no_space(targets: Sequence[Target]) -> str:
+    """Return the error of targets without a space, with the numbers by which to tell it."""
+    numbers = [n for each in targets if each.space is None for region in each.regions for n in region.numbers]
+    least, most = min(numbers, default=0.0), max(numbers, default=0.0)
+    said = "; these look like unit" if numbers and 0 <= least <= most <= 1 else ""
+    return f"{NO_SPACE}{said}{f'; numbers are {least:g} to {most:g}' if numbers and not said else ''}"
 
 
 Size = tuple[float, float]
@@ -189,10 +193,14 @@ def _checked(samples: Sequence[Sample], reading: Reading) -> tuple[dict[int, str
             table.changed(errors={**table.errors, **errors}, box_format=reading.box_format, own_form=own_form),
             reading.needs, partly=True,
         )  # fmt: skip
-    problems = {row: _why(error) for row, error in errors.items()}
+    no_space = _no_space([sample.target for sample in samples])
+    problems = {
+        row: no_space if error.field == "space" and error.came is MISSING else f"target, {error.problem}"
+        for row, error in errors.items()
+    }
     for row, (sample, other) in enumerate(zip(samples, again, strict=True)):
         if sample.target.space is None and sample.target.ends:
-            problems.setdefault(row, NO_SPACE)
+            problems.setdefault(row, no_space)
         if other != sample.target:
             problems[row] = 'target: would not read back as the same; JSON cannot hold its "extra"'
     return problems, noticed

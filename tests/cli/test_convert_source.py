@@ -84,8 +84,33 @@ def test_easyr1_has_no_place_beside_own_fields_that_are_no_object(run, tmp_path)
     assert message in run(*words, "--source", "web").err
 
 
+def test_a_source_that_is_found_by_its_name_is_packed_as_one_that_an_option_names(converted):
+    (row,) = converted("easyr1", [{**ROWS[0], "source": "web"}])
+    assert json.loads(row["answer"])["extra"] == {"source": "web"}
+
+
+@pytest.mark.parametrize(("places", "said"), [([500, 900], True), ([500, 1100], False)])
+def test_places_of_larger_screens_that_never_pass_1000_are_named(run, tmp_path, places, said):
+    rows = [
+        {"instruction": str(n), "bbox": [x, 10, x + 9, 20], "image_size": [1920, 1080], "image": "a.png"}
+        for n in range(12)
+        for x in places
+    ]
+    words = ("--for", "verl", "--target-space", "pixel", "--no-image-check", "--out", tmp_path / "out.jsonl")
+    result = run("convert", write_rows(tmp_path / "in.jsonl", *rows), *words)
+    warning = "no coordinate passes 1000, on larger screens: if these are thousandths, give --target-space thousandths"
+    assert (warning in result.err) == said
+    assert "no row has an image" not in result.err
+
+
+def test_rows_that_all_lack_an_image_are_named(run, tmp_path):
+    source = write_rows(tmp_path / "in.jsonl", *ROWS)
+    result = run("convert", source, "--for", "trl", "--target-space", "pixel", "--out", tmp_path / "out.jsonl")
+    assert "warning: no row has an image; name their column by --image-column" in result.err
+
+
 @pytest.mark.parametrize("trainer", ["trl", "easyr1"])
-def test_without_the_options_rows_are_as_they_were(converted, trainer):
+def test_rows_without_a_source_name_none(converted, trainer):
     (row,) = converted(trainer, ROWS[:1], "--source-column", "none")
     assert "source" not in row
     assert "extra" not in json.loads(row["target" if trainer == "trl" else "answer"])

@@ -340,7 +340,10 @@ def converted(out, trainer):
     """Return instructions and targets, without what ``convert`` adds to them."""
     pairs = map(WIRES[trainer], pq.read_table(out).to_pylist())
     return [
-        (text.removeprefix("<image>"), {k: v for k, v in json.loads(wire).items() if k not in ("id", "image_size")})
+        (
+            text.removeprefix("<image>"),
+            {k: v for k, v in json.loads(wire).items() if k not in ("id", "image_size", "extra")},
+        )
         for text, wire in pairs
     ]
 

@@ -157,7 +157,9 @@ def test_no_space_is_ever_guessed():
     row = {"ask": "Save", "box": [1, 2, 3, 4]}
     rows = [row, {**row, "box": {"action": {"name": "drag", "to": [1, 2]}}}, {**row, "box": {"refusal": True}}]
     found = read_rows([*rows, {**row, "box": {"action": "back"}}], Reading(ColumnNames("ask", "box")))
-    assert found.problems == {0: NO_SPACE, 1: NO_SPACE}
+    assert found.problems == dict.fromkeys((0, 1), f"{NO_SPACE}; numbers are 1 to 4")
+    unit = read_rows([{**row, "box": [0, 0.5, 0.7, 1]}], Reading(ColumnNames("ask", "box")))
+    assert unit.problems == {0: f"{NO_SPACE}; these look like unit"}
     assert "--target-space" in NO_SPACE
     assert "--recipe" in NO_SPACE
     assert json.loads(found.samples[2].wire)["refusal"] is True
