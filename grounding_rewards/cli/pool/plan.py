@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.pool.specs import Reading, options_named, read_spec
+from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.render.next import say_rounds
+from grounding_rewards.wording import percent
+
+if TYPE_CHECKING:
+    from grounding_rewards.pool.plan import Plan
 
 
 def plan(
@@ -52,7 +58,6 @@ def plan(
 
     Example: `grounding-rewards pool plan rollouts/ --round 1 --picture plan.html`
     """
-    from grounding_rewards.cli.render.pool import show_plan
     from grounding_rewards.pool.plan import plan_rollouts
 
     with options_named():
@@ -66,6 +71,41 @@ def plan(
     if as_json:
         terminal.print_json({**compared.to_json(), **{name: str(path) for name, path in written.items()}})
         return
-    show_plan(compared)
+    _show(compared)
     for name, path in written.items():
         terminal.say(f"{name} written to {path}")
+
+
+def _show(plan: Plan) -> None:
+    """Print a row for each method, their overlaps, and the methods that did not run."""
+    console = layout.console()
+    console.print(_methods(plan))
+    layout.section(console, "Overlap in per cent", _overlaps(plan), indent=0)
+    lines = [
+        (each.label, each.kind, f"needs {', '.join(each.needs)}" if each.needs else each.reason)
+        for each in plan.left_out
+    ]
+    layout.section(console, "Not compared", layout.facts(lines, columns=3), indent=0)
+
+
+def _methods(plan: Plan) -> Table:
+    rollouts = ["rollouts"] if any(found["rollouts"] is not None for _, found in plan.rows) else []
+    figures = ["", "kept", *rollouts, "effective", "never", "mean p", "no signal"]
+    table = layout.table(["", "method", "kind", *figures[1:]], figures=figures)
+    for number, (method, found) in enumerate(plan.rows, 1):
+        kept = ["-" if found[name] is None else f"{found[name]:,}" for name in ("kept", *rollouts)]
+        mean = "-" if found["mean_p"] is None else f"{found['mean_p']:.3f}"
+        shares = [percent(found["zero_share"]), mean, percent(found["zero_signal_share"])]
+        layout.row(table, [str(number), method.label, method.kind, *kept, f"{found['effective']:,.1f}", *shares])
+    return table
+
+
+def _overlaps(plan: Plan) -> Table:
+    from grounding_rewards.pool.plan import in_per_cent
+
+    heads = [str(number) for number in range(1, len(plan.rows) + 1)]
+    table = layout.table(["", *heads], [""], figures=heads)
+    table.padding = 0  # a character between columns, for methods are many
+    for number, ((method, _), shares) in enumerate(zip(plan.rows, plan.overlap, strict=True), 1):
+        layout.row(table, [f"{number} {method.name}", *map(in_per_cent, shares)])
+    return table
