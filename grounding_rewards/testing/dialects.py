@@ -14,7 +14,7 @@ from grounding_rewards.parsing.reading import check_patterns
 from grounding_rewards.parsing.texts import VECTOR_ROWS
 from grounding_rewards.rollouts import CLICKED, Predictions, Reason
 from grounding_rewards.testing._checks import brief, quietly, survives_copies
-from grounding_rewards.testing.hostile import hostile_responses
+from grounding_rewards.testing.hostile import begun_shapes, hostile_responses
 
 _FEW = VECTOR_ROWS - 1  # so few that Python's re reads them
 _SHORT, _VARIED = 1000, 16  # characters, and texts that are also read in other scripts
@@ -31,7 +31,8 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     wherever one was; places are finite and within ``COORDINATE_LIMIT``;
     under ``"all"`` the list of answers begins with that place; it can be pickled, and copies equal it. The first few
     texts are also read with a line feed behind them, and with their digits, spaces and small i as other scripts have
-    them: there engines read patterns differently.
+    them: there engines read patterns differently. Among the texts are the dialect's own signs before whatever is
+    hostile.
 
     Args:
         dialect: what to check.
@@ -43,7 +44,7 @@ def check_dialect(dialect: Dialect, responses: Sequence[str | None] | None = Non
     >>> from grounding_rewards.parsing import BARE_TUPLE
     >>> check_dialect(BARE_TUPLE, ["(1, 2)", "(1, 2) or (3, 4)", "(", None])
     """
-    texts = hostile_responses() if responses is None else list(responses)
+    texts = [*(hostile_responses() if responses is None else responses), *begun_shapes(getattr(dialect, "signs", ()))]
     varied = [text for text in texts if text and len(text) < _SHORT][:_VARIED]
     otherwise = (text.translate(to) for text in varied for to in (_WIDE, _BLANK, _DOTLESS))
     texts = list(dict.fromkeys([*texts, *(f"{text}\n" for text in varied), *otherwise]))

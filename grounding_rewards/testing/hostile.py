@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle
 
 
 @dataclass(frozen=True)
@@ -250,6 +251,15 @@ def hostile_shapes(length: int = MEGABYTE) -> Iterator[tuple[str, str]]:
     yield "nested lists", "[" * (3 * depth) + "1" + "]" * (3 * depth)
     for form in ANSWER_FORMATS:
         yield f"{form.name}, again and again", repeated(form.right + "\n", length)
+
+
+def begun_shapes(signs: Sequence[str]) -> list[str]:
+    """Return short texts that begin an answer of a dialect again and again, one of its signs before each hostile unit.
+
+    >>> begun_shapes(["<tap>"])[:2]
+    ['<tap>[<tap>[<tap>[<tap>[', '<tap>(<tap>(<tap>(<tap>(']
+    """
+    return [(sign + unit) * 4 for sign, unit in zip(cycle(signs), _UNITS, strict=False)]
 
 
 def shapes_of(answer: str, length: int) -> dict[str, str]:
