@@ -132,8 +132,9 @@ class AnyForm(Form):
 
     def _counted(self, text: str, found: list[Candidate], answers: Answers) -> Answered:
         """The answers that a policy needs."""
-        if not found:
-            return -1, self._begun(text) and not _tools_alone(text), ()
+        if not found:  # complete calls without a place begin no answer
+            tools = "tool_call>" in text and "coordinate" not in text and "{" in text and object_spans(text)
+            return -1, self._begun(text) and not tools, ()
         if answers == "first" or len(found) == 1:
             return self._one(found[0])
         if answers == "last":
@@ -156,7 +157,8 @@ class AnyForm(Form):
             return index, True, (REFUSED,)
         kind = canonical(act.name)
         if not act.place and self.placed:
-            failed = kind == "finished" and _has_failed(act)
+            status = normalised(act.name, act.arguments)[1].get("status") if kind == "finished" else ""
+            failed = str(status or "").strip().lower().replace(" ", "_") in _FAILED
             return (index, True, (REFUSED,)) if failed else (-1, kind in NEEDS_A_PLACE or kind == "type", ())
         if not act.place and kind in NEEDS_A_PLACE and "to" not in act.arguments:
             return -1, True, ()
@@ -193,7 +195,8 @@ class AnyForm(Form):
             wide, text = text, text.translate(_WIDE)
             spans = spans if text == wide else spans or sorted(self._spans(text), key=_by_place)
         found: list[Candidate] = []
-        end, fenced = 0, _last_fence(text)
+        fenced = text.count("```") % 2 and not text.rstrip().endswith("```")  # a fence that never closes
+        end, cut = 0, text.rfind("```") if fenced else len(text) + 1
         for span in [*spans, Candidate(len(text), len(text), "", None)]:
             if span.begin < end:
                 continue  # a part of the one before
@@ -204,7 +207,7 @@ class AnyForm(Form):
             end = span.end
         whole = [] if found or spans else [each for each in (bare_numbers(text),) if each]
         found = [each for each in found + whole if each.form != "tool"]
-        return [each._replace(act=None) if each.begin >= fenced else each for each in found][: 2 * MOST]
+        return [each._replace(act=None) if each.begin >= cut else each for each in found][: 2 * MOST]
 
     def _spans(self, text: str) -> Iterator[Candidate]:
         """Answers that are more than a place: objects, calls, lines, tags; and what is to be skipped, as "tool"."""
@@ -373,16 +376,6 @@ def _last(text: str, pattern: re.Pattern[str]) -> str:
     return text[end:]
 
 
-def _last_fence(text: str) -> int:
-    """The place of a fence that opens and never closes; beyond the end of the text if there is none."""
-    return text.rfind("```") if text.count("```") % 2 and not text.rstrip().endswith("```") else len(text) + 1
-
-
-def _tools_alone(text: str) -> bool:
-    """Return True for complete calls without a place, which begin no answer."""
-    return "tool_call>" in text and "coordinate" not in text and "{" in text and bool(object_spans(text))
-
-
 # Answers that are more than a place.
 
 _PLACE_KEYS = frozenset({*KEYS["start"], *KEYS["place"], *KEYS["box"]}) - MAY_BE_WORDS - {"from"}
@@ -489,11 +482,6 @@ def _typed_at(one: Candidate, other: Candidate) -> Act | None:
     if clicked != ("click", {}) and clicked != ("", {}):
         return None
     return Act("type", one.act.place, {**typed[1], "clicked": True}) if typed[0] == "type" else None
-
-
-def _has_failed(act: Act) -> bool:
-    _, fields = normalised(act.name, act.arguments)
-    return str(fields.get("status") or "").strip().lower().replace(" ", "_") in _FAILED
 
 
 # What is usual, for many texts at once.

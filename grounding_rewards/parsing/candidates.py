@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act, canonical, is_known
@@ -28,12 +29,8 @@ class Candidate(NamedTuple):
 
 def parts(begin: int, end: int, count: int) -> list[tuple[int, int]]:
     """Split a span into as many as there are acts in it: only their order matters."""
-    return (
-        [(begin, end)]
-        if count == 1
-        else [(begin + index, begin + index + 1) for index in range(count - 1)]
-        + ([(min(begin + count - 1, end), end)] if count else [])
-    )
+    bounds = [*range(begin, begin + count), end]
+    return list(pairwise(bounds))
 
 
 def is_cut(written: str) -> bool:
@@ -102,8 +99,8 @@ def guarded(text: str, begin: int, opened: int, candidate: Candidate) -> Candida
             return candidate._replace(act=Act(word[1], act.place))
     if verb := _SENTENCE.search(front):  # "Double-click the icon at (5, 6)"
         return candidate._replace(act=Act(verb[1], act.place))
-    another = names_another(front + text[candidate.begin : candidate.begin + 16])
-    return candidate._replace(act=None) if another else candidate
+    named = _ALIAS_NAMES.finditer(front + text[candidate.begin : candidate.begin + 16])
+    return candidate._replace(act=None) if any(_kind(match) not in ("", "click") for match in named) else candidate
 
 
 _FAR = 200
@@ -249,11 +246,6 @@ _OPEN_CALL = re.compile(rf"(?<![A-Za-z_])({_WORD})\((?!(?:s|es|ed)\))")
 _CAMEL = re.compile("[a-z][A-Z]")
 
 
-def names_another(front: str) -> bool:
-    """Return True if the name of an action that is no click stands in a text up to a place and its first brackets."""
-    return any(_kind(match) not in ("", "click") for match in _ALIAS_NAMES.finditer(front))
-
-
 def _kind(match: re.Match[str]) -> str:
     """Return the named action in the vocabulary's words; "" if there is none."""
     if match["call"]:
@@ -309,11 +301,6 @@ _INDEX = re.compile("[0-9]+")
 _PATCHES = 32  # Kosmos-2's along each side
 
 
-def _of_patches(indices: list[int]) -> tuple[float, ...]:
-    """The centres of patches, in patches from the left and the top."""
-    return tuple([side + 0.5 for index in indices for side in (index % _PATCHES, index // _PATCHES)])
-
-
 def tags_in(text: str) -> Iterator[Candidate]:
     """Places in tags, in their attributes, and in tokens."""
     for match in _TAGS.finditer(text):
@@ -331,8 +318,9 @@ def tags_in(text: str) -> Iterator[Candidate]:
                 yield Candidate(begin, end, "molmo", Act("", pair))
             continue
         if match["locations"] or match["patches"]:
-            indices = [int(numeral) for numeral in _INDEX.findall(match[0])]
-            place = _of_patches(indices) if match["patches"] else tuple(map(float, indices))
+            place = tuple([float(numeral) for numeral in _INDEX.findall(match[0])])
+            if match["patches"]:  # their centres, in patches from the left and the top
+                place = tuple([side + 0.5 for index in place for side in (index % _PATCHES, index // _PATCHES)])
             yield Candidate(*match.span(), "location_tokens", Act("", place) if len(place) == 4 else None)
             continue
         groups = match.groupdict()
@@ -357,16 +345,14 @@ _CROP = on_use(rf"\({SPACE}Image_")
 
 def crops_in(text: str) -> Iterator[Candidate]:
     """Places in crops, as one after the other."""
-    begins = [match.start() for match in _CROP.finditer(text)][:MOST]
-    if not begins:
+    first_crop = _CROP.search(text)
+    if first_crop is None:
         return
-    end = text.rfind(")") + 1
-    places = read_cropped(text) or []
+    places, begin = read_cropped(text) or [], first_crop.start()
+    end = max(text.rfind(")") + 1, begin + max(len(places), 1))
     if not places:
-        yield Candidate(begins[0], max(end, begins[0] + 1), "cropped", None)
-    for place, (first, last) in zip(
-        places, parts(begins[0], max(end, begins[0] + len(places)), len(places)), strict=True
-    ):
+        yield Candidate(begin, end, "cropped", None)
+    for place, (first, last) in zip(places, parts(begin, end, len(places)), strict=True):
         yield Candidate(first, last, "cropped", Act("", tuple(place)))
 
 

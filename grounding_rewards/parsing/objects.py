@@ -289,8 +289,10 @@ _TIMES = {2.0: "double_click", 3.0: "triple_click"}
 def act_of(item: Mapping[Any, Any]) -> Act | None:
     """Return the act of an object or of what it wraps; None if it has none, or a place that cannot be read."""
     item, called = _unwrapped(item)
-    if any([key in item and not _may_name(key, item[key]) for key in KEYS["name"]]):  # noqa: C419 (faster so)
-        return None
+    for key in KEYS["name"]:
+        numbered = key == "action_type" and type(item.get(key)) is int and item[key] in _NUMBERED
+        if key in item and not (numbered or isinstance(item[key], str | dict)):
+            return None
     parts = _by_part(item)
     name, places = _key_name(parts, called), places_of(parts, item)
     if not name and not (places and places[0]):  # a key may be the name: {"long_press": {"point": [5, 6]}}
@@ -328,10 +330,6 @@ def act_of(item: Mapping[Any, Any]) -> Act | None:
         button = arguments.pop("button").strip().lower()
         name = name if button in _FIRST_BUTTON else f"{button}_{canonical(name)}"  # not in the vocabulary
     return Act(name, place, arguments)
-
-
-def _may_name(key: str, value: Any) -> bool:
-    return isinstance(value, str | dict) or (key == "action_type" and type(value) is int and value in _NUMBERED)
 
 
 def _is_name(key: Any, value: Any) -> bool:
@@ -502,38 +500,27 @@ _TAP = 200.0  # AgentCPM-GUI's default duration, in milliseconds, is that of a t
 def compact_act(item: Mapping[Any, Any]) -> Act | None:
     """Return the act of an object; None if it has none of the keys, or a value that does not fit."""
     place = place_of(item["POINT"]) if "POINT" in item else ()
-    arguments: dict[str, Any] = {}
-    duration = number_of(item.get("duration"))
+    duration, status = number_of(item.get("duration")), item.get("STATUS")
     if place is None or (duration is None and item.get("duration") is not None):
         return None
-    if duration is not None:
-        arguments["duration"] = duration
-    status = item.get("STATUS")
+    arguments: dict[str, Any] = {} if duration is None else {"duration": duration}
     if isinstance(status, str) and status not in _GOING_ON:
         arguments["status"] = status
-    name = _compact_name(item, place, arguments)
-    return Act(name, place, arguments) if name else None
-
-
-def _compact_name(item: Mapping[Any, Any], place: tuple[float, ...], arguments: dict[str, Any]) -> str:
-    """Return the action's name in the vocabulary, and add its arguments; "" if the keys do not fit."""
-    to, text, button = (item.get(key) for key in ("to", "TYPE", "PRESS"))
+    to, name = item.get("to"), ""
     if to is not None:
         end = place_of(to) if not isinstance(to, str) else ()
         if not place or end is None or len(end) == 4:
-            return ""
-        arguments.update({"to": end} if end else {"direction": to})
-        return "swipe"
-    if text is not None:
-        arguments["text"] = text
-        return "type" if isinstance(text, str) else ""
-    if button is not None:
-        arguments["button"] = button
-        return "system_button" if isinstance(button, str) else ""
+            return None
+        return Act("swipe", place, {**arguments, **({"to": end} if end else {"direction": to})})
+    for key, argument, kind in (("TYPE", "text", "type"), ("PRESS", "button", "system_button")):
+        if (value := item.get(key)) is not None:
+            return Act(kind, place, {**arguments, argument: value}) if isinstance(value, str) else None
     if place:
-        return "long_press" if arguments.get("duration", _TAP) != _TAP else "click"
-    if item.get("CLEAR"):
-        return "clear"
-    if "status" in arguments:
-        return "finished"
-    return "wait" if "duration" in arguments and "action" not in item else ""
+        name = "click" if duration in (None, _TAP) else "long_press"
+    elif item.get("CLEAR"):
+        name = "clear"
+    elif "status" in arguments:
+        name = "finished"
+    elif duration is not None and "action" not in item:
+        name = "wait"
+    return Act(name, place, arguments) if name else None

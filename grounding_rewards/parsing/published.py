@@ -299,7 +299,6 @@ GUI_R1 = Form(
 
 # An action in any usual notation: Python dicts, UI-TARS calls, box tokens or a bare pair, as UI-AGILE reads it.
 
-GUI_R1_OPEN, GUI_R1_CLOSE = "<answer>", "</answer>"
 _THINK, _THOUGHT = "<think>", "</think>"
 _AGILE_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _COMMA, _BLANKS = f"{SPACE},{SPACE}", SPACE[:-1] + "+"
@@ -382,7 +381,6 @@ UI_AGILE = Form("ui_agile", read=read_loose_action, usual=_AGILE_USUAL, signs=("
 
 # Python's dicts between answer tags, as UI-R1 answers.
 
-_R1_OPEN = "<answer>"
 # As in the published code, then the forms that are read if that finds none.
 _ACTIONS = (
     re.compile(rf"'action':{SPACE}(?:'(\w+)'|(\w+))"),
@@ -399,21 +397,12 @@ _R1_USUAL = (
 )
 
 
-def read_answer_action(text: str) -> list[Act] | None:
-    """Read the action in the first pair of answer tags, once with each ``[x, y]`` between them.
+def read_answer_action(text: str, braced: bool = False) -> list[Act] | None:
+    """Read the action in the first pair of answer tags, once with each ``[x, y]`` between them, or ``braced`` after {.
 
     Pairs are whole numbers without a sign; if there are none, white space may follow the bracket and precede the comma
     and the other bracket; if there are still none, numbers may have a sign and decimals.
     """
-    return _r1_read(text, braced=False)
-
-
-def read_braced_action(text: str) -> list[Act] | None:
-    """Read the same, but only pairs after the first ``{``."""
-    return _r1_read(text, braced=True)
-
-
-def _r1_read(text: str, *, braced: bool) -> list[Act] | None:
     span = tag_span(text, "answer")
     if span is None:
         return None
@@ -426,6 +415,11 @@ def _r1_read(text: str, *, braced: bool) -> list[Act] | None:
         if places:
             return [Act(name, place) for place in places]
     return [Act(name)] if name else []
+
+
+def read_braced_action(text: str) -> list[Act] | None:
+    """Read the same, but only pairs after the first ``{``."""
+    return read_answer_action(text, braced=True)
 
 
 UI_R1 = Form(

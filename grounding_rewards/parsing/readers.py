@@ -336,14 +336,13 @@ def coordinate(call: Any, kinds: tuple[type, ...] = (int, float)) -> list[float]
     return list(map(limited, pair)) if finite else None
 
 
-def _read(text: str) -> list[list[float]] | None:
-    pair = coordinate(first_call(text))
+def _read(text: str, kinds: tuple[type, ...] = (int, float)) -> list[list[float]] | None:
+    pair = coordinate(first_call(text), kinds)
     return None if pair is None else [pair]
 
 
 def _read_whole(text: str) -> list[list[float]] | None:
-    pair = coordinate(first_call(text), (int,))
-    return None if pair is None else [pair]
+    return _read(text, (int,))
 
 
 USUAL_CALL = rf"{usual_call('computer_use')}[^<]*$"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, cast, overload
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,13 +62,7 @@ class Texts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)
 
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[str]: ...
-
-    def __getitem__(self, row: int | slice) -> str | list[str]:
+    def __getitem__(self, row: Any) -> Any:
         return self.values[row]
 
     @property
