@@ -8,11 +8,12 @@ from grounding_rewards import parsing, verifiers
 
 _NO_VERIFIERS = ("JudgedFormat", "StepReturn", "Verifier")  # these take functions or terms, or are the protocol
 _METHODS = """
-    answers:DispersionWeighted,RareCells dars:Dars dart:Dart,DartProportional,DartSteps,DartStored
-    exploration:OutcomeExploration filters:Band,Every,MeanBand,MinRollouts,Source,Spread,Unsolved
-    learnability:ItemResponse,Learnability,Screening moving_target:MovingTarget
+    answers:DispersionWeighted,RareCells cures:Cures,CuresRollouts dars:Dars
+    dart:Dart,DartProportional,DartSteps,DartStored exploration:OutcomeExploration
+    filters:Band,Every,MeanBand,MinRollouts,Source,Spread,Unsolved greso:Greso knapsack:Knapsack
+    learnability:ItemResponse,Learnability,Screening mopps:Mopps moving_target:MovingTarget
     prime_rl:DifficultyBuffer,DifficultyPools rorecomp:RoRecomp step_returns:StepReturns target_size:TargetSize
-    variance:D3s,Pods variance_aware:VarianceAware xrpo:Xrpo
+    variance:D3s,Pods variance_aware:VarianceAware vip:Vip xrpo:Xrpo
 """
 _PUBLISHED = """
     agentcpm-gui btl-ui gelato,gelato-pixel groundnext gta1 gui-g1 gui-g2 gui-r1 gui-rcpo,gui-rcpo-published infigui-g1

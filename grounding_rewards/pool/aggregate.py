@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from grounding_rewards.actions import objects
 from grounding_rewards.arrays import read_only
 from grounding_rewards.catalogue import RecordedName
 from grounding_rewards.coords.spaces import CoordSpace
@@ -27,8 +28,9 @@ from grounding_rewards.tables.rollout_sql import quoted
 from grounding_rewards.tables.rollout_table import RolloutTable
 from grounding_rewards.tables.rows import Note
 
-ALL = tuple(column.name for column in fields(SampleStats))
-"""Every column of statistics."""
+HISTORY = "history"
+ALL = tuple(column.name for column in fields(SampleStats) if column.name != HISTORY)
+"""Every column of statistics that files hold."""
 
 _TARGETS = ("target_area", "target_diagonal")
 _CHECKED = ("wrong", "source", "unnamed", "several", "other", "unclear")
@@ -111,7 +113,7 @@ def _check_arguments(rounds: Collection[Any] | None, temperature: Any, columns: 
     if temperature is not None and not math.isfinite(temperature):
         raise PoolError(f"temperature: got {temperature}; expected a finite number")
     for name in [columns] if isinstance(columns, str) else columns:  # a text is a collection too: of letters
-        if name not in ALL or name is columns:
+        if name not in (*ALL, HISTORY) or name is columns:
             hint = "" if name in ALL else near(name, ALL)
             raise PoolError(f"columns: got {name!r:.80}{hint or ';'} expected a list of these: {', '.join(ALL)}")
 
@@ -170,7 +172,8 @@ def _gathered(
             .select([name for name in _CHECKED if name in grouped.column_names])
             .to_pylist()
         )
-        columns = {name: _array(name, grouped[name]) for name in grouped.column_names if name in (*ALL, "key")}
+        kept = (*ALL, HISTORY, "key")
+        columns = {name: _array(name, grouped[name]) for name in grouped.column_names if name in kept}
         columns.setdefault("sample_id", np.broadcast_to(np.array(None, dtype=np.object_), len(grouped)))
         if "target" in grouped.column_names:
             columns |= reading.targets(grouped)
@@ -235,6 +238,8 @@ def _known(values: Iterable[float | None]) -> str:
 
 
 def _array(name: str, column: pa.ChunkedArray) -> Any:
+    if name == HISTORY:
+        return objects(list(map(_by_round, column.to_pylist())))
     if name == "source":  # few texts for many samples: decode each once
         coded = column.combine_chunks().dictionary_encode()
         texts = np.array([*coded.dictionary.to_pylist(), None], dtype=np.object_)
@@ -244,6 +249,16 @@ def _array(name: str, column: pa.ChunkedArray) -> Any:
     if name in ("distinct", "cells", "round"):
         column = column.fill_null(-1)  # integers have no NaN
     return np.array(column.to_numpy(zero_copy_only=False))  # a copy, for a view would keep the whole batch in memory
+
+
+def _by_round(counted: list[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
+    """Return n and num_correct of each round, of counts by 2 · round, and 1 more for right rollouts."""
+    rounds: dict[int, list[int]] = {}
+    for key, count in sorted(counted or ()):
+        of = rounds.setdefault(key // 2, [0, 0])
+        of[0] += count
+        of[1] += count * (key % 2)
+    return tuple((n, right) for n, right in rounds.values())
 
 
 @dataclass
@@ -354,6 +369,7 @@ def other_columns(has: Collection[str], largest: float) -> dict[str, str]:
         columns["recipe"] = "min(recipe)" if "recipe" in has else "NULL::VARCHAR"
     if "round" in has:
         columns["round"] = "max(round)"
+        columns[HISTORY] = "histogram(2 * coalesce(round, -1) + (acc = 1)::INTEGER) FILTER (acc IS NOT NULL)"
     if "temperature" in has:
         columns["temperature"] = "CASE WHEN min(temperature) = max(temperature) THEN min(temperature) END"
     return columns

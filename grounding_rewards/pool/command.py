@@ -214,7 +214,7 @@ def allocate_rollouts(
     check_outputs(out, given.files)
     with reporting.progress("allocating rollouts") as advance:
         read = ("sample_id", "source", "round", "temperature", "variance", "clicks", "dispersion", "target_diagonal")
-        stats = given.stats(reporting.warn, read)
+        stats = given.stats(reporting.warn, (*read, *getattr(allocation, "needs", ())))
         advance(0.7)
         numbers = allocate(stats, allocation)
         numbers = numbers if budget is None else within_budget(stats, numbers, budget)
@@ -399,7 +399,7 @@ def next_round(
     check_numbers(**{name: asked[name] for name in ("seed", "zero_share", "min_rollouts", "limit")})
     band, selectors = asked["band"], asked["selectors"]
     try:
-        filters(band, selectors)
+        needs = {name for _, each, _ in filters(band, selectors) for name in getattr(each, "needs", ())}
     except RecipeError as error:
         raise PoolError(f"selectors: {error}") from None
     except RecursionError:  # selectors come from JSON, nested at will
@@ -419,7 +419,7 @@ def next_round(
     _check_pool(out, inputs, [*files, *([] if rows is None else rows.files)])
     with reporting.progress("drawing the next pool") as advance:
         read = None if rows is None else rows.read(lambda done: advance(done / 5))
-        stats = given.stats(reporting.warn)
+        stats = given.stats(reporting.warn, (*ALL, *needs))
         advance(0.4)
         join = None if rows is None else rows.join(stats)
         weak_strong = [read_stats(path, warn=reporting.warn) for path in models.values()]

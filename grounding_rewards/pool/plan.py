@@ -20,7 +20,7 @@ from grounding_rewards.plugins.builtins import BUILT_IN
 from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, kind_of
 from grounding_rewards.plugins.registry import registry
 from grounding_rewards.pool import methods
-from grounding_rewards.pool.aggregate import answered_by
+from grounding_rewards.pool.aggregate import ALL, HISTORY, answered_by
 from grounding_rewards.pool.command import figures, source
 from grounding_rewards.pool.inputs import mixed
 from grounding_rewards.pool.methods import allocate, choose, select
@@ -296,7 +296,7 @@ def plan_rollouts(
         check_output(weights, given.files)
     columns, counted = None, list[int | None]()
     with reporting.progress("comparing methods") as advance:
-        stats = given.stats(reporting.warn)
+        stats = given.stats(reporting.warn, (*ALL, HISTORY))
         advance(0.4)
         if table is not None:  # rollouts are read one by one only where a choice of rollouts can run
             chosen = [_checked(method, table) for method in chosen]

@@ -67,6 +67,7 @@ class SampleStats:
     source: NDArray[np.object_] = optional(None)  # the samples' source, or another column that they are counted by
     round: NDArray[np.int64] = optional(-1)  # latest round among its rollouts
     temperature: Floats = optional(np.nan)  # sampling temperature; NaN, too, where rollouts disagree
+    history: NDArray[np.object_] = optional(None)  # (n, num_correct) of each round, the newest last; no file holds it
 
     def __post_init__(self) -> None:
         fill(self, len(self.n), "statistics of samples")
@@ -77,6 +78,12 @@ class SampleStats:
     def named(self, row: int) -> str:
         """Return the name of a sample for errors."""
         return f"sample {self.sample_id[row]!r}"
+
+    def rounds(self, row: int) -> tuple[tuple[int, int], ...]:
+        """Return n and num_correct of each round of a sample, the newest last; one for all where rounds are unknown."""
+        if self.history[row] is not None:
+            return tuple(self.history[row])
+        return ((int(self.n[row]), int(self.num_correct[row])),) if self.n[row] else ()
 
     @property
     def pass_rate(self) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from grounding_rewards.actions import objects
 from grounding_rewards.arrays import Floats
 from grounding_rewards.errors import PoolError, SelectorError
 from grounding_rewards.plugins.named import CHOICE, SELECTOR, kind_of
@@ -150,6 +151,12 @@ def _further(stats: SampleStats, rng: np.random.Generator) -> dict[str, Any]:
         "cells": np.where(known, cells, -1),
         "cell_entropy": np.where(known, np.log(cells), np.nan),
         "cell_rarity": np.where(known, np.sqrt(cells / np.maximum(stats.n, 1)), np.nan),
+        "history": objects(
+            [
+                ((n // 2, right // 2), (n - n // 2, right - right // 2)) if n > 1 else None
+                for n, right in zip(stats.n.tolist(), stats.num_correct.tolist(), strict=True)
+            ]
+        ),
         "item_difficulty": some(100 * rng.random(len(stats)), np.nan),
         "source": some(rng.choice(["web", "desktop", "mobile"], len(stats)).astype(np.object_), None),
         "round": some(rng.integers(1, 4, len(stats)), -1).astype(np.int64),

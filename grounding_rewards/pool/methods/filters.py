@@ -154,6 +154,11 @@ class Every(Method):
         object.__setattr__(self, "selectors", tuple(map(built, self.selectors)))  # a tuple has a hash
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """Return the columns that one of them reads."""
+        return tuple({name: None for part in self.selectors for name in getattr(part, "needs", ())})
+
+    @property
     def low(self) -> float:
         """Return the lowest product of bounds."""
         return min(self._corners())

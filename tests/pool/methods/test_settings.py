@@ -16,12 +16,14 @@ from grounding_rewards.pool.methods import method
 from grounding_rewards.testing import check_method
 
 GIVEN = {
+    "cures_rollouts": {"budget": 40},
     "d3s": {"keep": 2},
     "dart": {"cut": 2},
     "dart_steps": {"over": "all"},
     "difficulty_buffer": {"easy_threshold": 1, "hard_threshold": 0},
     "every": {"selectors": ["unsolved"]},
     "min_rollouts": {"n": 1},
+    "mopps": {"batch": 1},
     "moving_target": {"batch": 1},
     "outcome_exploration": {"form": "mean", "weight": 1},
     "pods": {"keep": 2},
@@ -53,6 +55,7 @@ WRONG = [
     ("dispersion_weighted", {"choices": 4, "form": "distinct"}, "none with form 'distinct'"),
     ("every", {"selectors": []}, "a list of one selector or more"),
     ("every", {"selectors": "unsolved"}, "a list of one selector or more"),
+    ("knapsack", {"most": 1}, "from 2"),
     ("mean_band", {"low_mean": 1, "high_mean": 1}, "below high_mean, 1"),
     ("moving_target", {"target": 101}, "from 0 to 100"),
     ("moving_target", {"mean_reward": 1.5}, "from 0 to 1, for the target rises where the mean reward is above beta"),
@@ -63,6 +66,8 @@ WRONG = [
     ("source", {"exclude": ["web"]}, "other sources than only, "),
     ("target_size", {"largest": 5.0, "form": "published"}, "none with form 'published'"),
     ("variance_aware", {"outcome_weight": 0, "diversity_weight": 0}, "above 0, for diversity_weight is 0"),
+    ("vip", {"least": 2}, "a whole number from 3"),
+    ("vip", {"most": 3}, "from 4"),
     ("xrpo", {"budget": 10_000_001}, "10,000,000 turns at most: raise per_turn, 1"),
     ("xrpo", {"exploration": math.nan}, "from 0"),
 ]
