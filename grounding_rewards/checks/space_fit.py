@@ -465,7 +465,9 @@ class SpaceFit:
         nearer = f"; nearer to {self.nearer[0]} targets and farther from {self.nearer[1]}" if close else ""
         seen = self.seen and f"; answers are scaled by {self.seen[0]:.3f} and {self.seen[1]:.3f}"
         also = "".join(f"; or else {rival}" for rival in self.rivals)
-        named = f", as those of {' and '.join(self.families)}," if 0 < len(self.families) <= _NAMED else ""
+        apart = ", which these rows do not tell apart" if len(self.families) > 1 else ""
+        names = " and ".join(filter(None, [", ".join(self.families[:-1]), *self.families[-1:]]))
+        named = f", as those of {names}{apart}," if 0 < len(self.families) <= _NAMED else ""
         return f"{self.better}{named} better ({fit} hit against {declared} as declared{nearer}{seen or ''}){also}"
 
 
@@ -532,14 +534,20 @@ def fit_spaces(
     if best is None:
         return fit
     other, named = best.trial.recipe, {"axes", "model"} & best.trial.settings.keys()  # dozens have a space alone
+    sizes = best.rollouts.targets.image_sizes
     return replace(
         fit,
         better=_hypothesis(best),
         rivals=tuple(map(_hypothesis, rivals)),
         nearer=compare.nearer(best),
         seen=_seen(best),
-        families=alike(str(other.response_space), other.axes, other.resizing) if named else (),
+        families=alike(str(other.response_space), other.axes, other.resizing, _known(sizes)) if named else (),
     )
+
+
+def _known(sizes: Floats) -> Floats:
+    """Return a few of the known sizes, each once."""
+    return np.unique(sizes[~np.isnan(sizes).any(axis=1)], axis=0)[:64]
 
 
 def _best(outcomes: Sequence[Outcome], compare: Comparison) -> tuple[Outcome | None, list[Outcome]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.axes import XY
 from grounding_rewards.coords.register import Family, families, further_family, read_toml
 from grounding_rewards.coords.resizing import RESIZING, Resizing, pipelines, resizing_by
@@ -57,15 +58,19 @@ def matching(name: str, model_type: str = "", known: Mapping[str, Family] | None
     )
 
 
-def alike(space: str, axes: str, resizing: Resizing | None) -> tuple[str, ...]:
-    """Return the names of the families whose answers are read so, which their numbers do not tell apart."""
-    seen = space == MODEL_PIXEL
+def alike(space: str, axes: str, resizing: Resizing | None, image_sizes: Floats) -> tuple[str, ...]:
+    """Return the names of the families whose answers are read so, which images of these sizes do not tell apart."""
+
+    def seen(way: Resizing | None) -> Any:
+        alone = way is not None and "+" not in way.model and space == MODEL_PIXEL
+        return way.sizes(image_sizes)[0].tolist() if way is not None and alone else way
+
     return tuple(
         sorted(
             name
             for name, each in families().items()
             if (each.options["response_space"], each.options.get("axes", XY)) == (space, axes)
-            and not (seen and resizing_of(each) != resizing)
+            and (space != MODEL_PIXEL or seen(resizing_of(each)) == seen(resizing))
         )
     )
 

@@ -282,6 +282,7 @@ def test_families_that_answer_so_are_named_where_they_are_few():
         "molmo",
         "paligemma",
         "phi_ground",
+        "scalecua",
         "ui_venus",
     ],
 )
@@ -294,7 +295,11 @@ def test_the_space_of_a_family_is_tried_as_it_is(name, declared):
     points = axes_named(family.options.get("axes", "xy")).write(points)
     said = [f"({x:.3f}, {y:.3f})" if space == UNIT else f"({x:.0f}, {y:.0f})" for x, y in points.tolist()]
     fit = fit_spaces(click(declared), said, world.targets(PIXEL), image_sizes=world.screens)
-    assert fit.families == (name,)
+    if name == "scalecua":  # whose bound makes the same of these sizes as that of two others
+        assert ", as those of jedi, scalecua and ui_ins, which these rows do not tell apart, better (" in str(fit)
+        assert fit.families == ("jedi", "scalecua", "ui_ins")
+    else:
+        assert fit.families == (name,)
 
 
 def test_a_pixel_space_that_is_hardly_resized_is_known_and_one_that_is_not_resized_is_left_alone():
