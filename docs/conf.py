@@ -13,6 +13,9 @@ from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
+from docs.gallery import reference
+from docs.gallery.page import page
+
 project = "grounding-rewards"
 author = copyright = "The grounding-rewards authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -22,7 +25,11 @@ include_patterns = [
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "adapters/README.md", "examples/plugin/README.md",
     "docs/**",
 ]  # fmt: skip
-nitpicky = False
+smartquotes = False  # texts show code
+napoleon_use_ivar = True
+autodoc_default_options = {"members": True}
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
 myst_heading_anchors = 4
 myst_fence_as_directive = ["math"]
 suppress_warnings = ["myst.header"]  # GitHub takes any level after any other
@@ -43,6 +50,8 @@ def setup(app: Sphinx) -> None:
     """Connect what these pages need beyond Sphinx."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _pages_below)
+    app.connect("source-read", _described)
+    app.connect("autodoc-process-docstring", _plain)
     app.connect("build-finished", _index)
 
 
@@ -66,6 +75,25 @@ def _pages_below(app: Sphinx, name: str, source: list[str]) -> None:
         if pages:
             source[0] += "\n```{toctree}\n:hidden:\n:caption: " + title + "\n\n"
             source[0] += "".join(f"/{page}\n" for page in dict.fromkeys(pages)) + "```\n"
+
+
+def _described(app: Sphinx, name: str, source: list[str]) -> None:
+    """Put every public name and every command on its page, and recipes into the index."""
+    if name.startswith("docs/recipes/") and not name.endswith("README"):
+        source[0] = f"```{{index}} {Path(name).name} (recipe)\n```\n" + source[0]
+    elif name == "docs/reference/api":
+        source[0] += page("api", public=reference.public())
+    elif name == "docs/reference/commands":
+        source[0] += page("commands", **reference.commands())
+
+
+def _plain(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    """Take the bars of formulas and the ends of names such as ``object_`` as they are."""
+    for number, line in enumerate(lines):
+        if ">>>" not in line:
+            parts = line.split("``")
+            parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
+            lines[number] = "``".join(parts)
 
 
 def _index(app: Sphinx, error: Exception | None) -> None:

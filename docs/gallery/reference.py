@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
+from importlib import import_module
+from inspect import isclass, isroutine
 from typing import Any, get_type_hints
 
+from typer.core import TyperArgument as Argument
+from typer.core import TyperOption as Option
+from typer.main import get_command
+
+import grounding_rewards
 from docs.gallery import verifiers
 from docs.gallery.page import code, page
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
+from grounding_rewards.cli.application import build
 from grounding_rewards.cli.listing import format_of
 from grounding_rewards.cli.render.tables import as_written
 from grounding_rewards.coords.register import Family, families, published_prompts
@@ -66,6 +74,59 @@ def pages() -> dict[str, str]:
         "verifiers": verifiers.page, "methods": methods, "audit": audited,
     }  # fmt: skip
     return {f"{name}.md": page(name, **facts()) for name, facts in every.items()}
+
+
+def public() -> dict[str, dict[str, str]]:
+    """Return the names of functions and classes that each public module exports with their kind, once each."""
+    modules, seen = {}, list[Any]()
+    for room in ("", *sorted(grounding_rewards._ROOMS)):
+        name = f"grounding_rewards.{room}".rstrip(".")
+        module = import_module(name)
+        here = [each for each, value in vars(module).items() if getattr(value, "__module__", "") == name]
+        exported = sorted({*(getattr(module, "__all__", here) if room else module._names)})
+        values = {each: getattr(module, each) for each in exported if each[0] != "_"}
+        new = {
+            each: value for each, value in values.items() if (isclass(value) or isroutine(value)) and value not in seen
+        }
+        if new:
+            modules[name] = {each: "class" if isclass(value) else "function" for each, value in new.items()}
+        seen += values.values()
+    return modules
+
+
+def commands() -> Facts:
+    """Return every command with its options, and apart those that four commands and more have with the same meaning."""
+    every = {name: command for name, command in _commands(get_command(build())) if not hasattr(command, "commands")}
+    options = {
+        name: [(", ".join(each.opts), _help(each.help)) for each in command.params if isinstance(each, Option)]
+        for name, command in every.items()
+    }
+    users = {each: [name for name in every if each in options[name]] for name in every for each in options[name]}
+    shared = {each: names for each, names in users.items() if len(names) > 3}
+    shown = {
+        name: {
+            "says": [_help(text) for text in (command.help or "").split("\n\n")],
+            "arguments": [
+                (str(each.metavar or each.name).upper(), _help(each.help))
+                for each in command.params
+                if isinstance(each, Argument)
+            ],
+            "own": [each for each in options[name] if each not in shared],
+            "shared": [each[0] for each in options[name] if each in shared],
+        }
+        for name, command in every.items()
+    }
+    return {"commands": shown, "shared": sorted(shared)}
+
+
+def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in getattr(group, "commands", {}).items():
+        yield f"{before}{name}", command
+        yield from _commands(command, f"{before}{name} ")
+
+
+def _help(text: str | None) -> str:
+    return " ".join((text or "").split())
 
 
 def methods() -> Facts:

@@ -74,7 +74,9 @@ def test_pages_and_pictures_are_those_of_make(tmp_path: Path):
     ]
     assert names(REFERENCE) == [
         "answers.md",
+        "api.md",
         "audit.md",
+        "commands.md",
         "families.md",
         "methods.md",
         "options.md",

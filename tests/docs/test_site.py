@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import grounding_rewards as gr
+from docs.gallery import reference
 from tests.viewer.browser import chromium, serious
 
 __all__ = ["chromium"]
@@ -61,6 +63,20 @@ def test_links_and_anchors_hold_and_nothing_is_loaded_from_outside(site):
                 wrong.append((place, link))
         assert page.outside == [], place
     assert wrong == []
+
+
+def test_the_index_has_every_recipe_and_public_name_and_a_page_every_command(site):
+    out, _ = site
+    index = (out / "genindex.html").read_text("utf-8")
+    assert [name for name in gr.list_recipes() if f">{name} (recipe)<" not in index] == []
+    public = reference.public()
+    assert {"grounding_rewards", "grounding_rewards.pool", "grounding_rewards.verifiers"} <= {*public}
+    assert {"evaluate", "recipe", "wrap", "Recipe"} <= {*public["grounding_rewards"]}
+    assert [name for names in public.values() for name in names if not re.search(rf">{name}\b", index)] == []
+    commands = (out / "docs/reference/commands.html").read_text("utf-8")
+    listed = reference.commands()["commands"]
+    assert {"eval", "pool next", "check data"} <= {*listed}
+    assert [name for name in listed if f'id="{name.replace(" ", "-")}"' not in commands] == []
 
 
 def test_search_from_files_finds_the_pages_of_a_word_without_an_outside_request(site, chromium):
