@@ -7,7 +7,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
@@ -28,16 +28,22 @@ class Page(HTMLParser):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.links, self.names, self.outside = list[str](), set[str](), list[str]()
+        self.body, self.inside = list[str](), False  # links of the text itself
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
+        self.inside |= tag == "article"
         self.names |= {found[key] for key in ("id", "name") if found.get(key)}
         link = found.get("href" if tag in ("a", "link") else "src")
         if link and re.match(r"(https?:)?//", link) and tag != "a":
             self.outside.append(link)
         elif link and not re.match(r"\w+:", link):
             self.links.append(unquote(link))
+            self.body += [unquote(link)] * (self.inside or "toc" in (found.get("class") or "") or link.startswith("#"))
+
+    def handle_endtag(self, tag):
+        self.inside &= tag != "article"
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +69,40 @@ def test_links_and_anchors_hold_and_nothing_is_loaded_from_outside(site):
                 wrong.append((place, link))
         assert page.outside == [], place
     assert wrong == []
+
+
+TASKS = {
+    "declare the space of answers": "docs/reference/spaces.html",
+    "compute the size that a model saw": "docs/reference/spaces.html#the-size-that-the-model-saw",
+    "see that no response raises": "SECURITY.html",
+    "know the parts of a score in each trainer": "adapters/README.html#scores-in-each-trainer",
+    "filter by success beside a shaped reward": "docs/pools.html#the-next-pool",
+    "make a trainer's rows": "docs/files.html#convert-for-a-trainer",
+    "see what a reward can be tricked with": "docs/reference/audit.html",
+    "find the accepted forms of answers": "docs/reference/answers.html#dialects",
+    "score refusals": "docs/reference/answers.html#refusals",
+    "shape a reward by size": "docs/recipes/gui-g1.html",
+    "filter rollouts into a pool": "docs/pools.html",
+    "see which groups have no signal": "docs/checks.html#rollouts",
+    "find a wrong coordinate space": "docs/files.html#what-looks-wrong",
+    "check a launch": "docs/checks.html#launches",
+    "see which versions of trainers work": "adapters/README.html#versions",
+    "abstain on a bad target": "adapters/README.html#options",
+    "audit data": "docs/checks.html#data",
+    "match several places one to one": "docs/matching.html",
+    "use a published reward": "docs/recipes/gelato.html",
+    "match actions with a tolerance": "docs/actions.html#a-step",
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_two_links_from_the_start_page(site, task):
+    _, pages = site
+    reached = {START}
+    for _ in range(2):
+        links = [urljoin(place, link) for place in reached for link in pages[place.partition("#")[0]].body]
+        reached |= {link for link in links if link.partition("#")[0] in pages}
+    assert TASKS[task] in reached
 
 
 def test_the_index_has_every_recipe_and_public_name_and_a_page_every_command(site):
@@ -101,7 +141,7 @@ def test_pages_fit_a_telephone_and_axe_finds_nothing_serious(site, chromium):
     out, pages = site
     tab = chromium.new_page(viewport={"width": 390, "height": 800})
     wide, found = [], {}
-    for place in pages:
+    for place in sorted({*pages} - {"index.html"}):  # which leads to the start page at once
         tab.goto((out / place).as_uri())
         if tab.evaluate("document.documentElement.scrollWidth") > 390:
             wide.append(place)
