@@ -50,6 +50,7 @@ bench: setup
 	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/pool.py
 	$(BIN)/python benchmarks/pool.py --large
+	$(BIN)/python benchmarks/training_sets.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/next_round.py
 

@@ -22,6 +22,7 @@ from grounding_rewards.literals import unique_keys
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import Contents
 from grounding_rewards.tables.image_files import looks_like_images
+from grounding_rewards.tables.json_array import ArrayReader
 from grounding_rewards.tables.json_lines import Lines
 from grounding_rewards.tables.rows import BATCH_BYTES, BATCH_ROWS, Batch, NoRowsError
 
@@ -42,6 +43,8 @@ _SIGNS = re.compile(rb'(?<!\\)"[ \t]*:')
 _SPACES = b" \t\r\n"
 _DECODER = msgspec.json.Decoder()
 _STEP = 1 << 20
+_HELD = 1 << 25
+"""Bytes of a JSON file that is held in memory; larger arrays are read again for each pass."""
 _MARKS = {",": "commas", "\t": "tabs"}
 _LARGEST_CELL = (1 << 31) - 1
 _TRIED = ("utf-16", "gbk", "cp1252")
@@ -123,10 +126,19 @@ class JsonLinesTable:
         self, raw: bytes, keyed: Callable[[list[tuple[str, Any]]], Any], *, lines: bool = False
     ) -> tuple[Any, int, str]:
         """Return the value of a text in JSON; else the line of it that is at fault, 0 for none, and the reason."""
+        return self._tried(lambda: json.loads(raw.decode(), object_pairs_hook=keyed), raw, lines=lines)
+
+    def _tried(self, read: Callable[[], Any], raw: bytes, *, lines: bool) -> tuple[Any, int, str]:
         try:
-            return json.loads(raw.decode(), object_pairs_hook=keyed), 0, ""
+            return read(), 0, ""
         except UnicodeDecodeError as error:
-            return None, 0, self._not_decoded(raw, f"{error.reason} at byte {error.start + 1}")
+            return (
+                None,
+                0,
+                self._not_decoded(
+                    raw or error.object, f"{error.reason} at byte {getattr(error, 'before', 0) + error.start + 1}"
+                ),
+            )
         except json.JSONDecodeError as error:
             character = error.colno if lines else error.pos + 1
             return None, error.lineno, f"not JSON ({error.msg.removesuffix(' at')} at character {character})"
@@ -146,12 +158,44 @@ class JsonLinesTable:
 
 
 class JsonArrayTable(JsonLinesTable):
-    """A JSON file, which is read once and held in memory; its rows are then those of JSON lines."""
+    """A JSON file, which is read once and held in memory, unless it is a large array; its rows are as of JSON lines."""
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Iterator[Read], Callable[[], float]]]:
+        if self._is_large:
+            with self.source.opened() as (stream, done):
+                yield self._streamed(ArrayReader(stream).values()), done
+            return
         rows = iter(self._held)
         yield rows, lambda: 1 - length_hint(rows) / len(self._held)
+
+    @cached_property
+    def _is_large(self) -> bool:
+        if "_held" in vars(self):
+            return False
+        with self.source.opened() as (stream, _):
+            head = stream.read(_HELD + 1)
+        return len(head) > _HELD and head.removeprefix(codecs.BOM_UTF8).lstrip(_SPACES).startswith(b"[")
+
+    def _streamed(self, values: Iterator[tuple[Any, str]]) -> Iterator[Read]:
+        while True:
+            found, line, why = self._tried(lambda: next(values, None), b"", lines=True)
+            if why:
+                raise self._unreadable(line, why)
+            if found is None:
+                return
+            row, text = found
+            if (
+                isinstance(row, dict)
+                and text.count(":") != _keys(row)
+                and (row := _object(raw := text.encode())) is None
+            ):
+                row, _, why = self._value(raw, unique_keys)
+            yield ({}, len(text), None, why, b"") if why else _read(row, len(text), {})
+
+    def _unreadable(self, line: int, why: str) -> TableError:
+        lines = "; one object a line is a .jsonl file" if "(Extra data " in why else ""
+        return TableError(f"{self.path}{f', line {line}' if line else ''}: {why}{lines}")
 
     @cached_property
     def _held(self) -> list[Read]:
@@ -169,8 +213,7 @@ class JsonArrayTable(JsonLinesTable):
         value, line, why = self._value(content.removeprefix(codecs.BOM_UTF8), keyed, lines=True)
         reasons = {id(fields): why for fields, why in twice}
         if why := why or reasons.get(id(value), ""):
-            lines = "; one object a line is a .jsonl file" if "(Extra data " in why else ""
-            raise TableError(f"{self.path}{f', line {line}' if line else ''}: {why}{lines}")
+            raise self._unreadable(line, why)
         rows = self._array(value)
         size = len(content) // max(len(rows), 1)
         return [_read(row, size, reasons) for row in rows]

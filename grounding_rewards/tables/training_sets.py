@@ -14,6 +14,8 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import ValidationError, convert
+
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards.coords.spaces import PIXEL, CoordSpace
@@ -27,7 +29,7 @@ from grounding_rewards.targets.box_format import BoxFormat, corners
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.shapes import corners_of, places_of
 from grounding_rewards.targets.suspects import untrainable
-from grounding_rewards.targets.target import Region
+from grounding_rewards.targets.target import Box, Region, Target
 from grounding_rewards.targets.write import to_wire
 
 Row = Mapping[str, Any]
@@ -176,7 +178,7 @@ class TrainingSet:
             factors = (float(self.scale[by] if self.scale_by else self.scale),) * 2
         try:
             written = [{kind: _cornered(numbers, self.form) for kind, numbers in place.items()} for place in places]
-            target = read_target(written[0] if len(written) == 1 else {"regions": written}, space=space)
+            target = _read_target(written, space)
         except TargetError as error:
             if error.inverted:
                 return "inverted"
@@ -199,6 +201,8 @@ class TrainingSet:
 def _places(values: Sequence[Any]) -> list[dict[str, Any]] | None:
     """Return the places of one value, or of several with their numbers in a row; None to refuse."""
     value: Any = values[0]
+    if len(values) == 1 and type(value) is list and len(value) == 4 and {*map(type, value)} <= {int, float}:
+        return [{"bbox": value}]  # as most are
     if len(values) > 1:
         value = [n for each in values for n in (each if isinstance(each, list) else [each])]
     if isinstance(value, str) and not numbers_of(value):
@@ -214,6 +218,15 @@ def _places(values: Sequence[Any]) -> list[dict[str, Any]] | None:
     if value is None or value == []:
         return []
     return places_of(value, "point") or places_of(value) or [{"bbox": value}]
+
+
+def _read_target(places: Sequence[Mapping[str, Any]], space: CoordSpace | None) -> Target:
+    """Read the target of some places; a lone box in order needs no careful reader."""
+    with suppress(ValidationError):
+        box = convert(places[0].get("bbox"), Box) if len(places) == 1 else None
+        if box and box[0] <= box[2] and box[1] <= box[3]:
+            return Target(bbox=box, space=space)
+    return read_target(places[0] if len(places) == 1 else {"regions": places}, space=space)
 
 
 def _cornered(numbers: Any, form: BoxFormat) -> Any:

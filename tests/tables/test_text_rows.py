@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grounding_rewards.errors import TableError
-from grounding_rewards.tables import text_rows
+from grounding_rewards.tables import json_array, text_rows
 from grounding_rewards.tables.opening import open_table
 from grounding_rewards.tables.rows import Batch, joined
 from grounding_rewards.tables.writing import write_table
@@ -118,6 +118,14 @@ def test_a_bad_line_late_in_the_file_leaves_no_output(lines, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+@pytest.fixture(params=[None, 1, 7, 1 << 20], ids="step={}".format)
+def streams(request, monkeypatch):
+    """Hold a JSON file in memory, or read it a few bytes at once."""
+    if request.param is not None:
+        monkeypatch.setattr(text_rows, "_HELD", 0)
+        monkeypatch.setattr(json_array, "_STEP", request.param)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -126,7 +134,7 @@ def test_a_bad_line_late_in_the_file_leaves_no_output(lines, tmp_path):
         '{"version": 1, "names": ["x"], "none": [], "rows": [{"a": 1, "b": null}, {"a": "é", "c": [2]}]}',
     ],
 )
-def test_the_rows_of_an_array(lines, text):
+def test_the_rows_of_an_array(lines, streams, text):
     table = open_table(lines(text, "in.json"))
     assert table.columns == ("a", "b", "c")
     (batch,) = table.batches()
@@ -145,7 +153,7 @@ def test_batches_and_the_share_that_is_done(lines, monkeypatch):
 TWICE = '[{"a": 1}, 3, {"a": {"b": [{"c": 1, "c": 2}]}}, {"a": 2}]'
 
 
-def test_objects_that_cannot_be_read_are_rows_where_that_is_wanted(lines):
+def test_objects_that_cannot_be_read_are_rows_where_that_is_wanted(lines, streams):
     source = lines(TWICE, "in.json")
     (batch,) = open_table(source, tolerant=True).batches()
     assert batch.rows == [{"a": 1}, {}, {}, {"a": 2}]
@@ -188,10 +196,10 @@ def test_an_image_beside_the_one_array_of_an_object_changes_nothing(lines):
         (" \n", ", line 2: not JSON (Expecting value at character 1)"),
     ],
 )  # fmt: skip
-def test_arrays_that_cannot_be_read(lines, text, message):
+def test_arrays_that_cannot_be_read(lines, streams, text, message):
     path = lines(text, "in.json")
     with pytest.raises(TableError) as caught:
-        open_table(path)
+        list(open_table(path).batches())
     assert str(caught.value) == f"{path}{message}"
 
 
@@ -210,6 +218,10 @@ def test_an_array_is_read_as_its_lines_are(tmp_path_factory, rows):
     one, other = ([row for batch in open_table(folder / name).batches() for row in batch.rows] for name in
                   ("in.json", "in.jsonl"))  # fmt: skip
     assert one == other == rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_rows, "_HELD", 0)
+        patch.setattr(json_array, "_STEP", 5)
+        assert [row for batch in open_table(folder / "in.json").batches() for row in batch.rows] == rows
 
 
 CSV = 'sample_id,response,target,size\r\n007,512,"[1, 2, 3, 4]",\r\n1e3,"a ""b"",\nc",true,"[9, 9]"\r\n,,,0.10\r\n'
