@@ -52,7 +52,7 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
             "and commands do, and published recipes in Python do not.",
         ),
         "axes": (
-            "xy, yx, x/2,y/1.5, ...",
+            "xy, yx, percent, x/2,y/1.5, ...",
             "the order of x and y in responses, with divisors of other scales.",
         ),
         "action_names": (
@@ -60,7 +60,7 @@ SHARED: Mapping[str, tuple[str, str]] = MappingProxyType(
             "names of your own for actions in targets, beside those of the vocabulary and of the source.",
         ),
         "family": (
-            "gta1, verl+gta1, qwen2_5_vl, ...; or the folder of a checkpoint",
+            "gta1, verl+gta1, qwen2_5_vl, ...; the folder of a checkpoint; or auto:MODEL",
             "the model's family: it sets `response_space`, `axes`, `model` and its bounds, and `answers` where the "
             "recipe has `dialect`, each unless that is set, too. The recipe keeps what it sets, not the name.",
         ),

@@ -48,7 +48,7 @@ from grounding_rewards.parsing.objects import (
     object_spans,
     written_place,
 )  # fmt: skip
-from grounding_rewards.parsing.patterns import SPACES, either_case
+from grounding_rewards.parsing.patterns import AXES, SPACES, either_case
 from grounding_rewards.parsing.places import BARE_TUPLE, REFUSAL
 from grounding_rewards.parsing.reading import NEVER, NOTHING, REFUSED, Answered, Answers, Form, Step
 from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, number, on_use, without_end
@@ -514,7 +514,7 @@ class Usual(NamedTuple):
             match = compiled(pattern).search(text)
             if match and not any([compiled(guard).search(text) for guard in self.guards]):  # noqa: C419 (faster so)
                 groups = match.groupdict()
-                place = [number(groups.pop(key)) for key in _COORDINATES if key in groups]
+                place = [number(groups.pop(key)) for key in AXES if key in groups]
                 return Act(groups.pop("action", ""), tuple(place), groups)
         return None
 
@@ -522,7 +522,6 @@ class Usual(NamedTuple):
 _SENTENCES = 500
 """Characters of prose from which on guards take longer than the careful reading."""
 
-_COORDINATES = ("x", "y", "x1", "y1", "x2", "y2")
 _X_Y = rf"(?P<x>{NUMERAL}), ?(?P<y>{NUMERAL})"
 _X1_Y1, _X2_Y2 = (rf"(?P<x{end}>{NUMERAL}), ?(?P<y{end}>{NUMERAL})" for end in "12")
 

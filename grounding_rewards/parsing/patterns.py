@@ -40,8 +40,8 @@ PLACE = rf"{_OPEN}(?:{_POINT}|{_BOX}){_CLOSE}"
 White space before it is not part of it.
 """
 
-_AXES = ("x", "y", "x1", "y1", "x2", "y2")
-_COORDINATES = frozenset(before + axis for before in ("", "t", "a", "c") for axis in _AXES)
+AXES = ("x", "y", "x1", "y1", "x2", "y2")
+_COORDINATES = frozenset(before + axis for before in ("", "t", "a", "c") for axis in AXES)
 
 
 def place_in(match: re.Match[str]) -> tuple[float, ...]:

@@ -204,9 +204,6 @@ class FirstOf:
     name: str = "first_of"
     vocabulary: bool = False
 
-    begin = ""
-    formed = False
-
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the dialects tried, in order."""
