@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -393,6 +394,7 @@ def _in_process(call: _Called, seconds: float) -> Iterator[_Run]:
 
 
 def _serve(pipe: Any, call: _Called) -> None:
+    sys.stdout = sys.stderr  # results alone go there
     pipe.send(None)
     with suppress(EOFError):
         while True:

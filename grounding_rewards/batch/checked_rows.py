@@ -124,12 +124,15 @@ def targets_of(file: Path, scorer: TableScorer, join: Join) -> Iterator[tuple[Ta
     """Yield the targets of a file in pixels, and as they are there; rows that cannot be used in pixels abstain."""
     table, _ = join.open(file, None, scorer.columns)
     scorer = scorer.of(table)
-    needs = replace(scorer.recipe.requirements, into=PIXEL, response_space=PIXEL, screen=True)
     for batch in scorer.batches(table, whole=False):
-        given = scorer.targets(batch)
-        read, sizes = scorer.read_targets(given), scorer.needed_sizes(table, batch)
-        known = None if sizes is None else size_table(sizes)
-        yield read.prepare(needs, image_sizes=known, bad_target="abstain"), given
+        yield _prepared(scorer, table, batch, into=PIXEL, response_space=PIXEL, screen=True), scorer.targets(batch)
+
+
+def _prepared(scorer: TableScorer, table: Table, batch: Batch, **needs: Any) -> Targets:
+    """Return the targets of a batch for other needs than the recipe's; those that cannot be used abstain."""
+    read, sizes = scorer.read_targets(scorer.targets(batch)), scorer.needed_sizes(table, batch)
+    wanted, known = replace(scorer.recipe.requirements, **needs), None if sizes is None else size_table(sizes)
+    return read.prepare(wanted, image_sizes=known, bad_target="abstain")
 
 
 @dataclass(frozen=True)
@@ -153,16 +156,13 @@ def shown_rows(
     scorer, found, count = replace(scorer, columns=columns, on_note=lambda text: None).of(table), {}, 0
     rollouts = scorer.answered
     problems = Problems(scorer, table)
-    needs = replace(scorer.recipe.requirements, into=UNIT, response_space=None)
     for batch in problems.left_out(_batches(scorer, table, problems.reads)) if rollouts else _batches(scorer, table):
         some = [place for place in range(len(batch)) if count + place in rows]
         numbers, count = [count + place for place in some], count + len(batch)
         if not some:
             continue
         part = batch.take(some, whole=False)
-        read = scorer.read_targets(scorer.targets(part))
-        sizes = scorer.needed_sizes(table, part)
-        drawn = read.prepare(needs, image_sizes=None if sizes is None else size_table(sizes), bad_target="abstain")
+        drawn = _prepared(scorer, table, part, into=UNIT, response_space=None)
         scored = scorer.score(table, part, groups=range(len(some))) if rollouts else None
         for place, number in enumerate(numbers):
             own = np.flatnonzero(drawn.regions.row == place).tolist() if drawn.valid[place] else []

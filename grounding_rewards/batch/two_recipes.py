@@ -107,7 +107,10 @@ def compare_recipes(
         for row, cause in _causes(pair, totals[-1], right[-1]):
             causes[cause] = causes.get(cause, 0) + 1
             if len(rows.setdefault(cause, [])) < SHOWN:
-                rows[cause].append(_differing(pair, row, f"{table.path}, {batch.place(row)}"))
+                score, hit = (tuple(each[row].item() for each in both) for both in (totals[-1], right[-1]))
+                said = _said(pair[0], row), _said(pair[1], row)
+                where = f"{table.path}, {batch.place(row)}"
+                rows[cause].append(DifferingRow(where, pair[0].inputs.responses[row], score, hit, said))
         advance(batch.done)
     both = [np.concatenate([each[place] for each in totals]) for place in (0, 1)]
     hits = [np.concatenate([each[place] for each in right]) for place in (0, 1)]
@@ -153,13 +156,6 @@ def _of_groups(totals: Sequence[Floats], names: Sequence[Hashable]) -> tuple[int
         steps = np.searchsorted(left, left - NO_SIGNAL)  # rows clearly lower by the first recipe
         reordered += bool(np.any((steps > 0) & (highest[np.maximum(steps - 1, 0)] > now + NO_SIGNAL)))
     return several, reordered, len(np.setdiff1d(before, after)), len(np.setdiff1d(after, before))
-
-
-def _differing(pair: tuple[RecipeSlice, RecipeSlice], row: int, place: str) -> DifferingRow:
-    totals = float(pair[0].scores.total[row]), float(pair[1].scores.total[row])
-    right = bool(pair[0].scores.acc[row] > 0), bool(pair[1].scores.acc[row] > 0)
-    said = _said(pair[0], row), _said(pair[1], row)
-    return DifferingRow(place, pair[0].inputs.responses[row], totals, right, said)
 
 
 def _fault(scored: RecipeSlice, row: int) -> str:

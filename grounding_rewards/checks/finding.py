@@ -120,14 +120,18 @@ def in_python(settings: Mapping[str, Any]) -> str:
 
 def as_flags(settings: Mapping[str, Any]) -> str:
     """Return how to set something on the command line."""
-    words = [
+    return f"use {flags(settings)}{without(settings)}"
+
+
+def flags(settings: Mapping[str, Any]) -> str:
+    """Return the words that set something on the command line."""
+    return " ".join(
         f"--{_CALLED.get(name, name).replace('_', '-')} {value}"
         if name in _FLAGS
-        else f"--option {quote(f'{name}={_text(value)}')}"
+        else f"--option {quote(f'{name}={option_text(value)}')}"
         for name, value in settings.items()
         if value is not None
-    ]
-    return f"use {' '.join(words)}{without(settings)}"
+    )
 
 
 def without(settings: Mapping[str, Any]) -> str:
@@ -140,7 +144,8 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value  # no members of an enum
 
 
-def _text(value: Any) -> str:
+def option_text(value: Any) -> str:
+    """Return the value of an option as the command line takes it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -613,6 +613,8 @@ def _distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 def _unfit(recipe: Recipe) -> str:
     """Return the reason for which a recipe cannot judge spaces; "" where it can."""
+    if recipe.reads_itself:
+        return f"{recipe.name} reads responses itself"
     if recipe.label_free:
         return f"{recipe.name} compares nothing with targets"
     if not recipe.accepts & _PLACES:

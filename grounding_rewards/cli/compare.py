@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
-from shlex import quote
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -70,8 +65,7 @@ def compare(
         )
         for name, own in zip((recipe, other), options.of_each(chosen, 2), strict=True)
     ]  # fmt: skip
-    # What a function of one's own prints is no part of the result.
-    with terminal.progress(f"comparing on {table.path.name}") as advance, redirect_stdout(sys.stderr):
+    with terminal.progress(f"comparing on {table.path.name}") as advance:
         found = compare_recipes(table, *scorers, clock=perf_counter, advance=advance)
     if html is not None:
         write_page(html, _page(found, file.name))
@@ -138,19 +132,3 @@ def _rows(found: Agreement, cause: str, length: int) -> list[tuple[str, ...]]:
 
 def _judged(total: float, right: bool, said: str) -> str:
     return f"{total:g}, {'right' if right else 'wrong'}{said and f': {layout.clipped(said, 80)}'}"
-
-
-def command_line_of(file: Path, one: str, other: str, chosen: Mapping[str, Any]) -> str:
-    """Return the words that compare a recipe with another one, which has options."""
-    named = {"response_space": "--response-space", "target_space": "--target-space"}
-    words = [
-        f"{named[name]} {value}" if name in named else f"--option {quote(f'{name}={said(value)}')}"
-        for name, value in chosen.items()
-    ]
-    line = f"grounding-rewards compare {quote(str(file))} --recipe {quote(one)} --with {other}"
-    return " ".join([line, *words])
-
-
-def said(value: Any) -> str:
-    """Return the value of an option as the command line takes it."""
-    return value if isinstance(value, str) else json.dumps(value)

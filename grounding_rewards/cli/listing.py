@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
@@ -377,4 +376,4 @@ def where(
         raise RecipeError(f"where: there is no package {PACKAGE}; install grounding-rewards again, from its wheel")
     for line in TRAINERS[trainer]:
         file = Path(folders[0]).absolute() / f"{trainer}.py"
-        sys.stdout.write(terminal.printable(line.format(package=PACKAGE, file=file)) + "\n")
+        terminal.results().write(terminal.printable(line.format(package=PACKAGE, file=file)) + "\n")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from shlex import quote
@@ -15,8 +13,8 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.suggested import Suggestion, suggest
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.checks.finding import flags, option_text
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.compare import command_line_of, said
 from grounding_rewards.cli.listing import PACKAGE
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.errors import TableError
@@ -57,7 +55,7 @@ def suggest_recipes(
     scorer = TableScorer(
         own, columns, "abstain", box_format, images, on_note=terminal.note_once(), on_warning=terminal.warn
     )
-    with terminal.progress(f"trying recipes on {table.path.name}") as advance, redirect_stdout(sys.stderr):
+    with terminal.progress(f"trying recipes on {table.path.name}") as advance:
         found = suggest(table, scorer, chosen.get("target_space"), advance=advance)
     if as_json:
         terminal.print_json({"rows": found[0].n if found else 0, "recipes": [each.to_dict() for each in found]})
@@ -78,7 +76,8 @@ def suggest_recipes(
         lines = {each: wiring.launch_lines(each, {"recipe": best.recipe, **best.options}) for each in wiring.WIRINGS}
         for trainer, each in lines.items():
             terminal.say(f"in a launch of {trainer}: {' '.join(each)}")
-        line = command_line_of(file, reward, best.recipe, best.options)
+        names = f"--recipe {quote(reward)} --with {best.recipe} {flags(best.options)}".rstrip()
+        line = f"grounding-rewards compare {quote(str(file))} {names}"
         terminal.say(f"{best.n - best.alike:,} of {best.n:,} rows differ from {best.recipe}; next: {line}")
 
 
@@ -86,7 +85,7 @@ def _show(found: list[Suggestion]) -> None:
     heads = ["same success", "95 % interval", "same total", "correlation"]
     rows = [
         (
-            each.recipe, " ".join(f"{name}={said(value)}" for name, value in each.options.items()),
+            each.recipe, " ".join(f"{name}={option_text(value)}" for name, value in each.options.items()),
             percent(each.right / each.n), layout.interval(*each.interval), percent(each.alike / each.n),
             "-" if each.correlation is None else f"{each.correlation:.4f}",
         )

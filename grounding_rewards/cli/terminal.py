@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -103,11 +103,12 @@ def report(findings: Sequence[Finding], file: str = "") -> None:
 @contextmanager
 def command(context: Any) -> Iterator[Said]:
     """Collect what a command says and rooms log, and print its result at the end where it gave one for scripts."""
-    said = Said(context)
+    said = Said(context, results=sys.stdout)
     token, handler = _SAID.set(said), _Warner(logging.WARNING)
     _LOG.addHandler(handler)
     try:
-        yield said
+        with redirect_stdout(sys.stderr):  # what code of users prints is no result
+            yield said
     finally:
         _LOG.removeHandler(handler)
         said.print()
@@ -123,11 +124,12 @@ class Said:
     warnings: list[str] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
     result: Mapping[str, Any] | None = None
+    results: Any = None  # stdout, where results go
 
     def print(self) -> None:
         """Print the result, if there is one, in ASCII so that every terminal takes it."""
         if self.result is not None:
-            sys.stdout.write(shown(json.dumps(self.whole(), indent=2, allow_nan=False)) + "\n")
+            results().write(shown(json.dumps(self.whole(), indent=2, allow_nan=False)) + "\n")
             self.result = None
 
     def whole(self) -> dict[str, Any]:
@@ -180,6 +182,11 @@ def warnings() -> list[str]:
 
 
 REPORTING = Reporting(note, warn, progress)
+
+
+def results() -> Any:
+    """Return the stream of results: stdout, also where prints of code of one's own go to stderr."""
+    return _SAID.get().results or sys.stdout
 
 
 def context() -> Any:

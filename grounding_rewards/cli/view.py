@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +56,7 @@ def view(
             terminal.say(f"{said} at {address}, for this machine alone; Ctrl-C ends it")
             if as_json:
                 terminal.print_json({"page": address, "samples": samples, "rollouts": rollouts}, now=True)
-                sys.stdout.flush()
+                terminal.results().flush()
 
         serve_view(
             inputs, ready, by=by, target_space=target_space, recipe=read,

@@ -74,6 +74,15 @@ def test_groups_that_teach_little_are_a_finding(
     assert (finding["code"], finding["severity"], finding["message"]) == (code, "warning", message)
 
 
+def test_a_function_of_your_own_is_in_no_space_and_prints_nothing_to_stdout(run: Runner, tmp_path: Path) -> None:
+    own = tmp_path / "printing.py"
+    own.write_text("def reward(response, target):\n    print('noise')\n    return 1 / len(response)\n")
+    result = check(run, tmp_path, rows([HIT, MISS], ["", HIT]), "--recipe", f"{own}:reward")
+    assert (result["space"]["best"], [each["code"] for each in result["findings"]]) == (None, ["failed"])
+    assert result["groups"]["groups"] == 2
+    assert "noise" not in run("eval", tmp_path / "rollouts.jsonl", "--recipe", f"{own}:reward").out
+
+
 def test_a_page_shows_figures_and_the_first_rows_of_each_finding(run: Runner, tmp_path: Path) -> None:
     file, page = tmp_path / "rollouts.jsonl", tmp_path / "page.html"
     several = [*rows(*[[HIT, MISS]] * 5, source="web"), *rows(["I see nothing"] * 30)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
@@ -15,13 +14,13 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from grounding_rewards.cli.terminal import printable
+from grounding_rewards.cli.terminal import printable, results
 from grounding_rewards.wording import number
 
 
 def console() -> Console:
-    """Return a console on stdout as it is now."""
-    return Console(file=sys.stdout, highlight=False)
+    """Return a console for results."""
+    return Console(file=results(), highlight=False)
 
 
 def text(lines: str, style: str = "") -> Text:
