@@ -33,11 +33,10 @@ class Stopping:
     def __enter__(self) -> Stopping:
         """Handle the signals."""
         self._hook, sys.unraisablehook = sys.unraisablehook, self._dropped
-        ends = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         handled = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
         self._before = {number: signal.signal(number, self._stop) for number in handled}
-        if hasattr(signal, "SIGALRM"):
-            self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._again)
+        self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._again)
         return self
 
     def __exit__(
@@ -47,8 +46,7 @@ class Stopping:
         self.over = True
         if not self.number and kind is not None and issubclass(kind, KeyboardInterrupt):
             self.number = signal.SIGINT
-        if hasattr(signal, "SIGALRM"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._before.items():
             signal.signal(number, signal.SIG_IGN if self._last else handler)
         if not self._last:
@@ -64,8 +62,7 @@ class Stopping:
         if self.number or self.over:
             return
         self.number = number
-        if hasattr(signal, "SIGALRM"):
-            signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN, AGAIN)
         raise Stopped
 
     def _again(self, number: int, frame: Any) -> None:

@@ -175,10 +175,6 @@ def test_only_what_can_be_had_is_drawn_from():
     ("options", "message"),
     [
         (
-            {"band": Band(0.9, 0.95)},
-            "no sample left to train on: 50 samples; left out: 8 always solved, 42 outside the band 0.9 to 0.95",
-        ),
-        (
             {"min_rollouts": 9},
             "no sample left to train on: 50 samples; left out: 50 with fewer than 9 scored rollouts. Positive",
         ),
