@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import struct
 
 import pyarrow as pa
@@ -436,6 +437,38 @@ def test_a_row_that_is_broken_is_named_and_nothing_is_written(run, tmp_path, row
     assert "row 1" in result.err
     assert error in result.err
     assert not (tmp_path / "out.parquet").exists()
+
+
+def changed(value, change):
+    """Return a row with another value in place of each number and each text in it."""
+    if isinstance(value, dict):
+        return {key: changed(each, change) for key, each in value.items()}
+    return [changed(each, change) for each in value] if isinstance(value, list) else change(value)
+
+
+HOSTILE = {
+    "numbers": lambda value: re.sub(r"\d", "9" * 99, value) if isinstance(value, str) else -(10**300),
+    "nothing": lambda value: None,
+    "texts": lambda value: "\ud800[" * 9 if isinstance(value, str) else value,
+    "lists": lambda value: [[[value]]],
+}
+
+
+@pytest.mark.parametrize("kind", [*HOSTILE, "cut"])
+@pytest.mark.parametrize("case", [case for case in LAYOUTS if case[1] != "parquet"], ids=lambda case: case[0])
+def test_hostile_files_are_one_error_and_nothing_is_written(run, tmp_path, case, kind):
+    name, form, rows, *_ = case
+    file, out = (
+        write(tmp_path, form, [changed(row, HOSTILE.get(kind, lambda value: value)) for row in rows[:1]]),
+        "out.jsonl",
+    )
+    if kind == "cut":
+        file.write_bytes(file.read_bytes()[:-7])
+    result = run("convert", file, "--for", "verl", "--layout", name, "--out", tmp_path / out)
+    assert result.code == 2
+    assert result.err.splitlines()[-1].startswith("error: ")
+    assert any(where in result.err for where in ("row 0", "line 1", "rows are not as in", "no row can be"))
+    assert not (tmp_path / out).exists()
 
 
 def test_other_items_of_a_row_with_a_broken_one_stay(run, tmp_path):
