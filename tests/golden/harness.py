@@ -31,6 +31,7 @@ class Peer:
         target: the target that the line's ground truth is for us.
         unlike: published values that say nothing of the reward, and are not ours.
         only: is a line one of those that the recipe restates?
+        file: name of the lines' file, where it is not the source's.
     """
 
     recipe: str
@@ -41,6 +42,7 @@ class Peer:
     target: Callable[[Line], Any] = field(default=lambda line: line["ground_truth"])
     unlike: frozenset[str] = frozenset()
     only: Callable[[Line], bool] = field(default=lambda line: True)
+    file: str = ""
 
 
 def format_weight(line: Line) -> dict[str, Any]:
@@ -217,6 +219,7 @@ _LOGGED = {"has_thinking", "has_answer", "has_tool_call", "scoring_method", *(
 ), *(
     f"None/None/{name}" for name in (*_ORBY, "has_thinking", "has_answer", "has_tool_call", "scoring_method")
 )}  # fmt: skip
+_ORBY_LOG = (f"{what}_{side}" for what in ("action_type", "arg") for side in ("predicted", "ground_truth"))
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -297,6 +300,13 @@ PEERS = {
         unlike=frozenset({"f1", "precision", "recall"}),
     ),
     "orby": Peer("orby", _ORBY, orby_form, unlike=frozenset(_LOGGED), only=grounds),
+    "orby_action": Peer(
+        "orby-action",
+        {"score": "total", "format_score": "format", "action_type_score": "kind", "arg_score": "argument"},
+        unlike=frozenset({"has_thinking", "has_answer", *_ORBY_LOG}),
+        only=lambda line: extra_of(line).get("task") == "action_description",
+        file="orby",
+    ),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),
 }
 
@@ -363,7 +373,7 @@ def file_of(peer: str) -> Path:
     here = Path(__file__).parent
     shared = here.parents[2] / "shared/data"
     places = [Path(named)] if named else [shared / "golden", shared / "golden_more", here]
-    return next(file for file in (place / f"{peer}.jsonl" for place in places) if file.is_file())
+    return next(file for file in (place / f"{EVERY[peer].file or peer}.jsonl" for place in places) if file.is_file())
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:

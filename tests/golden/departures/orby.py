@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 
-from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of
+from tests.golden.departures.oracle import Line, Oracle, bad_target, extra_of, text_of, truth_of
 
 _CALL = re.compile("<tool_call>(.*?)</tool_call>", re.DOTALL)
 
@@ -26,7 +27,19 @@ def _is_no_pair(line: Line) -> bool:
     return pair is not None
 
 
-ORACLES = (
-    bad_target("orby"),
-    Oracle("no-pair", _is_no_pair, lambda line: {"acc": 0.0, "place": 0.0}),
-)
+def _is_bare(line: Line) -> bool:
+    truth = truth_of(line)
+    action = truth.get("action") if isinstance(truth, Mapping) else None
+    return isinstance(action, str) and "(" not in action
+
+
+ORACLES = {
+    "orby": (
+        bad_target("orby"),
+        Oracle("no-pair", _is_no_pair, lambda line: {"acc": 0.0, "place": 0.0}),
+    ),
+    "orby-action": (
+        bad_target("orby-action"),
+        Oracle("bare-name", _is_bare, lambda line: {"valid": 1.0}),
+    ),
+}
