@@ -158,4 +158,4 @@ def test_pages_fit_a_telephone_and_axe_finds_nothing_serious(site, chromium):
     still.close()
     tab.close()
     assert wide == []
-    assert found == dict.fromkeys(found, [False, []])
+    assert found == {place: [False, []] for place in found}
