@@ -1,18 +1,21 @@
-"""Cost of `pool score` on Ray beside the same command without it, on this machine.
+"""Cost of `pool score`, `score` and `rollout` on Ray beside the same command without it, on this machine.
 
-    python benchmarks/cluster.py [--rows 400000] [--workers 1 2] [--repeat 1] [--json]
+    python benchmarks/cluster.py [--command score] [--rows 400000] [--workers 1 2] [--repeat 1] [--json]
 
-A Parquet file of made-up rollouts with responses and targets, in row groups of 65,536 rows, is scored in a process of
-its own by what `pool score --recipe gta1` calls, without Ray and on a Ray of so many workers. All must write the same
-manifest. Rows a second are of the wall clock, the start of Ray left out. CPU seconds, which other work on the machine
-changes little, are those of the command + of the workers + of Ray's own processes. The quickest of the runs counts,
-taken in turns. Memory is the largest that one worker held.
+The command, a process of its own, takes a Parquet file of made-up rollouts with responses and targets, in row groups
+of 65,536 rows, without Ray and on a Ray of each number of workers. `rollout` asks an engine that answers at once for 16
+responses to each sample, and scores them; its rows are the responses. All must write the same bytes. Rows a second are
+of the wall clock, the start of Ray left out. CPU seconds, which other work on the machine changes little, are those of
+the command + of the workers + of Ray's own processes. The quickest of the runs counts, taken in turns. Memory is the
+largest that one worker held.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,21 +31,47 @@ import pyarrow.parquet as pq
 GROUP, SIZE = 1 << 16, [1920, 1080]
 RUN = """
 import sys, time
-import grounding_rewards as gr
-from grounding_rewards.batch.rescore import rescore
-from grounding_rewards.cluster import joined
-source, out, workers = sys.argv[1], sys.argv[2], int(sys.argv[3])
+from grounding_rewards.cli import main
+workers, words = int(sys.argv[1]), sys.argv[2:]
 if workers:
     import ray
     ray.init("local", num_cpus=workers, object_store_memory=1 << 28, include_dashboard=False, log_to_driver=False)
-with joined("auto" if workers else None) as cluster:
-    began = time.monotonic()
-    rescore([source], gr.recipe("gta1", response_space="pixel", target_space="pixel"), out, cluster=cluster)
+    words += ["--ray", "auto"]
+began = time.monotonic()
+try:
+    main(words)
+finally:
     print("seconds", time.monotonic() - began, flush=True)
 """
+ENGINE = """
+from contextlib import contextmanager
+from dataclasses import dataclass
+from grounding_rewards.engines import Answer, Reply
+
+@dataclass(frozen=True)
+class Ready:
+    model: str
+
+    @contextmanager
+    def start(self):
+        yield Answering()
+
+class Answering:
+    at_once, resizing = 64, None
+
+    def __call__(self, requests):
+        return [Reply(tuple(Answer("(5, 5)") for _ in each.seeds)) for each in requests]
+"""
+SCORED = ["--recipe", "gta1", "--response-space", "pixel", "--target-space", "pixel"]
+COMMANDS = {
+    "pool score": (["pool", "score"], ""),
+    "score": (["score"], "/scored.parquet"),
+    "rollout": (["rollout", "--engine", "engine.py:Ready", "--model", "none", "--n", "16"], ""),
+}
+"""Words of a command beside its file and options, and what its output is called in a folder."""
 
 
-def write(path: Path, rows: int) -> None:
+def write(path: Path, rows: int, columns: list[str] | None = None) -> None:
     rng = np.random.default_rng(0)
     writer = None
     for start in range(0, rows, GROUP):
@@ -54,6 +83,7 @@ def write(path: Path, rows: int) -> None:
                 "sample_id": [f"sample-{each}" for each in (number // 16).tolist()],
                 "round": np.zeros(len(number), dtype=np.int64),
                 "rollout": number % 16,
+                "instruction": np.full(len(number), "click on it"),
                 "response": [f"({a}, {b})" for a, b in zip(x.tolist(), y.tolist(), strict=True)],
                 "target": [
                     f'{{"bbox": [{a}, {b}, {a + 40}, {b + 40}], "image_size": {SIZE}, "model_image_size": {SIZE}}}'
@@ -61,21 +91,24 @@ def write(path: Path, rows: int) -> None:
                 ],
             }
         )
+        table = table.select(columns or table.column_names)
         writer = writer or pq.ParquetWriter(path, table.schema)
         writer.write_table(table)
     assert writer is not None
     writer.close()
 
 
-def run(source: Path, out: Path, workers: int) -> dict[str, float]:
-    words = [sys.executable, "-c", RUN, str(source), str(out), str(workers)]
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+def run(words: list[str], folder: Path, workers: int) -> dict[str, float]:
+    started = [sys.executable, "-c", RUN, str(workers), *words]
+    child = subprocess.Popen(started, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     used, memory, own = dict[str, dict[int, float]](command={}, workers={}, ray={}), 0, psutil.Process(child.pid)
     while child.poll() is None:
         try:
             for each in [own, *own.children(recursive=True)]:
                 times = each.cpu_times()
-                works = "default_worker" in " ".join(each.cmdline()) or each.name().startswith("ray::Map")
+                works = "default_worker" in " ".join(each.cmdline()) or each.name().startswith(
+                    ("ray::Map", "ray::_MapWorker")
+                )
                 kind = "command" if each == own else "workers" if works else "ray"
                 used[kind][each.pid] = times.user + times.system
                 if works:
@@ -83,8 +116,9 @@ def run(source: Path, out: Path, workers: int) -> dict[str, float]:
         except psutil.Error:  # it has ended meanwhile
             pass
         time.sleep(0.1)
-    assert child.stdout is not None
-    seconds = float(next(line for line in child.stdout if line.startswith("seconds")).split()[1])
+    said, errors = child.communicate()
+    assert child.returncode == 0, errors
+    seconds = float(next(line for line in said.splitlines() if line.startswith("seconds")).split()[1])
     return {
         "seconds": seconds,
         **{kind: sum(each.values()) for kind, each in used.items()},
@@ -94,22 +128,33 @@ def run(source: Path, out: Path, workers: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--command", choices=COMMANDS, default="pool score")
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     results: dict[int, list[dict[str, Any]]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "rollouts.parquet")
-        write(source, options.rows)
+    command, name = COMMANDS[options.command]
+    with tempfile.TemporaryDirectory() as made:
+        folder, source = Path(made), Path(made, "rows.parquet")
+        if options.command == "rollout":
+            (folder / "engine.py").write_text(ENGINE)
+            write(source, options.rows // 16, ["rollout", "instruction", "target"])
+        else:
+            write(source, options.rows)
         for _ in range(options.repeat):
-            shards = set[bytes]()
+            written = set[str]()
             for workers in (0, *options.workers):
-                out = Path(folder, f"out-{workers}-{time.monotonic_ns()}")
-                results.setdefault(workers, []).append(run(source, out, workers))
-                shards.add((out / "_score.manifest.json").read_bytes())
-            assert len(shards) == 1, "the manifests differ"
+                out = folder / f"out-{workers}-{time.monotonic_ns()}"
+                if name:
+                    out.mkdir()
+                words = [*command, str(source), *SCORED, "--out", f"{out}{name}"]
+                results.setdefault(workers, []).append(run(words, folder, workers))
+                files = sorted(each for each in out.rglob("*") if each.is_file())
+                written.add(hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest())
+                shutil.rmtree(out)
+            assert len(written) == 1, "the outputs differ"
     best = {workers: min(each, key=lambda one: one["seconds"]) for workers, each in results.items()}
     if options.json:
         print(json.dumps(best))
