@@ -205,7 +205,7 @@ def test_refusals_of_the_page_are_refusals():
     text = section("answers", "Refusals")
     default = re.findall(r"`([^`]+)`", text.partition("Case, quotes")[0])[2:]
     common = re.findall(r"`([^`]+)`", text.partition("stands for\n")[2])
-    assert (len(default), len(common)) == (8, 74)
+    assert (len(default), len(common)) == (8, 82)
     click = gr.recipe("click", response_space="pixel")
     wider = gr.recipe("click", response_space="pixel", refusal_words="common")
     assert click.score(default, [{"refusal": True}] * 8).acc.tolist() == [1.0] * 8
