@@ -374,7 +374,8 @@ class Converter:
             raise ConvertError(f"{out}: lies in the input, of which it would become a part; write somewhere else")
         files = [str(part.path.relative_to(table.path)) for part in getattr(table, "tables", ())]
         result = Converted(split=getattr(table, "split", None), files=files, reporting=self.reporting)
-        note_input(result, table)
+        if not file.name.startswith("."):  # as the sets of a mixture are
+            note_input(result, table)
         survey = self._survey(table, file, result)
         reading, remarks = self._reading(survey, self._benchmark(table, survey), file, result)
         sourced = self.layout.sourced if reading.source is not None or reading.columns.source is not None else None
