@@ -12,7 +12,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := grounding_rewards adapters tests examples benchmarks docs
 
-.PHONY: setup demo test test-fast lint fix bench docs cases clean
+.PHONY: setup demo test test-fast matrix lint fix bench docs cases clean
 
 setup: .venv/complete
 
@@ -32,6 +32,9 @@ test: setup
 
 test-fast: setup
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadgroup -m "not slow and not gpu"
+
+matrix: setup
+	$(BIN)/python tests/matrix.py
 
 lint: setup
 	$(BIN)/ruff format --check $(SOURCES)

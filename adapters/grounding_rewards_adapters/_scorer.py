@@ -359,6 +359,29 @@ def beside(scored: ScoredBatch) -> dict[str, Floats]:
     return {name: column for name, column in scored.columns.items() if name not in ("total", "acc")}
 
 
+def samples(
+    trainer: Trainer,
+    arguments: Mapping[str, Any],
+    responses: Sequence[str | None],
+    targets: Sequence[Any],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    under: str = "",
+    together: bool = False,
+) -> ScoredBatch:
+    """Score responses whose further columns come in a mapping each; ``together``: they are one group."""
+    built = scorer(trainer, arguments)
+    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+    sizes = {
+        name: read_sizes(f"{under}{name}", columns[name], built.logged)
+        for name in ("image_size", "model_image_size")
+        if name in columns
+    }
+    groups = [0] * len(responses) if together else None
+    inputs = Inputs(responses, targets, columns, sizes.get("image_size"), sizes.get("model_image_size"), groups=groups)
+    return built.score(inputs, [None if row.get("index") is None else f"index {row['index']}" for row in rows])
+
+
 def rows(columns: Mapping[str, Floats]) -> list[dict[str, float]]:
     """Return columns of n as n dicts of Python floats."""
     lists = [column.tolist() for column in columns.values()]

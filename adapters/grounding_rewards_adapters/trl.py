@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -203,6 +204,9 @@ class RecipeReward:
             RecipeError: the target column is missing, not one target of the first batch can be used, or completions do
                 not come in whole groups.
         """
+        if log_metric is None and "trainer_state" in columns:
+            text = "this trainer has no log_metric (TRL has it from 1.0 on): it trains, and logs the mean reward alone"
+            _launch.say_once(f"{self.batches.name}: {text}", self.scorer.logged, level=logging.WARNING)
         scored, new = self.batches.score(self.part or "", completions, columns)
         if new and len(scored):
             self.batches.log(scored, completions, columns, log_metric, log_extra)

@@ -13,7 +13,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import grounding_rewards as gr
-from grounding_rewards.batch.score_rows import Inputs
 from grounding_rewards_adapters import _launch, _scorer
 
 _TRAINER = _launch.Trainer(
@@ -158,18 +157,12 @@ def _scored(
     options: Mapping[str, Any],
 ) -> list[dict[str, float]]:
     """Score rows, all of them in one call."""
-    scorer = _scorer.scorer(_TRAINER, options)
-    extra = [info if isinstance(info, Mapping) else {} for info in infos]
-    names = dict.fromkeys(name for info in extra for name in info)
-    sources = [str(source) if isinstance(source, str) else source for source in data_sources]  # numpy's strings often
-    columns = {**{name: [info.get(name) for info in extra] for name in names}, "data_source": sources}
-    sizes = {
-        name: _scorer.read_sizes(f"extra_info.{name}", columns[name], scorer.logged)
-        for name in ("image_size", "model_image_size")
-        if name in columns
-    }
-    inputs = Inputs(texts, truths, columns, sizes.get("image_size"), sizes.get("model_image_size"))
-    scored = scorer.score(inputs, [None if info.get("index") is None else f"index {info['index']}" for info in extra])
+    rows = [
+        # numpy's strings often
+        {**(info if isinstance(info, Mapping) else {}), "data_source": str(each) if isinstance(each, str) else each}
+        for info, each in zip(infos, data_sources, strict=True)
+    ]
+    scored = _scorer.samples(_TRAINER, options, texts, truths, rows, under="extra_info.")
     return _scorer.rows({"score": scored.columns["total"], "acc": scored.columns["acc"], **_scorer.beside(scored)})
 
 

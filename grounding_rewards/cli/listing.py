@@ -349,7 +349,14 @@ PACKAGE = "grounding_rewards_adapters"
 TRAINERS = {
     "easyr1": ("{file}:compute_score",),
     "easyr1_sequential": ("{file}:compute_score",),
+    "areal": ("{package}.areal.reward",),
+    "nemo_gym": ("{package}.nemo_gym:GroundingServer",),
+    "openrlhf": ("{file}",),
+    "skyrl": ("{package}.skyrl:GroundingEnv",),
+    "slime": ("{package}.slime.reward",),
+    "swift": ("{folder}/ms_swift/plugin.py",),
     "trl": ("{file}:reward_funcs",),
+    "verifiers": ("{package}.verifiers:reward",),
     "verl": ("pkg://{package}.verl", "{file}"),
 }
 """Lines to print by trainer; of several any one will do."""
@@ -357,7 +364,8 @@ TRAINERS = {
 
 def where(
     trainer: Annotated[
-        str, typer.Argument(help="easyr1, easyr1_sequential, trl or verl.", autocompletion=lambda: [*TRAINERS])
+        str,
+        typer.Argument(help=f"{', '.join([*TRAINERS][:-1])} or {[*TRAINERS][-1]}.", autocompletion=lambda: [*TRAINERS]),
     ],
 ) -> None:
     """Print where a trainer's adapter is installed, as the trainer's config names it.
@@ -375,5 +383,6 @@ def where(
     if not folders:
         raise RecipeError(f"where: there is no package {PACKAGE}; install grounding-rewards again, from its wheel")
     for line in TRAINERS[trainer]:
-        file = Path(folders[0]).absolute() / f"{trainer}.py"
-        terminal.results().write(terminal.printable(line.format(package=PACKAGE, file=file)) + "\n")
+        folder = Path(folders[0]).absolute()
+        printed = line.format(package=PACKAGE, folder=folder, file=folder / f"{trainer}.py")
+        terminal.results().write(terminal.printable(printed) + "\n")

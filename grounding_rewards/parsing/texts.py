@@ -125,12 +125,13 @@ def trimmed(texts: Texts) -> Texts:
 def without_end(text: str) -> str:
     """Return a text without the tokens that end it, and white space between and behind them."""
     last = end = len(text)
+    tokens = END_TOKENS if "<s>" not in text else tuple(token for token in END_TOKENS if token != "</s>")  # a tag's end
     while True:
         while end and text[end - 1].isspace():
             end -= 1
-        if not text.endswith(END_TOKENS, 0, end):
+        if not text.endswith(tokens, 0, end):
             return text[:last]
-        last = end = end - next(len(token) for token in END_TOKENS if text.endswith(token, 0, end))
+        last = end = end - next(len(token) for token in tokens if text.endswith(token, 0, end))
 
 
 def as_texts(values: Sequence[str]) -> Texts:

@@ -51,7 +51,10 @@ def test_every_launch_file_is_named() -> None:
 
 
 def test_every_place_that_where_prints_is_named() -> None:
-    assert f"`grounding-rewards where {'|'.join(sorted(TRAINERS, key=('verl', 'trl', *TRAINERS).index))}`" in TEXT
+    further = (PAGE.parents[1] / "docs" / "trainers.md").read_text("utf-8")
+    named = {*TRAINERS} & {*re.findall(r"where (\w+)`", further), "nemo_gym", "skyrl"}
+    assert f"`grounding-rewards where {'|'.join(['verl', 'trl', 'easyr1', 'easyr1_sequential'])}`" in TEXT
+    assert {"verl", "trl", "easyr1", "easyr1_sequential", *named} == {*TRAINERS}
 
 
 @pytest.mark.parametrize("title", ["verl", "EasyR1"])

@@ -349,6 +349,8 @@ FOLDER = Path(grounding_rewards_adapters.__file__).parent
     [
         ("easyr1", [f"{FOLDER}/easyr1.py:compute_score"]),
         ("easyr1_sequential", [f"{FOLDER}/easyr1_sequential.py:compute_score"]),
+        ("swift", [f"{FOLDER}/ms_swift/plugin.py"]),
+        ("openrlhf", [f"{FOLDER}/openrlhf.py"]),
         ("trl", [f"{FOLDER}/trl.py:reward_funcs"]),
         ("verl", ["pkg://grounding_rewards_adapters.verl", f"{FOLDER}/verl.py"]),
     ],
@@ -356,6 +358,14 @@ FOLDER = Path(grounding_rewards_adapters.__file__).parent
 def test_where(run, trainer, lines):
     assert run("where", trainer).out.splitlines() == lines
     assert Path(lines[-1].partition(":")[0]).is_file()
+
+
+@pytest.mark.parametrize("trainer", ["areal", "nemo_gym", "skyrl", "slime", "verifiers"])
+def test_where_of_what_is_imported_by_name(run, trainer):
+    module, _, name = run("where", trainer).out.strip().replace(":", ".").rpartition(".")
+    source = (FOLDER / f"{module.rpartition('.')[2]}.py").read_text()
+    assert module == f"grounding_rewards_adapters.{trainer}"
+    assert re.search(rf"^(?:async def|def|class) {name}\b", source, re.MULTILINE)
 
 
 def test_adapters_that_are_not_installed_are_an_error(run, monkeypatch):

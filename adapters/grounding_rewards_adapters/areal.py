@@ -1,0 +1,26 @@
+"""AReaL: ``RLVRWorkflow(reward_fn="grounding_rewards_adapters.areal.reward")``; the rows' ``target`` is the truth.
+
+The options come from the variable GROUNDING_REWARDS_OPTIONS, which no column of the data can change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grounding_rewards_adapters import _small
+
+_TRAINER = _small.trainer("AReaL", "the data set's target")
+
+
+def reward(
+    prompt: str,
+    completions: str,
+    prompt_ids: Any = None,
+    completion_ids: Any = None,
+    *,
+    target: Any = None,
+    **row: Any,
+) -> float:
+    """Return the total of one completion; 0.0 where the target cannot be used."""
+    columns = {name: value for name, value in row.items() if name not in ("image", "images")}
+    return _small.scored(_TRAINER, {}, [completions], [target], [columns])[0]["total"]
