@@ -20,6 +20,7 @@ from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.verifiers import Format, JudgedFormat, StepReturn, Verifier
 from grounding_rewards.verifiers.alternatives import AnyOf, Placed, SameAction
+from grounding_rewards.verifiers.each_row import ByRow
 from grounding_rewards.verifiers.terms import FunctionVerifier, walk
 from grounding_rewards.wording import number
 
@@ -38,6 +39,8 @@ def made_by(term: Verifier) -> str:
     """
     if isinstance(term, JudgedFormat):
         return first_line(term.judge)
+    if isinstance(term, ByRow):
+        return first_line(term.fn)
     if isinstance(term, AnyOf):
         return term.formula.partition("\n")[0] or f"any_of({made_by(term.term)})"
     if isinstance(term, Placed):
@@ -106,7 +109,7 @@ def formula_of(term: Verifier) -> str:
         return term.formula or "\n".join([f"The score of the best alternative: {made_by(term.term)}", *lines])
     if isinstance(term, OwnVerifier):
         return formula_of(term.inner)
-    if isinstance(term, FunctionVerifier):
+    if isinstance(term, FunctionVerifier | ByRow):
         return _paragraphs(getattr(term.fn, "fn", term.fn))
     if isinstance(term, Format) and term.pattern is not None:
         return f"1.0 where this pattern occurs in the text, else 0.0:\n\n{term.pattern!r}"

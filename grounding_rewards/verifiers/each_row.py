@@ -15,7 +15,7 @@ from grounding_rewards.errors import TargetError, VerifierError, short_repr
 from grounding_rewards.rollouts import Reason, Rollouts
 from grounding_rewards.targets.columns import Targets
 from grounding_rewards.targets.target import Action, Listed, Region, RegionKind, Target
-from grounding_rewards.verifiers.terms import FunctionVerifier, check_function, verifier
+from grounding_rewards.verifiers.terms import FunctionVerifier, Term, check_function, verifier
 
 Numbers = tuple[float, ...]
 
@@ -101,6 +101,16 @@ class EachRow:
             return float(returned)
         except OverflowError:
             return np.inf  # outside of all bounds
+
+
+@dataclass(frozen=True)
+class ByRow(Term):
+    """0.0 to 1.0 by a function of a row that reads no extras; its docstring says of what."""
+
+    fn: Callable[[Row], float]
+
+    def __call__(self, rollouts: Rollouts) -> Floats:
+        return EachRow(self.fn, 0.0)(rollouts)
 
 
 def per_row(fn: Callable[[Row], float], *, low: float, high: float, needs: Iterable[str] = ()) -> FunctionVerifier:

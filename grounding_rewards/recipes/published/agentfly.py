@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import steps, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.literal import LiteralError, read_literal
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations
-from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import Format
-from grounding_rewards.verifiers.each_row import EachRow, Row
-from grounding_rewards.verifiers.terms import ACTIONS, PLACES, Term
+from grounding_rewards.verifiers.each_row import ByRow, Row
 
 _REACH = 0.05 * 2**0.5
 _SCREEN = [1920, 1080]
@@ -54,7 +50,7 @@ def agentfly() -> Recipe:
 
     Source: AgentFly 1256586, ``rewards/gui_reward.py`` and ``utils/ui_action_parser.py``.
     """
-    matched = weighted(kind=(0.5, _Kind()), argument=(0.5, _Argument()))
+    matched = weighted(kind=(0.5, ByRow(_kind)), argument=(0.5, ByRow(_argument)))
     return Recipe(
         name="agentfly",
         dialect=_ANSWER,
@@ -124,33 +120,15 @@ def _unescaped(written: str) -> str:
 _ANSWER = Form("agentfly", read=_read, signs=("Action: ",))
 
 
-@dataclass(frozen=True)
-class _Kind(Term):
-    """1.0 where the call is of the target's kind, any click being one kind, else 0.0."""
-
-    judges = PLACES | ACTIONS
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return EachRow(_kind, 0.0)(rollouts)
-
-
-@dataclass(frozen=True)
-class _Argument(Term):
-    """1.0 where the place is near the target's centre, or the words or the direction agree, else 0.0."""
-
-    judges = PLACES | ACTIONS
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return EachRow(_argument, 0.0)(rollouts)
-
-
 def _kind(row: Row) -> float:
+    """1.0 where the call is of the target's kind, any click being one kind, else 0.0."""
     action = row.target.action
     wanted = _KINDS.get((action.name if action else "click").lower())
     return float(wanted is not None and _KINDS.get(row.prediction.action.lower()) == wanted)
 
 
 def _argument(row: Row) -> float:
+    """1.0 where the place is near the target's centre, or the words or the direction agree, else 0.0."""
     action, written = row.target.action, row.prediction.arguments.get("text")
     kind = _KINDS.get((action.name if action else "click").lower())
     wanted = action.text if action and action.text != _NO_TEXT else ""

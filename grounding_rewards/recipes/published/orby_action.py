@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import product, weighted
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import number, tag_span
 from grounding_rewards.recipes._shared import BAD_TARGET, deviations
-from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import ACTION, BBOX, Example, Exploit, Recipe, Source
 from grounding_rewards.targets.target import NativeForm
 from grounding_rewards.verifiers import JudgedFormat
-from grounding_rewards.verifiers.each_row import EachRow, Row
+from grounding_rewards.verifiers.each_row import ByRow, Row
 from grounding_rewards.verifiers.match import similarity
-from grounding_rewards.verifiers.terms import ACTIONS, PLACES, Term
 
 _NUMBER = r"(-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+))"
 _CALL = re.compile(rf"\b(?:(keyboard_type)\('([^']*)'\)|(\w{{1,40}})\(\s*{_NUMBER}\s*,\s*{_NUMBER})")
@@ -43,7 +39,7 @@ def orby_action() -> Recipe:
 
     Source: orby-ai-engineering/verl 01ec4be, ``orby/reward/action_description.py``.
     """
-    kind, argument = _Kind(), _Argument()
+    kind, argument = ByRow(_kind), ByRow(_argument)
     return Recipe(
         name="orby-action",
         dialect=_ANSWER,
@@ -95,26 +91,6 @@ def _read(text: str) -> list[Act] | None:
 _ANSWER = Form("orby_action", read=_read, signs=("(",))
 
 
-@dataclass(frozen=True)
-class _Kind(Term):
-    """1.0 where the call has the name of the target's, else 0.0."""
-
-    judges = PLACES | ACTIONS
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return EachRow(_kind, 0.0)(rollouts)
-
-
-@dataclass(frozen=True)
-class _Argument(Term):
-    """1.0 where the place lies in the box, the texts are alike, or the signs of a scroll are the target's; else 0.0."""
-
-    judges = PLACES | ACTIONS
-
-    def __call__(self, rollouts: Rollouts) -> Floats:
-        return EachRow(_argument, 0.0)(rollouts)
-
-
 def _both(row: Row) -> tuple[Any, Any]:
     """Return name and argument of the response's call and of the target's; (None, None) for none."""
     span, action = tag_span(row.text, "answer"), row.target.action
@@ -124,11 +100,13 @@ def _both(row: Row) -> tuple[Any, Any]:
 
 
 def _kind(row: Row) -> float:
+    """1.0 where the call has the name of the target's, else 0.0."""
     said, wanted = _both(row)
     return float(said[0] == wanted[0])
 
 
 def _argument(row: Row) -> float:
+    """1.0 where the place lies in the box, the texts are alike, or the signs of a scroll are the target's; else 0.0."""
     (_, held), (name, wanted) = _both(row)
     if isinstance(wanted, str):
         alike = (
