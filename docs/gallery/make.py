@@ -54,8 +54,8 @@ def make_reference(out: Path) -> None:
     drawn = {"verifiers": verifiers.picture(), "verifiers-profile": verifiers.profile()}
     for name, figure in {**screens.pictures(), **drawn}.items():
         _save(figure, out, name)
-    for name, page_text in reference.pages().items():
-        (out / name).write_text(page_text, "utf-8")
+    for name, facts in reference.PAGES.items():
+        (out / f"{name}.md").write_text(page(name, **facts()), "utf-8")
 
 
 def shown(name: str, cells: int = CELLS) -> Shown:

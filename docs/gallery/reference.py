@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from importlib import import_module
 from inspect import isclass, isroutine
@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import grounding_rewards
 from docs.gallery import verifiers
-from docs.gallery.page import code, page
+from docs.gallery.page import code
 from grounding_rewards import catalogue
 from grounding_rewards.batch.columns import Columns, role
 from grounding_rewards.catalogue import recipe
@@ -65,15 +65,6 @@ _TYPES = {
 }
 _HOW = ("closed", "read")
 COMMANDS = {SELECTOR: "pool next --selector", ALLOCATION: "pool allocate --method", CHOICE: "pool rollouts --method"}
-
-
-def pages() -> dict[str, str]:
-    """Return the text of each page, by the name of its file."""
-    every = {
-        "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
-        "verifiers": verifiers.page, "methods": methods, "audit": audited,
-    }  # fmt: skip
-    return {f"{name}.md": page(name, **facts()) for name, facts in every.items()}
 
 
 def public() -> dict[str, dict[str, str]]:
@@ -290,3 +281,10 @@ def model_families() -> Facts:
         for name, each in sorted(families().items())
     }
     return {"families": [{**vars(each), "further": further[name]} for name, each in sorted(families().items())]}
+
+
+PAGES: Mapping[str, Callable[[], Facts]] = {
+    "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
+    "verifiers": verifiers.page, "methods": methods, "audit": audited,
+}  # fmt: skip
+"""By the name of each page: its facts."""

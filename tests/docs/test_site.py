@@ -142,7 +142,7 @@ def test_pages_fit_a_telephone_and_axe_finds_nothing_serious(site, chromium):
     telephone = {"width": 390, "height": 800}
     still, tab = chromium.new_page(viewport=telephone, java_script_enabled=False), chromium.new_page(viewport=telephone)
     wide, found = [], {}
-    for place in pages:
+    for place in pages.keys() - {"index.html"}:  # which leads away
         still.goto((out / place).as_uri())
         if still.evaluate("document.documentElement.scrollWidth") > 390:
             wide.append(place)
