@@ -29,7 +29,7 @@ _APART = ((0.0, 0.0), (-24.0, -14.0), (22.0, 16.0), (270.0, 150.0), (-12.0, 20.0
 """Offsets of a group's answers from the target's centre, one of them far off."""
 
 _COLUMNS = 5
-_BELOW = "Total for an answer at each place, in the colours of each recipe's own lowest and highest; target outlined."
+_BELOW = "Total for an answer at each place, as a share of the highest in the map, 0 or less dark; target outlined."
 
 
 def same_target(recipe: Recipe) -> Case:
@@ -61,7 +61,7 @@ def same_target(recipe: Recipe) -> Case:
 
 
 def overview(pictures: Sequence[Picture]) -> Figure:
-    """Draw pictures small beside each other, each from its own lowest to its own highest total."""
+    """Draw pictures small beside each other, on one scale: the share of the highest total of each."""
     rows = -(-len(pictures) // _COLUMNS)
     figure = Figure(figsize=(9.0, 1.4 * rows + 0.5), dpi=100, facecolor="white", layout="constrained")
     grid = figure.subplots(rows, _COLUMNS, squeeze=False)
@@ -72,8 +72,8 @@ def overview(pictures: Sequence[Picture]) -> Figure:
             axes.set_axis_off()
     colours = ScalarMappable(Normalize(0.0, 1.0), COLOURS)
     bar = figure.colorbar(colours, ax=grid, location="bottom", fraction=0.02, aspect=75, pad=0.02)
-    bar.set_label(_BELOW, fontsize=8, labelpad=-9)
-    bar.set_ticks([0.0, 1.0], labels=["lowest", "highest"], fontsize=8)
+    bar.set_label(_BELOW, fontsize=8, labelpad=1)
+    bar.set_ticks([0.0, 0.5, 1.0], labels=["0", "50 %", "100 %"], fontsize=8)
     bar.outline.set_visible(False)
     return figure
 
@@ -109,7 +109,7 @@ def _small(axes: Axes, each: Picture) -> None:
     view = each.views[0]
     lowest, highest = view.total.min(), view.total.max()
     shown = replace(each.scene, answer=None)  # it would hide the totals below it
-    draw(axes, shown, view, (lowest, highest), False)
+    draw(axes, shown, view, (0.0, highest), False)
     axes.set(xticks=[], yticks=[], box_aspect=SCREEN[1] / SCREEN[0])
     axes.set_title(printable(each.name), loc="left", parse_math=False, fontsize=8.5, weight="bold", pad=15)
     ends = f"{lowest:.3g} to {highest:.3g}"
