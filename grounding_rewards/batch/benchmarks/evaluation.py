@@ -187,7 +187,7 @@ def evaluate_benchmark(
     parts, refused, samples = list[Evaluation](), list[str](), SampleCounts(benchmark)
     for batch in problems.left_out(lenient.batches(table, by=list(dict.fromkeys(read)), whole=False)):
         scored = quiet.score(table, batch)
-        scores = _by_the_rule(benchmark, scored)
+        scores = by_the_rule(benchmark, scored)
         lenient.diagnose(table, batch, replace(scored, scores=scores))
         if scorer.bad_target == "raise" and scores.errors:
             scores = _counted(scorer, table, batch, scores)
@@ -235,7 +235,7 @@ def _labels(
     return labels
 
 
-def _by_the_rule(benchmark: Benchmark, scored: RecipeSlice) -> Scores:
+def by_the_rule(benchmark: Benchmark, scored: RecipeSlice) -> Scores:
     """Return the scores, where the benchmark says so with points left of and above the image as refusals."""
     scores = scored.scores
     if not benchmark.negative_refuses or scored.recipe.name != CLICK:
