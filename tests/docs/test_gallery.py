@@ -60,6 +60,17 @@ def test_formulas_are_typeset():
     ]
 
 
+def test_formulas_of_methods_and_advantages_are_typeset():
+    for path in (DOCS / "methods").glob("*.md"):
+        written = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        assert re.findall(r"^    \S.* = .*", written, re.MULTILINE) == [], path
+    forms = re.split("^## In trainers", (DOCS / "advantages.md").read_text("utf-8"), flags=re.MULTILINE)[0].split(
+        "\n## "
+    )[1:]
+    assert [form.partition("\n")[0] for form in forms if "\n\n```math\n" not in form] == []
+    assert len(forms) == 6
+
+
 def test_the_pictures_in_docs_are_there_and_show_something():
     assert names(DOCS / "pictures") == sorted(f"{name}.png" for name in ("overview", *PLACED)), "run `make docs`"
     sizes = []

@@ -105,6 +105,21 @@ def test_a_task_is_two_links_from_the_start_page(site, task):
     assert TASKS[task] in reached
 
 
+def test_every_tutorial_is_one_link_from_the_start_page_by_its_name(site):
+    _, pages = site
+    links = dict(re.findall(r"\[([^]]+)\]\(([^)]+)\)", (ROOT / "docs" / "README.md").read_text("utf-8")))
+    for name, link in {
+        "Score your benchmark": "files.md",
+        "TRL in ten lines": "../README.md#in-a-trainer",
+        "verl": "../adapters/README.md#verl",
+        "EasyR1": "../adapters/README.md#easyr1",
+        "The next round's pool": "pools.md",
+        "A reward of your own": "extending.md",
+    }.items():
+        assert links[name] == link
+        assert link.replace(".md", ".html") in pages[START].body
+
+
 def test_the_index_has_every_recipe_and_public_name_and_a_page_every_command(site):
     out, _ = site
     index = (out / "genindex.html").read_text("utf-8")
