@@ -12,8 +12,9 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
@@ -265,11 +266,67 @@ def _served(adapter: Any) -> Callable[[str, Any], dict[str, Any]]:
     return post
 
 
+def openenv(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
+    pydantic = pytest.importorskip("pydantic")
+    rubric = type("Rubric", (), {"__call__": lambda self, *given: self.forward(*given)})
+    made = {"__init__": lambda self, rubric: setattr(self, "rubric", rubric)}
+    environment = type("Environment", (), {**made, "_apply_rubric": lambda self, *given: self.rubric(*given)})
+    seen = pydantic.create_model("Seen", done=(bool, False), reward=(Any, None), metadata=(dict[str, Any], {}))
+    state = pydantic.create_model("State", episode_id=(Any, None), step_count=(int, 0))
+    restated = {"Action": pydantic.BaseModel, "Environment": environment, "Observation": seen, "State": state}
+    package(monkeypatch, "openenv.core.env_server", **restated)
+    if REAL != "openenv":
+        monkeypatch.setitem(sys.modules, "openenv.core.rubrics", ModuleType("openenv.core.rubrics"))
+        vars(sys.modules["openenv.core.rubrics"]).update(Rubric=rubric)
+    monkeypatch.delitem(sys.modules, PLACE.format("openenv"), raising=False)
+    adapter = import_module(PLACE.format("openenv"))
+    env = adapter.GroundingEnv([{"instruction": "first", "target": BOX}, {"instruction": "second", "target": BOX}])
+    shown = [env.reset().instruction, env.reset().instruction, env.reset(index=0).instruction]
+    assert shown == ["first", "second", "first"]
+    found = []
+    with _session(adapter) if REAL == "openenv" else nullcontext(_stepped(adapter)) as ask:
+        for text, target in ROWS:
+            screen = ask("reset", {"instruction": "?", "image": "a.png", "target": target})
+            assert "bbox" not in json.dumps(screen)
+            assert (screen["done"], screen["observation"]["instruction"]) == (False, "?")
+            said = ask("step", {"response": text})
+            values = said["observation"]["metadata"]
+            assert said["done"]
+            found.append((said["reward"], values["acc"], values["valid"]))
+    return found
+
+
+def _stepped(adapter: Any) -> Callable[[str, dict[str, Any]], Any]:
+    env = adapter.GroundingEnv()
+
+    def ask(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+        screen = env.reset(**data) if kind == "reset" else env.step(adapter.Answer(**data))
+        assert env.state.step_count == (kind == "step")
+        return {"observation": screen.model_dump(), "reward": screen.reward, "done": screen.done}
+
+    return ask
+
+
+@contextmanager
+def _session(adapter: Any) -> Iterator[Callable[[str, dict[str, Any]], Any]]:
+    from fastapi.testclient import TestClient
+    from openenv.core.env_server import create_fastapi_app
+
+    app = create_fastapi_app(adapter.GroundingEnv, adapter.Answer, adapter.Screen)
+    with TestClient(app).websocket_connect("/ws") as socket:
+
+        def ask(kind: str, data: dict[str, Any]) -> Any:
+            socket.send_json({"type": kind, "data": data})
+            return socket.receive_json()["data"]
+
+        yield ask
+
+
 @pytest.mark.parametrize(
     ("path", "bad"),
     [
         (trl, None), (of_verl, 0.0), (of_easyr1, 0.0), (swift, None), (nemo_gym, 0.0), (of_verifiers, 0.0),
-        (openrlhf, 0.0), (of_slime, 0.0), (of_areal, 0.0), (skyrl, 0.0),
+        (openrlhf, 0.0), (of_slime, 0.0), (of_areal, 0.0), (skyrl, 0.0), (openenv, 0.0),
     ],
 )  # fmt: skip
 def test_every_trainer_gets_the_same_numbers(
