@@ -43,5 +43,10 @@ def register_families(register: Register) -> None:
 
 
 @hookspec
+def register_layouts(register: Register) -> None:
+    """Offer layouts of training sets: ``register("name", table)``, a dict as ``tables/training_sets.toml`` has."""
+
+
+@hookspec
 def register_engines(register: Register) -> None:
     """Offer engines: ``register("name", EngineClass)``, a frozen dataclass with ``model`` and ``start``."""

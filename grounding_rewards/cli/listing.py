@@ -322,8 +322,9 @@ def _things(known: Registry, prefix: str = "") -> Facts:
 def _description(thing: Any) -> str:
     """Return an answer that a dialect reads; of all else the first line of its docstring; "" where there is none."""
     try:
-        if isinstance(thing, Mapping):  # a family
-            return str(thing["source"])
+        if isinstance(thing, Mapping | list):  # a family, or a layout's tables
+            first = thing if isinstance(thing, Mapping) else thing[0]
+            return str(first.get("published", "") if "has" in first else first["source"])
         if not hasattr(thing, "one"):
             return first_line(thing)
         if (form := format_of(thing)) is not None:

@@ -57,5 +57,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "vllm": "grounding_rewards.engines.vllm:Vllm",
     },
     "families": {},  # those of families.toml are data
+    "layouts": {},  # as those of training_sets.toml
 }
 """By kind and name: ``package.module:attribute``."""

@@ -24,7 +24,7 @@ BUILT_IN = "grounding-rewards"
 LOAD = "GROUNDING_REWARDS_PLUGINS"
 """Environment variable: plugins to load, separated by commas; set but empty loads none; unset loads all."""
 
-KINDS = ("parsers", "verifiers", "recipes", "methods", "engines", "families")
+KINDS = ("parsers", "verifiers", "recipes", "methods", "engines", "families", "layouts")
 """Kinds of thing that a plugin may offer, as the hooks call them."""
 
 Offer = tuple[str, str, Any]
@@ -61,6 +61,7 @@ class Registry:
     methods: Mapping[str, Any]
     engines: Mapping[str, Any]
     families: Mapping[str, Any]
+    layouts: Mapping[str, Any]
     plugins: tuple[Offer, ...] = ()
 
 
@@ -120,7 +121,7 @@ def thing_named(kind: str, name: Any) -> Any:
     raise unknown(NOUNS[kind], name, known)
 
 
-NOUNS = dict(zip(KINDS, ("dialect", "verifier", "recipe", "method", "engine", "family"), strict=True))
+NOUNS = dict(zip(KINDS, ("dialect", "verifier", "recipe", "method", "engine", "family", "layout"), strict=True))
 """One thing of each kind, in errors."""
 
 
@@ -354,4 +355,8 @@ _FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a class of engines, a frozen dataclass with model and start",
     ),
     "families": (lambda thing: isinstance(thing, Mapping), "a table such as [gta1] in families.toml, as a dict"),
+    "layouts": (
+        lambda thing: isinstance(thing, Mapping | list),
+        "a table such as [uground] in training_sets.toml, as a dict, or a list of them",
+    ),
 }

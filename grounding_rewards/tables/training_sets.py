@@ -308,23 +308,28 @@ def training_sets() -> tuple[TrainingSet, ...]:
 
 
 def _read(path: Path) -> tuple[TrainingSet, ...]:
-    """Read layouts from a file: a table, or several, by name."""
+    """Read layouts from a file."""
     try:
         tables = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise TableError(f"{path}: cannot be read as a file of layouts ({error})") from None
+    return _layouts(f"{path}, ", tables)
+
+
+def _layouts(where: str, tables: Mapping[str, Any]) -> tuple[TrainingSet, ...]:
+    """Return layouts by name, each of a table or of several."""
     every = [(name, row) for name, rows in tables.items() for row in (rows if isinstance(rows, list) else [rows])]
-    return tuple(_made(path, name, row) for name, row in every)
+    return tuple(_made(f"{where}{name}", name, row) for name, row in every)
 
 
-def _made(path: Path, name: str, row: Any) -> TrainingSet:
+def _made(where: str, name: str, row: Any) -> TrainingSet:
     try:
         given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
         paths = {key: (own,) if isinstance(own := given[key], str) else tuple(own) for key in _PATHS if key in given}
         own = {"space": CoordSpace(given["space"])} if "space" in given else {}
         return TrainingSet(name, **{**given, **paths, **own, "form": BoxFormat(given.get("form", "xyxy"))})
     except (TypeError, ValueError, AttributeError) as error:
-        raise TableError(f"{path}, {name}: {error}; expected keys and values as in training_sets.toml") from None
+        raise TableError(f"{where}: {error}; expected keys and values as in training_sets.toml") from None
 
 
 _PATHS = ("has", "instruction", "place", "explode")
@@ -386,9 +391,12 @@ class Shape:
     def _known(self) -> Sequence[TrainingSet]:
         if self.layout.endswith(".toml"):
             return _read(Path(self.layout))
-        known = [each for each in training_sets() if self.layout in ("", each.name)]
+        from grounding_rewards.plugins.registry import registry  # which rows with targets do without
+
+        every = (*training_sets(), *_layouts("layout ", registry().layouts))
+        known = [each for each in every if self.layout in ("", each.name)]
         if not known:
-            names = [*dict.fromkeys(each.name for each in training_sets()), NONE]
+            names = [*dict.fromkeys(each.name for each in every), NONE]
             raise TableError(
                 f"--layout: got {self.layout!r:.80}; expected a file of layouts (.toml) or one of {', '.join(names)}"
                 f"{near(self.layout, names)}"

@@ -223,6 +223,7 @@ ACME_FACTS = {
     "methods": [],
     "engines": [],
     "families": [],
+    "layouts": [],
 }
 
 

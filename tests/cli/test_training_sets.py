@@ -9,6 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from grounding_rewards.cli.listing import _things
+from grounding_rewards.hookspecs import hookimpl
+from grounding_rewards.plugins import registry
+from grounding_rewards.plugins.registry import Registry, collect
 from grounding_rewards.tables.training_sets import training_sets
 
 UNIT, PX = [0.1, 0.2, 0.3, 0.4], [192, 216, 576, 432]
@@ -507,6 +511,31 @@ def test_options_go_before_a_layout(run, tmp_path):
     assert converted(out, "verl") == TWO[:1]
     own.write_text("[mine]\nhas = 7")
     assert run.error(*words, "--layout", own).endswith("expected keys and values as in training_sets.toml")
+
+
+LAB = {"has": ["shot", "parts.box"], "explode": "parts", "image": "shot", "instruction": "parts.ask",
+       "place": "parts.box", "space": "pixel", "published": "our screens"}  # fmt: skip
+
+
+def test_layouts_of_plugins_are_recognised_and_named(run, tmp_path, monkeypatch):
+    class Lab:
+        @hookimpl
+        def register_layouts(self, register):
+            register("screens", [LAB, {**LAB, "has": ["shot", "boxes.box"], "place": "boxes.box"}])
+
+    known = collect([("lab", "lab-package", Lab())])
+    monkeypatch.setattr(registry, "registry", lambda: known)
+    rows = [{"shot": "a.png", "parts": [{"ask": "Save", "box": PX}]}]
+    file, out = write(tmp_path, "json", rows), tmp_path / "out.parquet"
+    words = ("convert", file, "--for", "trl", "--out", out)
+    for named in ((), ("--layout", "lab/screens")):
+        assert "note: rows as in lab/screens: parts.box in pixel, " in run(*words, *named).err
+        assert converted(out, "trl") == SAVE
+    assert run.error(*words, "--layout", "lab/screen").endswith("; did you mean 'lab/screens'?")
+    wrong = Registry(**{**vars(known), "layouts": {"lab/screens": {**LAB, "palce": "x"}}})
+    monkeypatch.setattr(registry, "registry", lambda: wrong)
+    assert re.match(r"layout lab/screens: .*'palce'; expected keys and values as in ", run.error(*words))
+    assert _things(known)["layouts"] == [{"name": "lab/screens", "says": "our screens"}]
 
 
 def test_a_list_becomes_rows_by_an_option(run, tmp_path):
