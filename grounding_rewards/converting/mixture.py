@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from hashlib import blake2b
@@ -99,18 +100,18 @@ class Mixture:
         images, sets = out.with_name(f"{out.name.partition('.')[0]}.images"), out.with_name(f".{out.name}.sets")
         names = [f"sets-{number:05}-of-{len(self.parts):05}" for number in range(len(self.parts))]
         own = replace(reporting, warn=lambda text: None)  # of each set, said before
+        options: dict[str, Any] = {"skip_bad": skip_bad, "all_in_json": all_in_json}
         try:
             with open_run(sets, _SHARDS, identity, command="mix", overwrite=True) as run:
                 if run is not None:
                     for name, part in zip(names, self.parts, strict=True):
                         if f"{name}.json" not in run:
-                            converter = part.converter(plain(trainer), template, images)
-                            converter = replace(converter, skip_bad=skip_bad, all_in_json=all_in_json)
-                            self._convert(converter, part, run, name, reporting)
+                            make = partial(part.converter, plain(trainer), template, images)
+                            _convert(make, options, part, run, name, reporting)
                     run.finish([f"{name}{suffix}" for name in names for suffix in (".jsonl", ".json")], {})
             texts = [(sets / f"{name}.json").read_text("utf-8") for name in names]
             counts = {part.name: json.loads(text) for part, text in zip(self.parts, texts, strict=True)}
-            whole = replace(self._whole(trainer), skip_bad=skip_bad, all_in_json=all_in_json, reporting=own)
+            whole = replace(self._whole(trainer), **options, reporting=own)
             left = whole.run(sets, out).filtered
         except GroundingRewardsError:
             for folder in (sets, unfinished(sets)):
@@ -126,23 +127,6 @@ class Mixture:
             file.write(manifest_bytes(manifest))
         return manifest
 
-    def _convert(self, converter: Converter, part: Part, run: Run, name: str, reporting: Reporting) -> None:
-        """Write the samples of one data set, and then their counts."""
-        said = Reporting(
-            lambda text: reporting.note(f"{part.name}: {text}"), lambda text: reporting.warn(f"{part.name}: {text}"),
-            reporting.progress,
-        )  # fmt: skip
-        try:
-            result = replace(converter, reporting=said).run(
-                part.path, run.folder / f"{name}.jsonl", lambda path: run.write(path.name)
-            )
-        except GroundingRewardsError as error:
-            raise ConvertError(f"{part.name}: {error}") from error
-        left = sum(result.filtered.values(), Counter(dict(_unread(result.problems))))
-        with run.write(f"{name}.json") as file:
-            counts = {"samples": result.written + left.total(), "taken": result.written, "left_out": dict(left)}
-            file.write(json.dumps(counts).encode())
-
     def _whole(self, trainer: Layout | None) -> Converter:
         """Return the settings by which the samples of all data sets become one table."""
         compared = [
@@ -157,6 +141,49 @@ class Mixture:
             layout=trainer or UNCHANGED, columns=columns, wording=Wording(), shape=Shape(NONE),
             selection=Selection(Filters(drop=compared), shares=shares, seed=self.seed), image_check=False,
         )  # fmt: skip
+
+
+def _convert(
+    make: Callable[[], Converter], options: Mapping[str, Any], part: Part, run: Run, name: str, reporting: Reporting
+) -> None:
+    """Write the samples of one data set, and then their counts."""
+
+    def named(text: str) -> str:
+        return f"{part.name}: {in_keys(text)}"
+
+    said = replace(
+        reporting, note=lambda text: reporting.note(named(text)), warn=lambda text: reporting.warn(named(text))
+    )
+    try:
+        converter = replace(make(), **options, reporting=said)
+        result = converter.run(part.path, run.folder / f"{name}.jsonl", lambda path: run.write(path.name))
+    except GroundingRewardsError as error:
+        raise ConvertError(named(str(error))) from error
+    left = sum(result.filtered.values(), Counter(dict(_unread(result.problems))))
+    with run.write(f"{name}.json") as file:
+        counts = {"samples": result.written + left.total(), "taken": result.written, "left_out": dict(left)}
+        file.write(json.dumps(counts).encode())
+
+
+_KEYS = {
+    "target-space": "space", "image-root": "images", "layout": "layout", "instruction-column": "instruction",
+    "overlap-space": "space in overlap", "source-column": "name",
+    "target-column": "place in a file of its layout", "image-column": "image in a file of its layout",
+    "id-column": "id in a file of its layout", "image-size-column": "size in a file of its layout",
+    "box-format": "form in a file of its layout",
+}  # fmt: skip
+"""Keys by the options of ``convert`` that say the same."""
+_OPTION = re.compile(rf"--({'|'.join(sorted(_KEYS, key=len, reverse=True))})(?![a-z-])")
+_OTHERS = re.compile(r", or (?:give )?--(?:no-image-check|recipe) [^;]*")
+
+
+def in_keys(text: str) -> str:
+    """Return a text that names options of ``convert`` with the keys of a mixture in their place.
+
+    >>> in_keys("give --target-space (unit), or --recipe NAME, whose targets they are; these look like unit")
+    'give space (unit); these look like unit'
+    """
+    return _OPTION.sub(lambda found: _KEYS[found[1]], _OTHERS.sub("", text))
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from grounding_rewards.tables.columns import GUESSED, NONE
 from grounding_rewards.tables.image_files import ImageFiles, looks_like_images, read_images
 from grounding_rewards.tables.prompts import prompt_text
 from grounding_rewards.tables.rows import Batch, Note, Table, value_at
+from grounding_rewards.tables.writing import with_features
 from grounding_rewards.targets.box_format import BoxFormat, corners
 from grounding_rewards.targets.read import read_target
 from grounding_rewards.targets.shapes import corners_of, places_of
@@ -355,8 +356,6 @@ class Shape:
             if lacking:
                 known = ", ".join(table.columns)
                 raise TableError(f"{table.path}: no column {lacking[0]!r} (--explode). It has: {known}")
-            if table.schema is not None:
-                raise TableError(f"{table.path}: --explode takes JSON; of Parquet name a --layout")
             plain = TrainingSet("", (), (), (), image="", explode=self.explode)
             return ShapedTable(table, plain, self, root, tolerant, note)
         layout = None if self.layout == NONE else self._layout(table)
@@ -434,8 +433,26 @@ class ShapedTable:
             return None
         import pyarrow as pa  # which JSON does without
 
-        kept = [each for each in self.table.schema if each.name not in self.layout.gone]
-        return pa.schema([*kept, *((name, pa.string()) for name in self.layout.new)], self.table.schema.metadata)
+        kept = {each.name: each.type for each in self.table.schema if each.name not in self.layout.gone}
+        metadata = with_features(self.table.schema.metadata, kept.keys() - self.new, {})
+        return pa.schema([*(kept | self.new).items()], metadata)
+
+    @cached_property
+    def new(self) -> dict[str, Any]:
+        """The Arrow types of the columns that it makes, by name: those of a layout, or lists that are items now."""
+        import pyarrow as pa
+
+        types = dict[str, Any]()
+        for path in () if self.layout.name else self.layout.explode:
+            top, _, rest = path.partition(".")
+            try:
+                types[top] = _item_type(types.get(top, self.table.schema.field(top).type), rest)
+            except (AttributeError, KeyError, TypeError):
+                raise TableError(
+                    f"{self.path}: --explode {path}: got a column of {self.table.schema.field(top).type}; expected "
+                    "lists of objects or texts"
+                ) from None
+        return {**types, **dict.fromkeys(self.layout.new, pa.string())}
 
     def batches(
         self, columns: Sequence[str] | None = None, *, whole: bool = True, size: int | None = None
@@ -507,8 +524,23 @@ class ShapedTable:
         """Return the rows as Arrow, in which columns that are not new stay what they are."""
         import pyarrow as pa
 
-        kept = batch.select([name for name in batch.schema.names if name not in self.layout.gone])
-        kept = kept.take(pa.array(origins, pa.int64()))
-        new = [pa.array([row.get(name) for row in rows], pa.string()) for name in self.layout.new]
-        fields = [*kept.schema, *(pa.field(name, pa.string()) for name in self.layout.new)]
-        return pa.RecordBatch.from_arrays([*kept.columns, *new], schema=pa.schema(fields, self.schema.metadata))
+        names = [name for name in batch.schema.names if name not in self.layout.gone | self.new.keys()]
+        kept = batch.select(names).take(pa.array(origins, pa.int64()))
+        arrays = dict(zip(names, kept.columns, strict=True))
+        arrays |= {name: pa.array([row.get(name) for row in rows], kind) for name, kind in self.new.items()}
+        fields = [each for each in self.schema if each.name in arrays]
+        schema = pa.schema(fields, self.schema.metadata)
+        return pa.RecordBatch.from_arrays([arrays[each.name] for each in fields], schema=schema)
+
+
+def _item_type(kind: Any, path: str) -> Any:
+    """Return the Arrow type of a list's items, or of an object whose field, at ``path``, holds the list."""
+    import pyarrow as pa
+
+    own = kind if path else kind.value_type
+    if pa.types.is_string(own):
+        return own
+    fields = {each.name: each.type for each in own}
+    if path:
+        return pa.struct({**fields, path: _item_type(fields[path], "")})
+    return pa.struct(fields | dict.fromkeys(("asked", "answer") if {"from", "role"} & {*fields} else (), pa.string()))

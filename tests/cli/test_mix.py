@@ -176,7 +176,14 @@ def test_a_killed_mixture_goes_on_with_the_next_data_set(run, tmp_path, mixture)
         ("datasets: [{path: own.jsonl, take: 'some:1'}]", "own, take: got 'some:1'; expected all, first:N, end:N or"),
         ("datasets: [{path: own.jsonl, space: unit, take: 'first:0'}]", "own: no sample is left: 2 by take"),
         ("datasets: [{path: gta.json}]", "gta.json: which layout is it? Its fields are those of gta1 (thousandths), "),
-        ("datasets: [{path: own.jsonl}]", "nothing names its space"),
+        (
+            "datasets: [{path: own.jsonl}]",
+            "nothing names its space; give space (pixel, model_pixel, unit, thousandths)",
+        ),
+        ("datasets: [{path: own.jsonl, space: unot}]", "error: own: unknown space 'unot'; use one of pixel, "),
+        ("datasets: [{path: own.jsonl, layout: gta}]", "error: own: layout: got 'gta'; expected a file of layouts"),
+        ("datasets: [{path: own.jsonl, instruction: x}]", "error: own: no column 'x' (instruction). There are: image"),
+        ("datasets: [{path: own.jsonl, images: b}]", "; name the folder of relative paths by images\n"),
         ("datasets: [{path: no.jsonl}]", "no.jsonl: "),
         ("datasets: [{path: own.jsonl, max_area: 5}]", "max_area: got 5; expected a number above 0, and at most 1"),
         (
@@ -194,5 +201,6 @@ def test_a_mixture_that_cannot_be_read_is_one_error(run, tmp_path, mixture, text
     mixture.write_text(text)
     result = run("mix", mixture, "--for", "verl", "--out", tmp_path / "out.parquet")
     assert result.code == 2
-    assert error in result.err.splitlines()[-1]
+    assert error in result.err.splitlines(keepends=True)[-1]
+    assert " --" not in result.err
     assert not list(tmp_path.glob("out*"))

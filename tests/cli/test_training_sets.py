@@ -538,14 +538,36 @@ def test_layouts_of_plugins_are_recognised_and_named(run, tmp_path, monkeypatch)
     assert _things(known)["layouts"] == [{"name": "lab/screens", "says": "our screens"}]
 
 
-def test_a_list_becomes_rows_by_an_option(run, tmp_path):
+@pytest.mark.parametrize("kind", ["json", "jsonl", "parquet"])
+def test_a_list_becomes_rows_by_an_option(run, tmp_path, kind):
     rows = [{"screen": "a.png", "parts": [{"ask": "Save", "box": PX}, {"ask": "Close", "box": [1, 2, 3, 4]}]}]
-    file, out = write(tmp_path, "json", rows), tmp_path / "out.parquet"
+    file, out = write(tmp_path, kind, rows), tmp_path / "out.parquet"
     words = ("convert", file, "--for", "verl", "--out", out)
     columns = ("--instruction-column", "parts.ask", "--image-column", "screen", "--target-space", "pixel")
     assert run(*words, "--explode", "parts", *columns).code == 0
     assert converted(out, "verl") == [*SAVE, ("Close", in_pixels(1, 2, 3, 4))]
     assert run.error(*words, "--explode", "part") == f"{file}: no column 'part' (--explode). It has: screen, parts"
+    assert ": got 'a.png'; expected" in run.error(*words, "--explode", "screen") or kind == "parquet"
+
+
+def test_lists_within_parquet_become_rows_with_the_columns_beside_them(run, tmp_path):
+    turns = [{"role": "user", "content": "Save"}, {"role": "assistant", "content": "[192, 216, 576, 432]"}]
+    parts = [{"asks": ["Save", "Store"], "box": PX}, {"asks": [], "box": PX}]
+    rows = [{"image": BYTES, "talk": turns, "parts": parts, "device": "web"}]
+    rows.append({"image": BYTES, "talk": [], "parts": [], "device": "pc"})
+    file, out = write(tmp_path, "parquet", rows), tmp_path / "out.parquet"
+    words = ("convert", file, "--for", "verl", "--out", out, "--target-space", "pixel")
+    talk = ("--explode", "talk", "--instruction-column", "talk.asked", "--target-column", "talk.answer")
+    several = ("--explode", "parts", "--explode", "parts.asks", "--instruction-column", "parts.asks")
+    for more, asked in ((talk, ["Save"]), ((*several, "--target-column", "parts.box"), ["Save", "Store"])):
+        result = run(*words, *more)
+        assert result.code == 0, result.err
+        made = pq.read_table(out).to_pylist()
+        assert [row["prompt"][0]["content"] for row in made] == [f"<image>{each}" for each in asked]
+        assert {json.dumps(json.loads(row["reward_model"]["ground_truth"])["bbox"]) for row in made} == {str(PX)}
+        assert {(row["device"], row["images"][0]["bytes"]) for row in made} == {("web", BYTES["bytes"])}
+    expected = "--explode device: got a column of string; expected lists of objects or texts"
+    assert run.error(*words, "--explode", "device").endswith(expected)
 
 
 def test_eval_reads_the_same_rows(run, tmp_path):
