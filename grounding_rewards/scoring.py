@@ -261,10 +261,10 @@ class Recipe:
         Args:
             responses: n texts; None counts as empty. A single text is a batch of one, with a single target.
             targets: n targets, or a prepared ``Targets``; None for none at all, where the recipe is ``label_free``.
-            image_sizes: (n, 2) or (2,) width and height of the original images, in pixels; they go before sizes in the
-                targets. Needed only where a conversion needs them.
-            model_image_sizes: the same for the images that the model saw after resizing; they go before what
-                ``resizing`` makes, and so do those in the targets.
+            image_sizes: (n, 2) or (2,) width and height of the original images, in pixels; they override sizes in
+                the targets. Needed only where a conversion needs them.
+            model_image_sizes: the same for the images that the model saw after resizing; they override what
+                ``resizing`` makes, as do those in the targets.
             groups: (n,) which sample each response belongs to; without it every row is its own group.
             token_lengths: (n,) how many tokens each response has, for rewards of length.
             extras: further columns for verifiers of one's own.

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from docs.gallery.typeset import latex
+from docs.gallery.typeset import latex, split
 from grounding_rewards.cli.listing import settings
 from grounding_rewards.cli.render.tables import as_written, bounds_of
 from grounding_rewards.plugins.registry import BUILT_IN
@@ -27,7 +27,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
     )  # fmt: skip
-    filters = (bounds_of, cell, code, fenced, inputs, latex, needs, paper, plain, scores, settings, space)
+    filters = (bounds_of, cell, code, fenced, inputs, latex, needs, paper, plain, scores, settings, space, split)
     made.filters |= {each.__name__: each for each in filters}
     return made
 

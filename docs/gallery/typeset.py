@@ -1,4 +1,4 @@
-"""Formulas of recipes, which are lines of plain text, as LaTeX."""
+"""Formulas of recipes and verifiers, which are lines of plain text, as LaTeX."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ _SIGNS = {
     "β": r"\beta ", "γ": r"\gamma ", "λ": r"\lambda ", "σ": r"\sigma ",
 }  # fmt: skip
 _WORD = (
-    r"(?!(?:exp|max|min|sqrt)\(|d[xy]\b|dmax\b|[A-Za-z]_)"
+    r"(?!(?:exp|max|min|sqrt)\(|[cd][xy]\b|dmax\b|[A-Za-z]_)"
     r"(?:a\b|[A-Za-z][A-Za-z\d_]+|[A-Za-z](?=-[a-z]))(?:['-][a-z]+)*'?"
 )
 _TOKEN = re.compile(
     rf"(?P<words> ?{_WORD}(?: {_WORD})* ?)"
     r"|(?P<function>exp|max|min)(?=\()"
     r"|sqrt\((?P<root>[^()]*)\)"
-    r"|(?P<letter>[A-Za-zα-ωΣ∫])_?(?P<below>(?<=_)\w+|(?<=d)max\b|(?<=[dσ])[xy]\b)?"
+    r"|(?P<letter>[A-Za-zα-ωΣ∫])_?(?P<below>(?<=_)\w+|(?<=d)max\b|(?<=[cdσ])[xy](?![a-z]))?"
     r"|(?P<sign>>=|<=|\|\||\.\.|[·∩∪½²³{}])"
 )
 _OPERATORS = "·=+-/<>∩∪"
+_BRACKETS = r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[.*?\]|[^(),:])"
+_FORMULA = re.compile(rf"([A-Z][^:()]*: )?((?:exp|min|max|{_BRACKETS})*?)(?:, |: | (?=where |inside |with )|\.?$)")
 
 
 def latex(text: str) -> str:
@@ -34,6 +36,20 @@ def latex(text: str) -> str:
     lines = [re.sub(" +", " ", _TOKEN.sub(_symbol, line)) for line in text.splitlines()]
     lines = [line.replace("=", "&=", 1) if re.match("[^,]*=", line) else f"&{line}" for line in lines]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def split(sentence: str) -> tuple[str, str, str]:
+    """Return a sentence as the words before its formula, the formula, and the words after; no formula: all before.
+
+    >>> split("Mean of both: k / (n + m), with k the matches.")
+    ('Mean of both:', 'k / (n + m)', 'with k the matches.')
+    >>> split("1.0 where the text is right, else 0.0.")
+    ('1.0 where the text is right, else 0.0.', '', '')
+    """
+    found = _FORMULA.match(sentence)
+    if not found or not re.search(" [-·/] ", found[2]) or re.search(r"[a-z]+ [a-z]+ [a-z]+", found[2]):
+        return sentence, "", ""
+    return (found[1] or "").strip(), found[2], sentence[found.end() :]
 
 
 def _symbol(token: re.Match[str]) -> str:

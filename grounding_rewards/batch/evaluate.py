@@ -164,7 +164,7 @@ def evaluate(
             frame, an Arrow table. Each holds a response and its target.
         recipe: the recipe whose ``acc`` counts: a name, a dict of ``Recipe.to_dict``, or a recipe, which brings all of
             its options; by default that of ``settings``, else click.
-        settings: settings files, or tables that we wrote, as ``gr.read_settings`` reads them; arguments go before.
+        settings: settings files, or tables that we wrote, as ``gr.read_settings`` reads them; arguments override them.
         by: columns to break down by.
         predictions: the file of answers, where ``rows`` has annotations alone.
         id: the column of both that names the sample; "a,b" for several, "a=b" where the answers call a b.

@@ -103,7 +103,7 @@ class RecipeSlice:
 def score_rows(
     recipe: Recipe, inputs: Inputs, bad_target: BadTarget, *, rows: Rows = None, outside_first: bool = True
 ) -> RecipeSlice:
-    """Score rows with one recipe; sizes from outside go before those in targets, or only stand in for them."""
+    """Score rows with one recipe; sizes from outside override those in targets, or only stand in for them."""
     if (responses := recipe.ended(inputs.responses)) is not inputs.responses:
         inputs = replace(inputs, responses=responses)
     targets = recipe.read_targets(inputs.targets, bad_target=bad_target, warn=False, box_format=inputs.box_format)

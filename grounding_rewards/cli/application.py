@@ -201,7 +201,8 @@ def settings_option(names: Iterable[str]) -> list[inspect.Parameter]:
     option = typer.Option(
         "--settings", metavar="FILE", callback=read, is_eager=True,
         help="Settings of a file (.toml, .yaml, .json), or the recipe of a directory that `rollout` or `pool score` "
-        "wrote. May be given several times: later ones go before, and options before all. It may name code to run.",
+        "wrote. May be given several times: later ones override earlier ones, and options override all. "
+        "It may name code to run.",
     )  # fmt: skip
     kind = inspect.Parameter.KEYWORD_ONLY
     return [inspect.Parameter("settings", kind, default=None, annotation=Annotated[list[Path] | None, option])]

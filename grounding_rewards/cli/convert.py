@@ -100,8 +100,8 @@ def convert(
 
     Annotations of ScreenSpot, ScreenSpot-v2, ScreenSpot-Pro and OSWorld-G are recognised by their fields and need no
     options: boxes become xyxy, polygons and refusals stay what they are. A note says which layout it is;
-    `--target-column` and `--box-format` go before it. So are the files of public training sets, docs/training-sets.md,
-    whose rows that train nothing are left out and counted.
+    `--target-column` and `--box-format` override it. Files of public training sets (docs/training-sets.md) are
+    recognised, too; their rows that train nothing are left out and counted.
 
     The result of `--json` has rows, written, problems (row, place and why of every bad row, also where nothing is
     written), guesses, space, spaces, split, files, left_out, without_size, turned and repeated_ids. Exit codes: 0

@@ -67,7 +67,7 @@ class Settings:
         return {**own, **self.answers, **space}
 
     def build(self, name: str | None = None, **options: Any) -> Recipe:
-        """Build the recipe; a name and options that are given go before those of the files.
+        """Build the recipe; a name and options given here override those of the files.
 
         Raises:
             RecipeError: no recipe is named, or an option does not fit.
@@ -96,9 +96,9 @@ def read_settings(*paths: str | os.PathLike[str]) -> Settings:
 
     Args:
         paths: files in TOML, YAML or JSON with the tables ``recipe``, ``answers``, ``data`` and ``images``, or
-            directories that ``rollout`` or ``pool score`` wrote, whose recipe is taken. Later ones go before earlier
-            ones, key by key. Relative paths in a file start in its folder. A file may name code as its recipe, so read
-            only what you would run; a directory may not.
+            directories that ``rollout`` or ``pool score`` wrote, whose recipe is taken. Later ones override
+            earlier ones, key by key. Relative paths in a file start in its folder. A file may name code as its recipe,
+            so read only what you would run; a directory may not.
 
     Raises:
         RecipeError: a file cannot be read, or a setting is unknown or does not fit; names the file and the line.

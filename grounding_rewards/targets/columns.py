@@ -285,7 +285,7 @@ class Targets:
 
         Args:
             needs: the requirements (``Recipe.requirements``).
-            image_sizes: (n, 2) sizes from outside; they go before the targets' own.
+            image_sizes: (n, 2) sizes from outside; they override the targets' own.
             model_image_sizes: (n, 2) the same for the images that the model saw.
             bad_target: what to do with a row that lacks something, or that could not be read before.
 

@@ -69,6 +69,12 @@ def test_formulas_of_methods_and_advantages_are_typeset():
     )[1:]
     assert [form.partition("\n")[0] for form in forms if "\n\n```math\n" not in form] == []
     assert len(forms) == 6
+    verifiers = (DOCS / "reference" / "verifiers.md").read_text("utf-8")
+    assert verifiers.count("```math\n") == 12
+    assert (
+        "\n\n```math\n\\begin{aligned}\n&1 - (d / d_{\\text{max}})^2\n\\end{aligned}\n```\n\ninside the target"
+        in verifiers
+    )
 
 
 def test_the_pictures_in_docs_are_there_and_show_something():
