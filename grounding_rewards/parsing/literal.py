@@ -226,6 +226,80 @@ def _escaped(match: re.Match[str]) -> str:
     return match[0]
 
 
+# Calls: ``click(200*2, 300, button="left")``, with literals or sums as arguments.
+
+_CALL = re.compile(r"[ \t]*+([A-Za-z_][A-Za-z0-9_]*+)[ \t]*+\(")
+_KEY = re.compile(r"\s*+([A-Za-z_][A-Za-z0-9_]*+)\s*+=(?!=)")
+_FACTOR = re.compile(r"\s*+([-+*/]?)\s*+([-+]?[0-9.](?:[eE][+-]|[0-9A-Za-z_.])*+)\s*+")
+_LARGEST_SUM = 2**53
+_JSON_WORDS = ("true", "false", "null")
+
+
+def read_call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Read a call as Python writes it: its name, its arguments without a key in order, and those with one.
+
+    An argument is a literal, or numbers with + - * / between them.
+    """
+    call = _CALL.match(text)
+    if call is None:
+        raise LiteralError("the text does not begin with a call")
+    plain: list[Any] = []
+    keyed: dict[str, Any] = {}
+    depth, start = 0, call.end()
+    for count, token in enumerate(_TOKEN.finditer(text, start - 1)):
+        kind, part = token.lastgroup, token[0]
+        if count == MOST_TOKENS or part in _JSON_WORDS or (count and not depth and kind != "blank"):
+            raise LiteralError(f"{part!r:.40} at {token.start()}")
+        depth += (kind == "open") - (kind == "close")
+        ends = kind == "close" and not depth
+        if not ends and (part != "," or depth != 1):
+            continue
+        written, start = text[start : token.start()], token.end()
+        key = _KEY.match(written)
+        value = written[key.end() :] if key else written
+        if ends and part == ")" and not written.strip():
+            continue  # no argument, or a last comma
+        if (keyed and not key) or (key and key[1] in keyed) or (ends and part != ")"):
+            raise LiteralError(f"{written!r:.40} is no argument here")
+        if key:
+            keyed[key[1]] = _argument(value)
+        else:
+            plain.append(_argument(value))
+    if depth:
+        raise LiteralError("the text ends too early")
+    return call[1], plain, keyed
+
+
+def _argument(text: str) -> Any:
+    try:
+        return read_literal(text)
+    except LiteralError:
+        return _sum(text)
+
+
+def _sum(text: str) -> int | float:
+    """Return the value of numbers with + - * / between them."""
+    total: int | float = 0
+    product: int | float = 0
+    end = 0
+    while end < len(text) or not end:
+        factor = _FACTOR.match(text, end)
+        if factor is None or (end and not factor[1]) or (not end and factor[1] in ("*", "/")):
+            raise LiteralError(f"{text!r:.40} is no literal")
+        sign, value, end = factor[1], _number(factor[2]), factor.end()
+        if sign == "*":
+            product *= value
+        elif sign == "/" and value:
+            product /= value
+        elif sign == "/":
+            raise LiteralError("a division by zero")
+        else:
+            total, product = total + product, -value if sign == "-" else value
+        if not (abs(total) <= _LARGEST_SUM and abs(product) <= _LARGEST_SUM):  # NaN, too
+            raise LiteralError("a sum beyond all numbers that are exact")
+    return total + product
+
+
 # JSON5: single quotes, keys without quotes, trailing commas, comments, and more numbers, escapes and white space.
 
 _ENDS = "\n\r\u2028\u2029"

@@ -12,7 +12,7 @@ from typing import Any
 import grounding_rewards as gr
 from grounding_rewards.coords.image_sizes import read_size
 from grounding_rewards.parsing.readers import TURN
-from tests.golden.departures import ORACLES, agentcpm_gui, btl_ui
+from tests.golden.departures import ORACLES, agentcpm_gui, btl_ui, orby
 from tests.golden.departures.oracle import Line, Oracle, extra_of, truth_of
 
 Columns = dict[str, float]
@@ -213,6 +213,22 @@ def grounds(line: Line) -> bool:
     return extra_of(line).get("task") in ("uground", "screenspot")
 
 
+def orby_subtask_options(line: Line) -> dict[str, Any]:
+    """Return whose response a line is, and its metric; of boxes none, which is a deviation."""
+    asked = extra_of(line).get("kw", {})
+    square = asked.get("coordinates_metric") == "pixel_square"
+    return {
+        **orby.subtask_form(line),
+        "metric": "square" if square else "gaussian",
+        "sigma": asked.get("coordinates_gaussian_sigma", 5),
+    }
+
+
+def other_form(line: Line, scores: gr.Scores) -> Columns:
+    """Orby's values of the form that a response is not in are 0."""
+    return {column: 0.0 for column in _ORBY_SUBTASK.values() if column not in ("total", *scores.parts)}
+
+
 _ORBY = {"score": "total", "format_score": "format", "coordinates_score": "place"}
 _LOGGED = {"has_thinking", "has_answer", "has_tool_call", "scoring_method", *(
     f"coordinates_{name}" for name in ("predicted", "ground_truth")
@@ -220,6 +236,11 @@ _LOGGED = {"has_thinking", "has_answer", "has_tool_call", "scoring_method", *(
     f"None/None/{name}" for name in (*_ORBY, "has_thinking", "has_answer", "has_tool_call", "scoring_method")
 )}  # fmt: skip
 _ORBY_LOG = (f"{what}_{side}" for what in ("action_type", "arg") for side in ("predicted", "ground_truth"))
+_ORBY_SUBTASK = {
+    "score": "total", "format": "format", "executor/action_type": "kind", "executor/coordinates": "place",
+    "executor/action_args": "content",
+    **{f"reward_model/{name}": name for name in ("should_end", "goal_achieved", "answer")},
+}  # fmt: skip
 _GELATO = {"overall": "total", "format": "format", "accuracy": "distance", "correct": "acc"}
 _GUI_G1 = {"hit": "hit", "iou": "weighted_iou", "box": "weighted_box"}
 _GUI_G2 = {"gaussian_point": "point", "gaussian_plane": "coverage", "format": "format"}
@@ -305,6 +326,14 @@ PEERS = {
         {"score": "total", "format_score": "format", "action_type_score": "kind", "arg_score": "argument"},
         unlike=frozenset({"has_thinking", "has_answer", *_ORBY_LOG}),
         only=lambda line: extra_of(line).get("task") == "action_description",
+        file="orby",
+    ),
+    "orby_subtask": Peer(
+        "orby-subtask",
+        _ORBY_SUBTASK,
+        orby_subtask_options,
+        more=other_form,
+        only=lambda line: extra_of(line).get("task") == "subtask",
         file="orby",
     ),
     "groundnext": Peer("groundnext", _GROUNDNEXT, score_options=image_size, more=raw_distance),

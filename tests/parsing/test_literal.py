@@ -18,6 +18,7 @@ from grounding_rewards.parsing.literal import (
     UNREAD,
     LiteralError,
     is_shallow,
+    read_call,
     read_json,
     read_json5,
     read_literal,
@@ -352,3 +353,31 @@ def test_many_keys_of_one_object_are_compared_in_linear_time():
     assert len(read_json5(text + "}")) == 20_000
     assert five(text + ',"a19999":1}') is REFUSED
     assert time.process_time() - start < 3
+
+
+@cases(
+    ("text", "call"),
+    [
+        ("click(400, 300)", ("click", [400, 300], {})),
+        (" click (200*2, 8 - -1/2.0 - 3, )", ("click", [400, 5.5], {})),
+        ("f(2*3*4/5, 1+2*3-4)", ("f", [4.8, 3], {})),
+        ("wait()  # done", ("wait", [], {})),
+        ("f([1, (2, 'a, b)')], key=\"x=1\", n =+3)", ("f", [[1, (2, "a, b)")]], {"key": "x=1", "n": 3})),
+        ("press(['ctrl', 'v'],\n double=True)", ("press", [["ctrl", "v"]], {"double": True})),
+    ],
+)
+def test_reads_a_call(text, call):
+    assert repr(read_call(text)) == repr(call)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "click", "click 1", "1(2)", "a.b(1)", "f(1)(2)", "f(1); g", "f(1", "f(1]", "f((1)", "f(1,,2)", "f(,)",
+        "f(x)", "f(float('nan'))", "f(open('x').write('y'))", "f(true)", "f(a=1, 2)", "f(a=1, a=2)", "f(a=)", "f(a==1)",
+        "f(*[1])", "f(1 2)", "f(*2)", "f(2*)", "f(1/0)", "f(2**3)", "f(9e9999*0)", "f(" + "9" * 30 + "*1)", "f\n(1)",
+    ],
+)  # fmt: skip
+def test_reads_no_other_text_as_a_call(text):
+    with pytest.raises(LiteralError):
+        read_call(text)

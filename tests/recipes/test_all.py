@@ -43,6 +43,7 @@ FURTHER = {
     "gui-rcpo-published": [{"scale": "unit"}, {"scale": "thousandths"}, {"expand": 0.0}],
     "infigui-g1": [{"no_think": True}],
     "orby": [{"form": "uground"}, {"form": "screenspot", "gaussian": True}, {"gaussian": True}],
+    "orby-subtask": [{"form": "critic"}, {"metric": "square"}, {"sigma": 2.0}],
     "tailrl": [{"form": "segui"}, {"sigma_scale": 2.0, "sigma_min": 500.0}],
     "ui-agile": [
         {"shape": "linear"}, {"shape": "binary"}, {"thinking_length": "simple"}, {"thinking_length": "dast"},

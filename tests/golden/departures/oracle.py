@@ -79,15 +79,17 @@ class Unreadable:
         row: the target as the recipe gets it, where more than the ground truth belongs to it.
         size: the size of the image, where the recipe needs one.
         sized: do targets themselves have all sizes that are needed?
+        options: the options by which the recipe reads a line's target.
     """
 
     recipe: str
     row: Callable[[Line], Any] = ground_truth
     size: Callable[[Line], Any] | None = None
     sized: bool = False
+    options: Callable[[Line], Mapping[str, Any]] = lambda line: {}
 
     def __call__(self, line: Line) -> bool:
-        recipe = gr.recipe(self.recipe)
+        recipe = gr.recipe(self.recipe, **self.options(line))
         space = recipe.target_space
         try:
             targets = Targets.from_list([self.row(line)], native=recipe.native, space=space)
@@ -108,6 +110,7 @@ def bad_target(
     size: Callable[[Line], Any] | None = None,
     *,
     sized: bool = False,
+    options: Callable[[Line], Mapping[str, Any]] = lambda line: {},
 ) -> Oracle:
     """Return the oracle of targets that the recipe cannot read."""
-    return Oracle("bad-target", Unreadable(recipe, row, size, sized), zero)
+    return Oracle("bad-target", Unreadable(recipe, row, size, sized, options), zero)
