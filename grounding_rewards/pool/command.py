@@ -37,8 +37,8 @@ from grounding_rewards.tables.reporting import SILENT, Advance, Reporting
 from grounding_rewards.tables.rollout_source import ChosenRollouts
 from grounding_rewards.tables.rollout_table import RolloutTable, open_rollouts
 from grounding_rewards.tables.rows import Note
-from grounding_rewards.tables.sample_ids import sample_names
-from grounding_rewards.tables.training_sets import BY_FIELDS
+from grounding_rewards.tables.sample_ids import sample_id, sample_names
+from grounding_rewards.tables.training_sets import BY_FIELDS, ShapedTable
 from grounding_rewards.tables.writing import (
     Written,
     check_output,
@@ -351,7 +351,10 @@ class TrainingRows:
 
     def read(self, advance: Advance) -> dict[str, Any]:
         """Read the names of the samples, and fingerprint the files."""
-        self.names = sample_names(self.table, self._id_column, advance=advance)
+        if isinstance(self.table, ShapedTable) and self._id_column is None and "id" not in self.table.columns:
+            self.names = [sample_id(**content) for content in self.table.contents()]
+        else:
+            self.names = sample_names(self.table, self._id_column, advance=advance)
         return {"role": "data", **fingerprint(self.path, self.files)}
 
     def join(self, stats: SampleStats) -> dict[str, int]:

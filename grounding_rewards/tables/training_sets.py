@@ -23,7 +23,7 @@ from grounding_rewards.errors import ConvertError, PictureError, SpaceError, Tab
 from grounding_rewards.literals import numbers_of, unique_keys
 from grounding_rewards.tables.columns import GUESSED, NONE
 from grounding_rewards.tables.image_files import ImageFiles, looks_like_images, read_images
-from grounding_rewards.tables.prompts import prompt_text
+from grounding_rewards.tables.prompts import image_path, prompt_text
 from grounding_rewards.tables.rows import Batch, Note, Table, value_at
 from grounding_rewards.tables.writing import with_features
 from grounding_rewards.targets.box_format import BoxFormat, corners
@@ -473,6 +473,14 @@ class ShapedTable:
         if left:
             self._note(f"left out, for no answer to them can be judged: {counts}; {start:,} rows stay")
             self._note = lambda text: None
+
+    def contents(self) -> Iterator[dict[str, Any]]:
+        """Yield what names the sample of each row, where no row has a name: the same as in rollouts on them."""
+        image = self.layout.image if self.layout.image in GUESSED["image"] else "image"
+        for batch in self.batches(["instruction", "target", image, "source"], whole=False):
+            for row in batch.rows:
+                said = {name: row.get(name) for name in ("instruction", "target", "source")}
+                yield {**said, "image": image_path(value_at(row, image))}
 
     def _made(self, batch: Batch, start: int, columns: Sequence[str] | None, left: Counter[str]) -> Batch:
         """Return the rows that are made of a batch, and count those that are left out."""

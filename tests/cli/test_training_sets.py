@@ -8,12 +8,14 @@ import struct
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from grounding_rewards.cli.listing import _things
 from grounding_rewards.hookspecs import hookimpl
 from grounding_rewards.plugins import registry
 from grounding_rewards.plugins.registry import Registry, collect
 from grounding_rewards.tables.training_sets import training_sets
+from tests.engines import seeded
 
 UNIT, PX = [0.1, 0.2, 0.3, 0.4], [192, 216, 576, 432]
 ASKED = {"from": "human", "value": "<image>\nSave"}
@@ -577,6 +579,18 @@ def test_eval_reads_the_same_rows(run, tmp_path):
     assert result.code == 0, result.err
     figures = json.loads(result.out)["result"]["files"][0]
     assert (figures["n"], figures["correct"], figures["columns"]["image"]) == (2, 1, "img_filename")
+
+
+def test_pools_are_drawn_from_rows_without_names_by_what_they_say(run, tmp_path):
+    elements = [{"instruction": each, "bbox": [0.1, 0.1, 0.3, 0.3]} for each in ("Save", "Open")]
+    file = write(tmp_path, "json", [{"img_filename": "a.png", "elements": elements}])
+    Image.new("RGB", (1920, 1080)).save(tmp_path / "a.png")
+    words = ("--engine", f"{seeded.__file__}:Scripted", "--model", "m", "--n", 8, "--recipe", "click")
+    assert run("rollout", file, *words, "--response-space", "thousandths", "--out", tmp_path / "r").code == 0
+    result = run("pool", "next", tmp_path / "r", "--data", file, "--out", tmp_path / "pool.jsonl", "--json")
+    assert result.code == 0, result.err
+    manifest = json.loads((tmp_path / "pool.jsonl.manifest.json").read_text())
+    assert manifest["join"] == {"both": 2, "data_only": 0, "rollouts_only": 0, "rows_without_name": 0}
 
 
 def test_items_of_a_row_have_names_of_their_own_and_what_lies_below_the_image_is_left_out(run, tmp_path):
