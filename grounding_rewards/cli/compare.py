@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from grounding_rewards import catalogue
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.batch.two_recipes import CAUSES, Agreement, compare_recipes
+from grounding_rewards.checks.finding import flags
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.viewer import blocks
@@ -132,3 +135,9 @@ def _rows(found: Agreement, cause: str, length: int) -> list[tuple[str, ...]]:
 
 def _judged(total: float, right: bool, said: str) -> str:
     return f"{total:g}, {'right' if right else 'wrong'}{said and f': {layout.clipped(said, 80)}'}"
+
+
+def command_line_of(file: Path, recipe: str, other: str, options: Mapping[str, Any]) -> str:
+    """Return the command that compares a recipe with another one, which has options."""
+    names = f"--recipe {quote(recipe)} --with {other} {flags(options)}".rstrip()
+    return f"grounding-rewards compare {quote(str(file))} {names}"

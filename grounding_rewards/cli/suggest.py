@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib import import_module
 from pathlib import Path
 from shlex import quote
@@ -13,12 +12,15 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.suggested import Suggestion, suggest
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.finding import flags, option_text
+from grounding_rewards.checks.finding import option_text
 from grounding_rewards.cli import options, terminal
+from grounding_rewards.cli.compare import command_line_of
 from grounding_rewards.cli.listing import PACKAGE
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.errors import TableError
 from grounding_rewards.settings.reading import by_table
+from grounding_rewards.tables.atomic import write_json
+from grounding_rewards.tables.writing import check_place
 from grounding_rewards.wording import percent
 
 
@@ -50,6 +52,8 @@ def suggest_recipes(
     join.check([file])
     if out is not None and (out.suffix.lower() != ".json" or out.exists()):
         raise TableError(f"--out: got {out}; expected a new file that ends in .json")
+    if out is not None:
+        check_place(out, [file])
     table, columns = join.open(file, split, columns)
     own = catalogue.recipe(reward, **chosen)
     scorer = TableScorer(
@@ -66,7 +70,7 @@ def suggest_recipes(
     elif out is not None:
         settings = by_table({"recipe": found[0].recipe, **found[0].options})
         settings["recipe"] |= settings.pop("options", {})
-        out.write_text(f"{json.dumps(settings, indent=2)}\n", "utf-8")
+        write_json(out, out, settings)
         terminal.say(
             f"settings written to {out}; next: grounding-rewards eval {quote(str(file))} --settings {quote(str(out))}"
         )
@@ -76,8 +80,7 @@ def suggest_recipes(
         lines = {each: wiring.launch_lines(each, {"recipe": best.recipe, **best.options}) for each in wiring.WIRINGS}
         for trainer, each in lines.items():
             terminal.say(f"in a launch of {trainer}: {' '.join(each)}")
-        names = f"--recipe {quote(reward)} --with {best.recipe} {flags(best.options)}".rstrip()
-        line = f"grounding-rewards compare {quote(str(file))} {names}"
+        line = command_line_of(file, reward, best.recipe, best.options)
         terminal.say(f"{best.n - best.alike:,} of {best.n:,} rows differ from {best.recipe}; next: {line}")
 
 

@@ -68,7 +68,7 @@ def test_nothing_has_two_names():
 def test_every_command_that_writes_says_so_by_out():
     writes = {
         "init", "score", "explain", "view", "convert", "mix", "rollout", "pool allocate", "pool curriculum",
-        "pool next", "pool report", "pool rollouts", "pool score", "pool stats", "pool transitions",
+        "pool next", "pool report", "pool rollouts", "pool score", "pool stats", "pool transitions", "suggest",
     }  # fmt: skip
     assert {command for command, there in TABLE.items() if "--out" in there} == writes
 

@@ -81,7 +81,7 @@ NO_PLACES = {
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_sources",
     "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
     "temperatures", "weights", "temperature", "encoding", "family", "name", "old_out", "old_file",
-    "ray", "explode",
+    "ray", "explode", "against_split",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""
 
@@ -138,6 +138,7 @@ def files(tmp_path_factory) -> Path:
     (folder / "kinds.json").write_text(json.dumps({"classified": {"text_matching": [{"id": HIT["sample_id"]}]}}))
     (folder / "settings.toml").write_text("[recipe]\nname = 'gelato'\n")
     (folder / "settings.json").write_text('{"recipe": {"name": "gelato"}}')
+    write_rows(folder / "detected.jsonl", {"image": "shot.png", "bbox": [1, 2, 3, 4], "space": "pixel"})
     mixture = {"datasets": [{"path": str(folder / "pictured.jsonl"), "space": "pixel"}]}
     (folder / "mix.json").write_text(json.dumps(mixture))
     layout = ("has", "bbox"), ("image", "image"), ("instruction", "instruction"), ("place", "bbox"), ("space", "pixel")

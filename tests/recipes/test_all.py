@@ -225,3 +225,22 @@ def test_every_option_that_says_what_it_takes_refuses_the_rest():
                     build(recipe, **{option: value})
                 assert str(caught.value).startswith(f"option {option}: got "), recipe
                 assert str(caught.value).endswith(f"; expected {takes}"), recipe
+
+
+_THERE = {"image_size": [2000, 1000], "model_image_size": [1000, 500]}
+
+
+@pytest.mark.parametrize(
+    ("space", "box", "place"),
+    [
+        ("model_pixel", [100, 100, 300, 200], (200, 150)), ("pixel", [200, 200, 600, 400], (400, 300)),
+        ("thousandths", [100, 200, 300, 400], (200, 300)),
+    ],
+)  # fmt: skip
+def test_places_that_a_recipe_reads_itself_are_in_the_space_of_the_responses(space, box, place):
+    said = f'<think>-</think>\n<answer>[{{"bbox_2d": {box}, "point_2d": {list(place)}}}]</answer>'
+    target = {"regions": [{"bbox": [100, 100, 300, 200], "point": [200, 150]}], **_THERE}
+    assert gr.recipe("vision-reasoner", response_space=space).score([said], [target]).total.tolist() == [7.0]
+    said = f"<think>-</think>\n<answer>{place}</answer>assistant\n<think>-</think>\n<answer>STOP</answer>"
+    scores = gr.recipe("gui-cursor", response_space=space).score([said], [{"bbox": [0.1, 0.2, 0.3, 0.4], **_THERE}])
+    assert (scores.total.tolist(), scores.acc.tolist()) == ([1.09], [1.0])

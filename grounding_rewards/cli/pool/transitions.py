@@ -55,7 +55,7 @@ def transitions(
     changes = compare_files(before, after, null=null, by=by, reporting=terminal.REPORTING)
     summary = {"before_path": before, "after_path": after, "null_path": null, "by": by, **changes}
     if out is not None:
-        write_json(out, out, summary)
+        write_json(out.resolve(), out, summary)
     if as_json:
         terminal.print_json(summary)
     else:

@@ -11,7 +11,7 @@ import numpy as np
 
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import weighted
-from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing.readers import TURN, one_line_answer
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited
@@ -49,6 +49,7 @@ def gui_cursor(
     form: Literal["tags", "ui_tars", "qwen3"] = "tags",
     method: Method = "trajectory",
     thought: bool = True,
+    response_space: CoordSpace | str | None = None,
 ) -> Recipe:
     """GUI-Cursor's reward of an episode: turns that move a cursor in the image the model sees, and one that stops it.
 
@@ -71,6 +72,7 @@ def gui_cursor(
             an opening ``<think>`` of the prompt.
         method: which of the source's three rewards; the earlier two find no UI-TARS call well formed.
         thought: ask for thinking in well-formed turns, in ``form`` ``"tags"``; without it they are the answer alone.
+        response_space: the space that the model answers in; by default that of the form.
 
     Returns:
         A recipe with parts ``episode`` and ``format``, or those of the method, total up to 1.09; ``acc`` is 1 for a
@@ -78,7 +80,9 @@ def gui_cursor(
 
     Source: GUI-Cursor 9966e57, ``cursor/rl/reward_funcs.py``.
     """
-    of = max_steps, shape, form, method, thought
+    usual = CoordSpace.THOUSANDTHS if form == "qwen3" else CoordSpace.MODEL_PIXEL
+    space = usual if response_space is None else as_space(response_space)
+    of = max_steps, shape, form, method, thought, space
     parts = {name: (weight, _Episode(name, *of)) for name, weight in _METHODS[method].items()}
     formula = " + ".join(f"{weight} · {name}" for name, (weight, _) in parts.items())
     if method == "trajectory":
@@ -89,7 +93,7 @@ def gui_cursor(
         reward=weighted(**parts),
         success=_Episode("success", *of),
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.THOUSANDTHS if form == "qwen3" else CoordSpace.MODEL_PIXEL,
+        response_space=space,
         target_space=CoordSpace.UNIT,
         accepts=frozenset({BBOX}),
         source=Source("GUI-Cursor", "GUI-Cursor-Moving", "9966e57", ("cursor/rl/reward_funcs.py",)),
@@ -152,6 +156,7 @@ class _Episode(Term):
     form: str
     method: Method
     thought: bool
+    space: CoordSpace
 
     needs = NEEDS_SCREEN
     judges = PLACES
@@ -170,11 +175,12 @@ class _Episode(Term):
         for row, text in enumerate(rollouts.text):
             width, height = rollouts.model_image_sizes[row].tolist()
             if row in first and width == width:
-                way = self._way(text, int(width), int(height))
+                way = self._way(text, (width, height), rollouts.targets.image_sizes[row])
                 scores[row] = self._score(way, [int(edge) for edge in first[row]], width, height)
         return scores
 
-    def _way(self, text: str, width: int, height: int) -> _Way:
+    def _way(self, text: str, seen: tuple[float, float], original: Floats) -> _Way:
+        width, height = int(seen[0]), int(seen[1])
         places, formed, turns, end = [(width // 2, height // 2)], 0, 0, ""
         for turn in text.split(TURN):
             turns += 1
@@ -185,7 +191,13 @@ class _Episode(Term):
             if not isinstance(said, tuple):
                 end = said or "no answer"
             else:
-                x, y = (said[0] * width // 1000, said[1] * height // 1000) if self.form == "qwen3" else said
+                if self.space is CoordSpace.THOUSANDTHS:
+                    x, y = said[0] * width // 1000, said[1] * height // 1000
+                elif self.space is CoordSpace.MODEL_PIXEL:
+                    x, y = said
+                else:
+                    at = np.array([[limited(each) for each in said]])
+                    x, y = map(int, convert(at, self.space, CoordSpace.MODEL_PIXEL, original, np.array(seen))[0])
                 places.append((max(0, min(x, width - 5)), max(0, min(y, height - 5))))
                 end = "steps" if turns >= self.max_steps else ""
                 formed -= last_is_stop

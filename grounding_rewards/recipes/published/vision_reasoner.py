@@ -12,7 +12,7 @@ import numpy as np
 from grounding_rewards import geometry
 from grounding_rewards.arrays import Floats
 from grounding_rewards.combine import steps, weighted
-from grounding_rewards.coords.spaces import CoordSpace
+from grounding_rewards.coords.spaces import CoordSpace, as_space, convert
 from grounding_rewards.parsing.literal import read_json
 from grounding_rewards.parsing.reading import Form
 from grounding_rewards.parsing.texts import limited, tag_span
@@ -29,7 +29,7 @@ _ANSWERED = '<think>-</think>\n<answer>[{{"bbox_2d": {}, "point_2d": {}}}]</answ
 _TARGET = '[{"bbox_2d": [100, 100, 300, 200], "point_2d": [200, 150]}]'
 
 
-def vision_reasoner() -> Recipe:
+def vision_reasoner(*, response_space: CoordSpace | str = CoordSpace.MODEL_PIXEL) -> Recipe:
     """VisionReasoner's reward: lists of ``{"bbox_2d": [..], "point_2d": [..]}``, in pixels of the image the model saw.
 
     total = tags + items + matched + fresh. tags = 1 for thinking, then answer tags, and nothing else. items: the mean
@@ -38,13 +38,17 @@ def vision_reasoner() -> Recipe:
     each; s = [IoU > 0.5] + [mean distance of the edges < 10 pixels] + [points nearer than 30 pixels, and in the
     object's own box]. fresh = 1 unless two sentences, which end in a point, or one of them twice, occur again.
 
+    Args:
+        response_space: the space that the model answers in; the source reads pixels of the resized image.
+
     Returns:
         A recipe with parts ``tags``, ``items``, ``matched`` and ``fresh``, 0 <= total <= 7; ``acc`` is 1 where all are
         matched in full.
 
     Source: Seg-Zero 42a3345, ``verl/utils/reward_score/vision_reasoner.py``.
     """
-    matched = _Matched()
+    space = as_space(response_space)
+    matched = _Matched(space)
     return Recipe(
         name="vision-reasoner",
         dialect=_ANSWER,
@@ -54,7 +58,7 @@ def vision_reasoner() -> Recipe:
         ),
         success=steps("matched", matched, edges=[3.0], values=[0.0, 1.0]),
         space=CoordSpace.MODEL_PIXEL,
-        response_space=CoordSpace.MODEL_PIXEL,
+        response_space=space,
         target_space=CoordSpace.MODEL_PIXEL,
         accepts=frozenset({BBOX}),
         source=Source("VisionReasoner", "Seg-Zero", "42a3345", ("verl/utils/reward_score/vision_reasoner.py",)),
@@ -134,15 +138,21 @@ def _formed(items: Any) -> float:
 class _Matched(Term):
     """Σ s / max(n, m) over the best one-to-one pairs of n objects and m targets, s three terms of box and point."""
 
+    space: CoordSpace
+
     high = 3.0
     judges = PLACES
 
     def __call__(self, rollouts: Rollouts) -> Floats:
         regions, scores = rollouts.targets.regions, np.zeros(len(rollouts))
+        original, seen = rollouts.targets.image_sizes, rollouts.model_image_sizes
         for row, text in enumerate(rollouts.text):
             objects, mine = _objects(text)[:_MOST], np.flatnonzero(regions.row == row)[:_MOST]
             if objects and len(mine):
-                boxes, points = (np.array(column) for column in zip(*objects, strict=True))
+                boxes, points = (
+                    convert(np.array(column), self.space, CoordSpace.MODEL_PIXEL, original[row], seen[row])
+                    for column in zip(*objects, strict=True)
+                )
                 scores[row] = _matched(boxes, points, regions.box[mine], regions.point[mine])
         return scores
 
