@@ -223,3 +223,48 @@ def test_easyr1s_rows(packed: Any, datasets: Any, source: str, name: str) -> Non
         sys.modules.pop(easyr1.MODULE, None)
     assert [(row["overall"], row["accuracy"], row["valid"]) for row in found] == [(1.0, 1.0, 1.0)] * 2
     assert [(row["overall"], row["accuracy"], row["valid"]) for row in missed] == [(0.0, 0.0, 1.0)] * 2
+
+
+MIXED = """
+datasets:
+  - {path: rows.jsonl, name: paths, images_folder: ., space: pixel, take: "first:1"}
+  - {path: saved, name: packed, space: pixel, take: "end:1"}
+"""
+
+
+@pytest.fixture
+def mixed(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Mixes images by path and images in bytes for a trainer."""
+
+    def mix(trainer: str) -> str:
+        (folder / "mix.yaml").write_text(MIXED)
+        result = Runner(capsys)("mix", folder / "mix.yaml", "--for", trainer, "--out", folder / "mixed.parquet")
+        assert result.code == 0, result.err
+        return str(folder / "mixed.parquet")
+
+    return mix
+
+
+@needs_verl
+def test_verls_own_data_set_class_reads_a_mixture(mixed: Any) -> None:
+    omegaconf = pytest.importorskip("omegaconf")
+    module = importlib.import_module("verl.utils.dataset.rl_dataset")
+    config = omegaconf.OmegaConf.create({"filter_overlong_prompts": False})
+    rows = module.RLHFDataset(mixed("verl"), tokenizer=None, config=config, processor=object())
+    read = [rows[0], rows[1]]
+    assert [(row["data_source"], row["extra_info"]["id"]) for row in read] == [
+        ("paths", "paths/a"), ("packed", "packed/7"),
+    ]  # fmt: skip
+    assert [size_of(row["raw_prompt"][0]["content"][0]["image"]) for row in read] == [*SIDES.values()]
+    truths = [row["reward_model"]["ground_truth"] for row in read]
+    scored = [verl_adapter.compute_score("", *pair, {}, **CLICK)["acc"] for pair in zip(HITS, truths, strict=True)]
+    assert scored == [1.0, 1.0]
+
+
+def test_trls_reward_reads_a_mixture(mixed: Any, datasets: Any) -> None:
+    rows = datasets.load_dataset("parquet", data_files=mixed("trl"), split="train")
+    assert [[image.size for image in row["images"]] for row in rows] == [[(64, 32)], [(32, 64)]]
+    (reward,) = trl_adapter.reward_funcs(**CLICK)
+    columns = {name: list(rows[name]) for name in rows.column_names if name != "prompt"}
+    assert reward(prompts=rows["prompt"], completions=HITS, **columns) == [1.0, 1.0]
+    assert (columns["sample_id"], columns["source"]) == (["paths/a", "packed/7"], ["paths", "packed"])
