@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from grounding_rewards.tables.opening import open_rows
-from tests.cli.command import read_rows
+from tests.cli.command import read_rows, write_rows
 from tests.cli.test_training_sets import BYTES, ELEMENTS, PX, UNIT, WIRES, in_pixels, in_unit, said, write
 from tests.engines import seeded
 
@@ -96,6 +96,16 @@ def test_rollouts_keep_the_source_of_each_sample(run, tmp_path, mixture):
     named = {(row["sample_id"], row["source"]) for batch in rows for row in batch.rows}
     assert {name.partition("/")[0] for name, _ in named} == {source for _, source in named}
     assert len(named) == 6
+
+
+def test_a_pool_of_a_mixture_leaves_out_a_source(run, tmp_path, mixture):
+    out, rollouts, pool = (tmp_path / f"{name}.jsonl" for name in ("out", "rollouts", "pool"))
+    assert run("mix", mixture, "--out", out).code == 0
+    samples = [{"sample_id": row["id"], "source": row["source"]} for row in read_rows(out)]
+    write_rows(rollouts, *({**each, "rollout": acc, "acc": acc} for each in samples for acc in (0, 1)))
+    result = run("pool", "next", rollouts, "--data", out, "--exclude-source", "rows", "--out", pool)
+    assert result.code == 0, result.err
+    assert [row["source"] for row in read_rows(pool)] == ["gta", "wave", "wave", "own"]
 
 
 FILTERED = """
