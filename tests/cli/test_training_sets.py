@@ -477,6 +477,20 @@ def test_hostile_files_are_one_error_and_nothing_is_written(run, tmp_path, case,
     assert not (tmp_path / out).exists()
 
 
+@pytest.mark.parametrize("case", [case for case in LAYOUTS if case[1] == "parquet"], ids=lambda case: case[0])
+def test_parquet_that_is_cut_or_holds_no_place_is_one_error_and_nothing_is_written(run, tmp_path, case):
+    name, form, rows, *_ = case
+    file, out = write(tmp_path, form, rows[:1]), tmp_path / "out.jsonl"
+    whole, table = file.read_bytes(), pq.read_table(file)
+    nulls = [pa.nulls(len(table), column.type) for column in table.columns]
+    pq.write_table(pa.table(nulls, table.schema), file)
+    for content in (whole[:-7], whole[: len(whole) // 2], b"", file.read_bytes()):
+        file.write_bytes(content)
+        result = run("convert", file, "--for", "verl", "--layout", name, "--out", out)
+        assert (result.code, out.exists()) == (2, False), result
+        assert result.err.splitlines()[-1].startswith(f"error: {file}"), result.err
+
+
 def test_other_items_of_a_row_with_a_broken_one_stay(run, tmp_path):
     items = [ELEMENTS[0], {"instruction": "a", "bbox": ["x", 1, 2, 3]}, ELEMENTS[1]]
     file, out = write(tmp_path, "json", [{"img_filename": "a.png", "elements": items}]), tmp_path / "out.parquet"
