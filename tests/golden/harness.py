@@ -55,9 +55,9 @@ def image_size(line: Line) -> dict[str, Any]:
 
 def raw_distance(line: Line, scores: gr.Scores) -> Columns:
     """GroundNext's distance in pixels: to the nearest corner inside the box, below 0 outside."""
-    if not scores.valid[0]:  # a bad target, whose distance is not compared
-        return {"raw_distance": 0.0}
     (x, y), truth = scores.predictions.xy[0], truth_of(line)
+    if not scores.valid[0] or math.isnan(x):  # a bad target or no answer, whose distance is not compared
+        return {"raw_distance": 0.0}
     (x1, x2), (y1, y2) = sorted((truth["x1"], truth["x2"])), sorted((truth["y1"], truth["y2"]))
     if x1 == x2 or y1 == y2:
         return {"raw_distance": -math.hypot(*line["extra"]["image_size"])}
