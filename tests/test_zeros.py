@@ -112,6 +112,10 @@ def scored(recipe, cases):
     return found | {"xy": scores.predictions.xy, "box": scores.predictions.box}
 
 
+WHOLE = ("vigorl-uground", "vigorl-web")
+"""Recipes whose targets are texts with whole numbers alone, in which 0.0 is another text."""
+
+
 @pytest.mark.parametrize("name", gr.list_recipes())
 def test_every_recipe_scores_zero_alike_however_it_is_written_alone_and_in_a_batch(name):
     recipe = gr.recipe(name, **shown_with(name))
@@ -119,7 +123,8 @@ def test_every_recipe_scores_zero_alike_however_it_is_written_alone_and_in_a_bat
     own = list(with_zeros(recipe.example.response))
     responses = [*own, *RESPONSES[:: len(RESPONSES) // 60]]
     of_zeros = [
-        [replace(each, target=with_corner(each.target, zero, [2])) for each in examples] for zero in (0, 0.0, -0.0)
+        [replace(each, target=with_corner(each.target, zero, [2])) for each in examples]
+        for zero in ((0,) if name in WHOLE else (0, 0.0, -0.0))
     ]
     tables = []
     for some in of_zeros:
