@@ -139,7 +139,7 @@ def test_a_node_that_leaves_loses_no_row(tmp_path, ray, own):
         nodes.remove_node(working[0], allow_graceful=False)
         (tmp_path / "wait").unlink()
         errors = child.communicate(timeout=300)[1]
-        assert (child.returncode, errors.rpartition("; ")[2]) == (0, f"written to {out}\n"), errors
+        assert (child.returncode, f"; written to {out}\n" in errors) == (0, True), errors  # among lines of Ray's
     finally:
         nodes.shutdown()
     rescore([source], gr.recipe(own), tmp_path / "one")
