@@ -231,8 +231,11 @@ def _verified(adapter: Any) -> Callable[[str, Any], dict[str, Any]]:
     server.config = adapter.Config()
 
     def post(text: str, target: Any) -> dict[str, Any]:
-        part = SimpleNamespace(type="output_text", text=text)
-        output = [SimpleNamespace(type="reasoning"), SimpleNamespace(type="message", content=[part])]
+        parts = [SimpleNamespace(type="output_text", text=each) for each in ("(1, 1)", text)]  # the last one counts
+        output = [
+            SimpleNamespace(type="reasoning"),
+            *(SimpleNamespace(type="message", content=[each]) for each in parts),
+        ]
         body = adapter.Request(response=SimpleNamespace(output=output), target=target)
         said: dict[str, Any] = asyncio.run(server.verify(body)).model_dump()
         return said

@@ -110,6 +110,9 @@ def test_places_overlap_a_box_of_the_detector(tmp_path):
     root = str(tmp_path)
     assert reasons(rows, filters, root=root) == out
     assert reasons(rows[:1], {**filters, "overlap_iou": 0.51}, root=root) == [beside]
+    half = [{"box": [0.25, 0.25, 0.5, 0.75]}]
+    file.write_text(json.dumps({**BOXES[0], "boxes": [[0.25, 0.25, 0.75, 0.75]]}))
+    assert reasons(half, {**filters, "overlap_iou": 0.5}, root=root) == [""]  # the least overlap is enough
     pixels = [{**BOXES[0], "boxes": [[10, 5, 30, 10]], "space": "pixel"}]  # of 100 x 50
     file.write_text(json.dumps(pixels[0]))
     assert reasons(rows[:1], filters, root=root) == [""]
