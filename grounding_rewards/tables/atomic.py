@@ -191,7 +191,7 @@ def renaming(folder: Path, *, alone: bool = False) -> Iterator[None]:
 def write_json(out: Path, path: Path, value: Mapping[str, Any]) -> None:
     """Write an object as a file of JSON, all or nothing; errors name ``out``."""
     with named(out), atomic_file(path) as file:
-        file.write((json.dumps(value, indent=2) + "\n").encode())
+        file.write((json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
 
 def remove(path: Path) -> None:
