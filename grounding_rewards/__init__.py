@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from grounding_rewards.rollouts import Scores as Scores
     from grounding_rewards.scoring import Recipe as Recipe
     from grounding_rewards.settings.reading import read_settings as read_settings
+    from grounding_rewards.steps.judging import judge_step as judge_step
     from grounding_rewards.targets.columns import Targets as Targets
     from grounding_rewards.verifiers import Verifier as Verifier
     from grounding_rewards.verifiers import per_row as per_row
@@ -67,6 +68,7 @@ _NAMES = {
     "rollouts": "Predictions Reason Rollouts Scores",
     "scoring": "Recipe",
     "settings.reading": "read_settings",
+    "steps.judging": "judge_step",
     "targets.columns": "Targets",
     "verifiers": "Verifier per_row verifier",
     "verifiers.alternatives": "any_of",

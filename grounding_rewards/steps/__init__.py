@@ -1,0 +1,1 @@
+"""Steps of whole-action benchmarks, judged as each author's evaluator judges them."""

@@ -1,0 +1,82 @@
+"""Judge a step of a benchmark by an evaluator's rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from grounding_rewards.errors import RecipeError, near
+from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
+
+RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "androidcontrol": ("os_atlas:ANDROID_CONTROL",),
+    }
+)
+"""Rules of each benchmark, as file and name in ``steps.rules``."""
+
+ALSO = {"multimodalmind2web": "mind2web"}
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def judge_step(
+    benchmark: str,
+    rule: str,
+    *,
+    response: Any,
+    gold: Any,
+    image_size: Size = None,
+    options: Mapping[str, Any] | None = None,
+) -> StepVerdict:
+    r"""Return the verdict that a published evaluator gives one step, its faults included.
+
+    Args:
+        benchmark: name of the benchmark, such as ``androidcontrol``.
+        rule: name of the rule; benchmarks are judged differently by each author, so there is no default.
+        response: the answer in the evaluator's own form, a model's text or its decoded action.
+        gold: what is right, in the evaluator's own form.
+        image_size: width and height of the screenshot in pixels.
+        options: further settings of the evaluator.
+
+    Returns:
+        ``type``, ``place`` and ``step``, each True, False, or None where the rule has none or its evaluator stops.
+
+    Raises:
+        RecipeError: benchmark or rule are not known.
+
+    >>> judge_step("androidcontrol", "os-atlas", response="actions:\nTYPE [red shop]", gold="TYPE [red hat]").step
+    True
+    """
+    size = None if image_size is None else (float(image_size[0]), float(image_size[1]))
+    return step_rule(benchmark, rule).judge(response, gold, size, options or _NOTHING)
+
+
+def step_rule(benchmark: str, rule: str) -> StepRule:
+    """Return a rule of a benchmark by name."""
+    rules = rules_of(benchmark)
+    for each in rules:
+        if _plain(rule) in map(_plain, (each.name, *each.also)):
+            return each
+    names = [each.name for each in rules]
+    raise RecipeError(f"rule of {benchmark}: got {rule!r:.80}; expected one of {', '.join(names)}{near(rule, names)}")
+
+
+def rules_of(benchmark: str) -> tuple[StepRule, ...]:
+    """Return the rules of a benchmark by name."""
+    plain = re.sub("(low|high)$", "", _plain(benchmark))
+    plain = ALSO.get(plain, plain)
+    known = next((name for name in RULES if _plain(name) == plain), None)
+    if known is None:
+        raise RecipeError(
+            f"benchmark of whole actions: got {benchmark!r:.80}; expected one of {', '.join(RULES)}"
+            f"{near(benchmark, RULES)}"
+        )
+    files = [each.partition(":") for each in RULES[known]]
+    return tuple(getattr(import_module(f"grounding_rewards.steps.rules.{file}"), name) for file, _, name in files)
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())

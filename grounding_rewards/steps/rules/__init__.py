@@ -1,0 +1,1 @@
+"""The rules of published evaluators, a file for each family of them."""
