@@ -23,6 +23,15 @@ def literal(text: str) -> Any:
     """
     with suppress(ValueError, RecursionError):
         return json.loads(text)
+    return python_literal(text)
+
+
+def python_literal(text: str) -> Any:
+    """Return the list, dict or tuple that a text holds as Python prints it; the text for anything else.
+
+    >>> python_literal("{'a': (.5, 1)}"), python_literal('{"a": null}')
+    ({'a': (0.5, 1)}, '{"a": null}')
+    """
     if text.lstrip()[:1] in ("[", "{", "(") and len(text) <= _LONGEST and not _NO_ESCAPE.search(text):
         with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             return literal_eval(text.strip())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from grounding_rewards.actions import Act
@@ -13,6 +15,8 @@ Size = tuple[float, float] | None
 
 Box = tuple[float, float, float, float]
 """x1, y1, x2, y2 in shares of the screen."""
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class StepVerdict(NamedTuple):
@@ -24,6 +28,7 @@ class StepVerdict(NamedTuple):
         step: True where the whole step is right.
         score: the step's score where the evaluator has one between 0 and 1.
         read: False where the evaluator reads no action from the answer.
+        parts: further scores of the step, by type of action or by name, such as ``op_f1``.
     """
 
     type: bool | None = None
@@ -31,10 +36,26 @@ class StepVerdict(NamedTuple):
     step: bool | None = None
     score: float | None = None
     read: bool = True
+    parts: Mapping[str, float] = _NOTHING
 
 
 STOPPED = StepVerdict(read=False)
 """The evaluator itself stops with an error."""
+
+Judge = Callable[[Any, Any, Size, Mapping[str, Any]], StepVerdict]
+
+
+def stopping(judge: Judge) -> Judge:
+    """Let a rule stop where its evaluator does: at what is missing, or is of another kind than its code takes."""
+
+    @wraps(judge)
+    def judged(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
+        try:
+            return judge(response, gold, size, options)
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+            return STOPPED
+
+    return judged
 
 
 @dataclass(frozen=True)
@@ -71,7 +92,7 @@ class StepRule:
 
     name: str
     source: str
-    judge: Callable[[Any, Any, Size, Mapping[str, Any]], StepVerdict]
+    judge: Judge
     answer: Callable[[Act, Size], Any]
     gold: Callable[[Step], Any]
     text: bool = True
