@@ -1,0 +1,138 @@
+"""Comparisons that the rules of several evaluators share: of places and boxes, of directions, and of texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from math import hypot
+from typing import Any
+
+from grounding_rewards.steps.rule import Box
+from grounding_rewards.verifiers.match import either_contains
+
+Place = Sequence[float]
+
+TURNED = {"up": "down", "down": "up", "left": "right", "right": "left"}
+"""The way of the finger for that of the view, and the other way round."""
+
+
+def numbers(value: Any, count: int) -> list[float]:
+    """Return a list of so many numbers, also one written as JSON.
+
+    Raises:
+        ValueError: it is something else, as where the evaluator's own code stops.
+    """
+    value = decoded(value)
+    if not isinstance(value, list | tuple) or len(value) != count or not all(map(is_number, value)):
+        raise ValueError(f"expected {count} numbers")
+    return [float(each) for each in value]
+
+
+def decoded(value: Any) -> Any:
+    """Return a value, decoded where it is JSON in a text."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def is_number(value: object) -> bool:
+    """Return True for numbers, which booleans are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def apart(a: Place, b: Place) -> float:
+    """Return the Euclidean distance of two places."""
+    return hypot(a[0] - b[0], a[1] - b[1])
+
+
+def holds(box: Place, place: Place) -> bool:
+    """Return True for a place in a box, borders included."""
+    return box[0] <= place[0] <= box[2] and box[1] <= place[1] <= box[3]
+
+
+def scaled(box: Place, factor: float) -> Box:
+    """Return a box of so many times its width and height about its centre."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    right, down = (box[2] - box[0]) * factor / 2, (box[3] - box[1]) * factor / 2
+    return x - right, y - down, x + right, y + down
+
+
+def moved_in(box: Place, factor: float) -> Box:
+    """Return a box x, y, width, height as x1, y1, x2, y2 of so many times its size, at most a whole screen.
+
+    One that begins outside the screen is moved into it, so that nothing of its size is lost.
+    """
+    x, y, width, height = box
+    wider, higher = width * (factor - 1), height * (factor - 1)
+    x, y, width, height = (
+        max(0.0, x - wider / 2),
+        max(0.0, y - higher / 2),
+        min(1.0, width + wider),
+        min(1.0, height + higher),
+    )
+    return x, y, x + width, y + height
+
+
+def nearest(boxes: Iterable[Box], place: Place, count: int) -> list[Box]:
+    """Return the boxes x1, y1, x2, y2 whose centres are nearest to a place; of equal ones the first."""
+    return sorted(boxes, key=lambda box: apart(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), place))[:count]
+
+
+def overlap(a: Place, b: Place) -> float:
+    """Return the area that two boxes share over that of both together; 0.0 where they have none."""
+    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    shared = max(0.0, width) * max(0.0, height)
+    both = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared
+    return shared / both if both > 0 else 0.0
+
+
+def direction(start: Place, end: Place) -> str:
+    """Return the way from one place to another along its longer side, vertical if both are equal; "" without one."""
+    right, down = end[0] - start[0], end[1] - start[1]
+    if abs(right) > abs(down):
+        return "right" if right > 0 else "left"
+    return "down" if down > 0 else "up" if down else ""
+
+
+def stripped_contains(a: str, b: str) -> bool:
+    """Return True where one of two texts is part of the other, without white space around them and case."""
+    return either_contains(a.strip(), b.strip())
+
+
+def edits(a: str, b: str) -> int:
+    """Return how many characters to insert, delete or replace to make one text of another (Levenshtein's distance)."""
+    if not a or not b:
+        return len(a) + len(b)
+    whole, last, at = (1 << len(a)) - 1, 1 << (len(a) - 1), _places(a)
+    more, less, count = whole, 0, len(a)  # bits of a column of distances: where it grows, and where it falls
+    for character in b:
+        here = at.get(character, 0)
+        same = (((here & more) + more) ^ more) | here | less
+        grows, falls = (less | ~(same | more)) & whole, same & more
+        count += bool(grows & last) - bool(falls & last)
+        grows, falls = (grows << 1 | 1) & whole, falls << 1 & whole
+        more, less = (falls | ~(same | grows)) & whole, grows & same
+    return count
+
+
+def likeness(a: str, b: str) -> float:
+    """Return 1 - edits / length of the longer text; two empty texts are equal."""
+    return 1 - edits(a, b) / max(len(a), len(b)) if a or b else 1.0
+
+
+def common_ratio(a: str, b: str) -> float:
+    """Return 2 · (longest common subsequence) / (length of both texts), which is Levenshtein's ratio."""
+    if not a and not b:
+        return 1.0
+    whole, at = (1 << len(a)) - 1, _places(a)
+    left = whole
+    for character in b:
+        here = left & at.get(character, 0)
+        left = (left + here | left - here) & whole
+    return 2 * (len(a) - left.bit_count()) / (len(a) + len(b))
+
+
+def _places(text: str) -> dict[str, int]:
+    """Return the places of each character as bits."""
+    at: dict[str, int] = {}
+    for place, character in enumerate(text):
+        at[character] = at.get(character, 0) | 1 << place
+    return at
