@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from grounding_rewards import testing as testing
     from grounding_rewards import verifiers as verifiers
     from grounding_rewards.batch.evaluate import evaluate as evaluate
+    from grounding_rewards.batch.steps import evaluate_steps as evaluate_steps
     from grounding_rewards.catalogue import list_recipes as list_recipes
     from grounding_rewards.catalogue import recipe as recipe
     from grounding_rewards.checks.space_fit import fit_spaces as fit_spaces
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "batch.evaluate": "evaluate",
+    "batch.steps": "evaluate_steps",
     "catalogue": "list_recipes recipe",
     "checks.space_fit": "fit_spaces",
     "combine": "affine asymmetric best clip gate product steps weighted",
@@ -76,7 +78,9 @@ _NAMES = {
 }
 _ROOMS = frozenset({"advantages", "explain", "parsing", "pool", "recipes", "testing", "verifiers"})
 _names, _imported = lazily(__name__, _NAMES)
-__all__ = sorted({*_names} - {"evaluate", "wrap"})  # these read files, which ``import *`` does without
+__all__ = sorted(
+    {*_names} - {"evaluate", "evaluate_steps", "wrap"}
+)  # these read files, which ``import *`` does without
 
 
 def __getattr__(name: str) -> Any:

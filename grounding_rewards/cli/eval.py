@@ -13,6 +13,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
 from grounding_rewards.batch.benchmarks.evaluation import options_of
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
+from grounding_rewards.batch.steps import ALL, recipe_of, rules_named, steps_by_rule
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import Severity, command_line
 from grounding_rewards.checks.paired import Comparison, compare
@@ -20,6 +21,7 @@ from grounding_rewards.cli import options, terminal
 from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
+from grounding_rewards.steps.layouts import STEP_BENCHMARKS, StepBenchmark, step_benchmark
 
 Paired = Annotated[
     bool,
@@ -48,8 +50,9 @@ def _published(
         typer.Option(
             "--benchmark",
             metavar="NAME",
-            help=f"Read and judge the files as one published benchmark: {', '.join(BENCHMARKS)}.",
-            autocompletion=options.completing(lambda: BENCHMARKS),
+            help=f"Read and judge the files as one published benchmark: {', '.join(BENCHMARKS)}; with --rule as one of "
+            f"whole actions: {', '.join(STEP_BENCHMARKS)}.",
+            autocompletion=options.completing(lambda: [*BENCHMARKS, *STEP_BENCHMARKS]),
             rich_help_panel=_PANEL,
         ),
     ] = None,
@@ -61,12 +64,27 @@ def _published(
             rich_help_panel=_PANEL,
         ),
     ] = None,
-) -> tuple[Benchmark | None, Path | None]:
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help=f"The evaluator by whose rule whole actions are judged, such as os-atlas; or {ALL}.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+) -> tuple[Benchmark | StepBenchmark | None, Any]:
     if benchmark_name is None:
-        if categories is not None:
-            raise RecipeError("--categories: got it without --benchmark, whose rows they are of")
+        for option, given, whose in (("--categories", categories, "rows"), ("--rule", rule, "steps")):
+            if given is not None:
+                raise RecipeError(f"{option}: got it without --benchmark, whose {whose} they are of")
         return None, None
+    if (steps := step_benchmark(benchmark_name)) is not None:
+        if categories is not None:
+            raise RecipeError(f"--categories: {steps.title} has no categories in a file of their own")
+        return steps, rules_named(benchmark_name, rule)
     named = benchmark(benchmark_name)
+    if rule is not None:
+        raise RecipeError(f"--rule: {named.title} has one rule; leave it out")
     if categories is not None and not named.categories:
         raise RecipeError(f"--categories: {named.title} has no categories in a file of their own")
     return named, categories
@@ -88,7 +106,7 @@ def evaluate_files(
     images: options.SizedImages,
     split: options.RowsSplit = None,
     join: options.Joining,
-    published: Annotated[tuple[Benchmark | None, Path | None], _published],
+    published: Annotated[tuple[Benchmark | StepBenchmark | None, Any], _published],
     paired: Paired = False,
     consensus: Consensus = False,
     seed: Seed = None,
@@ -108,12 +126,24 @@ def evaluate_files(
     A published benchmark, whose files are one evaluation: `grounding-rewards eval annotations/ --predictions
     answers.jsonl --benchmark screenspot-pro --response-space pixel`
 
+    A benchmark of whole actions, by the rule of one evaluator or of all: `grounding-rewards eval steps.json
+    --predictions answers.jsonl --benchmark androidcontrol --rule all --response-space thousandths`
+
     Two models, each with a space of its own: `grounding-rewards eval a.jsonl b.jsonl --paired --response-space
     pixel,thousandths`
     """
     if seed is not None and not paired:
         raise RecipeError("--seed: got it without --paired, whose draws it is the seed of")
     named, categories = published
+    if isinstance(named, StepBenchmark):
+        if paired or consensus or by:
+            raise RecipeError(f"--paired, --consensus, --by: got one with {named.title}; leave it out")
+        found = steps_by_rule(named, categories, files, join, columns.response, recipe_of(chosen))
+        if as_json:
+            terminal.print_json({"files": [{**found.to_dict(), "warnings": terminal.warnings()}]})
+        else:
+            show.steps(named.title, found)
+        return
     if named is not None and consensus:
         raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
     fields = list(dict.fromkeys(by or ()))

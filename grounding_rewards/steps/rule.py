@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -76,6 +76,44 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A step that was judged: what figures count.
+
+    Attributes:
+        kind: name of the right action.
+        placed: True where the right action has a place.
+        verdict: the rule's.
+        episode: what tells its episode from others.
+        number: its place in the episode.
+        labels: what the file says of it, such as its subset.
+    """
+
+    kind: str
+    placed: bool
+    verdict: StepVerdict
+    episode: tuple[str, ...]
+    number: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepFigure:
+    """A share of steps that a paper prints.
+
+    Attributes:
+        name: what tables call it.
+        right: what a step adds to the numerator; None adds nothing.
+        among: the steps of the denominator, of all.
+        over: label over whose values it is the plain mean, such as category; "" for a share of steps.
+    """
+
+    name: str
+    right: Callable[[Judged], float | None]
+    among: Callable[[list[Judged]], Iterable[Judged]] = list
+    over: str = ""
+
+
+@dataclass(frozen=True)
 class StepRule:
     """A rule by which an evaluator judges steps of a benchmark.
 
@@ -88,6 +126,7 @@ class StepRule:
         text: True where the own form of answers is a model's text, False where it is decoded JSON.
         faults: what the evaluator gets wrong, and this rule with it, since its published figures are those.
         also: further names, such as that of the evaluator's repository.
+        figures: figures with a numerator or denominator of the evaluator's own, beside those that all rules have.
     """
 
     name: str
@@ -98,3 +137,4 @@ class StepRule:
     text: bool = True
     faults: str = ""
     also: tuple[str, ...] = ()
+    figures: tuple[StepFigure, ...] = ()

@@ -345,10 +345,10 @@ def _read(row: Any, size: int, reasons: dict[int, str]) -> Read:
 
 
 class HeldTable(JsonArrayTable):
-    """Rows in memory, which errors call ``rows``."""
+    """Rows in memory, which errors call ``rows``, or by the name of their files."""
 
-    def __init__(self, rows: Any) -> None:
-        super().__init__(Path("rows"))
+    def __init__(self, rows: Any, name: str = "rows") -> None:
+        super().__init__(Path(name))
         self._held = [_in_memory(number, each) for number, each in enumerate(_listed(rows))]
 
 

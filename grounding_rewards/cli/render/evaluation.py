@@ -10,11 +10,13 @@ from pathlib import Path
 from rich.table import Table
 
 from grounding_rewards.batch.benchmarks.evaluation import Figure
+from grounding_rewards.batch.steps import EvaluatedSteps
 from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers
 from grounding_rewards.checks.paired import Pairs
 from grounding_rewards.cli.render import tables as layout
 from grounding_rewards.cli.terminal import printable
 from grounding_rewards.rollouts import Reason
+from grounding_rewards.steps.figures import Share
 from grounding_rewards.tables.contents import stem_of
 from grounding_rewards.wording import percent
 
@@ -49,6 +51,37 @@ def totals(title: str, figures: Sequence[Figure]) -> None:
         for each in figures
     ]  # fmt: skip
     layout.console().print(layout.table(["total", *heads], rows=rows, figures=heads, title=title, wide=True))
+
+
+_PARTED = 10
+
+
+def steps(title: str, found: EvaluatedSteps) -> None:
+    """Print a benchmark of whole actions: figures by rule, each right action's, and steps on which rules part."""
+    console = layout.console()
+    heads = ["right", "of", "share", "95 % interval"]
+    for each in found.rules:
+        read = f"{each.own} answers in its own form, {each.other} in another, {each.unread} not read"
+        rows = [[own.name, *_share(own)] for own in each.figures]
+        whole = f"{title}, {each.rule}: {read}"
+        console.print(layout.table(["figure", *heads], rows=rows, figures=heads, title=whole, wide=True))
+    for each in found.rules if len(found.rules) == 1 else ():
+        kinds = [[kind, str(own[0].of), *(percent(one.share) for one in own)] for kind, own in each.by.items()]
+        names = ["steps", "type", "place", "step"]
+        console.print(layout.table(["action", *names], rows=kinds, figures=names, title="By action", wide=True))
+    if found.parted:
+        first, names = found.parted[:_PARTED], [each.rule for each in found.rules]
+        rows = [[f"{each['episode']}, {each['step']}", *(_VERDICTS[each[name]] for name in names)] for each in first]
+        whole = f"Steps on which rules part, {len(first)} of {len(found.parted)}; --json has all"
+        console.print(layout.table(["episode, step", *names], rows=rows, title=whole, wide=True))
+
+
+_VERDICTS = {True: "right", False: "wrong", None: "stops"}
+
+
+def _share(own: Share) -> list[str]:
+    bounds = layout.interval(*own.interval) if own.interval else "-"
+    return [f"{own.right:g}", str(own.of), percent(own.share), bounds]
 
 
 def _reasons(parts: Evaluations) -> Table:

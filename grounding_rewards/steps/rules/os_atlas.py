@@ -51,7 +51,7 @@ def numbers(line: str) -> list[int]:
 def written(act: Act, size: Size = None) -> str:
     """Return an action as OS-Atlas writes it."""
     word = _WORDS.get(act.name, act.name.upper())
-    if act.place:
+    if act.place and "direction" not in act.arguments:
         x, y = (round(1000 * each) for each in act.place[:2])
         return f"{word} <point>[[{x},{y}]]</point>"
     said = act.arguments.get("text") or act.arguments.get("app") or str(act.arguments.get("direction", "")).upper()

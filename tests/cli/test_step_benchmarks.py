@@ -1,0 +1,108 @@
+"""``eval --benchmark androidcontrol --rule os-atlas``: files of whole actions in, the figures that papers print out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import grounding_rewards as gr
+from tests.cli.command import result_of, write_rows
+
+CLICK, TYPED = "CLICK <point>[[400,420]]</point>", "TYPE [red hat]"
+CPM = {
+    "episode_length": 2, "image_width": 1080, "image_height": 2400, "image_path": "a.png", "instruction": "set it",
+    "result_touch_yx": "[0.42, 0.4]", "result_lift_yx": "[0.42, 0.4]", "duration": None, "result_action_text": "",
+    "ui_positions": "[[0.4, 0.3, 0.05, 0.2]]", "subset": "android_control", "result_action_type": 4,
+}  # fmt: skip
+
+
+def cpm(episode, step, **changes):
+    return {**CPM, "episode_id": episode, "step_id": step, **changes}
+
+
+def conversation(number, line):
+    return {
+        "id": number,
+        "image": "a.png",
+        "conversations": [{"from": "gpt", "value": f"thoughts:\nx\nactions:\n{line}"}],
+    }
+
+
+def figures(run, *words, benchmark="androidcontrol", rule="os-atlas"):
+    """The figures of one rule by name, and its entry."""
+    result = run("eval", *words, "--benchmark", benchmark, "--rule", rule, "--json")
+    assert result.code == 0, result.err
+    (entry,) = result_of(result.out)
+    (own,) = entry["rules"]
+    return {each["name"]: (each["right"], each["of"]) for each in own["figures"]}, own
+
+
+class TestFigures:
+    ANSWERS = (
+        f"actions:\n{CLICK}", '{"action": "type", "text": "red shop"}', "CLICK <point>[[900,900]]</point>", "no idea",
+    )  # fmt: skip
+
+    @pytest.fixture
+    def steps(self, tmp_path):
+        """Two episodes of a click and a text each."""
+        rows = [cpm(each, step, **({}, {"result_action_type": 3, "result_action_text": "red hat"})[step])
+                for each in (7, 8) for step in (0, 1)]  # fmt: skip
+        path = tmp_path / "steps.json"
+        path.write_text(json.dumps(rows))
+        return path
+
+    @pytest.fixture
+    def answers(self, tmp_path):
+        names = [(episode, step) for episode in (7, 8) for step in (0, 1)]
+        rows = [{"episode_id": e, "step_id": s, "response": a} for (e, s), a in zip(names, self.ANSWERS, strict=True)]
+        return write_rows(tmp_path / "answers.jsonl", *rows)
+
+    def test_each_has_its_denominator_and_an_interval_over_episodes(self, run, steps, answers):
+        words = (steps, "--predictions", answers, "--id", "episode_id,step_id", "--response-space", "thousandths")
+        found, own = figures(run, *words)
+        assert found == {"type": (3, 4), "place": (1, 2), "step": (2, 4), "episodes": (1, 2), "progress": (1, 2)}
+        assert (own["own"], own["other"], own["unread"]) == (1, 2, 1)
+        assert {kind: [(each["right"], each["of"]) for each in by] for kind, by in own["by"].items()} == {
+            "click": [(2, 2), (1, 2), (1, 2)], "type": [(1, 2), (0, 0), (1, 2)],
+        }  # fmt: skip
+        assert own["figures"][2]["interval"] == [0.0, 1.0]  # draws of both episodes, one right and one wrong
+
+    def test_without_a_space_the_evaluators_own_form_alone_is_read(self, run, steps, answers):
+        found, own = figures(run, steps, "--predictions", answers, "--id", "episode_id,step_id")
+        assert (found["step"], own["own"], own["other"], own["unread"]) == ((1, 4), 1, 0, 3)
+
+    def test_python_has_the_same(self, run, steps, answers):
+        found, own = figures(run, steps, "--predictions", answers, "--id", "episode_id,step_id")
+        same = gr.evaluate_steps(steps, "androidcontrol-high", "os-atlas", predictions=answers, id="episode_id,step_id")
+        assert same.rules[0].to_dict() == {**own, "figures": own["figures"]}
+        assert found == {each.name: (each.right, each.of) for each in same.rules[0].figures}
+
+    def test_the_table_says_whose_forms_were_read(self, run, steps, answers):
+        out = run("eval", steps, "--predictions", answers, "--id", "episode_id,step_id",
+                  "--benchmark", "androidcontrol", "--rule", "os-atlas").out  # fmt: skip
+        assert "AndroidControl, os-atlas: 1 answer" in out
+        assert next(line.split() for line in out.splitlines() if "step  " in line)[:4] == ["step", "1", "4", "25.0"]
+
+
+def test_a_conversation_is_the_evaluators_own_gold(run, tmp_path):
+    rows = [{**conversation(1, CLICK), "response": f"actions:\n{CLICK}"},
+            {**conversation(2, TYPED), "response": "actions:\nTYPE [red shop]"}]  # fmt: skip
+    found, own = figures(run, write_rows(tmp_path / "a.jsonl", *rows))
+    assert found == {"type": (2, 2), "place": (1, 1), "step": (2, 2), "episodes": (2, 2), "progress": (2, 2)}
+    assert list(own["by"]) == ["click", "type"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--benchmark", "androidcontrol"), "--rule: androidcontrol is judged differently by each author; expected one "
+         "of "),
+        (("--benchmark", "androidcontrol", "--rule", "os-atlaz"), "rule of androidcontrol: got 'os-atlaz'"),
+        (("--benchmark", "screenspot", "--rule", "os-atlas"), "--rule: ScreenSpot has one rule; leave it out"),
+        (("--rule", "os-atlas"), "--rule: got it without --benchmark, whose steps they are of"),
+        (("--benchmark", "androidcontrol", "--rule", "os-atlas", "--paired"), "--paired"),
+    ],
+)  # fmt: skip
+def test_rules_belong_to_benchmarks_of_whole_actions(run, tmp_path, words, said):
+    assert said in run.error("eval", write_rows(tmp_path / "a.jsonl", conversation(1, CLICK)), *words)
