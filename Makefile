@@ -7,12 +7,13 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3 python; do \
 	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null && echo $$python && break; done)
 TORCH ?= torch==2.13.0
 TORCH_INDEX ?=
+DATA ?= ../shared/data
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := grounding_rewards adapters tests examples benchmarks docs
 
-.PHONY: setup demo test test-fast matrix lint fix bench docs cases clean
+.PHONY: setup demo test test-fast matrix lint fix bench published docs cases clean
 
 setup: .venv/complete
 
@@ -56,6 +57,9 @@ bench: setup
 	$(BIN)/python benchmarks/training_sets.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/next_round.py
+
+published: setup
+	$(BIN)/python benchmarks/published_figures.py --data $(DATA)
 
 docs: setup
 	GROUNDING_REWARDS_PLUGINS= $(BIN)/python -m docs.gallery.make

@@ -65,6 +65,13 @@ def test_names_of_answers_say_what_those_of_annotations_do_and_a_model_s_name_sa
     assert _labels_of(BENCHMARKS[name], stem) == labels
 
 
+@pytest.mark.parametrize("column", ["grounding_type", "group"])
+def test_mai_ui_s_copy_of_mmbench_calls_the_grounding_type_a_group(column):
+    known = BENCHMARKS["mmbench-gui-l2"]
+    assert column in known.columns
+    assert known.label({column: "basic"}, ("grounding_type",)) == "basic"
+
+
 def test_a_name_of_two_platforms_is_an_error():
     text = "ui-tars-desktop_mobile: its name says desktop and mobile; expected one platform, as in names of "
     with pytest.raises(TableError, match=f"^{text}ScreenSpot-v2: rename the file$"):

@@ -1,6 +1,6 @@
 """Audits published reward code that you have: golden lines, and the failures in the README, against what it returns.
 
-    python benchmarks/published.py TREE [--only NAME] [--function NAME=FILE.py:FUNCTION]
+    python benchmarks/published_code.py TREE [--only NAME] [--function NAME=FILE.py:FUNCTION]
 
 TREE is a folder with checkouts, or one of them. Of each source that is found its own function scores the golden lines:
 ``as recorded`` counts those on which it returns what stands there, ``fails`` those on which it raises or returns no
