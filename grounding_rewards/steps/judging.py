@@ -13,7 +13,15 @@ from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 
 RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "androidcontrol": ("os_atlas:ANDROID_CONTROL",),
+        "agentnetbench": ("opencua:AGENTNET",),
+        "androidcontrol": (
+            "clawgui:ANDROID_CONTROL",
+            "os_atlas:ANDROID_CONTROL",
+            "ui_s1:EVALUATION",
+            "ui_s1:REWARD",
+            "uground:ANDROID_CONTROL",
+        ),
+        "mind2web": ("seeclick_mind2web:MIND2WEB", "uground:MIND2WEB"),
     }
 )
 """Rules of each benchmark, as file and name in ``steps.rules``."""

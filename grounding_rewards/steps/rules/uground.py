@@ -1,0 +1,152 @@
+"""UGround's rules of AndroidControl and of Multimodal-Mind2Web: a planner's action, and a place of the model."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from grounding_rewards.actions import Act
+from grounding_rewards.steps.compare import Place, holds
+from grounding_rewards.steps.rule import Box, Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.writing import boxes, failed, point, text
+
+_PLACED = ("click", "long_press", "type_text")
+_EDGES = ("x_min", "y_min", "x_max", "y_max")
+
+
+@stopping
+def _android_control(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
+    plan, right = response["plan"], gold["action"]
+    tree = gold["nodes"] if isinstance(gold.get("nodes"), list) else options.get("tree", options.get("nodes", ()))
+    kinds = plan["action_type"], right["action_type"]
+    if kinds == ("open_app", "click"):  # the gold has no name: it is part of every text
+        return StepVerdict(None, None, _says(tree, (right["x"], right["y"]), ""))
+    if kinds == ("click", "open_app"):
+        hit = _says(tree, _place(response), right["app_name"])
+    elif sorted(kinds) == ["click", "navigate_back"]:
+        hit = _says(tree, _place(response), "back")
+    elif kinds[0] == kinds[1] in _PLACED and "x" in right:
+        box = min(_around(tree, (right["x"], right["y"])), key=_area, default=None)
+        hit = box is not None and holds(box[0], _place(response)) and plan.get("text") == right.get("text")
+    else:
+        return StepVerdict(None, None, all(plan.get(key) == value for key, value in right.items()))
+    return StepVerdict(None, hit, hit)
+
+
+def _place(response: Mapping[str, Any]) -> Place:
+    """Return the model's place in pixels of the screen."""
+    x, y = map(float, response["output"].strip("()").split(","))
+    return x / response["scale"], y / response["scale"]
+
+
+def _nodes(tree: Any) -> Iterator[tuple[Box, Mapping[str, Any]]]:
+    """Yield box and fields of each node of a tree, a list of nodes and of such lists."""
+    for node in tree:
+        if isinstance(node, list):
+            yield from _nodes(node)
+        else:
+            left, top, right, bottom = (node["bbox_pixels"][edge] for edge in _EDGES)
+            yield (left, top, right, bottom), node
+
+
+def _around(tree: Any, at: Place) -> list[tuple[Box, Mapping[str, Any]]]:
+    return [(box, node) for box, node in _nodes(tree) if holds(box, at)]
+
+
+def _area(node: tuple[Box, Mapping[str, Any]]) -> float:
+    left, top, right, bottom = node[0]
+    return (right - left) * (bottom - top)
+
+
+def _says(tree: Any, at: Place, words: str) -> bool:
+    """Return True where a node at a place has words in its text or description, case aside."""
+    texts = [node.get(key) for _, node in _around(tree, at) for key in ("text", "content_description")]
+    return any(words.lower() in text.lower() for text in texts if text)
+
+
+@stopping
+def _mind2web(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
+    hit, output = False, response["output"]
+    if isinstance(output, str):
+        parts = output.strip("()").split(", ")
+        x, y = float(parts[0]) / gold["scale"], float(parts[1]) / gold["scale"]
+        hit = any(holds((left, top, left + width, top + height), (x, y)) for left, top, width, height in gold["bbox"])
+    value = response["gpt_value"]
+    said = _words(response["gpt_action"], "" if value in ("None", None) else value)
+    right = _words(gold["operation"], gold["value"])
+    f1 = _f1(said, right)
+    return StepVerdict(None, hit, hit and f1 == 1, parts={"op_f1": f1})
+
+
+def _f1(said: set[str], right: set[str]) -> float:
+    if not said or not right:
+        return float(said == right)
+    precision, recall = len(said & right) / len(said), len(said & right) / len(right)
+    return 2 * precision * recall / (precision + recall) if precision else 0.0
+
+
+def _words(operation: str, value: str) -> set[str]:
+    return {word for word in f"{operation} {value}".lower().split() if word not in string.punctuation}
+
+
+_PLANS = {"type": "type_text", "back": "navigate_back", "home": "navigate_home", "finished": "status"}
+
+
+def _plan(act: Act) -> dict[str, Any]:
+    """Return an action without its place in AndroidControl's words."""
+    name, said = _PLANS.get(act.name, act.name), act.arguments
+    if name == "status":
+        return {"action_type": name, "goal_status": "infeasible" if failed(act) else "complete"}
+    if name == "open_app":
+        return {"action_type": name, "app_name": text(act)}
+    return {"action_type": name, **{key: said[key] for key in ("text", "direction") if key in said}}
+
+
+def _output(act: Act, size: Size) -> str:
+    return "({:g}, {:g})".format(*point(act, size))
+
+
+def _planned(act: Act, size: Size) -> dict[str, Any]:
+    return {"plan": _plan(act), "output": _output(act, size), "scale": 1.0}
+
+
+def _gold_plan(step: Step) -> dict[str, Any]:
+    right = _plan(step.act)
+    if step.act.place:
+        right["x"], right["y"] = point(step.act, step.image_size)
+    return {"action": right, "nodes": [{"bbox_pixels": dict(zip(_EDGES, box, strict=True))} for box in boxes(step)]}
+
+
+def _operated(act: Act, size: Size) -> dict[str, Any]:
+    return {"output": _output(act, size), "gpt_action": act.name.upper(), "gpt_value": text(act) or "None"}
+
+
+def _gold_operation(step: Step) -> dict[str, Any]:
+    found = [[left, top, right - left, bottom - top] for left, top, right, bottom in boxes(step)]
+    return {"operation": step.act.name.upper(), "value": text(step.act), "bbox": found, "scale": 1.0}
+
+
+ANDROID_CONTROL = StepRule(
+    "uground",
+    "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/AndroidControl/eval.py",
+    _android_control,
+    _planned,
+    _gold_plan,
+    text=False,
+    faults="where a click is right, opening any app is, if a node with a text is there; a text or direction in another "
+    "case is wrong; an output that is no place stops the run",
+    also=("uground-android-control",),
+)
+
+MIND2WEB = StepRule(
+    "uground",
+    "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/Multimodal-Mind2Web/eval.py",
+    _mind2web,
+    _operated,
+    _gold_operation,
+    text=False,
+    faults="words are compared as sets, so that their order is free; an output without a space after its comma stops "
+    "the run",
+    also=("mind2web-uground",),
+)

@@ -1,0 +1,48 @@
+"""Actions of this package's words as rules write them in their evaluators' own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+
+from grounding_rewards.actions import Act
+from grounding_rewards.steps.compare import TURNED
+from grounding_rewards.steps.rule import Size, Step
+
+_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
+_FAILED = ("impossible", "infeasible", "failure", "failed", "fail")
+
+
+def pixels(place: Sequence[float], size: Size) -> list[float]:
+    """Return a point or box in pixels of the screen, without its size in shares as before."""
+    return [round(share * side, 6) for share, side in zip(place, cycle(size or (1.0, 1.0)))]
+
+
+def point(act: Act, size: Size) -> list[float]:
+    """Return the centre of an action's place in pixels of the screen; 0, 0 of an action without one."""
+    place = act.place or (0.0, 0.0)
+    return pixels(((place[0] + place[-2]) / 2, (place[1] + place[-1]) / 2), size)
+
+
+def boxes(step: Step) -> list[list[float]]:
+    """Return the boxes of a step in pixels, x1, y1, x2, y2: its candidates, else that of its action."""
+    found = step.boxes or ((step.act.place,) if len(step.act.place) == 4 else ())
+    return [pixels(box, step.image_size) for box in found]
+
+
+def ends(act: Act, size: Size) -> tuple[list[float], list[float]]:
+    """Return where the finger of a scroll begins and ends, against the way of the view."""
+    right, down = _WAYS.get(TURNED.get(act.arguments.get("direction", ""), ""), (0, 0))
+    half = 0.2
+    return pixels((0.5 - half * right, 0.5 - half * down), size), pixels((0.5 + half * right, 0.5 + half * down), size)
+
+
+def text(act: Act) -> str:
+    """Return what an action types, opens or presses."""
+    said = act.arguments
+    return str(said.get("app") or said.get("text") or "+".join(said.get("keys", ())))
+
+
+def failed(act: Act) -> bool:
+    """Return True for an end that says that the task could not be done."""
+    return str(act.arguments.get("status")).lower() in _FAILED
