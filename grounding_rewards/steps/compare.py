@@ -38,6 +38,11 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def middle(place: Place) -> tuple[float, ...]:
+    """Return a place x, y, or the centre of a box; nothing for nothing."""
+    return ((place[0] + place[2]) / 2, (place[1] + place[3]) / 2) if len(place) == 4 else tuple(place[:2])
+
+
 def apart(a: Place, b: Place) -> float:
     """Return the Euclidean distance of two places."""
     return hypot(a[0] - b[0], a[1] - b[1])
@@ -73,7 +78,7 @@ def moved_in(box: Place, factor: float) -> Box:
 
 def nearest(boxes: Iterable[Box], place: Place, count: int) -> list[Box]:
     """Return the boxes x1, y1, x2, y2 whose centres are nearest to a place; of equal ones the first."""
-    return sorted(boxes, key=lambda box: apart(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), place))[:count]
+    return sorted(boxes, key=lambda box: apart(middle(box), place))[:count]
 
 
 def overlap(a: Place, b: Place) -> float:

@@ -14,13 +14,18 @@ from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "agentnetbench": ("opencua:AGENTNET",),
+        "aitz": ("agentcpm:CPM", "agentcpm:KIT"),
         "androidcontrol": (
+            "agentcpm:CPM_ANDROID_CONTROL",
+            "agentcpm:KIT_ANDROID_CONTROL",
             "clawgui:ANDROID_CONTROL",
             "os_atlas:ANDROID_CONTROL",
             "ui_s1:EVALUATION",
             "ui_s1:REWARD",
             "uground:ANDROID_CONTROL",
         ),
+        "cagui": ("agentcpm:CPM", "agentcpm:KIT"),
+        "gui-odyssey": ("agentcpm:CPM_ODYSSEY", "agentcpm:KIT_ODYSSEY"),
         "mind2web": ("seeclick_mind2web:MIND2WEB", "uground:MIND2WEB"),
     }
 )

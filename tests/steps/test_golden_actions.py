@@ -11,8 +11,10 @@ import grounding_rewards as gr
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "golden_actions"
 FILES = (
+    "agentcpm-gui",
     "agentnetbench",
     "clawgui-androidcontrol",
+    "guievalkit",
     "mind2web-seeclick",
     "mind2web-uground",
     "os-atlas-android-control",

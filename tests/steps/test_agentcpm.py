@@ -1,0 +1,110 @@
+"""AgentCPM-GUI's and GUIEvalKit's rules: forms of answers, borders, and every action of this package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from grounding_rewards.actions import Act
+from grounding_rewards.steps.judging import step_rule
+from grounding_rewards.steps.rule import STOPPED, Step, StepVerdict
+
+BOTH = [
+    (name, rule) for name in ("aitz", "androidcontrol", "cagui", "gui-odyssey") for rule in ("agentcpm", "guievalkit")
+]
+ACTS = [
+    Act("click", (0.25, 0.75)), Act("click", (0.2, 0.7, 0.3, 0.8)), Act("long_press", (0.25, 0.75)),
+    *(Act("scroll", (), {"direction": way}) for way in ("up", "down", "left", "right")),
+    Act("type", (), {"text": "red hat"}), Act("open_app", (), {"app": "Clock"}), Act("wait"), Act("back"),
+    Act("home"), Act("recent"), Act("enter"), Act("finished"), Act("finished", (), {"status": "impossible"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("benchmark", "name"), BOTH)
+@pytest.mark.parametrize("act", ACTS, ids=str)
+def test_an_answer_that_is_the_gold_is_right_and_no_other_type_is(benchmark: str, name: str, act: Act) -> None:
+    rule = step_rule(benchmark, name)
+    boxes = ((0.2, 0.7, 0.3, 0.8), (0.0, 0.0, 0.1, 0.1))
+    verdict = rule.judge(rule.answer(act, (1080, 2400)), rule.gold(Step(act, boxes)), None, {})
+    if name == "agentcpm" and act.name == "open_app":
+        assert verdict == STOPPED  # it knows no such gold
+    elif (benchmark, name, act.name) == ("androidcontrol", "agentcpm", "long_press"):
+        assert verdict == StepVerdict(False, None, False)  # a click in its rows
+    else:
+        assert verdict.type
+        assert verdict.step
+        assert verdict.place is (True if act.place else None)
+    other = rule.answer(Act("back" if act.name != "back" else "wait"), None)
+    assert not rule.judge(other, rule.gold(Step(act)), None, {}).step
+
+
+CLICK: dict[str, Any] = {
+    "result_action_type": 4, "result_touch_yx": "[0.5, 0.5]", "result_lift_yx": "[0.5, 0.5]", "ui_positions": "[]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "agentcpm", "guievalkit"),
+    [
+        ({"POINT": [500, 500]}, True, True),
+        ({"POINT": [500, 500], "duration": 200}, True, True),
+        ({"POINT": [500, 500], "duration": 201}, False, False),
+        ({"POINT": [500, 500], "STATUS": "start"}, True, True),
+        ({"POINT": [500, 500], "STATUS": "finish"}, False, False),
+        ({"POINT": [500, 500], "thought": "t"}, True, True),
+        ({"POINT": [500, 500], "thought": 1}, None, None),
+        ({"POINT": [500, 500], "PRESS": "BACK"}, None, None),
+        ({"POINT": [500.5, 500]}, None, None),
+        ({"POINT": [500, 1001]}, None, None),
+        ({"POINT": [True, 500]}, None, None),
+        ({"POINT": [float("nan"), 500]}, None, None),
+        ({"POINT": [500, 500], "duration": 10**400}, False, False),
+        ({"STATUS": "done"}, None, None),
+        ({"TYPE": 1}, None, None),
+        ({"CLEAR": None}, False, False),
+        ({"CLEAR": 1}, None, None),
+        ({"OPEN_APP": "Clock"}, None, False),
+        ({"INPUT": {"point": [500, 500], "text": "red"}}, None, False),
+        ({"to": [1, 2]}, None, None),
+        ({"POINT": [500, 500], "to": [1]}, None, None),
+        ({1: 2}, None, None),
+    ],
+)
+def test_forms_of_answers(answer: object, agentcpm: bool | None, guievalkit: bool | None) -> None:
+    verdict = step_rule("androidcontrol", "agentcpm").judge(answer, CLICK, None, {})
+    assert verdict == (
+        StepVerdict(agentcpm, agentcpm or None, agentcpm)
+        if agentcpm is not None
+        else StepVerdict(False, None, False, read=False)
+    )
+    other = step_rule("androidcontrol", "guievalkit").judge(answer, CLICK, None, {})
+    assert other == (STOPPED if guievalkit is None else StepVerdict(guievalkit, guievalkit or None, guievalkit))
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "boxes", "answer", "right"),
+    [
+        ("androidcontrol", [[0.0, 0.0, 0.1, 0.1]], [50, 50], True),  # among the five nearest to the gold
+        ("cagui", [[0.0, 0.0, 0.1, 0.1]], [50, 50], False),  # does not hold it
+        ("cagui", [[0.0, 0.0, 1.0, 1.0]], [50, 50], True),
+        ("gui-odyssey", [[0.0, 0.0, 1.0, 1.0]], [50, 50], False),  # boxes are left out
+        ("androidcontrol", [], [500, 460], True),
+        ("androidcontrol", [], [500, 540], False),  # .54 - .5 is more than .04
+        ("gui-odyssey", [], [500, 640], True),
+        ("gui-odyssey", [], [500, 641], False),
+    ],
+)
+def test_boxes_and_reach(benchmark: str, boxes: list[list[float]], answer: list[int], right: bool) -> None:
+    for name in ("agentcpm", "guievalkit"):
+        for gold in ({**CLICK, "ui_positions": boxes}, {**CLICK, "ui_positions": [], "bbox": boxes}):
+            assert step_rule(benchmark, name).judge({"POINT": answer}, gold, None, {}).place is right
+
+
+@pytest.mark.parametrize("key", ["result_action_type", "result_touch_yx", "ui_positions"])
+@pytest.mark.parametrize("value", ["x", None, 2, [], {}, "[1", "[[1, 2]]", [["a"] * 4]], ids=str)
+def test_a_gold_of_no_form_stops(key: str, value: object) -> None:
+    for name in ("agentcpm", "guievalkit"):
+        verdict = step_rule("cagui", name).judge({"POINT": [500, 900]}, {**CLICK, key: value}, None, {})
+        empty = key == "ui_positions" and value in (None, [], {})
+        assert verdict == (StepVerdict(True, False, False) if empty else STOPPED)
