@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +16,6 @@ _PLACED = ("click", "long_press")
 _SCREEN = (1080.0, 2400.0)  # whatever the screenshot is
 _REACH = apart((0.14 * _SCREEN[0], 0.14 * _SCREEN[1]), (0, 0))
 _BUTTONS = {"Back": "back", "Home": "home"}
-_CALL = re.compile("<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 @stopping
@@ -30,7 +28,7 @@ def _android_control(response: Any, gold: Any, size: Size, options: Mapping[str,
     if name != wanted:
         return StepVerdict(False, False if wanted in _PLACED else None, False)
     if wanted in _PLACED:
-        hit = _hits(said, right, gold.get("candidate_bbox", ()))
+        hit = _hits(said, right, gold.get("candidate_bbox") or ())
         return StepVerdict(True, hit, hit)
     if wanted not in _MATCHES:
         return StepVerdict(False, None, False)
@@ -39,16 +37,18 @@ def _android_control(response: Any, gold: Any, size: Size, options: Mapping[str,
 
 def _read(response: str, pixels: bool, size: tuple[float, float]) -> tuple[str, Mapping[str, Any]]:
     """Return name and arguments in the form of golds, of the first call or of an answer that is nothing but JSON."""
-    call = _CALL.search(response)
-    if call is None:
+    call, end, _ = response.partition("<tool_call>")[2].partition("</tool_call>")
+    if not end:
         value = json.loads(response)
         value = value.get("ToolCall", value)
         name, said = value["action"].strip(), value.get("arguments", {})
         if not name or not isinstance(said, dict):
             raise ValueError("expected an action with its arguments")
         return name, said
-    said = json.loads(call[1])["arguments"]
-    name, at = said["action"], [_thousandths(said.get(key, ()), pixels, size) for key in ("coordinate", "coordinate2")]
+    said = json.loads(call)["arguments"]
+    name, at = said["action"], [said.get(key, ()) for key in ("coordinate", "coordinate2")]
+    if pixels:
+        at = [[int(1000 * part / side) for part, side in zip(each, size, strict=False)] for each in at]
     if name in _PLACED:
         return name, {"points": at}
     if name == "swipe":
@@ -60,10 +60,6 @@ def _read(response: str, pixels: bool, size: tuple[float, float]) -> tuple[str, 
     if name in ("type", "wait"):
         return name, said
     raise ValueError("expected an action of the call")
-
-
-def _thousandths(at: Any, pixels: bool, size: tuple[float, float]) -> Any:
-    return [int(1000 * part / side) for part, side in zip(at, size, strict=False)] if pixels else at
 
 
 def _hits(said: Mapping[str, Any], right: Mapping[str, Any], boxes: Any) -> bool:
@@ -87,7 +83,7 @@ def _same_text(text: Any, right: Any) -> bool:
 _MATCHES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], bool]] = {
     "type": lambda said, right: _same_text(said.get("text"), right.get("text")),
     "open_app": lambda said, right: any(_same_text(said.get(key), right.get("app")) for key in ("app", "text")),
-    "scroll": lambda said, right: said.get("direction", "").lower() == TURNED.get(right["direction"].lower()),
+    "scroll": lambda said, right: str(said.get("direction")).lower() == TURNED.get(right["direction"].lower()),
     "button_press": lambda said, right: said.get("type") == right["type"],
     "wait": lambda said, right: True,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from math import exp, sqrt
 from statistics import fmean
 from typing import Any
@@ -52,15 +53,12 @@ def _scores(acts: Sequence[Action], rights: Sequence[Action]) -> dict[str, float
     if acts[0]["type"] not in types:
         return {each.lower(): 0.0 for each in types}
     scores: dict[str, list[float]] = {}
-    for place, right in enumerate(rights):
+    for right, act in zip_longest(rights, acts[: len(rights)]):
         kind = right["type"]
-        if place < len(acts) and acts[place]["type"] == kind:
-            if kind not in _SCORES:
-                continue
-            score = _SCORES[kind](acts[place]["params"], right)
-        else:
-            score = 0.0
-        scores.setdefault(kind.lower(), []).append(score)
+        if not act or act["type"] != kind:
+            scores.setdefault(kind.lower(), []).append(0.0)
+        elif kind in _SCORES:
+            scores.setdefault(kind.lower(), []).append(_SCORES[kind](act["params"], right))
     return {kind: fmean(each) for kind, each in scores.items()}
 
 
@@ -77,16 +75,11 @@ def _joined(actions: Sequence[Action]) -> list[Action]:
     joined: list[Action] = []
     typed = False
     for action in actions:
-        if typed and action["type"] in ("press", "hotkey") and _is_enter(action["params"]["keys"]):
-            typed = False
-            continue
-        joined.append(action)
+        keys: Sequence[str] = action["params"].get("keys", ()) if typed else ()
         typed = action["type"] == "write"
+        if len(keys) != 1 or keys[0].lower() not in ("enter", "return"):
+            joined.append(action)
     return joined
-
-
-def _is_enter(keys: Sequence[str]) -> bool:
-    return len(keys) == 1 and keys[0].lower() in ("enter", "return")
 
 
 def _read(text: str, size: Size) -> list[Action]:
@@ -110,7 +103,7 @@ def _action(call: re.Match[str], size: Size) -> Action | None:
             keys = keys[:1]
         return {"type": kind, "params": {"keys": keys}} if keys else None
     if call["amount"]:
-        return {"type": "scroll", "params": {"amount": int(call["amount"])}}
+        return {"type": "scroll", "params": {"amount": call["amount"]}}
     if call["status"]:
         return {"type": "terminate", "params": {"status": call["status"]}}
     return {"type": "write", "params": {"text": call["named"] or call["text"]}}
@@ -142,50 +135,41 @@ _SCORES: Mapping[str, Callable[[Action, Action], float]] = {
 }
 _TYPES = {
     "click": "click", "double_click": "doubleClick", "right_click": "rightClick", "triple_click": "tripleClick",
-    "hover": "moveTo", "drag": "dragTo",
+    "hover": "moveTo", "drag": "dragTo", "type": "write", "scroll": "scroll", "finished": "terminate",
 }  # fmt: skip
 _WRITTEN = {
     "write": "pyautogui.write('{text}')", "scroll": "pyautogui.scroll({amount})",
     "press": "pyautogui.press(keys={keys})", "hotkey": "pyautogui.hotkey(keys={keys})",
-    "terminate": "computer.terminate(status='{status}')",
-    "tripleClick": "computer.triple_click(x={position[x]:f}, y={position[y]:f})",
+    "terminate": "computer.terminate(status='{status}')", "tripleClick": "computer.triple_click(x={x:f}, y={y:f})",
 }  # fmt: skip
 
 
 def _actions(act: Act, found: Sequence[Sequence[float]] = ()) -> list[dict[str, Any]]:
     """Return an action as the benchmark has it, a drag as two."""
-    said, kind = act.arguments, _TYPES.get(act.name)
-    if kind:
-        places = [act] if kind != "dragTo" or "to" not in said else [act, Act("", tuple(said["to"]))]
-        kinds = ["moveTo", kind][-len(places) :]
-        bboxes = [{"rel_bbox": [x, y, right - x, bottom - y]} for x, y, right, bottom in found]
-        return [
-            {"type": each, "params": {"position": dict(zip("xy", point(at, None), strict=True))},
-             "metadata": {"bboxes": bboxes if at is act else []}}
-            for each, at in zip(kinds, places, strict=True)
-        ]  # fmt: skip
-    if act.name == "type":
-        return [{"type": "write", "params": {"text": text(act)}}]
-    if act.name == "scroll":
-        return [{"type": "scroll", "params": {"amount": 3 if said.get("direction") == "up" else -3}}]
-    if act.name == "finished":
-        return [{"type": "terminate", "params": {"status": "failure" if failed(act) else "success"}}]
-    keys = list(said.get("keys", (act.name,)))
-    return [{"type": "press" if len(keys) == 1 else "hotkey", "params": {"keys": keys}}]
+    if act.name == "drag" and "to" in act.arguments:
+        return _actions(Act("hover", act.place), found) + _actions(Act("drag", tuple(act.arguments["to"])))
+    keys = list(act.arguments.get("keys", (act.name,)))
+    kind = _TYPES.get(act.name) or ("press" if len(keys) == 1 else "hotkey")
+    params = {
+        "write": {"text": text(act)},
+        "scroll": {"amount": 3 if act.arguments.get("direction") == "up" else -3},
+        "terminate": {"status": "failure" if failed(act) else "success"},
+        "press": {"keys": keys},
+        "hotkey": {"keys": keys},
+    }.get(kind, {"position": dict(zip("xy", point(act, None), strict=True))})
+    bboxes = [{"rel_bbox": [x, y, right - x, bottom - y]} for x, y, right, bottom in found]
+    return [{"type": kind, "params": params, "metadata": {"bboxes": bboxes}}]
 
 
 def _answer(act: Act, size: Size) -> str:
-    usual = "pyautogui.{type}(x={position[x]:f}, y={position[y]:f})"
-    return "\n".join(
-        _WRITTEN.get(each["type"], usual).format(type=each["type"], **each["params"]) for each in _actions(act)
-    )
+    usual, acts = "pyautogui.{type}(x={x:f}, y={y:f})", _actions(act)
+    fields = [{"type": each["type"], **each["params"], **each["params"].get("position", {})} for each in acts]
+    return "\n".join(_WRITTEN.get(each["type"], usual).format_map(each) for each in fields)
 
 
 def _gold(step: Step) -> dict[str, Any]:
-    return {
-        "ground_truth_actions": _actions(step.act, step.boxes),
-        "alternative_options": [_actions(other) for other in step.others],
-    }
+    others = [_actions(other) for other in step.others]
+    return {"ground_truth_actions": _actions(step.act, step.boxes), "alternative_options": others}
 
 
 AGENTNET = StepRule(

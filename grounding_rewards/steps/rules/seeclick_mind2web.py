@@ -19,29 +19,19 @@ _VALUED = (2, 3)
 
 @stopping
 def _mind2web(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
-    if size is None:
+    wanted = gold["operation"]
+    number, value = _NUMBERS[wanted["original_op"]], wanted["value"]
+    if size is None or (number in _VALUED and '"' in value):  # the evaluator writes it between quotes
         return STOPPED
-    right, box = _right(gold["operation"]), _box(gold["bbox"], size)
-    same = hit = False
+    right, box, same, hit = _operation({"action_type": number, "value": value}), _box(gold["bbox"], size), False, False
     try:
         act = python_literal(response)
-        same = act["action_type"] == right["action_type"]
+        same = act["action_type"] == number
         hit = holds(box, act["click_point"])
-        f1 = token_f1(_operation(act), _operation(right))
+        f1 = token_f1(_operation(act), right)
     except (AttributeError, LookupError, TypeError):
         return StepVerdict(same, hit, False, read=False, parts={"op_f1": 0.0})
     return StepVerdict(same, hit, hit and f1 == 1, parts={"op_f1": f1})
-
-
-def _right(operation: Mapping[str, str]) -> dict[str, Any]:
-    """Return the right action, whose value the evaluator writes between quotes into a dict that it reads again."""
-    number = _NUMBERS[operation["original_op"]]
-    if number not in _VALUED:
-        return {"action_type": number}
-    values = python_literal(f'["{operation["value"]}"]')
-    if not isinstance(values, list) or len(values) > 1:
-        raise ValueError("expected a value without quotes")
-    return {"action_type": number, "value": values[0]}
 
 
 def _operation(act: Mapping[str, Any]) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import Place, holds
-from grounding_rewards.steps.rule import Box, Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
 from grounding_rewards.steps.writing import boxes, failed, point, text
+from grounding_rewards.verifiers.match import token_f1
 
 _PLACED = ("click", "long_press", "type_text")
 _EDGES = ("x_min", "y_min", "x_max", "y_max")
@@ -27,8 +29,9 @@ def _android_control(response: Any, gold: Any, size: Size, options: Mapping[str,
     elif sorted(kinds) == ["click", "navigate_back"]:
         hit = _says(tree, _place(response), "back")
     elif kinds[0] == kinds[1] in _PLACED and "x" in right:
-        box = min(_around(tree, (right["x"], right["y"])), key=_area, default=None)
-        hit = box is not None and holds(box[0], _place(response)) and plan.get("text") == right.get("text")
+        smallest = min(_around(tree, (right["x"], right["y"])), key=itemgetter(0), default=None)
+        at = _place(response)
+        hit = smallest is not None and holds(smallest[1], at) and plan.get("text") == right.get("text")
     else:
         return StepVerdict(None, None, all(plan.get(key) == value for key, value in right.items()))
     return StepVerdict(None, hit, hit)
@@ -40,28 +43,20 @@ def _place(response: Mapping[str, Any]) -> Place:
     return x / response["scale"], y / response["scale"]
 
 
-def _nodes(tree: Any) -> Iterator[tuple[Box, Mapping[str, Any]]]:
-    """Yield box and fields of each node of a tree, a list of nodes and of such lists."""
+def _around(tree: Any, at: Place) -> Iterator[tuple[float, Place, Mapping[str, Any]]]:
+    """Yield area, box and fields of each node at a place, of a list of nodes and of such lists."""
     for node in tree:
         if isinstance(node, list):
-            yield from _nodes(node)
-        else:
-            left, top, right, bottom = (node["bbox_pixels"][edge] for edge in _EDGES)
-            yield (left, top, right, bottom), node
-
-
-def _around(tree: Any, at: Place) -> list[tuple[Box, Mapping[str, Any]]]:
-    return [(box, node) for box, node in _nodes(tree) if holds(box, at)]
-
-
-def _area(node: tuple[Box, Mapping[str, Any]]) -> float:
-    left, top, right, bottom = node[0]
-    return (right - left) * (bottom - top)
+            yield from _around(node, at)
+            continue
+        left, top, right, bottom = box = [node["bbox_pixels"][edge] for edge in _EDGES]
+        if holds(box, at):
+            yield (right - left) * (bottom - top), box, node
 
 
 def _says(tree: Any, at: Place, words: str) -> bool:
     """Return True where a node at a place has words in its text or description, case aside."""
-    texts = [node.get(key) for _, node in _around(tree, at) for key in ("text", "content_description")]
+    texts = [node.get(key) for *_, node in _around(tree, at) for key in ("text", "content_description")]
     return any(words.lower() in text.lower() for text in texts if text)
 
 
@@ -74,20 +69,13 @@ def _mind2web(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) 
         hit = any(holds((left, top, left + width, top + height), (x, y)) for left, top, width, height in gold["bbox"])
     value = response["gpt_value"]
     said = _words(response["gpt_action"], "" if value in ("None", None) else value)
-    right = _words(gold["operation"], gold["value"])
-    f1 = _f1(said, right)
+    f1 = token_f1(said, _words(gold["operation"], gold["value"]))
     return StepVerdict(None, hit, hit and f1 == 1, parts={"op_f1": f1})
 
 
-def _f1(said: set[str], right: set[str]) -> float:
-    if not said or not right:
-        return float(said == right)
-    precision, recall = len(said & right) / len(said), len(said & right) / len(right)
-    return 2 * precision * recall / (precision + recall) if precision else 0.0
-
-
-def _words(operation: str, value: str) -> set[str]:
-    return {word for word in f"{operation} {value}".lower().split() if word not in string.punctuation}
+def _words(operation: str, value: str) -> str:
+    """Return words without punctuation that stands alone."""
+    return " ".join(word for word in f"{operation} {value}".split() if word not in string.punctuation)
 
 
 _PLANS = {"type": "type_text", "back": "navigate_back", "home": "navigate_home", "finished": "status"}

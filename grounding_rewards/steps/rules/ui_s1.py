@@ -21,7 +21,7 @@ _REACH, _ENLARGE = 0.04, 1.2
 @stopping
 def _evaluation(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     act, right = _shares(response, options.get("answer_size") or size), _shares(gold, size)
-    places = [_box(each, size) for each in gold.get("candidate_bbox", ())]
+    places = [_share(each, size) for each in gold.get("candidate_bbox", ())]
     if (act["action"], right["action"]) == ("click", "open") and "candidate_bbox" in gold:
         return StepVerdict(True, None, _in_any(places, act["coordinate"]))
     if right["action"] not in (*_PLACED, "type", "open", "swipe", "system_button", "wait"):
@@ -34,7 +34,7 @@ def _reward(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) ->
     act, right = _shares(response, options.get("answer_size") or size), _shares(gold, size)
     places = gold.get("candidate_bbox", ())
     if len(places) == 4:  # taken for one box; a list of boxes is not divided by the size
-        places = [_box(places, size)]
+        places = [_share(places, size)]
     if act["action"] == right["action"] == "swipe":
         way = right.get("direction") or _way(right)
         return StepVerdict(True, None, _way(act) == _UPRIGHT.get(way, way))
@@ -56,14 +56,12 @@ def _judged(act: Mapping[str, Any], right: Mapping[str, Any], places: Sequence[A
 
 def _shares(fields: Mapping[str, Any], size: Size) -> dict[str, Any]:
     """Return an action with its places in shares of the screen."""
-    width, height = size or (1.0, 1.0)
-    placed = {key: fields[key] for key in ("coordinate", "coordinate2") if key in fields}
-    return {**fields, **{key: (at[0] / width, at[1] / height) for key, at in placed.items()}}
+    return {**fields, **{key: _share(fields[key], size, 2) for key in ("coordinate", "coordinate2") if key in fields}}
 
 
-def _box(box: Sequence[float], size: Size) -> tuple[float, ...]:
-    width, height = size or (1.0, 1.0)
-    return box[0] / width, box[1] / height, box[2] / width, box[3] / height
+def _share(place: Sequence[float], size: Size, count: int = 4) -> list[float]:
+    sides = (size or (1.0, 1.0)) * 2
+    return [place[edge] / sides[edge] for edge in range(count)]
 
 
 def _in_any(places: Sequence[Any], at: Sequence[float]) -> bool:
