@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from grounding_rewards import catalogue
-from grounding_rewards.actions import Act, is_click
+from grounding_rewards.actions import Act
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.coords.image_header import ENOUGH, image_size
@@ -24,6 +24,7 @@ from grounding_rewards.steps.judging import rules_of, step_rule
 from grounding_rewards.steps.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
 from grounding_rewards.steps.rule import Judged, Size, Step, StepRule, StepVerdict
 from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
 from grounding_rewards.tables.opening import folder_of, open_table
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.rows import Table
@@ -34,33 +35,24 @@ ALL = "all"
 
 _NOT_READ = frozenset(("raw_html", "cleaned_html", "neg_candidates"))
 _BATCH = 4096
+_UNREAD = StepVerdict(False, None, False, read=False)
 
 
 @dataclass(frozen=True)
 class RuleFigures:
-    """The figures of one rule.
-
-    Attributes:
-        rule: its name.
-        figures: the figures of all steps.
-        by: the same by the right action.
-        own: how many answers the evaluator reads itself.
-        other: how many it is given in its form, since the recipe ``action`` reads them.
-        unread: how many nobody reads, which count as wrong.
-    """
+    """The figures of one rule."""
 
     rule: str
     figures: list[Share]
-    by: dict[str, list[Share]]
-    own: int
-    other: int
-    unread: int
+    by: dict[str, list[Share]]  # by the right action
+    own: int  # answers that the evaluator reads itself
+    other: int  # answers that the recipe ``action`` reads, and the evaluator is given in its own form
+    unread: int  # answers that nobody reads; they count as wrong
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        plain = {name: getattr(self, name) for name in ("rule", "own", "other", "unread")}
-        by = {kind: [each.to_dict() for each in own] for kind, own in self.by.items()}
-        return {**plain, "figures": [each.to_dict() for each in self.figures], "by": by}
+        by = {kind: [each._asdict() for each in own] for kind, own in self.by.items()}
+        return {**vars(self), "figures": [each._asdict() for each in self.figures], "by": by}
 
 
 @dataclass(frozen=True)
@@ -85,10 +77,7 @@ class EvaluatedSteps:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as ``eval --json`` writes them."""
-        return {
-            "file": self.file, "benchmark": self.benchmark, "rules": [each.to_dict() for each in self.rules],
-            "parted": self.parted, "notes": [*self.notes], "warnings": [*self.warnings],
-        }  # fmt: skip
+        return {**vars(self), "rules": [each.to_dict() for each in self.rules]}
 
 
 def evaluate_steps(
@@ -111,7 +100,7 @@ def evaluate_steps(
         id: the column of both that names the step; "a,b" for several.
         response: the column of answers; by default found by its name.
         **options: options of the recipe ``action``, such as ``response_space``, which reads answers that the evaluator
-            itself does not; without a space these are wrong.
+            itself does not; without any, these are wrong.
 
     Returns:
         Figures by rule, and the steps on which rules part.
@@ -126,30 +115,29 @@ def evaluate_steps(
     [('type', 1.0), ('place', 1.0), ('step', 1.0), ('episodes', 1.0), ('progress', 1.0)]
     """
     notes, warnings = dict[str, None](), list[str]()
-    answers = None if predictions is None else Path(predictions)
-    join = Join(answers, id, reporting=Reporting(notes.setdefault, warnings.append))
+    join = Join(None if predictions is None else Path(predictions), id)
+    join = replace(join, reporting=Reporting(notes.setdefault, warnings.append))
     paths = rows if isinstance(rows, list | tuple) else [rows]
     files = [Path(each) for each in paths if isinstance(each, str | os.PathLike)]
     rules, named = rules_named(benchmark, rule), step_benchmark(benchmark)
     assert named is not None  # it has rules
-    found = steps_by_rule(named, rules, files or list(rows), join, response, recipe_of(options))
+    found = steps_by_rule(named, rules, files or paths, join, response, recipe_of(options))
     return replace(found, notes=(*notes,), warnings=(*warnings,))
 
 
-def rules_named(benchmark: str, rule: str | None) -> list[StepRule]:
+def rules_named(benchmark: str, rule: str | None) -> Sequence[StepRule]:
     """Return a rule of a benchmark by name, or all of them."""
     if rule is None:
         names = ", ".join(each.name for each in rules_of(benchmark))
         raise RecipeError(
             f"--rule: {benchmark} is judged differently by each author; expected one of {names}, or {ALL}"
         )
-    return list(rules_of(benchmark)) if rule == ALL else [step_rule(benchmark, rule)]
+    return rules_of(benchmark) if rule == ALL else [step_rule(benchmark, rule)]
 
 
 def recipe_of(options: Mapping[str, Any]) -> Recipe | None:
-    """Return the recipe that reads answers of any form; None where no option says the space of answers."""
-    given = {name: value for name, value in options.items() if value is not None}
-    return catalogue.recipe("action", **given, point_share=0.14) if given else None
+    """Return the recipe that reads answers of any form; None where no option says how."""
+    return catalogue.recipe("action", **options, point_share=0.14) if options else None  # places in shares
 
 
 def steps_by_rule(
@@ -163,98 +151,101 @@ def steps_by_rule(
     """Evaluate the steps of files, or rows in memory, by rules of a benchmark."""
     in_files = bool(rows) and isinstance(rows[0], Path)
     file = ", ".join(map(str, rows)) if in_files else "rows"
+    folder = folder_of(rows[0]) if in_files else Path()
     read = [each for path in rows for each in _rows(path)] if in_files else rows
     steps = [step for each in read for step in steps_of(each)]
     if not steps:
-        raise TableError(f"{file}: no rows in it")
+        raise TableError(f"{file}: no steps in it")
     layout = _layout(benchmark, steps[0], file)
     episode, number = layout.ids
     for place, each in enumerate(steps):
-        each.setdefault("sample_id", f"{each.get(episode, place)}/{each.get(number, 0)}")
-    joined: Table = HeldTable(steps, file)
+        named = re.search(layout.image, str(each.get("image")))
+        each.setdefault(episode, named[1] if named else place)
+        each.setdefault(number, int(named[2]) if named else 0)
+        each.setdefault("sample_id", f"{each[episode]}/{each[number]}")
+    table: Table = HeldTable(steps, file)
     if join.predictions is not None:
-        joined, _ = join.join(joined, Columns(response=response))
+        table, _ = join.join(table, Columns(response=response))
+    answered = response or next((each for each in GUESSED["response"] if each in table.columns), "response")
+    if answered not in table.columns:
+        raise TableError(f"{file}: no column {answered} of answers; --response-column or --predictions names them")
     judged: dict[str, list[Judged]] = {each.name: [] for each in rules}
-    forms: dict[str, list[str]] = {each.name: [] for each in rules}
-    parted = []
-    folder = folder_of(rows[0]) if in_files else Path()
-    named = response or next((each for each in GUESSED["response"] if each in joined.columns), "")
-    if named not in joined.columns:
-        raise TableError(f"{file}: no column of answers; expected one such as response, or --predictions ANSWERS")
-    for batch in joined.batches(whole=False, size=_BATCH):
+    forms, parted = Counter[tuple[str, str]](), list[dict[str, Any]]()
+    for batch in table.batches(whole=False, size=_BATCH):
         sizes = [_size(each, layout, folder) for each in batch.rows]
-        answers = [_text(each.get(named)) for each in batch.rows]
+        answers = [_text(each.get(answered)) for each in batch.rows]
         acts = _acts(recipe, answers, sizes, file)
         for index, (row, size, answer, act) in enumerate(zip(batch.rows, sizes, answers, acts, strict=True)):
-            where = f"{file}, {batch.place(index)}"
+            row = _with_files(row, layout, folder, where := f"{file}, {batch.place(index)}")
             step = _read(layout, row, size, where)
-            labels = {name: str(row[name]) for name in benchmark.labels if row.get(name) is not None}
-            key = (*labels.values(), str(row.get(episode, where)))
-            verdicts = {}
+            group = str(row.get(benchmark.label, ""))
+            verdicts: dict[str, bool | None] = {}
             for rule in rules:
                 gold = layout.gold(row) if {*layout.own} & {rule.name, *rule.also} else rule.gold(step)
                 verdict, form = _judged(rule, answer, act, gold, size)
                 verdicts[rule.name] = verdict.step
-                forms[rule.name].append(form)
+                forms[rule.name, form] += 1
+                placed = bool(step.act.place) and step.act.name != "scroll"
                 judged[rule.name].append(
-                    Judged(step.act.name, bool(step.act.place) and is_click(step.act.name), verdict, key,
-                           int(row.get(number) or 0), labels)
-                )  # fmt: skip
-            if len({*verdicts.values()} - {None}) > 1:
-                parted.append(
-                    {"episode": str(row.get(episode, "")), "step": row.get(number, 0), "response": answer, **verdicts}
+                    Judged(step.act.name, placed, verdict, (group, str(row[episode])), int(row[number]), group)
                 )
-    said = f"{benchmark.title} is {len(steps)} steps here"
+            if len({*verdicts.values()} - {None}) > 1:
+                parted.append({"episode": row[episode], "step": row[number], "response": answer, **verdicts})
     counts = ", ".join(f"{count} ({whose})" for count, whose in benchmark.counts.items())
-    join.reporting.note(f"{said}, and in papers {counts}" if counts else said)
-    found = []
-    for rule in rules:
-        own = judged[rule.name]
-        count = {each: forms[rule.name].count(each) for each in ("own", "other", "")}
-        found.append(
-            RuleFigures(rule.name, shares(own, rule.figures), by_action(own), count["own"], count["other"], count[""])
+    join.reporting.note(f"{benchmark.title}: {len(steps)} steps here{f'; in papers {counts}' if counts else ''}")
+    found = [
+        RuleFigures(
+            each.name, shares(judged[each.name], each.figures), by_action(judged[each.name]),
+            *(forms[each.name, form] for form in ("own", "other", "")),
         )
+        for each in rules
+    ]  # fmt: skip
     return EvaluatedSteps(file, benchmark.name, found, parted)
 
 
 def _rows(path: Path) -> Iterator[Row]:
     """Yield the rows or episodes of a file, or of the files in a folder."""
     if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.suffix in (".json", ".jsonl", ".parquet", ".csv"))
-        for each in files:
+        for each in sorted(each for each in path.rglob("*") if suffix_of(each) in (*TEXTS, *PARQUET)):
             yield from _rows(each)
-        return
-    if "tfrecord" in path.name or (not path.suffix and path.is_file()):
+    elif "tfrecord" in path.name or (path.is_file() and not path.suffix):
         raise TableError(f"{path}: TFRecords are read by TensorFlow alone; write their steps as JSON or Parquet first")
-    if path.suffix == ".json" and path.is_file() and (value := _object(path)) is not None:
+    elif path.suffix == ".json" and (value := _object(path)) is not None:
         yield from value
-        return
-    for batch in open_table(path).batches(whole=False):
-        for row in batch.rows:
-            yield {name: value for name, value in row.items() if name not in _NOT_READ}
+    else:
+        for batch in open_table(path).batches(whole=False):
+            yield from ({key: row[key] for key in row if key not in _NOT_READ} for row in batch.rows)
 
 
 def _object(path: Path) -> list[Row] | None:
-    """Return the episodes of a JSON file that holds an object: one, or one a name; None where it is something else."""
+    """Return the episodes of a file that holds an object: one, one a name, or lists by subset; None of another."""
     try:
         value = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return None  # whose error says more
     if not isinstance(value, dict):
         return None
-    if any(isinstance(each, list) for each in value.values()):
+    parts = {name: each for name, each in value.items() if isinstance(each, list) and isinstance(each[:1], list)}
+    if parts and all(isinstance(inner, list) for each in parts.values() for inner in each):
+        return [{"subset": name, **row} for name, each in parts.items() for own in each for row in own]
+    if any(not isinstance(each, dict) for each in value.values()):
         return [value]
-    return [{"id": name, **each} for name, each in value.items() if isinstance(each, dict)]
+    return [{"id": name, **each} for name, each in value.items()]
 
 
 def _layout(benchmark: StepBenchmark, row: Row, file: str) -> StepLayout:
-    known = next((each for each in benchmark.layouts if each.fields <= {*row}), None)
-    if known is None:
-        near = min(benchmark.layouts, key=lambda each: len(each.fields - {*row}))
-        lost = ", ".join(sorted(near.fields - {*row}))
+    near = min(benchmark.layouts, key=lambda each: len(each.fields - {*row}))
+    if lost := ", ".join(sorted(near.fields - {*row})):
         names = ", ".join(each.name for each in benchmark.layouts)
         raise TableError(f"{file}: is no file of {benchmark.title} ({names}); of {near.name} it lacks {lost}")
-    return known
+    return near
+
+
+def _with_files(row: Row, layout: StepLayout, folder: Path, where: str) -> Row:
+    try:
+        return {**row, **{name: (folder / row[name]).read_text("utf-8") for name in layout.files}}
+    except (OSError, TypeError, ValueError) as error:
+        raise TableError(f"{where}: a file that it names cannot be read ({error!s:.80})") from None
 
 
 def _read(layout: StepLayout, row: Row, size: Size, where: str) -> Step:
@@ -289,25 +280,24 @@ def _acts(recipe: Recipe | None, answers: Sequence[str | None], sizes: Sequence[
     """Return the actions that the recipe reads, in shares of the screen; None where it reads none."""
     if recipe is None:
         return [None] * len(answers)
-    known = None if None in sizes else sizes
     try:
+        known = None if None in sizes else sizes
         read = recipe.prepare(answers, [{"action": "wait"}] * len(answers), image_sizes=known).predictions
     except GroundingRewardsError as error:
         raise TableError(f"{file}: {error}") from None
     arguments = read.arguments.by_row(len(answers), [*vars(read.arguments)])
-    places = [tuple(each) if not np.isnan(each[0]) else () for each in read.xy.tolist()]
     return [
-        Act(name or "click", place, own) if reason in PARSED else None
-        for name, place, own, reason in zip(read.actions, places, arguments, read.reason.tolist(), strict=True)
+        Act(name or "click", () if place[0] != place[0] else tuple(place), own) if reason in PARSED else None
+        for name, place, own, reason in zip(
+            read.actions, read.xy.tolist(), arguments, read.reason.tolist(), strict=True
+        )
     ]
 
 
 def _judged(rule: StepRule, answer: str | None, act: Act | None, gold: Any, size: Size) -> tuple[StepVerdict, str]:
     """Return a verdict, and whose form of the answer was read: the evaluator's own, the other, or none."""
     own = answer if rule.text else _decoded(answer)
-    verdict = StepVerdict(False, None, False, read=False)
-    if own is not None:
-        verdict = rule.judge(own, gold, size, {})
+    verdict = _UNREAD if own is None else rule.judge(own, gold, size, {})
     if verdict.read or act is None:
         return verdict, "own" if verdict.read else ""
     return rule.judge(rule.answer(act, size), gold, size, {}), "other"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,27 +13,14 @@ from grounding_rewards.steps.rule import Judged, StepFigure
 _BOOTSTRAP = Bootstrap(2000, 0, 0.95)
 
 
-@dataclass(frozen=True)
-class Share:
-    """One figure.
-
-    Attributes:
-        name: what tables call it.
-        right: its numerator.
-        of: its denominator, a number of steps or of episodes.
-        share: right / of, or a mean of such shares; None without a step.
-        interval: its 95 % interval, from draws of whole episodes; None of a mean of shares, and without a step.
-    """
+class Share(NamedTuple):
+    """One figure of steps or of episodes."""
 
     name: str
     right: float
     of: int
-    share: float | None
-    interval: tuple[float, float] | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self) | {"interval": self.interval and list(self.interval)}
+    share: float | None  # right / of, or a mean of such shares; None without a step
+    interval: tuple[float, float] | None  # of 95 %, from draws of whole episodes; None of a mean of shares
 
 
 TYPE = StepFigure("type", lambda step: step.verdict.type)
@@ -62,14 +48,13 @@ def by_action(steps: Sequence[Judged]) -> dict[str, list[Share]]:
 
 def share(figure: StepFigure, steps: Sequence[Judged]) -> Share:
     """Return a figure of steps."""
-    among = list(figure.among(list(steps)))
+    among = figure.among(list(steps))
     right = [float(figure.right(each) or 0) for each in among]
-    if not figure.over:
+    if figure.within is None:
         return _share(figure.name, right, [each.episode for each in among])
     cells = dict[Any, list[float]]()
     for each, value in zip(among, right, strict=True):
-        cell = each.episode if figure.over == "episode" else each.labels.get(figure.over, "")
-        cells.setdefault(cell, []).append(value)
+        cells.setdefault(figure.within(each), []).append(value)
     means = [sum(values) / len(values) for values in cells.values()]
     return Share(figure.name, sum(right), len(right), sum(means) / len(means) if means else None, None)
 

@@ -4,171 +4,308 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from typing import Any
 
-from grounding_rewards.actions import Act, normalised, opposite, towards
+from grounding_rewards.actions import Act, canonical, normalised, opposite, towards
 from grounding_rewards.errors import TargetError
-from grounding_rewards.steps.rule import Size, Step
+from grounding_rewards.steps.rule import Box, Size, Step
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class StepLayout:
-    """Layout of a benchmark's steps.
+    """Layout of a benchmark's steps."""
 
-    Attributes:
-        name: what errors call it.
-        fields: columns by which it is recognised.
-        read: a row and the size of its screenshot -> its step.
-        ids: columns of the episode and of the step's place in it.
-        own: rules whose own form of what is right the rows hold.
-        gold: a row -> that form.
-        sized: True where places are in pixels.
-    """
-
-    name: str
-    fields: frozenset[str]
-    read: Callable[[Row, Size], Step]
-    ids: tuple[str, str] = ("episode_id", "step_id")
-    own: tuple[str, ...] = ()
-    gold: Callable[[Row], Any] = dict
-    sized: bool = False
+    name: str  # what errors call it
+    fields: frozenset[str]  # columns by which it is recognised
+    read: Callable[[Row, Size], Step]  # a row and the size of its screenshot -> its step
+    ids: tuple[str, str] = ("episode_id", "step_id")  # columns of the episode and of the step's place in it
+    own: tuple[str, ...] = ()  # rules whose own form of what is right the rows hold
+    gold: Callable[[Row], Any] = dict  # a row -> that form
+    sized: bool = False  # True where places are in pixels, for which the size of the screenshot is needed
+    files: tuple[str, ...] = ()  # columns that name files beside the rows, which are read
+    image: str = "$^"  # pattern of an image's name that holds the ids, where rows have none
 
 
 @dataclass(frozen=True)
 class StepBenchmark:
-    """A benchmark of whole actions.
+    """A benchmark of whole actions."""
 
-    Attributes:
-        name: name of the option.
-        title: what texts call it.
-        layouts: layouts of its rows, in the order in which they are tried.
-        counts: numbers of steps that papers evaluate, and whose they are.
-        labels: columns that say more of a step, by name.
-    """
-
-    name: str
-    title: str
-    layouts: tuple[StepLayout, ...]
-    counts: Mapping[int, str] = field(default_factory=dict)
-    labels: tuple[str, ...] = ("subset",)
-
-
-def size_of(row: Row) -> Size:
-    """Return the size of a row's screenshot as the row says it; None where it does not."""
-    for names in (("image_width", "image_height"), ("width", "height"), ("w", "h")):
-        if all(isinstance(row.get(each), int | float) for each in names):
-            return float(row[names[0]]), float(row[names[1]])
-    size = row.get("image_size") or row.get("device_info")
-    if isinstance(size, Mapping):
-        return size_of(size)
-    return (float(size[0]), float(size[1])) if size else None
+    name: str  # name of the option
+    title: str  # what texts call it
+    layouts: tuple[StepLayout, ...]  # layouts of its rows, in the order in which they are tried
+    counts: Mapping[int, str] = field(default_factory=dict)  # numbers of steps in papers, and whose they are
+    label: str = "subset"  # column of the group that a step belongs to
 
 
 def steps_of(row: Row) -> Iterator[dict[str, Any]]:
     """Yield the steps of an episode as rows, with what it says of all of them; a row of a step is itself."""
-    inner = next((each for each in ("steps", "actions") if isinstance(row.get(each), list)), None)
-    if inner is None:
+    inner = next((each for each in ("steps", "actions") if isinstance(row.get(each), list)), "")
+    if not inner:
         yield dict(row)
         return
-    whole = {name: value for name, value in row.items() if name != inner}
-    for number, each in enumerate(row[inner]):
-        yield {"step_id": number, **whole, **each}
+    whole = {**row.get("task_info", {}), **{name: value for name, value in row.items() if name != inner}}
+    yield from ({"step_id": number, **whole, **each} for number, each in enumerate(row[inner]))
 
 
-def _json(value: Any) -> Any:
+def size_of(row: Row) -> Size:
+    """Return the size of a row's screenshot as the row says it; None where it does not."""
+    for names in ("image_width,image_height", "width,height", "w,h"):
+        wide, high = (row.get(each) for each in names.split(","))
+        if isinstance(wide, int | float) and isinstance(high, int | float):
+            return float(wide), float(high)
+    size = row.get("image_size") or row.get("device_info")
+    return size_of(size) if isinstance(size, Mapping) else (float(size[0]), float(size[1])) if size else None
+
+
+def decoded(value: Any) -> Any:
     """Return the value that a text of JSON holds, and any other as it is."""
     return json.loads(value) if isinstance(value, str) and value.strip() else value
 
 
-def _pair(row: Row, name: str) -> tuple[float, float]:
-    value = _json(row[name])
-    if not isinstance(value, list | tuple) or len(value) != 2 or not all(type(each) in (int, float) for each in value):
-        raise TargetError(0, name, row[name], "two numbers")
-    return float(value[0]), float(value[1])
+def _numbers(field: str, value: Any, count: int) -> list[float]:
+    value = decoded(value)
+    if not isinstance(value, list | tuple) or len(value) != count or not {*map(type, value)} <= {int, float}:
+        raise TargetError(0, field, value, f"{count} numbers")
+    return [float(each) for each in value]
 
 
-_KINDS = {0: "long_press", 1: "wait", 3: "type", 5: "back", 6: "home", 7: "enter", 10: "finished", 11: "finished",
-          12: "open_app"}  # fmt: skip
-_TAP = 0.04  # share of the screen up to which touch and lift are one place
+def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:
+    """Return an action in this package's words; scrolls are named by the way of the view."""
+    name, fields = normalised(name, {key: value for key, value in arguments.items() if value is not None})
+    return Act(name, tuple(place), fields)
+
+
+def _shares(boxes: Any, size: Size) -> tuple[Box, ...]:
+    """Return boxes of pixels, x1 y1 x2 y2, in shares of the screen."""
+    wide, high = size or (1.0, 1.0)
+    read = [_numbers("candidate_bbox", each, 4) for each in boxes or ()]
+    return tuple((x1 / wide, y1 / high, x2 / wide, y2 / high) for x1, y1, x2, y2 in read)
+
+
+_KINDS = {0: "long_press", 1: "wait", 3: "type", 4: "click", 5: "back", 6: "home", 7: "enter", 10: "finished",
+          11: "impossible", 12: "open_app"}  # fmt: skip
+_TAP, _LONG = 0.04, 200  # share of the screen up to which touch and lift are one place; milliseconds of a click
+
+
+def _kind(row: Row, name: str) -> str:
+    if row[name] not in _KINDS:
+        raise TargetError(0, name, row[name], f"one of {sorted(_KINDS)}")
+    return _KINDS[row[name]]
 
 
 def _aitw(row: Row, size: Size) -> Step:
-    """Read a row of AITW's fields, in shares y x, as AgentCPM-GUI, GUIEvalKit, AITZ and CAGUI have them."""
-    kind, text = row["result_action_type"], row.get("result_action_text") or ""
-    if kind not in (4, *_KINDS):
-        raise TargetError(0, "result_action_type", kind, f"one of {sorted((4, *_KINDS))}")
-    boxes = _json(row.get("ui_positions")) or _json(row.get("bbox")) or []
-    wide, high = size if size and any(max(each) > 1 for each in boxes) else (1.0, 1.0)
-    shares = tuple((x / wide, y / high, (x + w) / wide, (y + h) / high) for y, x, h, w in boxes)
-    app = row.get("result_action_app_name") or text
-    if kind not in (0, 4):
-        more = {3: {"text": text}, 10: {"status": "success"}, 11: {"status": "impossible"}, 12: {"app": app}}
-        return Step(Act(_KINDS[kind], (), more.get(kind, {})), shares, size)
-    (y, x), (down, right) = _pair(row, "result_touch_yx"), _pair(row, "result_lift_yx")
-    return Step(_touched((x, y), (right, down), long=kind == 0 or (row.get("duration") or 0) > 200), shares, size)
+    """Read a row of AITW's fields, y before x, as AgentCPM-GUI, GUIEvalKit, AITZ and CAGUI have them."""
+    kind, text = _kind(row, "result_action_type"), row.get("result_action_text") or ""
+    found = decoded(row.get("ui_positions")) or decoded(row.get("bbox")) or []
+    corners = [(x, y, x + w, y + h) for y, x, h, w in (_numbers("ui_positions", each, 4) for each in found)]
+    boxes = _shares(corners, size if any(max(each) > 1.5 for each in corners) else None)
+    if kind not in ("click", "long_press"):
+        app = row.get("result_action_app_name") or text
+        return Step(
+            _act(kind, text=text if kind == "type" else None, app=app if kind == "open_app" else None), boxes, size
+        )
+    touch, lift = (_numbers(name, row[name], 2)[::-1] for name in ("result_touch_yx", "result_lift_yx"))
+    long = kind == "long_press" or (row.get("duration") or 0) > _LONG
+    return Step(_touched(touch, lift, "long_press" if long else "click"), boxes, size)
 
 
-def _touched(touch: tuple[float, float], lift: tuple[float, float], long: bool = False) -> Act:
-    """Return the tap or the scroll of a finger that goes from place to place."""
+def _touched(touch: Sequence[float], lift: Sequence[float], name: str = "click") -> Act:
+    """Return the press or the scroll of a finger that goes from place to place."""
     moved = lift[0] - touch[0], lift[1] - touch[1]
-    if hypot(*moved) <= _TAP:
-        return Act("long_press" if long else "click", touch)
-    return Act("scroll", touch, {"direction": opposite(towards(*moved) or ""), "to": lift, "swiped": True})
-
-
-_LINE = re.compile(
-    r"(?P<name>\w+)[ :]*(?:<point>\[\[(?P<x>-?[\d.]+), ?(?P<y>-?[\d.]+)\]\]|\[(?P<text>.*)\])?", re.DOTALL
-)
-
-
-def _conversation(row: Row, size: Size) -> Step:
-    """Read a conversation of OS-Atlas, whose last answer is what is right."""
-    line = _atlas_line(row)
-    said = _LINE.match(line)
-    if said is None:
-        raise TargetError(0, "conversations", line, "an action such as CLICK <point>[[108,272]]</point>")
-    place = () if said["x"] is None else (float(said["x"]) / 1000, float(said["y"]) / 1000)
-    name = said["name"]
-    argument = {"SCROLL": "direction", "OPEN_APP": "app"}.get(name, "text")
-    text = said["text"]
-    return Step(
-        _act(name, place, {} if text is None else {argument: text.lower() if name == "SCROLL" else text}), (), size
+    if name == "long_press" or hypot(*moved) <= _TAP:
+        return _act(name, touch)
+    return Act(
+        "scroll", tuple(touch), {"direction": opposite(towards(*moved) or ""), "to": tuple(lift), "swiped": True}
     )
 
 
-def _atlas_line(row: Row) -> str:
-    said = [each["value"] for each in row["conversations"] if each["from"] == "gpt"]
-    line: str = said[-1].partition("actions:\n")[2]
-    return line
+def _seeclick(row: Row, size: Size) -> Step:
+    kind, said = _kind(row, "action_type_id"), row["action_type_text"]
+    flat = _numbers("annot_position", row["annot_position"], len(row["annot_position"]))
+    boxes = tuple((x, y, x + w, y + h) for y, x, h, w in zip(*[iter(flat)] * 4, strict=True))
+    if said.startswith("scroll"):
+        act = _act("scroll", direction=said.split()[-1])
+    elif kind == "click":
+        act = _touched(_numbers("touch", row["touch"], 2), _numbers("lift", row["lift"], 2))
+    else:
+        act = _act(kind, text=row["type_text"] if kind == "type" else None)
+    return Step(act, boxes, size)
 
 
-def _act(name: str, place: tuple[float, ...], arguments: Mapping[str, Any]) -> Act:
-    """Return an action in this package's words."""
-    name, fields = normalised(name, arguments)
-    return Act(name, place, fields)
+_LINE = re.compile(r"(\w+)[ :]*(.*)", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-CPM = StepLayout(
-    "AgentCPM-GUI and GUIEvalKit",
-    frozenset(("result_action_type", "result_touch_yx", "result_lift_yx", "episode_id", "step_id")),
-    _aitw, own=("agentcpm-gui", "guievalkit"),
+def _line(text: str, size: Size, boxes: tuple[Box, ...] = (), *, finger: bool = False) -> Step:
+    """Read an action such as ``CLICK <point>[[108,272]]</point>`` or ``TYPE: red hat``, in thousandths."""
+    said = _LINE.match(text)
+    if said is None:
+        raise TargetError(0, "action", text, "an action such as CLICK <point>[[108,272]]</point>")
+    name, rest = said[1], said[2].strip()
+    if rest.startswith("[") and rest.endswith("]"):
+        rest = rest[1:-1]
+    if canonical(name) == "scroll":
+        way = rest.lower()
+        return Step(_act("scroll", direction=opposite(way) if finger else way), boxes, size)
+    if canonical(name) in ("type", "open_app"):
+        return Step(_act(name, text=rest), boxes, size)
+    return Step(_act(name, [float(each) / 1000 for each in _NUMBER.findall(rest)[:2]]), boxes, size)
+
+
+def _atlas_gold(row: Row) -> str:
+    said: list[str] = [each["value"] for each in row["conversations"] if each["from"] == "gpt"]
+    return said[-1].partition("actions:\n")[2]
+
+
+def _sam(row: Row) -> tuple[Box, ...]:
+    box = row.get("sam2_bbox")
+    return _shares([box], (1000.0, 1000.0)) if box else ()
+
+
+_ODYSSEY_KEYS = {"KEY_HOME": "home", "KEY_BACK": "back", "KEY_APPSELECT": "recent"}
+
+
+def _odyssey(row: Row, size: Size) -> Step:
+    name, info = str(row["action"]), row["info"]
+    if isinstance(info, str) and info in _ODYSSEY_KEYS:
+        return Step(_act(_ODYSSEY_KEYS[info]), _sam(row), size)
+    if isinstance(info, str):
+        return Step(
+            _act({"TEXT": "type", "INCOMPLETE": "impossible"}.get(name, name), text=info or None), _sam(row), size
+        )
+    places = [[value / 1000 for value in _numbers("info", each, 2)] for each in info]
+    return Step(_touched(places[0], places[-1], name.lower() if name == "LONG_PRESS" else "click"), _sam(row), size)
+
+
+def _ui_s1(row: Row, size: Size) -> Step:
+    right = row["check_options"]
+    name, place = right["action"], right.get("coordinate")
+    at = () if place is None else _shares([[*place, *place]], size)[0][:2]
+    act = _act("scroll" if name == "swipe" else name, at, text=right.get("text"), button=right.get("button"),
+               direction=right.get("direction"), status=right.get("status"))  # fmt: skip
+    return Step(act, _shares(right.get("candidate_bbox"), size), size)
+
+
+def _claw_gold(row: Row) -> Any:
+    return row if "arguments" in row else decoded(row["answer"])
+
+
+def _claw(row: Row, size: Size) -> Step:
+    right = _claw_gold(row)
+    said = {key: value for key, value in right["arguments"].items() if key != "points"}
+    at = [value / 1000 for value in right["arguments"].get("points", [[]])[0]]
+    name = "scroll" if right["action"] == "swipe" else right["action"]
+    return Step(
+        _act(name, at, **said), _shares(right.get("candidate_bbox"), (1080.0, 2400.0)), size or (1080.0, 2400.0)
+    )
+
+
+def _agentnetbench(row: Row, size: Size) -> Step:
+    acts, boxes = list[Act](), list[Box]()
+    for each in row["ground_truth_actions"]:
+        said = each["params"]
+        at = [said["position"][axis] for axis in "xy"] if "position" in said else ()
+        acts.append(_act(each["type"], at, text=said.get("text"), keys=said.get("keys"), status=said.get("status")))
+        for box in each.get("metadata", {}).get("bboxes", ()):
+            x, y, w, h = _numbers("rel_bbox", box["rel_bbox"], 4)
+            boxes.append((x, y, x + w, y + h))
+    return Step(acts[0], tuple(boxes), size)
+
+
+def _mind2web(row: Row, size: Size) -> Step:
+    """Read a row whose box is SeeClick's, or that of the first candidate, x, y, width, height in pixels."""
+    operation = decoded(row["operation"])
+    if "bbox" in row:
+        box = [row["bbox"][each] for each in ("x", "y", "width", "height")]
+    else:
+        box = decoded(decoded(decoded(row["pos_candidates"])[0])["attributes"])["bounding_box_rect"].split(",")
+    x, y, w, h = map(float, box)
+    shares = _shares([[x, y, x + w, y + h]], size)
+    name = {"TYPE": "type", "SELECT": "select"}.get(operation["op"], "click")
+    return Step(_act(name, shares[0], text=operation.get("value") or None), shares, size)
+
+
+def _omniact_gold(row: Row) -> dict[str, Any]:
+    return {"script": row["task"].partition("\n")[2].removeprefix("Output Script:\n"), "boxes": decoded(row["box"])}
+
+
+def _omniact(row: Row, size: Size) -> Step:
+    lines = _omniact_gold(row)["script"].strip().split("\n")
+    name, _, said = lines[0].removeprefix("pyautogui.").partition("(")
+    place = [float(each) for each in _NUMBER.findall(said)[:2]] if "ck" in name or "To" in name else ()
+    return Step(
+        _act(name, _shares([[*place, *place]], size)[0][:2] if place else (), text=said.strip("\"')")), (), size
+    )
+
+
+def _layout(
+    name: str, fields: str, read: Callable[[Row, Size], Step], ids: str = "episode_id step_id", **more: Any
+) -> StepLayout:
+    episode, step = ids.split()
+    return StepLayout(name, frozenset(fields.split()), read, (episode, step), **more)
+
+
+_CPM_FIELDS = "result_action_type result_touch_yx result_lift_yx episode_id step_id"
+CPM = _layout("AgentCPM-GUI and GUIEvalKit", _CPM_FIELDS, _aitw, own=("agentcpm-gui", "guievalkit"))
+AITZ = _layout(
+    "AITZ", f"{_CPM_FIELDS} coat_action_desc", _aitw, own=("aitz-coat",), sized=True,
+    gold=lambda row: {**row, **{name: decoded(row[name]) for name in ("ui_positions", "ui_text", "ui_types")}},
 )  # fmt: skip
-OS_ATLAS = StepLayout(
-    "OS-Atlas", frozenset(("id", "conversations")), _conversation, own=("os-atlas",), gold=_atlas_line
+OS_ATLAS = _layout(
+    "OS-Atlas", "conversations", lambda row, size: _line(_atlas_gold(row), size), own=("os-atlas",), gold=_atlas_gold,
+    image=r"(?:episode_)?(\d+)_(?:screenshot_)?(\d+)\.\w+$",
+)  # fmt: skip
+UI_S1 = _layout(
+    "UI-S1", "check_options", _ui_s1, own=("ui-s1", "ui-s1-reward"), gold=lambda row: row["check_options"], sized=True
 )
+CLAW = _layout("ClawGUI", "action arguments", _claw, own=("clawgui",), gold=_claw_gold)
+CLAW_ROWS = _layout("ClawGUI's data", "answer", _claw, own=("clawgui",), gold=_claw_gold)
+ODYSSEY = _layout("GUI-Odyssey's annotations", "action info", _odyssey, "episode_id step")
+ODYSSEY_TEST = _layout(
+    "GUI-Odyssey's test_anno", "answer sam2_bbox",
+    lambda row, size: _line(row["answer"], size, _sam(row), finger=True), own=("gui-odyssey",),
+    image=r"(\w+)_(\d+)\.\w+",
+)  # fmt: skip
+SEECLICK = _layout(
+    "SeeClick's AITW", "action_type_id action_type_text touch lift annot_position", _seeclick, "ep_id step_id",
+    own=("aitw-seeclick",),
+)  # fmt: skip
+OPENCUA = _layout("AgentNetBench", "ground_truth_actions", _agentnetbench, "task_id step_num", own=("agentnetbench",))
+MIND2WEB = _layout(
+    "Multimodal-Mind2Web", "operation pos_candidates", _mind2web, "annotation_id target_action_index", sized=True
+)
+SEECLICK_MIND2WEB = _layout(
+    "SeeClick's Mind2Web", "operation bbox", _mind2web, "annotation_id step_id", own=("mind2web-seeclick",), sized=True
+)
+OMNIACT = _layout(
+    "OmniACT", "task box", _omniact, "id step_id", own=("omniact-uground",), gold=_omniact_gold, sized=True,
+    files=("task", "box"),
+)  # fmt: skip
 
 STEP_BENCHMARKS = {
     each.name: each
     for each in (
         StepBenchmark(
-            "androidcontrol", "AndroidControl", (CPM, OS_ATLAS),
-            {8444: "test split", 7708: "OS-Atlas and UI-TARS", 10814: "AgentCPM-GUI and GUIEvalKit"},
+            "androidcontrol", "AndroidControl", (CPM, OS_ATLAS, UI_S1, CLAW, CLAW_ROWS),
+            {8444: "test split", 7708: "OS-Atlas, UI-TARS", 10814: "AgentCPM-GUI, GUIEvalKit"},
         ),
+        StepBenchmark(
+            "gui-odyssey", "GUI-Odyssey", (ODYSSEY, ODYSSEY_TEST, CPM, OS_ATLAS), {29426: "random split"}, "category"
+        ),
+        StepBenchmark("aitz", "AITZ", (AITZ, CPM), {4724: "test"}),
+        StepBenchmark("aitw", "AITW", (SEECLICK,)),
+        StepBenchmark("cagui", "CAGUI", (CPM,), {4516: "GUIEvalKit"}),
+        StepBenchmark("agentnetbench", "AgentNetBench", (OPENCUA,)),
+        StepBenchmark(
+            "mind2web", "Mind2Web", (MIND2WEB, SEECLICK_MIND2WEB),
+            {1339: "test_task", 1019: "test_website", 4060: "test_domain"},
+        ),
+        StepBenchmark("omniact", "OmniACT", (OMNIACT, OS_ATLAS), {9802: "all splits"}),
     )
 }  # fmt: skip
 """Benchmarks of whole actions by name."""
@@ -176,4 +313,5 @@ STEP_BENCHMARKS = {
 
 def step_benchmark(name: str) -> StepBenchmark | None:
     """Return a benchmark of whole actions by name; None for another benchmark."""
-    return STEP_BENCHMARKS.get(re.sub("-(low|high)$", "", name.lower()))
+    plain = re.sub("-(low|high)$", "", name.lower()).removeprefix("multimodal-")
+    return STEP_BENCHMARKS.get(plain)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -75,42 +75,25 @@ class Step:
     others: tuple[Act, ...] = ()
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A step that was judged: what figures count.
+class Judged(NamedTuple):
+    """A step that was judged: what figures count."""
 
-    Attributes:
-        kind: name of the right action.
-        placed: True where the right action has a place.
-        verdict: the rule's.
-        episode: what tells its episode from others.
-        number: its place in the episode.
-        labels: what the file says of it, such as its subset.
-    """
-
-    kind: str
-    placed: bool
+    kind: str  # name of the right action
+    placed: bool  # True where the right action has a place
     verdict: StepVerdict
     episode: tuple[str, ...]
-    number: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
+    number: int = 0  # its place in the episode
+    group: str = ""  # the subset or category that it is of
 
 
-@dataclass(frozen=True)
-class StepFigure:
-    """A share of steps that a paper prints.
-
-    Attributes:
-        name: what tables call it.
-        right: what a step adds to the numerator; None adds nothing.
-        among: the steps of the denominator, of all.
-        over: label over whose values it is the plain mean, such as category; "" for a share of steps.
-    """
+class StepFigure(NamedTuple):
+    """A share of steps that a paper prints."""
 
     name: str
-    right: Callable[[Judged], float | None]
-    among: Callable[[list[Judged]], Iterable[Judged]] = list
-    over: str = ""
+    right: Callable[[Judged], float | None]  # what a step adds to the numerator
+    among: Callable[[list[Judged]], list[Judged]] = list  # the steps of the denominator, of all
+    # what a step's share is taken within, of which the figure is the plain mean, such as its group; None for none
+    within: Callable[[Judged], Any] | None = None
 
 
 @dataclass(frozen=True)
