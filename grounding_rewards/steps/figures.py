@@ -31,7 +31,8 @@ SCORE = StepFigure("score", lambda step: step.verdict.score)
 
 def shares(steps: Sequence[Judged], own: Iterable[StepFigure] = ()) -> list[Share]:
     """Return the figures of steps: those that all rules have as far as these do, episodes, and the rule's ``own``."""
-    every = [share(each, steps) for each in (TYPE, PLACE, STEP, SCORE) if any(each.right(s) is not None for s in steps)]
+    read = [each for each in steps if each.verdict.read]
+    every = [share(each, steps) for each in (TYPE, PLACE, STEP, SCORE) if any(each.right(s) is not None for s in read)]
     return [*every, *episodes(steps), *(share(each, steps) for each in own)]
 
 

@@ -119,9 +119,7 @@ def _touched(touch: Sequence[float], lift: Sequence[float], name: str = "click")
     moved = lift[0] - touch[0], lift[1] - touch[1]
     if name == "long_press" or hypot(*moved) <= _TAP:
         return _act(name, touch)
-    return Act(
-        "scroll", tuple(touch), {"direction": opposite(towards(*moved) or ""), "to": tuple(lift), "swiped": True}
-    )
+    return Act("scroll", (), {"direction": opposite(towards(*moved) or "")})
 
 
 def _seeclick(row: Row, size: Size) -> Step:
@@ -197,12 +195,14 @@ def _claw_gold(row: Row) -> Any:
 
 def _claw(row: Row, size: Size) -> Step:
     right = _claw_gold(row)
-    said = {key: value for key, value in right["arguments"].items() if key != "points"}
-    at = [value / 1000 for value in right["arguments"].get("points", [[]])[0]]
-    name = "scroll" if right["action"] == "swipe" else right["action"]
-    return Step(
-        _act(name, at, **said), _shares(right.get("candidate_bbox"), (1080.0, 2400.0)), size or (1080.0, 2400.0)
-    )
+    said, name = right["arguments"], right["action"]
+    at = [value / 1000 for value in said.get("points", [[]])[0]]
+    act = _act("system_button" if name == "button_press" else name, at, text=said.get("text"), app=said.get("app"),
+               button=said.get("type"), direction=said.get("direction"))  # fmt: skip
+    return Step(act, _shares(right.get("candidate_bbox"), _CLAW_SCREEN), size or _CLAW_SCREEN)
+
+
+_CLAW_SCREEN = (1080.0, 2400.0)
 
 
 def _agentnetbench(row: Row, size: Size) -> Step:

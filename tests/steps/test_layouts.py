@@ -1,0 +1,163 @@
+"""Layouts of benchmarks of whole actions: a file of each, the step it means, and one clear error of a wrong one."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+
+import pytest
+
+from grounding_rewards.actions import Act
+from grounding_rewards.batch.steps import _layout, _rows, evaluate_steps
+from grounding_rewards.errors import TableError
+from grounding_rewards.steps.judging import RULES
+from grounding_rewards.steps.layouts import STEP_BENCHMARKS, size_of, steps_of
+
+SIZE = {"image_width": 1000, "image_height": 2000}
+CPM = {"episode_id": 7, "step_id": 1, **SIZE, "result_action_type": 4, "result_touch_yx": "[0.42, 0.4]",
+       "result_lift_yx": "[0.42, 0.4]", "result_action_text": "", "ui_positions": "[[0.4, 0.3, 0.05, 0.2]]",
+       "duration": None}  # fmt: skip
+SAID = [{"from": "human", "value": "?"}, {"from": "gpt", "value": "actions:\nSCROLL [UP]"}]
+ATLAS = {"id": 1, "image": "../episode_140_screenshot_2.png", "conversations": SAID}
+UI_S1 = {"goal": "a", "episode_id": 8193, "steps": [
+    {"action_content": {}, **SIZE, "check_options": {"action": "swipe", "direction": "down"}},
+    {"action_content": {}, **SIZE, "check_options": {
+        "action": "click", "coordinate": [500, 1000], "candidate_bbox": [[400, 900, 600, 1100]]}},
+]}  # fmt: skip
+CLAW = {"name": "mobile", "action": "click", "arguments": {"points": [[500, 940]]},
+        "candidate_bbox": [[108, 240, 540, 1200]]}  # fmt: skip
+ODYSSEY = {"episode_id": "e", "device_info": {"w": 1000, "h": 2000}, "task_info": {"category": "Tool"}, "steps": [
+    {"step": 0, "action": "CLICK", "info": [[500, 250]], "sam2_bbox": [400, 200, 600, 300]},
+    {"step": 1, "action": "SCROLL", "info": [[500, 800], [500, 200]], "sam2_bbox": []},
+    {"step": 2, "action": "CLICK", "info": "KEY_HOME", "sam2_bbox": []},
+    {"step": 3, "action": "TEXT", "info": "red hat", "sam2_bbox": []},
+    {"step": 4, "action": "INCOMPLETE", "info": "", "sam2_bbox": []},
+]}  # fmt: skip
+TEST = {"image": "<img>/a/e1_3.png</img>", "answer": "SCROLL: UP", "sam2_bbox": [], "category": "Tool"}
+SEECLICK = {"ep_id": "e", "action_type_id": 4, "action_type_text": "click", "touch": [0.4, 0.42], "lift": [0.4, 0.42],
+            "type_text": "", "annot_position": [0.4, 0.3, 0.05, 0.2]}  # fmt: skip
+NET = {"task_id": "t", "steps": [{"step_num": 1, "ground_truth_actions": [
+    {"type": "write", "params": {"text": "red"}, "metadata": {}},
+    {"type": "click", "params": {"position": {"x": 0.5, "y": 0.25}},
+     "metadata": {"bboxes": [{"rel_bbox": [0.4, 0.2, 0.2, 0.1]}]}},
+], "alternative_options": []}]}  # fmt: skip
+BOX = {"attributes": json.dumps({"bounding_box_rect": "100,200,50,20"})}
+MIND = {"annotation_id": "a", "target_action_index": "2", **SIZE, "pos_candidates": [json.dumps(BOX)],
+        "operation": json.dumps({"op": "TYPE", "original_op": "TYPE", "value": "red"})}  # fmt: skip
+SEEN = {"annotation_id": "a", "actions": [
+    {**SIZE, "bbox": {"x": 100, "y": 200, "width": 50, "height": 20},
+     "operation": {"op": "CLICK", "original_op": "HOVER", "value": ""}},
+]}  # fmt: skip
+OMNIACT = {"0": {"task": "task.txt", "box": "box.json", **SIZE}}
+TALL = (0.1, 0.1, 0.15, 0.11)
+DOWN = {"direction": "down"}
+
+FILES = {
+    # benchmark, content -> name, place, arguments, boxes of the last step
+    "cpm": ("androidcontrol", [CPM], ("click", (0.4, 0.42), {}, ((0.3, 0.4, 0.5, 0.45),))),
+    "os-atlas": ("androidcontrol", [ATLAS], ("scroll", (), {"direction": "up"}, ())),
+    "ui-s1": ("androidcontrol", [UI_S1], ("click", (0.5, 0.5), {}, ((0.4, 0.45, 0.6, 0.55),))),
+    "clawgui": ("androidcontrol", [CLAW], ("click", (0.5, 0.94), {}, ((0.1, 0.1, 0.5, 0.5),))),
+    "clawgui-data": ("androidcontrol", [{"answer": json.dumps(CLAW)}],
+                     ("click", (0.5, 0.94), {}, ((0.1, 0.1, 0.5, 0.5),))),
+    "odyssey": ("gui-odyssey", ODYSSEY, ("finished", (), {"status": "impossible"}, ())),
+    "odyssey-test": ("gui-odyssey", [TEST], ("scroll", (), DOWN, ())),
+    "aitz": ("aitz", [{**CPM, "coat_action_desc": "tap", "ui_positions": "[[800, 300, 100, 200]]", "ui_text": "[]",
+                       "ui_types": "[]"}], ("click", (0.4, 0.42), {}, ((0.3, 0.4, 0.5, 0.45),))),
+    "aitw": ("aitw", {"general": [[SEECLICK]]}, ("click", (0.4, 0.42), {}, ((0.3, 0.4, 0.5, 0.45),))),
+    "cagui": ("cagui", [{**CPM, "result_action_type": 12, "result_action_text": "Clock", "ui_positions": ""}],
+              ("open_app", (), {"app": "Clock"}, ())),
+    "agentnetbench": ("agentnetbench", NET, ("type", (), {"text": "red"}, ((0.4, 0.2, 0.6, 0.3),))),
+    "mind2web": ("mind2web", [MIND], ("type", TALL, {"text": "red"}, (TALL,))),
+    "mind2web-seeclick": ("mind2web", [SEEN], ("click", TALL, {}, (TALL,))),
+    "omniact": ("omniact", OMNIACT, ("double_click", (0.2, 0.1), {"text": "200, 200"}, ())),
+}  # fmt: skip
+
+
+def written(folder, content):
+    """Files of a benchmark in a folder: its annotations, and what these name."""
+    folder.mkdir(exist_ok=True)
+    (folder / "task.txt").write_text("Click twice\npyautogui.doubleClick(200, 200)\n")
+    (folder / "box.json").write_text('{"0": {"top_left": [100, 200], "bottom_right": [300, 260]}}')
+    path = folder / "a.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def steps(benchmark, path):
+    """Each step of a file, with the row that it was made of."""
+    rows = list(chain.from_iterable(map(steps_of, _rows(path))))
+    layout = _layout(STEP_BENCHMARKS[benchmark], rows[0], "a")
+    for row in rows:
+        more = {name: (path.parent / row[name]).read_text() for name in layout.files}
+        yield layout.read({**row, **more}, size_of(row)), row
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_each_layout_means_its_steps(tmp_path, name):
+    benchmark, content, (act, place, arguments, boxes) = FILES[name]
+    step, _ = list(steps(benchmark, written(tmp_path, content)))[-1]
+    assert (step.act.name, step.act.arguments) == (act, arguments)
+    assert step.act.place == pytest.approx(place)
+    assert [*chain(*step.boxes)] == pytest.approx([*chain(*boxes)])
+
+
+def test_swipes_presses_and_texts_of_odyssey_are_actions_of_the_view(tmp_path):
+    acts = [step.act for step, _ in steps("gui-odyssey", written(tmp_path, ODYSSEY))]
+    assert acts[0] == Act("click", (0.5, 0.25))
+    assert (acts[1].name, acts[1].arguments["direction"]) == ("scroll", "down")  # the finger goes up
+    assert acts[2:4] == [Act("home"), Act("type", (), {"text": "red hat"})]
+
+
+@pytest.mark.parametrize(
+    ("changes", "act"),
+    [
+        ({"duration": 201}, Act("long_press", (0.4, 0.42))),
+        ({"result_lift_yx": "[0.459, 0.4]"}, Act("click", (0.4, 0.42))),  # less than 0.04 away
+        ({"result_action_type": 3, "result_action_text": "red"}, Act("type", (), {"text": "red"})),
+        ({"result_action_type": 10}, Act("finished")),
+        ({"result_action_type": 11}, Act("finished", (), {"status": "impossible"})),
+        ({"result_action_type": 6}, Act("home")),
+    ],
+)
+def test_numbers_of_aitw_are_actions(tmp_path, changes, act):
+    ((step, _),) = steps("cagui", written(tmp_path, [{**CPM, **changes}]))
+    assert step.act == act
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("wrong", ["empty", "cut", "another", "of no value"])
+def test_a_wrong_file_of_each_layout_is_one_clear_error(tmp_path, name, wrong):
+    benchmark, content, _ = FILES[name]
+    if benchmark not in RULES:
+        return
+    path = written(tmp_path, content)
+    text = path.read_text()
+    if wrong == "of no value":  # the fields are there, and hold null
+        (_, row) = list(steps(benchmark, path))[-1]
+        ids = ("episode_id", "step_id", "step", "image_width", "image_height", "task_id", "step_num", "annotation_id")
+        row = {key: value if key in ids else None for key, value in row.items()}
+        text = json.dumps([{**row, "response": "CLICK"}])
+    path.write_text(
+        {"empty": "", "cut": text[: len(text) // 2], "another": '[{"bbox": [1, 2, 3, 4]}]'}.get(wrong, text)
+    )
+    with pytest.raises(TableError) as caught:
+        evaluate_steps(path, benchmark, "all")
+    said = str(caught.value)
+    assert said.startswith(str(path)), said
+    assert "\n" not in said
+    assert len(said) < 400 + len(str(path))
+
+
+def test_tfrecords_are_named_as_what_they_are(tmp_path):
+    path = tmp_path / "android_control-00000-of-00020"
+    path.write_bytes(b"\x1f\x8b")
+    with pytest.raises(TableError, match="TFRecords are read by TensorFlow alone; write their steps as JSON"):
+        evaluate_steps(path, "androidcontrol", "all")
+
+
+def test_names_of_images_say_the_episode_where_rows_do_not():
+    rows = [{**ATLAS, "image": f"../episode_140_screenshot_{each}.png", "response": answer}
+            for each, answer in ((1, "no"), (0, "actions:\nSCROLL [UP]"))]  # fmt: skip
+    figures = {each.name: each for each in evaluate_steps(rows, "androidcontrol", "os-atlas").rules[0].figures}
+    assert (figures["episodes"].right, figures["episodes"].of, figures["progress"].share) == (0, 1, 0.5)
