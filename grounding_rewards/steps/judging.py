@@ -14,7 +14,7 @@ from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "agentnetbench": ("opencua:AGENTNET",),
-        "aitz": ("agentcpm:CPM", "agentcpm:KIT"),
+        "aitz": ("agentcpm:CPM", "coat:COAT", "coat:COAT_CLICK", "agentcpm:KIT"),
         "androidcontrol": (
             "agentcpm:CPM_ANDROID_CONTROL",
             "agentcpm:KIT_ANDROID_CONTROL",

@@ -13,6 +13,8 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "golden_actions"
 FILES = (
     "agentcpm-gui",
     "agentnetbench",
+    "aitz-coat",
+    "aitz-coat-click",
     "clawgui-androidcontrol",
     "guievalkit",
     "mind2web-seeclick",
