@@ -26,7 +26,7 @@ RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "cagui": ("agentcpm:CPM", "agentcpm:KIT"),
         "gui-odyssey": ("agentcpm:CPM_ODYSSEY", "agentcpm:KIT_ODYSSEY"),
-        "mind2web": ("seeclick_mind2web:MIND2WEB", "uground:MIND2WEB"),
+        "mind2web": ("mind2web:SEECLICK", "mind2web:UGROUND"),
     }
 )
 """Rules of each benchmark, as file and name in ``steps.rules``."""

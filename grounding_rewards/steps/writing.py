@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.compare import TURNED
+from grounding_rewards.steps.compare import TURNED, middle
 from grounding_rewards.steps.rule import Size, Step
 
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
@@ -14,14 +14,13 @@ _FAILED = ("impossible", "infeasible", "failure", "failed", "fail")
 
 
 def pixels(place: Sequence[float], size: Size) -> list[float]:
-    """Return a point or box in pixels of the screen, without its size in shares as before."""
+    """Return a point or box in pixels of the screen, in shares as before where its size is not known."""
     return [round(share * side, 6) for share, side in zip(place, cycle(size or (1.0, 1.0)))]
 
 
 def point(act: Act, size: Size) -> list[float]:
     """Return the centre of an action's place in pixels of the screen; 0, 0 of an action without one."""
-    place = act.place or (0.0, 0.0)
-    return pixels(((place[0] + place[-2]) / 2, (place[1] + place[-1]) / 2), size)
+    return pixels(middle(act.place) or (0.0, 0.0), size)
 
 
 def boxes(step: Step) -> list[list[float]]:
@@ -33,8 +32,8 @@ def boxes(step: Step) -> list[list[float]]:
 def ends(act: Act, size: Size) -> tuple[list[float], list[float]]:
     """Return where the finger of a scroll begins and ends, against the way of the view."""
     right, down = _WAYS.get(TURNED.get(act.arguments.get("direction", ""), ""), (0, 0))
-    half = 0.2
-    return pixels((0.5 - half * right, 0.5 - half * down), size), pixels((0.5 + half * right, 0.5 + half * down), size)
+    start, end = (0.5 - 0.2 * right, 0.5 - 0.2 * down), (0.5 + 0.2 * right, 0.5 + 0.2 * down)
+    return pixels(start, size), pixels(end, size)
 
 
 def text(act: Act) -> str:

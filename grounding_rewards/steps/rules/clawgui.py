@@ -112,7 +112,7 @@ ANDROID_CONTROL = StepRule(
     _android_control,
     _answer,
     _gold,
-    faults="0.14 of both sides of a screen of 1080 x 2400, added as squares, is 0.34 of its width; places are cut off "
-    "to whole pixels; no step that ends a task can be right; the printed figures leave out what is not read",
+    faults="0.14 of both sides of a screen of 1080 x 2400, added as squares, is 0.34 of its width. Places are cut off "
+    "to whole pixels. A step that ends a task is never right. Figures leave out what is not read.",
     also=("clawgui-androidcontrol",),
 )

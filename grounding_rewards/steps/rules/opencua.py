@@ -178,7 +178,7 @@ AGENTNET = StepRule(
     _agentnet,
     _answer,
     _gold,
-    faults="actions after those of the gold are ignored, and so is the way of a scroll; Enter after a text never "
-    "counts; triple clicks and negative places are never right; command is control in answers alone",
+    faults="Actions after those of the gold are ignored, and so is the way of a scroll. Enter after a text never "
+    "counts. Triple clicks and negative places are never right. Command is control in answers alone.",
     also=("agentnetbench",),
 )

@@ -1,8 +1,7 @@
-"""UGround's rules of AndroidControl and of Multimodal-Mind2Web: a planner's action, and a place of the model."""
+"""UGround's rule of AndroidControl: a planner's action, and the model's place for it."""
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
@@ -11,7 +10,6 @@ from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import Place, holds
 from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
 from grounding_rewards.steps.writing import boxes, failed, point, text
-from grounding_rewards.verifiers.match import token_f1
 
 _PLACED = ("click", "long_press", "type_text")
 _EDGES = ("x_min", "y_min", "x_max", "y_max")
@@ -60,24 +58,6 @@ def _says(tree: Any, at: Place, words: str) -> bool:
     return any(words.lower() in text.lower() for text in texts if text)
 
 
-@stopping
-def _mind2web(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
-    hit, output = False, response["output"]
-    if isinstance(output, str):
-        parts = output.strip("()").split(", ")
-        x, y = float(parts[0]) / gold["scale"], float(parts[1]) / gold["scale"]
-        hit = any(holds((left, top, left + width, top + height), (x, y)) for left, top, width, height in gold["bbox"])
-    value = response["gpt_value"]
-    said = _words(response["gpt_action"], "" if value in ("None", None) else value)
-    f1 = token_f1(said, _words(gold["operation"], gold["value"]))
-    return StepVerdict(None, hit, hit and f1 == 1, parts={"op_f1": f1})
-
-
-def _words(operation: str, value: str) -> str:
-    """Return words without punctuation that stands alone."""
-    return " ".join(word for word in f"{operation} {value}".split() if word not in string.punctuation)
-
-
 _PLANS = {"type": "type_text", "back": "navigate_back", "home": "navigate_home", "finished": "status"}
 
 
@@ -91,12 +71,8 @@ def _plan(act: Act) -> dict[str, Any]:
     return {"action_type": name, **{key: said[key] for key in ("text", "direction") if key in said}}
 
 
-def _output(act: Act, size: Size) -> str:
-    return "({:g}, {:g})".format(*point(act, size))
-
-
 def _planned(act: Act, size: Size) -> dict[str, Any]:
-    return {"plan": _plan(act), "output": _output(act, size), "scale": 1.0}
+    return {"plan": _plan(act), "output": "({:f}, {:f})".format(*point(act, size)), "scale": 1.0}
 
 
 def _gold_plan(step: Step) -> dict[str, Any]:
@@ -106,15 +82,6 @@ def _gold_plan(step: Step) -> dict[str, Any]:
     return {"action": right, "nodes": [{"bbox_pixels": dict(zip(_EDGES, box, strict=True))} for box in boxes(step)]}
 
 
-def _operated(act: Act, size: Size) -> dict[str, Any]:
-    return {"output": _output(act, size), "gpt_action": act.name.upper(), "gpt_value": text(act) or "None"}
-
-
-def _gold_operation(step: Step) -> dict[str, Any]:
-    found = [[left, top, right - left, bottom - top] for left, top, right, bottom in boxes(step)]
-    return {"operation": step.act.name.upper(), "value": text(step.act), "bbox": found, "scale": 1.0}
-
-
 ANDROID_CONTROL = StepRule(
     "uground",
     "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/AndroidControl/eval.py",
@@ -122,19 +89,7 @@ ANDROID_CONTROL = StepRule(
     _planned,
     _gold_plan,
     text=False,
-    faults="where a click is right, opening any app is, if a node with a text is there; a text or direction in another "
-    "case is wrong; an output that is no place stops the run",
+    faults="Where a click is right, opening any app is, if a node with a text is there. A text or direction in another "
+    "case is wrong. An output that is no place stops it.",
     also=("uground-android-control",),
-)
-
-MIND2WEB = StepRule(
-    "uground",
-    "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/Multimodal-Mind2Web/eval.py",
-    _mind2web,
-    _operated,
-    _gold_operation,
-    text=False,
-    faults="words are compared as sets, so that their order is free; an output without a space after its comma stops "
-    "the run",
-    also=("mind2web-uground",),
 )

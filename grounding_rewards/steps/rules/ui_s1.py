@@ -100,7 +100,7 @@ EVALUATION = StepRule(
     _answer,
     _gold,
     text=False,
-    faults="any swipe is right; an empty text is right for every text; an answer without what it needs stops the run",
+    faults="Any swipe is right. Empty text is right for any. An answer without what it needs stops it.",
     also=("ui-s1-evaluation",),
 )
 
@@ -111,6 +111,6 @@ REWARD = StepRule(
     _answer,
     _gold,
     text=False,
-    faults="boxes stay in pixels while clicks are in shares, so that any click is in a box that begins near 0, 0; four "
-    "boxes stop it; left and right are not turned, as up and down are; typing is right for key and answer",
+    faults="Boxes stay in pixels while clicks are in shares: any click is in a box that begins near 0, 0. Four boxes "
+    "stop it. Left and right are not turned, as up and down are. Typing is right for key and answer.",
 )
