@@ -14,19 +14,28 @@ from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "agentnetbench": ("opencua:AGENTNET",),
+        "aitw": ("aitw:AUTO_GUI", "aitw:SEECLICK"),
         "aitz": ("agentcpm:CPM", "coat:COAT", "coat:COAT_CLICK", "agentcpm:KIT"),
         "androidcontrol": (
             "agentcpm:CPM_ANDROID_CONTROL",
             "agentcpm:KIT_ANDROID_CONTROL",
             "clawgui:ANDROID_CONTROL",
+            "gui_r1:OMNI",
             "os_atlas:ANDROID_CONTROL",
             "ui_s1:EVALUATION",
             "ui_s1:REWARD",
             "uground:ANDROID_CONTROL",
         ),
         "cagui": ("agentcpm:CPM", "agentcpm:KIT"),
-        "gui-odyssey": ("agentcpm:CPM_ODYSSEY", "agentcpm:KIT_ODYSSEY"),
+        "gui-odyssey": (
+            "agentcpm:CPM_ODYSSEY",
+            "agentcpm:KIT_ODYSSEY",
+            "gui_odyssey:ODYSSEY",
+            "gui_r1:OMNI",
+            "os_atlas:GUI_ODYSSEY",
+        ),
         "mind2web": ("mind2web:SEECLICK", "mind2web:UGROUND"),
+        "omniact": ("omniact:UGROUND", "os_atlas:OMNIACT"),
     }
 )
 """Rules of each benchmark, as file and name in ``steps.rules``."""

@@ -13,13 +13,20 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "golden_actions"
 FILES = (
     "agentcpm-gui",
     "agentnetbench",
+    "aitw-auto-gui",
+    "aitw-seeclick",
     "aitz-coat",
     "aitz-coat-click",
     "clawgui-androidcontrol",
+    "gui-odyssey",
+    "gui-r1-omni",
     "guievalkit",
     "mind2web-seeclick",
     "mind2web-uground",
+    "omniact-uground",
     "os-atlas-android-control",
+    "os-atlas-gui-odyssey",
+    "os-atlas-omniact",
     "uground-android-control",
     "ui-s1-evaluation",
     "ui-s1-reward",
@@ -44,7 +51,11 @@ def test_each_line_has_the_evaluators_verdict(file: str) -> None:
         given["options"] = {**options, **(line.get("options") or {})}
         verdict = gr.judge_step(line["benchmark"], line["evaluator"], **given)
         right = line["type_match"], line["grounding_match"], line["step_match"]
-        parts = line.get("by_type") or {name: line[name] for name in ("op_f1",) if line.get(name) is not None}
+        parts = (
+            line.get("by_type")
+            or line.get("penalties")
+            or {name: line[name] for name in ("op_f1",) if line.get(name) is not None}
+        )
         same = verdict[:3] == right and verdict.score == pytest.approx(line.get("score"), nan_ok=True)
         if not same or (parts and verdict.parts != pytest.approx(parts)):
             other.append((number, line.get("note"), verdict, right, line["response"], line["gold"]))

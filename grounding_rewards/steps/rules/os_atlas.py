@@ -3,74 +3,112 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from math import hypot
+from collections.abc import Callable, Mapping
+from operator import eq
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict
+from grounding_rewards.steps.compare import apart
+from grounding_rewards.steps.rule import STOPPED, Judge, Size, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.writing import failed, point, text
+from grounding_rewards.verifiers.match import token_f1
 
-_PLACED = ("CLICK", "LONG_PRESS")
-_WORDED = ("TYPE", "OPEN_APP")  # the first word of the text alone is compared
+_PLACED = ("CLICK", "LONG_PRESS", "MOVETO", "RIGHTCLICK", "DOUBLECLICK")
 _WORDS = {
-    "click": "CLICK", "long_press": "LONG_PRESS", "type": "TYPE", "scroll": "SCROLL", "open_app": "OPEN_APP",
-    "back": "PRESS_BACK", "home": "PRESS_HOME", "recent": "PRESS_RECENT", "enter": "ENTER", "wait": "WAIT",
-    "finished": "COMPLETE",
+    "hover": "MOVETO", "back": "PRESS_BACK", "home": "PRESS_HOME", "recent": "PRESS_RECENT", "finished": "COMPLETE",
+    "right_click": "RIGHTCLICK", "double_click": "DOUBLECLICK", "key": "HOTKEY",
 }  # fmt: skip
-_REACH = 140  # thousandths
+_REACH, _F1 = 140, 0.5  # thousandths
 _END = "<|im_end>"  # letters, each of which is stripped of both ends
 
+Same = Callable[[str, str], bool]
 
+
+@stopping
 def _android_control(response: str, gold: str, size: Size, options: Mapping[str, Any]) -> StepVerdict:
-    line = response.partition("actions:\n")[2].strip(_END)
-    kind, right = line.strip().split(" ")[0], gold.split(" ")[0]
-    if line == "" and right not in _PLACED:
-        return STOPPED
-    if kind != right:
-        return StepVerdict(False, None, False, read=kind in _WORDS.values())
-    if kind in _PLACED:
-        hit = near(line, gold)
-        return StepVerdict(True, hit, hit)
-    if kind in _WORDED:
-        words, rights = line.lower().split(" "), gold.lower().split(" ")
-        return StepVerdict(True, None, words[1] == rights[1]) if len(words) > 1 else STOPPED
-    return StepVerdict(True, None, line == gold)
+    line = _said(response)
+    if "actions:\n" in response and not line.split():
+        return STOPPED  # their code takes the first word of it
+    return _judged(line, gold, {"TYPE": _first_word, "OPEN_APP": _first_word}, most=None)
 
 
-def near(line: str, gold: str) -> bool:
-    """Return True where the first two whole numbers of two lines are at most 140 thousandths apart."""
-    at, right = numbers(line), numbers(gold)
-    return len(at) > 1 and hypot(at[0] - right[0], at[1] - right[1]) <= _REACH
+@stopping
+def _gui_odyssey(response: str, gold: str, size: Size, options: Mapping[str, Any]) -> StepVerdict:
+    line = _said(response).strip()
+    rules = {"TYPE": lambda a, b: token_f1(a, b) > _F1, "SCROLL": eq}
+    return _judged(line, gold, rules, lambda a, b: True)
 
 
-def numbers(line: str) -> list[int]:
-    """Return the whole numbers of a line without their signs."""
-    return [int(each) for each in re.findall(r"\d+", line)]
+@stopping
+def _omniact(response: str, gold: str, size: Size, options: Mapping[str, Any]) -> StepVerdict:
+    rules = {"TYPE": _first_word, "SCROLL": lambda a, b: a.split(" ")[1] in b}
+    lines = zip(_said(response).split("\n"), gold.split("\n"), strict=False)  # those that are missing do not count
+    each = [_judged(line, right, rules) for line, right in lines]
+    places = [one.place for one in each if one.place is not None]
+    right = all(one.step for one in each)
+    return StepVerdict(all(one.type for one in each), all(places) if places else None, right, read=each[0].read)
+
+
+def _said(response: str) -> str:
+    return response.partition("actions:\n")[2].strip(_END)
+
+
+def _judged(line: str, gold: str, rules: Mapping[str, Same], others: Same = eq, most: int | None = 2) -> StepVerdict:
+    """Compare two lines, by their kind, and places by distance, where they have at most so many numbers."""
+    kind = line.strip().split(" ")[0]
+    if kind != gold.split(" ")[0]:
+        return StepVerdict(False, None, False, read=kind != "")
+    if kind not in _PLACED:
+        return StepVerdict(True, None, rules.get(kind, others)(line, gold))
+    at, right = ([int(each) for each in re.findall(r"\d+", text)] for text in (line, gold))  # without signs
+    hit = len(at[:most]) == len(at) > 1 and apart(at, right) <= _REACH
+    return StepVerdict(True, hit, hit)
+
+
+def _first_word(line: str, gold: str) -> bool:
+    return token_f1(line.split(" ")[1], gold.split(" ")[1]) > _F1
 
 
 def written(act: Act, size: Size = None) -> str:
     """Return an action as OS-Atlas writes it."""
     word = _WORDS.get(act.name, act.name.upper())
+    said = text(act) or str(act.arguments.get("direction", "")).upper()
     if act.place and "direction" not in act.arguments:
-        x, y = (round(1000 * each) for each in act.place[:2])
-        return f"{word} <point>[[{x},{y}]]</point>"
-    said = act.arguments.get("text") or act.arguments.get("app") or str(act.arguments.get("direction", "")).upper()
-    return f"{word} [{said}]" if word in ("TYPE", "OPEN_APP", "SCROLL") else word
+        return "{} <point>[[{},{}]]</point>".format(word, *thousandths(act))
+    if failed(act):
+        return "IMPOSSIBLE"
+    said = said.replace("+", "_").upper() if word == "HOTKEY" else said
+    return f"{word} [{said}]" if word in ("TYPE", "OPEN_APP", "SCROLL", "HOTKEY") else word
 
 
-def _answer(act: Act, size: Size) -> str:
-    return f"actions:\n{written(act)}"
+def thousandths(act: Act) -> tuple[int, int]:
+    """Return an action's place in thousandths of the screen."""
+    x, y = map(round, point(act, (1000, 1000)))
+    return x, y
 
 
-def _gold(step: Step) -> str:
-    return written(step.act)
+def _rule(folder: str, judge: Judge, faults: str) -> StepRule:
+    return StepRule(
+        "os-atlas",
+        f"OS-Copilot/OS-Atlas bad0840, eval/eval_scripts/{folder}",
+        judge,
+        lambda act, size: f"actions:\n{written(act)}",
+        lambda step: written(step.act),
+        faults=f"Places have no sign, and 499.9 is 499, 9; the letters of {_END} are cut off. {faults}",
+        also=(f"os-atlas-{folder.partition('/')[0]}",),
+    )
 
 
-ANDROID_CONTROL = StepRule(
-    "os-atlas",
-    "OS-Copilot/OS-Atlas bad0840, eval/eval_scripts/android_control/evaluation_unify.py",
+ANDROID_CONTROL = _rule(
+    "android_control/evaluation_unify.py",
     _android_control,
-    _answer,
-    _gold,
-    also=("os-atlas-android-control",),
+    "Of a text its first word is compared alone; an empty action ends the run.",
+)
+GUI_ODYSSEY = _rule(
+    "gui_odyssey",
+    _gui_odyssey,
+    "F1 of a text counts the word TYPE, so [red shop] is [red hat]; what is right is read from the file of answers.",
+)
+OMNIACT = _rule(
+    "omniact", _omniact, "Of a text its first word is compared alone; lines that an answer lacks are not counted."
 )
