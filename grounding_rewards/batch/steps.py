@@ -19,10 +19,10 @@ from grounding_rewards.coords.image_header import ENOUGH, image_size
 from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError
 from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Recipe
-from grounding_rewards.steps.figures import Share, by_action, shares
+from grounding_rewards.steps.figures import OWN, Judged, Share, by_action, shares
 from grounding_rewards.steps.judging import rules_of, step_rule
 from grounding_rewards.steps.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
-from grounding_rewards.steps.rule import Judged, Size, Step, StepRule, StepVerdict
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
 from grounding_rewards.tables.opening import folder_of, open_table
@@ -178,7 +178,7 @@ def steps_by_rule(
         for index, (row, size, answer, act) in enumerate(zip(batch.rows, sizes, answers, acts, strict=True)):
             row = _with_files(row, layout, folder, where := f"{file}, {batch.place(index)}")
             step = _read(layout, row, size, where)
-            group = str(row.get(benchmark.label, ""))
+            group, place = str(row.get(benchmark.label, "")), int(row[number]) if str(row[number]).isdecimal() else 0
             verdicts: dict[str, bool | None] = {}
             for rule in rules:
                 gold = layout.gold(row) if {*layout.own} & {rule.name, *rule.also} else rule.gold(step)
@@ -187,7 +187,7 @@ def steps_by_rule(
                 forms[rule.name, form] += 1
                 placed = bool(step.act.place) and step.act.name != "scroll"
                 judged[rule.name].append(
-                    Judged(step.act.name, placed, verdict, (group, str(row[episode])), int(row[number]), group)
+                    Judged(step.act.name, placed, verdict, (group, str(row[episode])), place, group)
                 )
             if len({*verdicts.values()} - {None}) > 1:
                 parted.append({"episode": row[episode], "step": row[number], "response": answer, **verdicts})
@@ -195,8 +195,8 @@ def steps_by_rule(
     join.reporting.note(f"{benchmark.title}: {len(steps)} steps here{f'; in papers {counts}' if counts else ''}")
     found = [
         RuleFigures(
-            each.name, shares(judged[each.name], each.figures), by_action(judged[each.name]),
-            *(forms[each.name, form] for form in ("own", "other", "")),
+            each.name, shares(judged[each.name], OWN.get((benchmark.name, each.name), ())),
+            by_action(judged[each.name]), *(forms[each.name, form] for form in ("own", "other", "")),
         )
         for each in rules
     ]  # fmt: skip

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from grounding_rewards.stats.intervals import Bootstrap, wilson
-from grounding_rewards.steps.rule import Judged, StepFigure
+from grounding_rewards.steps.rule import StepVerdict
 
 _BOOTSTRAP = Bootstrap(2000, 0, 0.95)
+
+
+class Judged(NamedTuple):
+    """A step that was judged: what figures count."""
+
+    kind: str  # name of the right action
+    placed: bool  # True where the right action has a place
+    verdict: StepVerdict
+    episode: tuple[str, ...]
+    number: int = 0  # its place in the episode
+    group: str = ""  # the subset or category that it is of
+
+
+class StepFigure(NamedTuple):
+    """A share of steps that a paper prints."""
+
+    name: str
+    right: Callable[[Judged], float | None]  # what a step adds to the numerator
+    among: Callable[[list[Judged]], list[Judged]] = list  # the steps of the denominator, of all
+    # what a step's share is taken within, of which the figure is the plain mean, such as its group; None for none
+    within: Callable[[Judged], Any] | None = None
 
 
 class Share(NamedTuple):
@@ -30,7 +52,7 @@ SCORE = StepFigure("score", lambda step: step.verdict.score)
 
 
 def shares(steps: Sequence[Judged], own: Iterable[StepFigure] = ()) -> list[Share]:
-    """Return the figures of steps: those that all rules have as far as these do, episodes, and the rule's ``own``."""
+    """Return the figures of steps: those of all rules, as far as this one has them, of episodes, and its ``own``."""
     read = [each for each in steps if each.verdict.read]
     every = [share(each, steps) for each in (TYPE, PLACE, STEP, SCORE) if any(each.right(s) is not None for s in read)]
     return [*every, *episodes(steps), *(share(each, steps) for each in own)]
@@ -62,18 +84,22 @@ def share(figure: StepFigure, steps: Sequence[Judged]) -> Share:
 
 def episodes(steps: Sequence[Judged]) -> list[Share]:
     """Return the share of episodes whose steps are all right, and of steps before an episode's first wrong one."""
-    by = dict[tuple[str, ...], list[Judged]]()
-    for each in steps:
-        by.setdefault(each.episode, []).append(each)
-    reached = []
-    for own in by.values():
-        right = [step.verdict.step is True for step in sorted(own, key=lambda step: step.number)]
-        reached.append([*right, False].index(False) / len(right))
-    names = list(by)
-    return [
-        _share("episodes", [float(each == 1) for each in reached], names),
-        _share("progress", reached, names),
-    ]
+    own = _by_episode(steps)
+    reached = [_leading(each) / len(each) for each in own.values()]
+    return [_share("episodes", [float(each == 1) for each in reached], [*own]), _share("progress", reached, [*own])]
+
+
+def _by_episode(steps: Sequence[Judged]) -> dict[tuple[str, ...], list[Judged]]:
+    """Return the steps of each episode in order."""
+    own = dict[tuple[str, ...], list[Judged]]()
+    for each in sorted(steps, key=lambda step: step.number):
+        own.setdefault(each.episode, []).append(each)
+    return own
+
+
+def _leading(steps: Sequence[Judged]) -> int:
+    """Return how many steps come before the first wrong one."""
+    return next((place for place, each in enumerate(steps) if not each.verdict.step), len(steps))
 
 
 def _share(name: str, right: Sequence[float], names: Sequence[tuple[str, ...]]) -> Share:
@@ -87,3 +113,93 @@ def _share(name: str, right: Sequence[float], names: Sequence[tuple[str, ...]]) 
     else:
         low, high = _BOOTSTRAP.interval(np.array(right), clusters)
     return Share(name, sum(right), len(right), mean, (low, high))
+
+
+def _read(steps: list[Judged], without: str = "") -> list[Judged]:
+    """Return the steps whose answer was read, but for those of one action."""
+    return [each for each in steps if each.verdict.read and each.kind != without]
+
+
+def _of_right_type(*kinds: str) -> Callable[[list[Judged]], list[Judged]]:
+    return lambda steps: [each for each in steps if each.kind in kinds and each.verdict.type]
+
+
+def _group(step: Judged) -> str:
+    return step.group
+
+
+def _episode(step: Judged) -> tuple[str, ...]:
+    return step.episode
+
+
+def _hit(steps: list[Judged], right: Callable[[Judged], Any]) -> list[Judged]:
+    """Return the steps that have a verdict, of actions of which one at least is right."""
+    kinds = {each.kind for each in steps if right(each)}
+    return [each for each in steps if each.kind in kinds and right(each) is not None]
+
+
+def _whole(steps: Sequence[Judged]) -> bool:
+    """Return True where an episode lacks none of its steps."""
+    return [each.number for each in steps] == list(range(len(steps)))
+
+
+def _succeeded(steps: list[Judged]) -> list[Judged]:
+    """Return a step for each whole episode, right where all of its steps are."""
+    own = filter(_whole, _by_episode(steps).values())
+    return [each[0]._replace(verdict=StepVerdict(step=_leading(each) == len(each))) for each in own]
+
+
+def _reached(steps: list[Judged], without: str) -> list[Judged]:
+    """Return the steps that were read, right as far as all before are; none is where one of the episode is missing."""
+    return [
+        each._replace(verdict=StepVerdict(step=place < upto))
+        for own in _by_episode(_read(steps, without)).values()
+        for upto in [_leading(own) if _whole(own) else 0]
+        for place, each in enumerate(own)
+    ]
+
+
+_KIT = tuple(
+    StepFigure(f"{name}, read{' and not open_app' if without else ''}", right, partial(among, without=without))
+    for without in ("open_app", "")
+    for name, right, among in (
+        ("type", TYPE.right, _read), ("step", STEP.right, _read), ("progress", STEP.right, _reached),
+    )
+)  # fmt: skip
+_SEVERAL = (
+    StepFigure("place, mean over tasks", PLACE.right, within=_episode),
+    StepFigure("operation F1", lambda step: step.verdict.parts.get("op_f1")),
+    StepFigure("operation F1, mean over tasks", lambda step: step.verdict.parts.get("op_f1"), within=_episode),
+    StepFigure("step, mean over tasks", STEP.right, within=_episode),
+)
+
+OWN: Mapping[tuple[str, str], tuple[StepFigure, ...]] = {
+    ("androidcontrol", "os-atlas"): (
+        StepFigure("place, clicks of the right type", PLACE.right, _of_right_type("click")),
+    ),
+    ("gui-odyssey", "os-atlas"): (
+        StepFigure("place, presses of the right type", PLACE.right, _of_right_type("click", "long_press")),
+    ),
+    ("gui-odyssey", "odyssey"): (
+        StepFigure("step, mean of categories", STEP.right, within=_group),
+        StepFigure("episodes, mean of categories", STEP.right, _succeeded, _group),
+    ),
+    **{(each, "guievalkit"): _KIT for each in ("androidcontrol", "gui-odyssey", "aitz", "cagui")},
+    ("androidcontrol", "clawgui"): (
+        StepFigure("place, read", PLACE.right, lambda steps: [each for each in _read(steps) if each.placed]),
+    ),
+    ("androidcontrol", "gui-r1"): (
+        StepFigure("type, actions with a hit", TYPE.right, lambda steps: _hit(steps, TYPE.right)),
+        StepFigure("place, actions with a hit", PLACE.right, lambda steps: _hit(steps, PLACE.right)),
+        StepFigure("step, actions with a hit", STEP.right, lambda steps: _hit(steps, STEP.right)),
+    ),
+    ("androidcontrol", "uground"): (
+        StepFigure(
+            "place, answers with one", PLACE.right, lambda steps: [e for e in steps if e.verdict.place is not None]
+        ),
+    ),
+    ("aitw", "seeclick"): (StepFigure("step, mean of subsets", STEP.right, within=_group),),
+    ("mind2web", "seeclick"): _SEVERAL,
+    ("mind2web", "uground"): _SEVERAL,
+}
+"""Figures with a numerator or denominator of the evaluator's own, by benchmark and rule."""

@@ -75,27 +75,6 @@ class Step:
     others: tuple[Act, ...] = ()
 
 
-class Judged(NamedTuple):
-    """A step that was judged: what figures count."""
-
-    kind: str  # name of the right action
-    placed: bool  # True where the right action has a place
-    verdict: StepVerdict
-    episode: tuple[str, ...]
-    number: int = 0  # its place in the episode
-    group: str = ""  # the subset or category that it is of
-
-
-class StepFigure(NamedTuple):
-    """A share of steps that a paper prints."""
-
-    name: str
-    right: Callable[[Judged], float | None]  # what a step adds to the numerator
-    among: Callable[[list[Judged]], list[Judged]] = list  # the steps of the denominator, of all
-    # what a step's share is taken within, of which the figure is the plain mean, such as its group; None for none
-    within: Callable[[Judged], Any] | None = None
-
-
 @dataclass(frozen=True)
 class StepRule:
     """A rule by which an evaluator judges steps of a benchmark.
@@ -109,7 +88,6 @@ class StepRule:
         text: True where the own form of answers is a model's text, False where it is decoded JSON.
         faults: what the evaluator gets wrong, and this rule with it, since its published figures are those.
         also: further names, such as that of the evaluator's repository.
-        figures: figures with a numerator or denominator of the evaluator's own, beside those that all rules have.
     """
 
     name: str
@@ -120,4 +98,3 @@ class StepRule:
     text: bool = True
     faults: str = ""
     also: tuple[str, ...] = ()
-    figures: tuple[StepFigure, ...] = ()
