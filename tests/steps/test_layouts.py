@@ -10,7 +10,7 @@ import pytest
 from grounding_rewards.actions import Act
 from grounding_rewards.batch.steps import _layout, _rows, evaluate_steps
 from grounding_rewards.errors import TableError
-from grounding_rewards.steps.judging import RULES
+from grounding_rewards.steps.judging import RULES, rules_of
 from grounding_rewards.steps.layouts import STEP_BENCHMARKS, size_of, steps_of
 
 SIZE = {"image_width": 1000, "image_height": 2000}
@@ -62,8 +62,8 @@ FILES = {
                      ("click", (0.5, 0.94), {}, ((0.1, 0.1, 0.5, 0.5),))),
     "odyssey": ("gui-odyssey", ODYSSEY, ("finished", (), {"status": "impossible"}, ())),
     "odyssey-test": ("gui-odyssey", [TEST], ("scroll", (), DOWN, ())),
-    "aitz": ("aitz", [{**CPM, "coat_action_desc": "tap", "ui_positions": "[[800, 300, 100, 200]]", "ui_text": "[]",
-                       "ui_types": "[]"}], ("click", (0.4, 0.42), {}, ((0.3, 0.4, 0.5, 0.45),))),
+    "aitz": ("aitz", [{**CPM, "coat_action_desc": "click on it", "ui_positions": "[[800, 300, 100, 200]]",
+                       "ui_text": "[]", "ui_types": "[]"}], ("click", (0.4, 0.42), {}, ((0.3, 0.4, 0.5, 0.45),))),
     "aitw": ("aitw", {"general": [[SEECLICK]]}, ("click", (0.4, 0.42), {}, ((0.3, 0.4, 0.5, 0.45),))),
     "cagui": ("cagui", [{**CPM, "result_action_type": 12, "result_action_text": "Clock", "ui_positions": ""}],
               ("open_app", (), {"app": "Clock"}, ())),
@@ -100,6 +100,32 @@ def test_a_file_of_each_layout_means_its_steps(tmp_path, name):
     assert (step.act.name, step.act.arguments) == (act, arguments)
     assert step.act.place == pytest.approx(place)
     assert [*chain(*step.boxes)] == pytest.approx([*chain(*boxes)])
+
+
+WRONG = {
+    ("clawgui", "uground"): "no node is around the place",
+    ("clawgui-data", "uground"): "no node is around the place",
+    ("cagui", "agentcpm"): "it has no action that opens an app",
+    ("aitz", "coat"): "it judges every click against 0, 0",
+    ("agentnetbench", "opencua"): "an answer of one action to a step of two",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_a_step_asks_for_is_right_by_each_rule(tmp_path, name):
+    benchmark, content, _ = FILES[name]
+    if benchmark not in RULES:
+        return
+    wrong = set()
+    for step, row in steps(benchmark, written(tmp_path, content)):
+        layout = _layout(STEP_BENCHMARKS[benchmark], row, "a")
+        row = {**row, **{each: (tmp_path / row[each]).read_text() for each in layout.files}}
+        size = size_of(row) or step.image_size
+        for rule in rules_of(benchmark):
+            gold = layout.gold(row) if {*layout.own} & {rule.name, *rule.also} else rule.gold(step)
+            if not rule.judge(rule.answer(step.act, size), gold, size, {}).step:
+                wrong.add((name, rule.name))
+    assert wrong == {each for each in WRONG if each[0] == name}
 
 
 def test_swipes_presses_and_texts_of_odyssey_are_actions_of_the_view(tmp_path):
