@@ -151,6 +151,13 @@ def target_of(name: str, space: str) -> Any:
     return {"bbox": box} if "bbox" in built(name).accepts else {"point": [(x1 + x2) / 2, (y1 + y2) / 2]}
 
 
+def one_of_each_kind() -> list[str]:
+    """Return recipes that differ in the targets that they accept, or in what else they need."""
+    every = {name: built(name) for name in NAMES}
+    kinds = {(each.accepts, each.judges_places, each.needs): name for name, each in every.items()}
+    return [name for kind, name in kinds.items() if "trajectories" not in kind[2]]
+
+
 def rollouts(tmp_path: Path, name: str, space: str) -> Path:
     response = built(name).example.response
     row = {"target": target_of(name, space), "instruction": "Save", "source": "made up", **SIZE}
@@ -161,35 +168,39 @@ def rollouts(tmp_path: Path, name: str, space: str) -> Path:
     return write_rows(tmp_path / f"{name}-{space}.jsonl", *rows)
 
 
+@pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_scored_table_reads_back_to_the_same_scores_and_sizes(tmp_path, name):
-    if "trajectories" in built(name).needs:
+def test_targets_and_sizes_of_a_scored_table_score_the_same_again(name, space):
+    plain, target = built(name), target_of(name, space)
+    if "trajectories" in plain.needs:
         pytest.skip(f"{name} adds up trajectories, which tables of rollouts do not have")
-    columns = ("sample_id", "rollout", "total", "acc")
-    for space in SPACES:
-        first, again = tmp_path / f"first-{space}", tmp_path / f"again-{space}"
-        recipe = built(name, target_space=space)
-        rescore([rollouts(tmp_path, name, space)], recipe, first)
-        rescore([first], built(name), again)
-        assert open_rollouts([again]).read(columns).equals(open_rollouts([first]).read(columns))
+
+    def scored(recipe: gr.Recipe, targets: Any, sizes: dict[str, Any]) -> ScoredBatch:
+        responses = [plain.example.response, "(200, 120)", "(0.2, 0.15)", ""]
+        inputs = Inputs(responses, targets, groups=["a"] * 4, token_lengths=[9] * 4, **sizes)
+        return ScoredBatch([score_rows(recipe, inputs, "raise")], (), 4)
+
+    first = scored(built(name, target_space=space), [target] * 4, {f"{key}s": [SIZE[key]] * 4 for key in SIZE})
+    found = first.rollout_columns()
+    again = scored(plain, first.recorded_targets([as_json(target)] * 4), {f"{key}s": found[key] for key in SIZE})
+    np.testing.assert_equal({**again.rollout_columns(), "recipe": None}, {**found, "recipe": None})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", one_of_each_kind())
 def test_every_command_reads_a_scored_table_without_options(capsys, tmp_path, name):
-    needs = built(name).needs
-    if "trajectories" in needs:
-        pytest.skip(f"{name} adds up trajectories, which tables of rollouts do not have")
     run = Runner(capsys)
     own = [f"--option={key}={json.dumps(value)}" for key, value in catalogue.shown_with(name).items()]
-    space = SPACES[NAMES.index(name) % len(SPACES)]  # each with a quarter of the recipes: scores are compared in all
+    space = SPACES[NAMES.index(name) % len(SPACES)]  # all are compared above
     out = tmp_path / "scored"
     source = rollouts(tmp_path, name, space)
     scored = run("pool", "score", source, "--recipe", name, *own, "--option", f"target_space={space}", "--out", out)
     assert scored.code == 0, scored.err
-    acc = [row["acc"] for row in open_rollouts([out]).read(["acc"]).to_pylist()]
+    again, columns = tmp_path / "again", ("sample_id", "rollout", "total", "acc")
+    rescore([out], built(name), again)
+    assert open_rollouts([again]).read(columns).equals(found := open_rollouts([out]).read(columns))
     (evaluated,) = result_of(run("eval", out, "--recipe", name, *own, "--json").out)
-    assert evaluated["correct"] == sum(acc)
+    assert evaluated["correct"] == sum(found["acc"].to_pylist())
     assert run("explain", "--recipe", name, *own, out, "--row", 0, "--json").code == 0
     stats = tmp_path / "stats.jsonl"
     assert run("pool", "stats", out, "--out", stats).code == 0
