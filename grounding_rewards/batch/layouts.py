@@ -141,20 +141,18 @@ def _within_unit(rows: Sequence[Row]) -> bool:
     return bool(boxes) and all(0 <= each <= 1 for box in boxes for each in box)
 
 
-def _osworld_place(row: Row) -> dict[str, Any]:
+def _by_box_type(row: Row, name: str) -> dict[str, Any]:
     kind = row.get("box_type")
     if kind == "refusal":
         return {"refusal": True}
     if kind not in ("bbox", "polygon"):
         raise TargetError(0, "box_type", MISSING if kind is None else kind, "bbox, polygon or refusal")
-    return {kind: _numbers(row, "box_coordinates")}
+    return {kind: _numbers(row, name)}
 
 
 def _claw_place(row: Row) -> dict[str, Any]:
-    kind = row.get("box_type")
-    if kind == "refusal":
-        return {"refusal": True}
-    return {"polygon": _numbers(row, "answer")} if kind == "polygon" else _corners_in_any_order(row, "answer")
+    place = _by_box_type({**row, "box_type": row.get("box_type") or "bbox"}, "answer")
+    return _corners_in_any_order(place) if "bbox" in place else place
 
 
 def _lists_of_numbers(rows: Sequence[Row]) -> bool:
@@ -178,8 +176,8 @@ def _mmbench_place(row: Row) -> dict[str, Any]:
     return {**_shares_or_pixels({"bbox": box}), "bbox": edges}  # a box with a -1 is in pixels, as not all lie in 0..1
 
 
-def _corners_in_any_order(row: Row, name: str = "bbox") -> dict[str, Any]:
-    box = _numbers(row, name)
+def _corners_in_any_order(row: Row) -> dict[str, Any]:
+    box = _numbers(row, "bbox")
     if len(box) != 4 or any(type(each) not in (int, float) for each in box):
         return {"bbox": box}  # the error of the target shows it
     return {"bbox": [*map(min, box[:2], box[2:]), *map(max, box[:2], box[2:])]}
@@ -201,7 +199,7 @@ SCREENSPOT_PRO = Layout(
 )  # fmt: skip
 OSWORLD_G = Layout(
     "OSWorld-G", frozenset(("box_type", "box_coordinates")), "box_coordinates", BoxFormat.XYWH, CoordSpace.PIXEL,
-    {"image": "image_path", "id": "id"}, place=_osworld_place,
+    {"image": "image_path", "id": "id"}, place=lambda row: _by_box_type(row, "box_coordinates"),
     more=", or a polygon's corners, or a refusal, as box_type says",
 )  # fmt: skip
 UI_VISION = Layout(

@@ -23,7 +23,7 @@ from grounding_rewards.steps.figures import OWN, Judged, Share, by_action, share
 from grounding_rewards.steps.judging import rules_of, step_rule
 from grounding_rewards.steps.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
 from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
-from grounding_rewards.tables.columns import GUESSED
+from grounding_rewards.tables.columns import find_columns
 from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
 from grounding_rewards.tables.opening import folder_of, open_table
 from grounding_rewards.tables.reporting import Reporting
@@ -167,7 +167,8 @@ def steps_by_rule(
     table: Table = HeldTable(steps, file)
     if join.predictions is not None:
         table, _ = join.join(table, Columns(response=response))
-    answered = response or next((each for each in GUESSED["response"] if each in table.columns), "response")
+    there = [dict.fromkeys(table.columns)]
+    answered = find_columns(there, {"response": response or None}).columns.get("response", "response")
     if answered not in table.columns:
         raise TableError(f"{file}: no column {answered} of answers; --response-column or --predictions names them")
     judged: dict[str, list[Judged]] = {each.name: [] for each in rules}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import grounding_rewards as gr
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.layouts import (
+    CLAWGUI,
     LAYOUTS,
     MMBENCH_GUI,
     OSWORLD_G,
@@ -254,3 +255,20 @@ def test_fields_of_layouts():
 def test_answers_of_clawgui_eval_are_lists(answer, name):
     found = layout_of([{"answer": answer}], ["answer", "image_size", "task_type", "box_type"])
     assert (found and found.name) == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "place"),
+    [
+        ("bbox", [30, 40, 10, 20], {"bbox": [10, 20, 30, 40]}),
+        (None, [30, 40, 10, 20], {"bbox": [10, 20, 30, 40]}),
+        ("polygon", [10, 20, 30, 20, 30, 40], {"polygon": [10, 20, 30, 20, 30, 40]}),
+        ("refusal", [0, 0, 0, 0], {"refusal": True}),
+        ("circle", [1, 2, 3], "field 'box_type': got 'circle'; expected bbox, polygon or refusal"),
+        ("bbox", "x", "field 'answer': got 'x'; expected a list of numbers"),
+        ("polygon", None, "field 'answer': got nothing; expected a list of numbers"),
+    ],
+)
+def test_places_of_clawgui_eval_are_as_box_type_says(kind, answer, place):
+    found = CLAWGUI.wire({"box_type": kind, "answer": answer}, None)
+    assert (found == place) if isinstance(place, dict) else str(found).endswith(place)

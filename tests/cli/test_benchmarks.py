@@ -251,6 +251,58 @@ def test_showdown_is_a_csv_file(run, tmp_path):
         assert entry["columns"]["target"] == "x1,y1,x2,y2"
 
 
+def claw(row):
+    """Return a row as ClawGUI-Eval's output has it, with the answer in the column of its model."""
+    box = row.get("box_coordinates") or row["bbox"]
+    if row.get("box_type") == "bbox":
+        box = [box[0], box[1], box[0] + box[2], box[1] + box[3]]
+    if max(box) < 1:
+        box = [1000 * each for each in box]
+    more = {name: row[name] for name in ("id", "instruction", "group", "application", "platform") if name in row}
+    return {
+        "image": "a.png", "answer": box, "image_size": [1000, 1000], "task_type": "grounding", "correct": True,
+        "box_type": row.get("box_type", "bbox"), "uivenus15_infer": row["prediction"], **more,
+    }  # fmt: skip
+
+
+CLAW = {
+    "screenspot-pro": pro({"Dev": (2, 1)}),
+    "osworld-g": osworld(("bbox", "polygon", "refusal")),
+    "ui-vision": [*ui_vision(2, HIT), *ui_vision(1, MISS, [40.25, 50, 10.5, 20])],
+    "mmbench-gui-l2": [*mmbench(2, "basic", HIT), *mmbench(1, "advanced", MISS)],
+}
+
+
+@pytest.mark.parametrize("name", CLAW)
+def test_outputs_of_clawgui_eval_are_rows_of_the_benchmark(run, tmp_path, name):
+    counts = [
+        [(each["name"], each["correct"], each["n"]) for each in evaluated(run, name, path)[0]["benchmark"]["totals"]]
+        for path in (
+            write_rows(tmp_path / "own.jsonl", *CLAW[name]),
+            write_rows(tmp_path / "claw.jsonl", *map(claw, CLAW[name])),
+        )
+    ]
+    assert counts[0] == counts[1]
+    assert counts[0][0][1:] == (2, 2 if name == "osworld-g" else 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "claw.json: is empty"),
+        ("[]", "claw.json: no rows"),
+        (json.dumps([claw(CLAW["screenspot-pro"][0])])[:-40], "claw.json, line 1: not JSON"),
+        (json.dumps([{"answer": [1, 2, 3, 4], "image_size": [9, 9], "box_type": "bbox", "x_infer": "(1, 2)"}]),
+         "rows are not as in ClawGUI-Eval: no column task_type"),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_outputs_of_clawgui_eval(run, tmp_path, text, said):
+    (tmp_path / "claw.json").write_text(text)
+    assert said in run.error(
+        "eval", tmp_path / "claw.json", "--benchmark", "screenspot-pro", "--response-space", "pixel"
+    )
+
+
 SCREEN, PLACE = [3840, 2160], [3000, 1800, 3040, 1830]
 BY_FAMILY = [  # an answer on (3020, 1815) as the family writes it, and one that other readings take for it
     ("screenspot-pro", "holo1", "Click(1035, 612)", "Click(3020, 1815)"),

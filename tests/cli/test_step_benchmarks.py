@@ -96,6 +96,17 @@ def test_a_conversation_is_the_evaluators_own_gold(run, tmp_path):
     assert list(own["by"]) == ["click", "type"]
 
 
+def test_outputs_of_clawgui_have_answers_in_the_column_of_their_model(run, tmp_path):
+    gold = json.dumps({"action": "click", "arguments": {"points": [[500, 940]]}})
+    call = '<tool_call>{"arguments": {"action": "click", "coordinate": [500, 940]}}</tool_call>'
+    rows = [{"answer": gold, "qwen3vl_infer": each} for each in (call, "")]
+    found, own = figures(run, write_rows(tmp_path / "claw.jsonl", *rows), rule="clawgui")
+    assert (found["step"], own["own"], own["unread"]) == ((1, 2), 1, 1)
+    several = write_rows(tmp_path / "two.jsonl", {**rows[0], "maiui_infer": call})
+    said = run.error("eval", several, "--benchmark", "androidcontrol", "--rule", "clawgui")
+    assert said.endswith("which column holds the response: qwen3vl_infer or maiui_infer? Give --response-column")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -124,7 +124,7 @@ SCREENSPOT_V2 = replace(
     name="screenspot-v2",
     title="ScreenSpot-v2",
     # Copies in the form of Pro keep some of ScreenSpot's fields, but write corners.
-    layouts=(layouts.SCREENSPOT_PRO, layouts.SCREENSPOT, layouts.SCREENSPOT_V2_HUB),
+    layouts=(layouts.SCREENSPOT_PRO, layouts.SCREENSPOT, layouts.SCREENSPOT_V2_HUB, layouts.CLAWGUI),
     totals=(
         Total(ALL_ROWS, 1272),
         mean_of("mean of 6 cells", _CELLS, {
@@ -139,7 +139,7 @@ SCREENSPOT_V2 = replace(
 SCREENSPOT_PRO = Benchmark(
     "screenspot-pro",
     "ScreenSpot-Pro",
-    (layouts.SCREENSPOT_PRO,),
+    (layouts.SCREENSPOT_PRO, layouts.CLAWGUI),
     (Total(ALL_ROWS, 1581),),
     (("group", "ui_type"), ("group",), ("application",), ("platform",), ("ui_type",)),
     files=r"\w+_(windows|mac|macos|linux)",
@@ -148,7 +148,7 @@ SCREENSPOT_PRO = Benchmark(
 OSWORLD_G = Benchmark(
     "osworld-g",
     "OSWorld-G",
-    (layouts.OSWORLD_G,),
+    (layouts.OSWORLD_G, layouts.CLAWGUI),
     (Total("without refusals", 510, refusals=False), Total("with refusals", 564)),
     (("category",),),
     files=r"OSWorld-G",
@@ -164,7 +164,7 @@ OSWORLD_G_REFUSAL = replace(
 UI_VISION = Benchmark(
     "ui-vision",
     "UI-Vision element grounding",
-    (layouts.UI_VISION,),
+    (layouts.UI_VISION, layouts.CLAWGUI),
     (
         mean_of("mean of 3 kinds", "kind", {"basic": 1772, "functional": 1772, "spatial": 1935}),
         Total(ALL_ROWS, 5479),
@@ -178,7 +178,7 @@ UI_VISION = Benchmark(
 MMBENCH_GUI_L2 = Benchmark(
     "mmbench-gui-l2",
     "MMBench-GUI L2",
-    (layouts.MMBENCH_GUI,),
+    (layouts.MMBENCH_GUI, layouts.CLAWGUI),
     (mean_of("Average", "grounding_type", {"basic": 1787, "advanced": 1807}), Total(ALL_ROWS, 3594)),
     (("grounding_type",), ("grounding_type", "platform"), ("grounding_type", "platform", "data_type")),
     files=r"L2_annotations",
