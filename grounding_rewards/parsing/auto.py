@@ -578,7 +578,7 @@ _MARKED = "|".join(
         f"[=:\uff1a]{SPACE}-?[0-9.]",
         *[re.escape(sign) for sign in _SIGNS if not _MARKS.search(sign)],
         "(?:^|[\t\n])action:",
-        rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(WORDS)})|[A-Za-z_]+{BLANKS},)",
+        rf"(?:^|\n){BLANKS}(?:{HEAD}{BLANKS})?(?:```[a-z]*)?(?:(?:{'|'.join(WORDS)}|TYPE:|SCROLL:)|[A-Za-z_]+{BLANKS},)",
     ]
 )
 """A pattern that occurs in every text with an answer that is no refusal."""

@@ -415,6 +415,10 @@ _EACH = on_use(
     rf"|(?P<written>[A-Za-z_]+){BLANKS},{BLANKS}(?P<argument>[^\n]*))"
 )
 _TYPES = ("type", "open_app", "answer")
+_SOLE_LINE = on_use(
+    rf"(?P<word>{'|'.join(WORDS)}):[^\n]*|(?P<typing>TYPE):[ \t]*(?P<text>[^\n]+)"
+    r"|SCROLL:[ \t]*(?P<direction>UP|DOWN|LEFT|RIGHT)"
+)
 
 
 def _is_open(match: re.Match[str]) -> bool:
@@ -436,7 +440,13 @@ def _act_of_line(match: re.Match[str]) -> Act | None:
 
 
 def lines_in(text: str) -> Iterator[Candidate]:
-    """Lines that are an action: OS-Atlas's, one word, a name in front of a place, and ``name, argument``."""
+    """Lines that are an action: OS-Atlas's, one word, a name in front of a place, and ``name, argument``.
+
+    GUI-Odyssey's ``TYPE: text`` is one where it is all of a text, as a line of prose may begin so.
+    """
+    if sole := _SOLE_LINE.fullmatch(text.strip()):
+        yield Candidate(0, len(text), "action_os_atlas", _act_of_line(sole))
+        return
     position = 0
     for line in text.split("\n")[: 4 * MOST]:
         begin, position = position, position + len(line) + 1

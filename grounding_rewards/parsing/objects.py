@@ -489,11 +489,13 @@ CLICK, TYPE = [(fields.replace("~", '"'), fields.replace("~", "'")) for fields i
 
 # AgentCPM-GUI's compact JSON, whose keys name the action, loosely read.
 
-_KEYS = ("POINT", "TYPE", "PRESS", "CLEAR", "STATUS", "duration")
+_KEYS = ("POINT", "TYPE", "PRESS", "CLEAR", "OPEN_APP", "STATUS", "duration")
 COMPACT_SIGNS = frozenset(_KEYS[:-1])
 """Keys of which one shows that an object is compact."""
 
 _GOING_ON = ("continue", "start")
+_ENDED = ("finish", "satisfied", "impossible", "interrupt", "need_feedback")
+_WRITTEN_KEYS = (("TYPE", "text", "type"), ("PRESS", "button", "system_button"), ("OPEN_APP", "app", "open_app"))
 _TAP = 200.0  # AgentCPM-GUI's default duration, in milliseconds, is that of a tap
 
 
@@ -504,7 +506,9 @@ def compact_act(item: Mapping[Any, Any]) -> Act | None:
     if place is None or (duration is None and item.get("duration") is not None):
         return None
     arguments: dict[str, Any] = {} if duration is None else {"duration": duration}
-    if isinstance(status, str) and status not in _GOING_ON:
+    if status is not None and status not in (*_GOING_ON, *_ENDED):
+        return None
+    if status in _ENDED:
         arguments["status"] = status
     to, name = item.get("to"), ""
     if to is not None:
@@ -512,15 +516,15 @@ def compact_act(item: Mapping[Any, Any]) -> Act | None:
         if not place or end is None or len(end) == 4:
             return None
         return Act("swipe", place, {**arguments, **({"to": end} if end else {"direction": to})})
-    for key, argument, kind in (("TYPE", "text", "type"), ("PRESS", "button", "system_button")):
+    for key, argument, kind in _WRITTEN_KEYS:
         if (value := item.get(key)) is not None:
             return Act(kind, place, {**arguments, argument: value}) if isinstance(value, str) else None
     if place:
         name = "click" if duration in (None, _TAP) else "long_press"
-    elif item.get("CLEAR"):
-        name = "clear"
     elif "status" in arguments:
         name = "finished"
+    elif item.get("CLEAR") or item.get("CLEAR", False) is None:
+        name = "clear"
     elif duration is not None and "action" not in item:
         name = "wait"
     return Act(name, place, arguments) if name else None
