@@ -136,8 +136,11 @@ def evaluate_files(
         raise RecipeError("--seed: got it without --paired, whose draws it is the seed of")
     named, categories = published
     if isinstance(named, StepBenchmark):
-        if paired or consensus or by:
-            raise RecipeError(f"--paired, --consensus, --by: got one with {named.title}; leave it out")
+        for name in ("paired", "consensus", "by", "recipe", "bad_target", "box_format", "split"):
+            if options.given(name):
+                raise RecipeError(
+                    f"{options.flag_of(name)}: got it with {named.title}, whose rule says it; leave it out"
+                )
         found = steps_by_rule(named, categories, files, join, columns.response, recipe_of(chosen))
         if as_json:
             terminal.print_json({"files": [{**found.to_dict(), "warnings": terminal.warnings()}]})

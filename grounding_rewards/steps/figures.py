@@ -47,7 +47,7 @@ class Share(NamedTuple):
 
 TYPE = StepFigure("type", lambda step: step.verdict.type)
 PLACE = StepFigure("place", lambda step: step.verdict.place, lambda steps: [each for each in steps if each.placed])
-STEP = StepFigure("step", lambda step: step.verdict.step)
+STEP = StepFigure("step", lambda step: step.verdict.step, lambda steps: list(filter(_has_step, steps)))
 SCORE = StepFigure("score", lambda step: step.verdict.score)
 
 
@@ -55,7 +55,12 @@ def shares(steps: Sequence[Judged], own: Iterable[StepFigure] = ()) -> list[Shar
     """Return the figures of steps: those of all rules, as far as this one has them, of episodes, and its ``own``."""
     read = [each for each in steps if each.verdict.read]
     every = [share(each, steps) for each in (TYPE, PLACE, STEP, SCORE) if any(each.right(s) is not None for s in read)]
-    return [*every, *episodes(steps), *(share(each, steps) for each in own)]
+    return [*every, *episodes(STEP.among([*steps])), *(share(each, steps) for each in own)]
+
+
+def _has_step(step: Judged) -> bool:
+    """Return False for a step that its rule leaves out, though the answer is read."""
+    return step.verdict.step is not None or not step.verdict.read
 
 
 def by_action(steps: Sequence[Judged]) -> dict[str, list[Share]]:

@@ -9,6 +9,7 @@ import pytest
 
 import grounding_rewards as gr
 from grounding_rewards.steps.figures import OWN, Judged, by_action, shares
+from grounding_rewards.steps.judging import RULES, rules_of
 from grounding_rewards.steps.rule import StepVerdict
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "golden_actions" / "aggregates.jsonl"
@@ -63,6 +64,11 @@ PRINTED = {
         for ours, name in (("type", "type_match"), ("step", "exact_match"), ("progress", "progress"))}),
     "os-atlas-android-control": (("androidcontrol", "os-atlas"), {
         "type": "figures type", "step": "figures step", "place, clicks of the right type": "figures grounding"}),
+    "gui-r1-omni": (("androidcontrol", "gui-r1"), {
+        f"{ours}, actions with a hit": f"figures {name}"
+        for ours, name in (("type", "type"), ("place", "grounding"), ("step", "step"))}),
+    "gui-odyssey": (("gui-odyssey", "odyssey"), {
+        "step, mean of categories": "figures AMS", "episodes, mean of categories": "figures SR"}),
 }  # fmt: skip
 
 DIFFERENT = {
@@ -77,8 +83,7 @@ DIFFERENT = {
 
 
 def lines():
-    every = [json.loads(each) for each in FILE.read_text("utf-8").splitlines()] if FILE.is_file() else []
-    return [each for each in every if each["evaluator"] in PRINTED]
+    return [json.loads(each) for each in FILE.read_text("utf-8").splitlines()] if FILE.is_file() else []
 
 
 @pytest.mark.skipif(not FILE.is_file(), reason="needs ../shared/data/golden_actions")
@@ -137,3 +142,7 @@ def test_means_over_tasks_and_subsets_weigh_each_of_them_alike():
     assert (macro["step"], macro["step, mean over tasks"], macro["operation F1"]) == (0.75, 0.5, 0.125)
     (mean,) = (each for each in shares(steps, OWN["aitw", "seeclick"]) if each.name == "step, mean of subsets")
     assert (mean.share, mean.interval) == (0.5, None)
+
+
+def test_each_figure_of_its_own_belongs_to_a_rule():
+    assert {*OWN} <= {(name, rule.name) for name in RULES for rule in rules_of(name)}
