@@ -57,6 +57,7 @@ bench: setup
 	$(BIN)/python benchmarks/training_sets.py
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/next_round.py
+	$(BIN)/python benchmarks/steps.py
 
 published: setup
 	$(BIN)/python benchmarks/published_figures.py --data $(DATA)

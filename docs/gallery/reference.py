@@ -33,6 +33,9 @@ from grounding_rewards.plugins.named import ALLOCATION, CHOICE, SELECTOR, kind_o
 from grounding_rewards.plugins.registry import collect
 from grounding_rewards.rollouts import COLUMNS as SCORES
 from grounding_rewards.rollouts import PARSED, Predictions, Reason
+from grounding_rewards.steps.figures import OWN
+from grounding_rewards.steps.judging import rules_of
+from grounding_rewards.steps.layouts import STEP_BENCHMARKS
 from grounding_rewards.tables import rollout_columns
 from grounding_rewards.tables.columns import GUESSED
 from grounding_rewards.testing.audit import HONEST, audit
@@ -283,8 +286,23 @@ def model_families() -> Facts:
     return {"families": [{**vars(each), "further": further[name]} for name, each in sorted(families().items())]}
 
 
+def steps() -> Facts:
+    """Return benchmarks of whole actions, with their rules."""
+    return {"benchmarks": [
+        {
+            "name": each.name, "title": each.title, "layouts": ", ".join(layout.name for layout in each.layouts),
+            "counts": ", ".join(f"{count:,} steps ({whose})" for count, whose in each.counts.items()),
+            "rules": [
+                {**vars(rule), "figures": "; ".join(own.name for own in OWN.get((each.name, rule.name), ()))}
+                for rule in rules_of(each.name)
+            ],
+        }
+        for each in STEP_BENCHMARKS.values()
+    ]}  # fmt: skip
+
+
 PAGES: Mapping[str, Callable[[], Facts]] = {
     "options": options, "answers": answers, "prompts": prompts, "table": table, "families": model_families,
-    "verifiers": verifiers.page, "methods": methods, "audit": audited,
+    "verifiers": verifiers.page, "methods": methods, "audit": audited, "steps": steps,
 }  # fmt: skip
 """By the name of each page: its facts."""
