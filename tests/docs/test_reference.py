@@ -85,6 +85,7 @@ def test_pages_and_pictures_are_those_of_make(made: Path):
         "pictures",
         "prompts.md",
         "spaces.md",
+        "steps.md",
         "table.md",
         "targets.md",
         "verifiers.md",
