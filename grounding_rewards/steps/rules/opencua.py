@@ -140,7 +140,7 @@ _TYPES = {
 _WRITTEN = {
     "write": "pyautogui.write('{text}')", "scroll": "pyautogui.scroll({amount})",
     "press": "pyautogui.press(keys={keys})", "hotkey": "pyautogui.hotkey(keys={keys})",
-    "terminate": "computer.terminate(status='{status}')", "tripleClick": "computer.triple_click(x={x:f}, y={y:f})",
+    "terminate": "computer.terminate(status='{status}')",
 }  # fmt: skip
 
 

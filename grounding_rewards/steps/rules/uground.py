@@ -18,7 +18,8 @@ _EDGES = ("x_min", "y_min", "x_max", "y_max")
 @stopping
 def _android_control(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     plan, right = response["plan"], gold["action"]
-    tree = gold["nodes"] if isinstance(gold.get("nodes"), list) else options.get("tree", options.get("nodes", ()))
+    trees = (fields.get(key) for fields in (gold, options) for key in ("nodes", "tree"))
+    tree = next((each for each in trees if isinstance(each, list)), ())
     kinds = plan["action_type"], right["action_type"]
     if kinds == ("open_app", "click"):  # the gold has no name: it is part of every text
         return StepVerdict(None, None, _says(tree, (right["x"], right["y"]), ""))
