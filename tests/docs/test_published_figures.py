@@ -29,8 +29,13 @@ def test_the_page_is_up_to_date_and_every_difference_is_explained(tmp_path):
     copy.write_text(PAGE.read_text("utf-8").replace("| MAI-UI-8B", "| old"), "utf-8")
     figures.main(["--write", str(copy)])
     assert copy.read_text("utf-8") == PAGE.read_text("utf-8")
-    named = {each[name] for each in figures.PUBLISHED["figures"] for name in ("answers", "targets") if name in each}
-    assert named == {f"{file.parent.name}/{file.name}" for file in figures.DATA.glob("model_responses*/*.jsonl")}
+    logged = {
+        f"{manifest.parent.name}/{each['file']}": (each["published_correct"], each["benchmark_total"])
+        for manifest in figures.DATA.glob("model_responses*/manifest.json")
+        for each in json.loads(manifest.read_text("utf-8"))
+    }
+    logs = (each for each in figures.PUBLISHED["figures"] if each["source"].endswith("evaluation log"))
+    assert {each["answers"]: (each["correct"], each["rows"]) for each in logs} == logged
 
 
 @pytest.mark.parametrize(
