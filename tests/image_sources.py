@@ -14,7 +14,7 @@ from tests.coords.test_image_header import PNG
 GUARD = 60
 """Seconds that a command may take where it would else wait for ever."""
 
-_LIMITS = "import resource; resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))"
+LIMITS = "import resource; resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))"
 BOMB = PNG.replace((1920).to_bytes(4, "big"), (100_000).to_bytes(4, "big")).replace(
     (1080).to_bytes(4, "big"), (100_000).to_bytes(4, "big")
 )
@@ -73,7 +73,7 @@ def hostile(folder: Path) -> dict[str, str]:
 
 def command(*words: Any, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run the command line in a process of its own, which ends whatever happens and cannot eat the memory."""
-    code = f"{_LIMITS}; from grounding_rewards.cli import main; main()"
+    code = f"{LIMITS}; from grounding_rewards.cli import main; main()"
     return python(code, *words, cwd=cwd, env=env)
 
 

@@ -102,14 +102,19 @@ def piped(*words, content=b"", cwd=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", [FORMATS["jsonl"], parquet], ids=["lines", "parquet"])
-def test_standard_input(run, tmp_path, made):
+@pytest.mark.parametrize(("name", "made"), [("-", FORMATS["jsonl"]), ("-", parquet), ("/dev/stdin", parquet)])
+def test_standard_input_of_eval(run, tmp_path, name, made):
     rows = rows_of("click")
     source = write_rows(tmp_path / "in.jsonl", *rows)
     (expected,) = result_of(run("eval", source, *CLICK, "--json").out)
-    for name in ("-", "/dev/stdin"):
-        code, out, _ = piped("eval", name, *CLICK, "--json", content=made(rows))
-        assert (code, result_of(out)) == (0, [{**expected, "file": name}])
+    code, out, _ = piped("eval", name, *CLICK, "--json", content=made(rows))
+    assert (code, result_of(out)) == (0, [{**expected, "file": name}])
+
+
+@pytest.mark.slow
+def test_standard_input_of_other_commands(run, tmp_path):
+    rows, made = rows_of("click"), FORMATS["jsonl"]
+    source = write_rows(tmp_path / "in.jsonl", *rows)
     assert run("score", source, *CLICK, "--out", tmp_path / "one.jsonl").code == 0
     code, _, err = piped("score", "-", *CLICK, "--out", tmp_path / "other.jsonl", content=made(rows))
     assert (code, err.startswith(f"{len(rows)} rows scored with click: mean total ")) == (0, True)

@@ -49,8 +49,8 @@ KINDS = {
     "not UTF-8, with a dash, colons and backslashes": os.fsdecode(b"./-a\xff:b@1=c\\d\\"),
     "what shells, terminals and globs read": "./-a\nb\r\x1b[31m'\"`$d$[red]%s%20  \t*b?[1]{c}",
 }
-NOWHERE = ["circle/no", "rows.jsonl/no", "a" * 300]
-"""Places below a loop, below a file and too long, of which each command gets one beside a name that is not there."""
+NOWHERE = ["circle/no", "rows.jsonl/no", "a" * 300, os.fsdecode(b"no\xff\nb")]
+"""Places below a loop, below a file, too long, and a name that is not there; each case gets one of them."""
 SAMPLES = [f"s{number:02d}" for number in range(24)]
 
 
@@ -224,10 +224,9 @@ def test_whatever_the_name(run, work, case, kind):
     assert result.code == 2 * (kind.startswith("not UTF-8") and any(case in each for each in written)), result
 
 
-@pytest.mark.parametrize("name", [os.fsdecode(b"no\xff\nb"), None])
 @pytest.mark.parametrize("case", EVERY)
-def test_whatever_is_not_there(run, work, case, name):
-    name = name or NOWHERE[len(" ".join(case.words)) % len(NOWHERE)]
+def test_whatever_is_not_there(run, work, case):
+    name = NOWHERE[len(" ".join(case.words)) % len(NOWHERE)]
     place = name + case.suffix
     words = [word.replace("PLACE", json.dumps(place)[1:-1] if "{" in word else place) for word in case.words]
     result = check(run, case, words)

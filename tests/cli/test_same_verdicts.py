@@ -1,6 +1,6 @@
 """The same answers get the same verdicts from ``rollout``, ``score`` and ``eval``, and from a table that is read again.
 
-Each recipe is asked in two pairs of a space of targets and a way of resizing, so that all pairs come twice.
+Each recipe is asked in a pair of a space of targets and a way of resizing, so that all pairs come.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain, cycle, product
 from pathlib import Path
 
 import numpy as np
@@ -76,14 +76,9 @@ NEVER = ("gui-rcpo", "gui-rcpo-published", "vision-reasoner")
 """Recipes without labels, and one whose success needs points beside boxes: all three commands call these wrong."""
 
 
-@pytest.mark.parametrize(("name", "first"), [(name, each) for each, name in enumerate(NAMES)])
-def test_rollout_score_and_eval_judge_alike(run, tmp_path, name, first):
-    for number in (first, first + len(NAMES)):
-        space, resized = PAIRS[number % len(PAIRS)]
-        judges_alike(run, tmp_path / str(number), name, space, resized)
-
-
-def judges_alike(run, folder, name, space, resized):
+@pytest.mark.parametrize(("name", "pair"), zip(NAMES, cycle(PAIRS), strict=False))
+def test_rollout_score_and_eval_judge_alike(run, tmp_path, name, pair):
+    space, resized = pair
     shown = {key: value for key, value in shown_with(name).items() if not (resized and key == "response_space")}
     recipe = gr.recipe(name, **shown, **resized, **space)
     right, beside = [{"id": "any"}] * 2 if recipe.label_free else targets_of(recipe)
@@ -94,18 +89,17 @@ def judges_alike(run, folder, name, space, resized):
             ("a", recipe.example.response, right), ("b", recipe.example.response, beside), ("c", "nothing", right),
         )
     ]  # fmt: skip
-    folder.mkdir()
-    data, out = write_rows(folder / "data.jsonl", *rows), folder / "out"
-    answered = write_rows(folder / "answered.jsonl", *({**row, "response": row.pop("instruction")} for row in rows))
+    data, out = write_rows(tmp_path / "data.jsonl", *rows), tmp_path / "out"
+    answered = write_rows(tmp_path / "answered.jsonl", *({**row, "response": row.pop("instruction")} for row in rows))
     words = ["--recipe", name, *chain(*((FLAGS[key], value) for key, value in resized.items()))]
     words += chain(*(("--option", f"{key}={json.dumps(value)}") for key, value in shown.items()))
     where = [*chain(*(("--target-space", value) for value in space.values()))]
     engine = ("--engine", f"{Path(__file__)}:Echo", "--model", "m", "--n", 1, "--prompt", "plain")
     made = run("rollout", data, *engine, "--out", out, *words, *where)
     assert made.code == 0, made.err
-    assert run("score", answered, "--out", folder / "scored.jsonl", *words, *where).code == 0
+    assert run("score", answered, "--out", tmp_path / "scored.jsonl", *words, *where).code == 0
     columns = ["total", "acc", "reason"]
-    scored = [{key: row[key] for key in columns} for row in read_rows(folder / "scored.jsonl")]
+    scored = [{key: row[key] for key in columns} for row in read_rows(tmp_path / "scored.jsonl")]
     assert open_rollouts([out]).read(columns).to_pylist() == scored
     assert [row["acc"] for row in scored] == ([0, 0, 0] if name in NEVER else [1, 0, 0])
     for again in ([answered, *words, *where], [out, *words]):  # the table says the space of its targets

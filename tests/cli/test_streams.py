@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -23,6 +24,15 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def gone():
+    """A pipe that nobody reads any more."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    yield writing
+    os.close(writing)
+
+
 def command(name):
     return ["-m", "grounding_rewards", *words_of(name)]
 
@@ -34,21 +44,31 @@ def files(folder):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_readers_of_stdout_and_stderr_that_have_gone(run, folder, tmp_path_factory, monkeypatch, name):
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = run_child(command(name), cwd=folder, capture_output=False, stdout=writing, stderr=writing)
-    os.close(writing)
+def test_readers_of_stdout_and_stderr_that_have_gone(run, folder, tmp_path_factory, monkeypatch, gone, name):
+    monkeypatch.chdir(folder)
+    with monkeypatch.context() as patched, ExitStack() as streams:
+        for stream in ("stdout", "stderr"):
+            patched.setattr(sys, stream, streams.enter_context(open(os.dup(gone), "w", buffering=1)))
+        code = run(*words_of(name)).code
     there = tmp_path_factory.mktemp("there")
     write_inputs(there)
     monkeypatch.chdir(there)
-    result = run(*words_of(name))
-    assert (done.returncode, result.code) == (0, 0)
+    assert (code, run(*words_of(name)).code) == (0, 0)
     assert files(folder) == files(there)
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("name", ["score", "pool stats", "pool report"])
+@pytest.mark.parametrize("name", ["recipes", "score", "pool report"])
+def test_a_process_whose_readers_have_gone_ends_well(folder, gone, name):
+    assert run_child(command(name), cwd=folder, capture_output=False, stdout=gone, stderr=gone).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "closed"),
+    [
+        *(("score", closed) for closed in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")),
+        ("pool stats", "<&- >&- 2>&-"), ("pool report", "<&- >&- 2>&-"),
+    ],
+)  # fmt: skip
 def test_streams_that_the_caller_closed(folder, name, closed):
     # A file that is opened gets the lowest free number: without care an output would become stdout.
     words = " ".join([sys.executable, *command(name), closed])
