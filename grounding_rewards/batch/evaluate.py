@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grounding_rewards import catalogue
+from grounding_rewards.arrays import Floats
 from grounding_rewards.batch.benchmarks import Benchmark
 from grounding_rewards.batch.benchmarks import benchmark as benchmark_named
 from grounding_rewards.batch.benchmarks.evaluation import (
@@ -30,6 +31,7 @@ from grounding_rewards.checks.accuracy import Evaluation, SingleAnswers, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import PYTHON, Code, Finding, Naming, Severity
 from grounding_rewards.errors import printable
+from grounding_rewards.rollouts import Rollouts
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.groups import Images
 from grounding_rewards.settings.reading import filed
@@ -39,6 +41,7 @@ from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.text_rows import HeldTable
 from grounding_rewards.tables.training_sets import Shape
 from grounding_rewards.targets.box_format import BoxFormat, as_box_format
+from grounding_rewards.verifiers.action_match import ActionMatch
 
 _SHOWN = 3
 _HEADS = ("field", "value", "n", "correct", "accuracy", "low", "high", "parse_rate")
@@ -262,7 +265,8 @@ def evaluate_rows(
             for batch, scored in answers.batches():
                 fields = {name: batch.column(name) for name in by}
                 refusals = scored.rollouts.targets.refusal
-                parts.append(accuracy.evaluate(scored.scores, refusals=refusals, by=fields))
+                places = _places(scorer.recipe, scored.rollouts)
+                parts.append(accuracy.evaluate(scored.scores, refusals=refusals, places=places, by=fields))
                 advance(batch.done)
         evaluation, singles = merge(parts), answers.singles
     else:
@@ -290,6 +294,14 @@ def evaluate_rows(
         ),
         beside=(first, {**counts(table), **problems.to_dict()}),
     )  # fmt: skip
+
+
+def _places(recipe: Recipe, rollouts: Rollouts) -> Floats | None:
+    """Return where places are hit, of targets that are whole actions; None of others."""
+    match = recipe.success
+    if recipe.name != "action" or not isinstance(match, ActionMatch) or not any(rollouts.targets.alternatives.names):
+        return None
+    return match.places(rollouts)
 
 
 def _opened(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grounding_rewards.arrays import Ints
+from grounding_rewards.arrays import Floats, Ints
 from grounding_rewards.rollouts import CLICKED, PARSED, Reason, Scores
 from grounding_rewards.stats.intervals import exact_mean, pass_at_k, wilson, wilson_of_samples
 from grounding_rewards.verifiers.action_match import gave_up
@@ -31,6 +31,16 @@ class Refusals:
 
 
 @dataclass(frozen=True)
+class Actions:
+    """Counts of rows by the parts of their actions."""
+
+    n: int  # valid rows
+    types: int  # those whose type of action is right
+    placed: int  # those whose target has a place
+    places: int  # those that hit it, whatever the action is
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Counts over rollouts, with rates and intervals."""
 
@@ -40,6 +50,7 @@ class Evaluation:
     not_valid: int  # rows with an unusable target; they count only here and in reasons
     reasons: Mapping[str, int]  # rows by reason, by name, in the order of Reason; only those that occur
     refusals: Refusals | None = None  # counts of refusals; None if not requested
+    actions: Actions | None = None  # counts of types and places; None where no target is a whole action
     # The same for the rows of each value of each field, the most frequent value first.
     by: Mapping[str, Mapping[str, Evaluation]] = field(default_factory=dict)
 
@@ -60,7 +71,7 @@ class Evaluation:
         return self.parsed / self.n if self.n else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; ``refusals`` and ``by`` only where there are some."""
+        """Return plain values; ``refusals``, ``actions`` and ``by`` only where there are some."""
         plain: dict[str, Any] = {
             "n": self.n,
             "correct": self.correct,
@@ -72,6 +83,8 @@ class Evaluation:
         }
         if self.refusals is not None:
             plain["refusals"] = asdict(self.refusals)
+        if self.actions is not None:
+            plain["actions"] = asdict(self.actions)
         if self.by:
             plain["by"] = {
                 name: {value: part.to_dict() for value, part in parts.items()} for name, parts in self.by.items()
@@ -80,9 +93,15 @@ class Evaluation:
 
 
 def evaluate(
-    scores: Scores, *, refusals: NDArray[np.bool_] | None = None, by: Mapping[str, Sequence[Any]] | None = None
+    scores: Scores,
+    *,
+    refusals: NDArray[np.bool_] | None = None,
+    places: Floats | None = None,
+    by: Mapping[str, Sequence[Any]] | None = None,
 ) -> Evaluation:
     """Count n scores; ``refusals`` are True where the target is one, ``by`` has fields to break down by.
+
+    ``places`` are 1.0 where the place of a whole action is hit, NaN where its target has none; None without actions.
 
     A field has n values. A list counts under each of its values, once; None, NaN and an empty list under "(none)".
     """
@@ -92,7 +111,8 @@ def evaluate(
     everything, refused = np.arange(len(scores)), gave_up(scores.predictions) | (scores.reason == Reason.REFUSED)
 
     def count(rows: NDArray[np.int64]) -> Evaluation:
-        return _count(scores, refusals, refused, rows)
+        found = _count(scores, refusals, refused, rows)
+        return found if places is None else replace(found, actions=_actions(scores, places, rows))
 
     return replace(
         count(everything),
@@ -107,6 +127,7 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
     """Merge evaluations of disjoint rows, such as those of a file's batches."""
     several = list(evaluations)
     refusals = [astuple(each.refusals) for each in several if each.refusals is not None]
+    actions = [astuple(each.actions) for each in several if each.actions is not None]
     reasons: Counter[str] = sum((Counter(each.reasons) for each in several), Counter())
     parts: dict[str, dict[str, list[Evaluation]]] = {}
     for each in several:
@@ -120,6 +141,7 @@ def merge(evaluations: Iterable[Evaluation]) -> Evaluation:
         not_valid=sum(each.not_valid for each in several),
         reasons={reason.name: reasons[reason.name] for reason in Reason if reason.name in reasons},
         refusals=Refusals(*np.sum(refusals, axis=0).tolist()) if refusals else None,
+        actions=Actions(*np.sum(actions, axis=0).tolist()) if actions else None,
         by={name: _ordered({value: merge(same) for value, same in values.items()}) for name, values in parts.items()},
     )
 
@@ -146,6 +168,12 @@ def _count(
         reasons={name.name: int(codes[name]) for name in Reason if codes[name]},
         refusals=found,
     )
+
+
+def _actions(scores: Scores, places: Floats, rows: NDArray[np.int64]) -> Actions:
+    rows = rows[scores.valid[rows] == 1]
+    types, hit = scores.parts["type"][rows] > 0, places[rows]
+    return Actions(len(rows), int(types.sum()), int((~np.isnan(hit)).sum()), int((hit > 0).sum()))
 
 
 def rows_by_value(column: Sequence[Any]) -> dict[str, NDArray[np.int64]]:

@@ -201,6 +201,13 @@ class ActionMatch(Term):
         best: Floats = np.maximum(score, _REFUSAL(rollouts) * said_no)
         return best
 
+    def places(self, rollouts: Rollouts) -> Floats:
+        """Return 1.0 where a place of the target is hit, whatever the action; NaN where it has none."""
+        alternatives, rows = rollouts.targets.alternatives, len(rollouts)
+        asked = alternatives.place >= 0
+        hit = alternatives.best((self._placed(rollouts) & asked).astype(np.float64), rows)
+        return np.where(alternatives.best(asked.astype(np.float64), rows) > 0, hit, np.nan)
+
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         """Score k alternatives, of which a refusal has none."""
         alternatives = rollouts.targets.alternatives.canonical

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grounding_rewards as gr
-from grounding_rewards.checks.accuracy import Evaluation, Refusals, SingleAnswers, evaluate, merge
+from grounding_rewards.checks.accuracy import Actions, Evaluation, Refusals, SingleAnswers, evaluate, merge
 from grounding_rewards.stats.intervals import wilson
 
 BOX = {"bbox": [0, 0, 10, 10]}
@@ -152,3 +152,25 @@ def test_samples_without_a_valid_rollout_do_not_count():
     assert nothing.to_dict() == {
         "samples": 0, "rollouts": 0, "accuracy": None, "interval": [0.0, 1.0], "k": 0, "pass_at_k": None,
     }  # fmt: skip
+
+
+def test_whole_actions_have_types_and_places_of_their_own():
+    click = {"bbox": [0, 0, 10, 10], "action": "click"}
+    rows = [
+        ('{"action": "click", "coordinate": [5, 5]}', click),  # all right
+        ('{"action": "click", "coordinate": [50, 50]}', click),  # the type alone
+        ('{"action": "long_press", "coordinate": [5, 5]}', click),  # the place alone
+        ("nothing", click),
+        ('{"action": "wait"}', {"action": "wait"}),  # no place is asked for
+        ('{"action": "click", "coordinate": [5, 5]}', {"bbox": [1], "action": "click"}),  # a bad target
+    ]
+    found = gr.evaluate(
+        [{"response": response, "target": target, "image_size": [100, 100], "kind": str(row % 2)}
+         for row, (response, target) in enumerate(rows)],
+        "action", response_space="pixel", bad_target="abstain", by="kind",
+    )  # fmt: skip
+    assert found.actions == Actions(n=5, types=3, placed=4, places=2)
+    assert found.to_dict()["actions"] == {"n": 5, "types": 3, "placed": 4, "places": 2}
+    assert found.by["kind"]["0"].actions == Actions(n=3, types=2, placed=2, places=2)
+    assert merge([found, found]).actions == Actions(n=10, types=6, placed=8, places=4)
+    assert gr.evaluate([{"response": "(5, 5)", "target": BOX}], "action", response_space="pixel").actions is None

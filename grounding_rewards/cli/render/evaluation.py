@@ -36,6 +36,8 @@ def evaluations(files: Evaluations, *, label_free: bool = False) -> None:
     console.print(_reasons(parts))
     if any(each.refusals and each.refusals.targets for each in counts):
         console.print(_refusals(parts))
+    if any(each.actions for each in counts):
+        console.print(_actions(parts))
     for name in counts[0].by:
         console.print(_breakdown(name, parts, heads))
 
@@ -104,6 +106,19 @@ def _refusals(parts: Evaluations) -> Table:
         if (counts := each.refusals)
     ]
     return layout.table(["file", *heads], rows=rows, figures=heads, title="Refusals", wide=True)
+
+
+def _actions(parts: Evaluations) -> Table:
+    heads = ["rows", "right type", "with a place", "right place"]
+    rows = [
+        [
+            name, str(own.n), percent(own.types / own.n if own.n else None), str(own.placed),
+            percent(own.places / own.placed if own.placed else None),
+        ]
+        for name, counts in parts
+        if (own := counts.actions)
+    ]  # fmt: skip
+    return layout.table(["file", *heads], rows=rows, figures=heads, title="Actions by their parts", wide=True)
 
 
 def _breakdown(field: str, parts: Evaluations, heads: list[str]) -> Table:
