@@ -9,6 +9,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -61,9 +62,10 @@ def parquet(path: Path, listed: list[dict[str, Any]]) -> Path:
     return path
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Training and validation rows, and the stages of a curriculum with and without a gate."""
+    tmp_path = tmp_path_factory.mktemp("data")
     train = parquet(tmp_path / "train.parquet", rows(9))
     parquet(tmp_path / "val.parquet", rows(3))
     lines = [json.dumps({"sample_id": f"s{row}", "acc": int(row < 4)}) for row in range(9)]
@@ -77,6 +79,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@cache
 def tokenizer(lab: Path) -> Any:
     tokenizers = pytest.importorskip("tokenizers")
     made = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(lab / "tokenizer")
@@ -194,9 +197,9 @@ def test_weights_without_a_row_in_the_training_data_are_an_error(lab: Path, fold
 def test_a_weight_that_is_no_number_is_named(lab: Path, folder: Path) -> None:
     bad = rows(9)
     bad[3]["weight"] = None
-    parquet(folder / "train.parquet", bad)
+    settings = (*WEIGHTED, f"data.train_files={parquet(folder / 'bad.parquet', bad)}")
     with pytest.raises(PoolError, match=r"^weights, row 3: got nan; expected a finite number from 0$"):
-        trainer(lab, config_of(lab, folder, "WeightedDataset", *WEIGHTED))
+        trainer(lab, config_of(lab, folder, "WeightedDataset", *settings))
 
 
 REFUSED = {
