@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.command import write_rows
+from tests.cli.command import Runner, write_rows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]  # what waits for a writer ends so
 
 ROW = {"sample_id": "a", "response": "(200, 150)", "target": [0.1, 0.1, 0.3, 0.2], "acc": 1, "rollout": 0}
 DUMP = {"input": "x", "output": "(200, 150)", "gts": [0.1, 0.1, 0.3, 0.2], "score": 1.0, "acc": 1, "step": 1}
@@ -34,13 +34,10 @@ def listening(path: Path) -> None:
         found.bind(os.path.relpath(path))
 
 
-def run(*words: object) -> tuple[int, str, str]:
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Runner:
     """Run the command line, which must end by itself."""
-    words = tuple(map(str, words))
-    done = subprocess.run(
-        [sys.executable, "-m", "grounding_rewards", *words], capture_output=True, text=True, timeout=30
-    )
-    return done.returncode, done.stdout, done.stderr
+    return Runner(capsys)
 
 
 def folders(folder: Path) -> dict[str, Path]:
@@ -79,7 +76,7 @@ NAMES = (
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_no_regular_file_in_a_directory_of_rows(tmp_path, monkeypatch, name, kind):
+def test_what_is_no_regular_file_in_a_directory_of_rows(run, tmp_path, monkeypatch, name, kind):
     monkeypatch.chdir(tmp_path)
     make, said = KINDS[kind]
     path = folders(tmp_path)[name] / name
@@ -89,7 +86,7 @@ def test_what_is_no_regular_file_in_a_directory_of_rows(tmp_path, monkeypatch, n
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_in_a_folder_of_training_data(tmp_path, monkeypatch, kind):
+def test_the_same_in_a_folder_of_training_data(run, tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
     make, said = KINDS[kind]
     folder = folders(tmp_path)["b.jsonl"]
@@ -98,7 +95,7 @@ def test_the_same_in_a_folder_of_training_data(tmp_path, monkeypatch, kind):
     assert found == (2, "", f"error: {folder / 'train-1.jsonl'}: {said}\n")
 
 
-def test_what_says_which_files_a_data_set_has(tmp_path):
+def test_what_says_which_files_a_data_set_has(run, tmp_path):
     folder = tmp_path / "saved"
     (folder / "train").mkdir(parents=True)
     (folder / "dataset_dict.json").write_text('{"splits": ["train"]}')
@@ -108,7 +105,7 @@ def test_what_says_which_files_a_data_set_has(tmp_path):
     )  # fmt: skip
 
 
-def test_hidden_ones_are_left_alone(tmp_path):
+def test_hidden_ones_are_left_alone(run, tmp_path):
     folder = folders(tmp_path)["b.jsonl"]
     os.mkfifo(folder / ".b.jsonl")
     assert run("pool", "stats", folder, "--out", tmp_path / "out.jsonl")[0] == 0
@@ -125,7 +122,7 @@ def test_recorded_rollouts(tmp_path):
     )
 
 
-def test_manifests_in_the_place_of_an_output(tmp_path):
+def test_manifests_in_the_place_of_an_output(run, tmp_path):
     rows = write_rows(tmp_path / "rows.jsonl", ROW)
     os.mkfifo(tmp_path / "out.jsonl.manifest.json")
     assert run("pool", "next", rows, "--out", tmp_path / "out.jsonl") == (
@@ -141,7 +138,7 @@ def test_manifests_in_the_place_of_an_output(tmp_path):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, listening], ids=["FIFO", "socket"])
-def test_rows_that_would_be_read_twice(tmp_path, monkeypatch, make):
+def test_rows_that_would_be_read_twice(run, tmp_path, monkeypatch, make):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "rows.jsonl"
     make(path)
@@ -155,7 +152,7 @@ def test_rows_that_would_be_read_twice(tmp_path, monkeypatch, make):
     assert run("pool", "score", path, "--recipe", "gelato", "--out", tmp_path / "scored") == said
 
 
-def test_a_manifest_that_the_caller_names_may_be_a_fifo(tmp_path):
+def test_a_manifest_that_the_caller_names_may_be_a_fifo(run, tmp_path):
     rows = write_rows(tmp_path / "rows.jsonl", *({**ROW, "rollout": n, "acc": n % 2} for n in range(8)))
     assert run("pool", "next", rows, "--out", tmp_path / "out.jsonl", "--zero-share", 0)[0] == 0
     fifo = tmp_path / "given.json"
