@@ -152,7 +152,7 @@ def test_boxes_x_y_w_h_near_the_corner_are_found_by_the_answers_that_miss_their_
 
 @pytest.mark.parametrize("aimed_at", ["xyxy", "anywhere", "one place", "inexact"])
 def test_boxes_as_corners_near_the_corner_are_left_alone(aimed_at):
-    assert [near_the_corner(seed, rows, aimed_at).better for rows in (40, 200) for seed in range(8)] == [None] * 16
+    assert [near_the_corner(seed, rows, aimed_at).better for rows in (40, 200) for seed in range(4)] == [None] * 8
 
 
 def test_a_target_that_fits_in_both_roles_names_the_response_space_first_and_the_other_as_a_rival():
@@ -421,7 +421,7 @@ def one_screen(world):
     return world
 
 
-@pytest.mark.parametrize("samples", [20, 60, 256])
+@pytest.mark.parametrize("samples", [20, 120])
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize(
     ("space", "axes", "declared", "settings"),

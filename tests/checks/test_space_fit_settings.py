@@ -139,7 +139,7 @@ def test_five_rows_are_no_evidence(declared):
 @pytest.mark.parametrize("name", FILES)
 def test_100_published_answers_tell_their_space(name):
     rows = [json.loads(line) for line in (FOLDER / name).read_text().splitlines()]
-    for seed in range(4):
+    for seed in range(2):
         some = [rows[row] for row in np.random.default_rng(seed).choice(len(rows), 100, replace=False)]
         columns = {key: [row[key] for row in some] for key in ("image_size", "model_image_size", "response", "target")}
         for declared in SPACES:
