@@ -12,12 +12,7 @@ from grounding_rewards_adapters import _small
 _TRAINER = _small.trainer("AReaL", "the data set's target")
 
 
-def reward(*given: Any, **row: Any) -> float:
-    """Return the total of one completion; 0.0 where the target cannot be used."""
-    return scored(*given, **row)["total"]
-
-
-def scored(
+def reward(
     prompt: str,
     completions: str,
     prompt_ids: Any = None,
@@ -25,7 +20,7 @@ def scored(
     *,
     target: Any = None,
     **row: Any,
-) -> dict[str, float]:
-    """Return total, acc, valid, parsed, in_image and the parts of one completion."""
+) -> float:
+    """Return the total of one completion; 0.0 where the target cannot be used."""
     columns = {name: value for name, value in row.items() if name not in ("image", "images")}
-    return _small.scored(_TRAINER, {}, [completions], [target], [columns])[0]
+    return _small.scored(_TRAINER, {}, [completions], [target], [columns])[0]["total"]

@@ -64,8 +64,8 @@ class Join:
                 )
             answers = f" and {len(self.every)} --predictions" if self.every else ""
             raise RecipeError(
-                f"--paired: got {len(files)} files{answers}; expected two files of answers to the same samples, or one "
-                "file of annotations and --predictions twice"
+                f"--paired: got {len(files)} files{answers}; expected two files of answers to the same samples, one "
+                "table of `rollout --zoom`, or one file of annotations and --predictions twice"
             )
         opened = [*files, *(files if twice else ()), *self.every]
         streams = ["-" if str(each) in STDIN else str(each) for each in opened if is_stream(each)]

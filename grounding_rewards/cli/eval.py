@@ -12,7 +12,9 @@ import typer
 from grounding_rewards import catalogue
 from grounding_rewards.batch.benchmarks import BENCHMARKS, Benchmark, benchmark
 from grounding_rewards.batch.benchmarks.evaluation import options_of
+from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.evaluate import EvaluatedRows, evaluate_rows
+from grounding_rewards.batch.joining import Join
 from grounding_rewards.batch.steps import ALL, recipe_of, rules_named, steps_by_rule
 from grounding_rewards.batch.table_scorer import TableScorer
 from grounding_rewards.checks.finding import Severity, command_line
@@ -22,13 +24,16 @@ from grounding_rewards.cli.render import evaluation as show
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.steps.layouts import STEP_BENCHMARKS, StepBenchmark, step_benchmark
+from grounding_rewards.tables.contents import is_stream
+from grounding_rewards.tables.rollout_columns import FIRST_RESPONSE
 
 Paired = Annotated[
     bool,
     typer.Option(
         "--paired",
         help="Also compare two files over the samples that both have: the difference with a 95 % interval and a p "
-        "over images, and McNemar's exact test. --json is then an object with `files` and `paired`.",
+        "over images, and McNemar's exact test; of one table of `rollout --zoom` its first answers and its last. "
+        "--json is then an object with `files` and `paired`.",
     ),
 ]
 Consensus = Annotated[
@@ -129,6 +134,8 @@ def evaluate_files(
     A benchmark of whole actions, by the rule of one evaluator or of all: `grounding-rewards eval steps.json
     --predictions answers.jsonl --benchmark androidcontrol --rule all --response-space thousandths`
 
+    Both answers of `rollout --zoom`, the first and the last: `grounding-rewards eval zoomed --paired`
+
     Two models, each with a space of its own: `grounding-rewards eval a.jsonl b.jsonl --paired --response-space
     pixel,thousandths`
     """
@@ -151,7 +158,12 @@ def evaluate_files(
         raise RecipeError("--consensus: got it with --benchmark, which judges the answers as they are; leave one out")
     fields = list(dict.fromkeys(by or ()))
     join = replace(join, reporting=replace(terminal.REPORTING, note=terminal.note_once()))
-    inputs = join.inputs(files, paired=paired, whole=named is not None)
+    zoomed = paired and named is None and _is_zoomed(files, columns, split, join)
+    inputs = join.inputs(files * 2 if zoomed else files, paired=paired, whole=named is not None)
+    of_inputs = [columns] * len(inputs)
+    if zoomed:
+        inputs[0] = (f"{files[0]}, first answers", *inputs[0][1:])
+        of_inputs[0] = replace(columns, response=FIRST_RESPONSE)
     recipes = [
         catalogue.recipe(recipe, **options_of(named, recipe, own)) for own in options.of_each(chosen, len(inputs))
     ]
@@ -159,10 +171,10 @@ def evaluate_files(
         if named is not None and name in named.names:
             terminal.note(f"--by {name}: a group of {named.title} itself, which is always shown")
     runs, live = list[EvaluatedRows](), list[list[str]]()
-    for (name, paths, own_join), own in zip(inputs, recipes, strict=True):
+    for (name, paths, own_join), own, own_columns in zip(inputs, recipes, of_inputs, strict=True):
         known = len(terminal.warnings())
         scorer = TableScorer(
-            own, columns, bad_target, box_format, images, on_note=join.reporting.note, on_warning=terminal.warn
+            own, own_columns, bad_target, box_format, images, on_note=join.reporting.note, on_warning=terminal.warn
         )
         runs.append(
             evaluate_rows(
@@ -199,6 +211,13 @@ def evaluate_files(
     about = {} if compared is None else {"paired": _reported(compared, names)}
     if as_json:
         terminal.print_json({"files": entries, **about})
+
+
+def _is_zoomed(files: Sequence[Path], columns: Columns, split: str | None, join: Join) -> bool:
+    """Return True for one table of ``rollout --zoom``, whose first answers are compared with those to the crops."""
+    if len(files) != 1 or join.every or is_stream(files[0]):
+        return False
+    return FIRST_RESPONSE in join.open(files[0], split, columns)[0].columns
 
 
 def _reported(compared: Comparison, files: Sequence[str]) -> dict[str, Any]:

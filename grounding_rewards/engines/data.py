@@ -28,7 +28,7 @@ from grounding_rewards.tables.image_files import ImageFiles, read_images
 from grounding_rewards.tables.launches import PREFIX
 from grounding_rewards.tables.manifests import fingerprint, refuse_stream
 from grounding_rewards.tables.opening import files_of_table, folder_of, open_rows
-from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, fields
+from grounding_rewards.tables.rollout_columns import COLUMNS, CORRECT, FURTHER, IMAGE_HASH, ZOOMED, fields
 from grounding_rewards.tables.rollout_source import RolloutFile, state_of, types_of
 from grounding_rewards.tables.rows import Batch, Note, Table, joined, value_at
 from grounding_rewards.tables.sample_ids import plain
@@ -93,6 +93,7 @@ def open_data(
     recipe: Recipe | None,
     box_format: BoxFormat | None,
     files: ImageFiles,
+    zoomed: bool = False,
     note: Note,
     warn: Note,
 ) -> Data:
@@ -121,7 +122,10 @@ def open_data(
         note(text)
     image = chosen.get("image", "")
     in_rows = any(_has_bytes(value_at(row, image)) for row in rows)
-    source, schema = _source(table, scorer, recipe, image.partition(".")[0], note, in_rows=in_rows)
+    if zoomed and not image:
+        raise EngineError(f"--zoom: {path} has no images to take crops of; --image-column names their column")
+    own = {**FURTHER, **(ZOOMED if zoomed else {})}
+    source, schema = _source(table, scorer, recipe, image.partition(".")[0], own, note, in_rows=in_rows)
     whole = replace(files, root=files.root or str(folder_of(path).absolute()))
     reader = RolloutScorer(scorer, schema, image=image, instruction=chosen["instruction"], reads=recipe)
     return Data(source, reader, chosen["instruction"], image, whole, files.root, encoding)
@@ -147,11 +151,18 @@ def _reading(path: Path, rows: Sequence[Row], columns: Columns, box_format: BoxF
 
 
 def _source(
-    table: Table, scorer: TableScorer, recipe: Recipe | None, image: str, note: Note, *, in_rows: bool
+    table: Table,
+    scorer: TableScorer,
+    recipe: Recipe | None,
+    image: str,
+    own: Mapping[str, str],
+    note: Note,
+    *,
+    in_rows: bool,
 ) -> tuple[RolloutFile, Any]:
     """Return the table with the further columns that are kept, and the schema of the rollouts."""
     parts = () if recipe is None else recipe.parts
-    taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *parts)}
+    taken = {name.casefold() for name in (*COLUMNS, CORRECT, *FURTHER, *ZOOMED, *parts)}
     ours = {name for name in table.columns if name.casefold() in taken} - {*COLUMNS}
     own_types = table.schema or ()
     held = [each.name for each in own_types if holds_bytes(each.type)]
@@ -164,8 +175,8 @@ def _source(
     source = RolloutFile.of(table, gone, state_of(table), note)
     further = types_of([source])
     hashes = [(IMAGE_HASH, pa.string())] if image in held and IMAGE_HASH not in table.columns else []
-    own = [(name, pa.float64()) for name in parts]
-    return source, pa.schema([*fields(), *further.items(), *fields(FURTHER), *hashes, *own])
+    scores = [(name, pa.float64()) for name in parts]
+    return source, pa.schema([*fields(), *further.items(), *fields(own), *hashes, *scores])
 
 
 def plan_of(data: Data, settings: RolloutSettings, allocated: Mapping[str, int] | None, *, warn: Note) -> Plan:

@@ -15,6 +15,9 @@ from grounding_rewards.tables.image_files import Image, ImageFiles
 if TYPE_CHECKING:
     from PIL.Image import Image as Decoded
 
+Crop = tuple[float, float, float, float]
+"""A part of an image: x1 y1 x2 y2 in its pixels."""
+
 _SENT = ("PNG", "JPEG", "WEBP")
 _ORDINARY = ("RGB", "L")  # every reader makes the same RGB of these
 _FAST = 1  # of zlib; screenshots take half the time and a tenth more bytes
@@ -54,12 +57,17 @@ class ModelImages:
         files, originals, sizes = zip(*seen, strict=True)
         return SeenImages(files, originals[-1], None if self.resizing is None else sizes[-1], sizes)
 
-    def _seen(self, image: Image) -> tuple[bytes, Size, Size]:
-        """Return an image's file, its own size, and that of the file."""
+    def cropped(self, image: Image, crop: Crop) -> bytes:
+        """Return the file of a crop, in the size in which the model sees the whole image."""
+        return self._seen(image, crop)[0]
+
+    def _seen(self, image: Image, crop: Crop | None = None) -> tuple[bytes, Size, Size]:
+        """Return the file of an image, or of a crop of it, the image's own size, and that of the file."""
         data = self.files.read(image)
         held, turned = replace(image, data=data), orientation(data) != 1
         decoded = self.files.opened(held)
-        if not turned and decoded.format in _SENT and decoded.mode in _ORDINARY and self._is_sent(decoded):
+        ordinary = crop is None and decoded.format in _SENT and decoded.mode in _ORDINARY
+        if ordinary and not turned and self._is_sent(decoded):
             self.files.check(held)  # decoding takes ten times as long
             return data, decoded.size, decoded.size
         with self.files.decoding(held) as decoded:
@@ -67,7 +75,7 @@ class ModelImages:
                 upright = _upright(decoded) if turned else decoded
                 size = self._size(upright.size)
                 canvas = self.resizing.canvas if self.resizing else None
-                return _png(upright, size, canvas), upright.size, size
+                return _png(upright, size, canvas, crop), upright.size, size
             except PictureError:
                 raise
             except Exception as error:  # Pillow raises errors of many types, here for EXIF data and unusual modes
@@ -104,13 +112,13 @@ def _upright(decoded: Decoded) -> Decoded:
     return ImageOps.exif_transpose(decoded)
 
 
-def _png(image: Decoded, size: Size, canvas: Size | None = None) -> bytes:
+def _png(image: Decoded, size: Size, canvas: Size | None = None, crop: Crop | None = None) -> bytes:
     from PIL.Image import Resampling, new
 
     image.info = {}  # its transparency, colour profile and EXIF data are not those of the file to come
     picture = image.convert("RGB")
-    if size != picture.size:
-        picture = picture.resize(size, Resampling.BICUBIC)
+    if size != picture.size or crop is not None:
+        picture = picture.resize(size, Resampling.BICUBIC, crop)
     if canvas is not None:
         paper = new("RGB", canvas, "white")
         paper.paste(picture)

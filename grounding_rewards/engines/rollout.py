@@ -111,7 +111,7 @@ def roll_out(
         raise EngineError("again: got a shard; expected one process, which asks again for all that have a problem")
     own = open_data(
         data, split=split, encoding=encoding, shape=shape, columns=columns, instruction=instruction, recipe=recipe,
-        box_format=as_box_format(box_format), files=image_files, note=note, warn=warn,
+        box_format=as_box_format(box_format), files=image_files, zoomed=settings.zoom is not None, note=note, warn=warn,
     )  # fmt: skip
     for text in _remarks(settings, prompt, recipe):
         note(text)
@@ -151,6 +151,8 @@ def _check(data: Path, out: Path, settings: RolloutSettings, recipe: Recipe | No
         raise EngineError("until mixed: needs a recipe, which says what is right")
     if settings.most is not None and recipe is not None and recipe.label_free:
         raise EngineError(f"until mixed: {recipe.name} scores without labels, so that no response is right or wrong")
+    if settings.zoom and (recipe is None or recipe.reads_itself):
+        raise EngineError("--zoom: needs a recipe that reads the places of answers, such as --recipe click")
     if (settings.n is None) != (allocated is not None):
         raise EngineError("n: expected either a number of responses to each sample, or a file that allocates them")
     if shard is not None and not 0 <= shard[0] < shard[1]:
@@ -392,6 +394,8 @@ def identity_of(maker: ShardMaker, engine: Engine, allocated: Path | None, engin
     files = dict.fromkeys([*(file.absolute() for file in files_named(terms)), *_file_of(engine)])
     own = asdict(maker.settings)
     own["max"] = own.pop("most")
+    if own["zoom"] is None:  # as runs before it had no such setting
+        del own["zoom"]
     return {
         "version": __version__,
         "engine": {"name": type(engine).__name__, **_arguments(engine)},

@@ -13,6 +13,7 @@ from grounding_rewards.tables.rollout_columns import PLACES
 SHARD_ROWS = 64
 """Samples of one shard. A run that goes on after a kill asks for its unfinished shards again."""
 
+_MOST_ROUNDS = 8
 _MODEL, _SAMPLING, _PARTS = "Model", "Sampling", "Parts of a run"
 
 
@@ -22,6 +23,27 @@ def temperatures(text: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise EngineError(f"--temperature: got {text!r:.60}; expected numbers, such as 1.0 or 1.0,1.2,1.4") from None
+
+
+def zoom_ratios(zoom: str | None) -> tuple[float, ...]:
+    """Read a zoom: the share of the image's sides that the crop of each round has.
+
+    >>> zoom_ratios("0.5:2")
+    (0.5, 0.25)
+    """
+    if zoom is None:
+        return ()
+    ratio, _, rounds = str(zoom).partition(":")
+    try:
+        share, number = float(ratio), int(rounds or 1)
+    except ValueError:
+        share = number = 0
+    if not (0 < share < 1 and 1 <= number <= _MOST_ROUNDS):
+        raise EngineError(
+            f"--zoom: got {zoom!r:.60}; expected the ratio of the crop, above 0 and below 1, and perhaps rounds up to "
+            f"{_MOST_ROUNDS}, such as 0.5 or 0.5:2"
+        )
+    return tuple(share ** (place + 1) for place in range(number))
 
 
 @dataclass(frozen=True)
@@ -39,6 +61,11 @@ class RolloutSettings:
     max_tokens: int = option("Tokens after which a response is cut.", 512, least=1, metavar="N", panel=_SAMPLING)
     seed: int = option("The seed of all draws.", 0, least=0, metavar="N", panel=_SAMPLING)
     most: int | None = option("The most responses to a sample.", None, metavar="N", flags=["--max"], panel=_SAMPLING)
+    zoom: str | None = option(
+        "Ask again on a crop about the place answered, of this share of both sides, and map the second answer back to "
+        "the whole image; ROUNDS times, with smaller and smaller crops. Needs --recipe, which reads the places.", None,
+        metavar="RATIO[:ROUNDS]", panel=_SAMPLING,
+    )  # fmt: skip
     first_rollout: int = option(
         "The number of a sample's first rollout: 8 where 8 are there already. Seeds follow it.", 0, least=0,
         metavar="N", panel=_SAMPLING,
@@ -51,6 +78,7 @@ class RolloutSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        zoom_ratios(self.zoom)
         if not self.temperatures:
             raise EngineError("temperature: got none; expected one or more")
         for value in self.temperatures:
@@ -72,6 +100,11 @@ class RolloutSettings:
                 )
         if self.first_rollout + len(self.temperatures) * (self.most or self.n or 1) > MOST:
             raise EngineError(f"first_rollout: got {self.first_rollout}; the last rollout's number is above {MOST}")
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """The share of the image's sides that the crop of each round of the zoom has."""
+        return zoom_ratios(self.zoom)
 
     def sampling(self, temperature: float) -> Sampling:
         """Return how a model samples at one of the temperatures."""

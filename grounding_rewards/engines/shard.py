@@ -10,20 +10,24 @@ from hashlib import sha256
 from traceback import extract_tb
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from grounding_rewards.batch.rollout_scorer import rescored
 from grounding_rewards.converting.prompts import Message
 from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.coords.spaces import extents
 from grounding_rewards.engines.data import Data, Stretch
 from grounding_rewards.engines.images import ModelImages, SeenImages, token_problem
 from grounding_rewards.engines.prompts import Prompt, usual_tokens
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.engines.settings import RolloutSettings
+from grounding_rewards.engines.zoom import Zooming, zoom
 from grounding_rewards.errors import EngineError, GroundingRewardsError, TableError, short_repr
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.settings.declared import is_whole
 from grounding_rewards.tables.image_files import Image, read_images
+from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rollout_columns import IMAGE_HASH, arrow
 from grounding_rewards.tables.rows import value_at
 
@@ -43,6 +47,7 @@ class Asked:
     seen: SeenImages = field(default_factory=SeenImages)
     problem: str = ""
     image_hash: str | None = None
+    image: Image | None = None  # the last one, for crops of it
 
     @property
     def text(self) -> str:
@@ -89,6 +94,7 @@ class _Group:
     seeds: list[int] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     reply: Reply | None = None
+    zoomings: dict[int, Zooming] = field(default_factory=dict)  # by the answer's number
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +140,8 @@ class ShardMaker:
             fields = {"width": width, "height": height, "image_width": original[0], "image_height": original[1]}
             instruction = value_at(row, self.data.instruction)
             messages = self.prompt.messages(instruction, len(seen.files), {**fields, "row": row})
-            return Asked(messages, seen, image_hash=_hashed(shown) if self.data.hashes else None)
+            image = shown[-1] if shown and self.settings.zoom else None
+            return Asked(messages, seen, image_hash=_hashed(shown) if self.data.hashes else None, image=image)
         except EngineError:
             raise
         except GroundingRewardsError as error:
@@ -145,11 +152,13 @@ class ShardMaker:
         groups = list(self._groups(prepared))
         remarks, room = self._control_tokens(prepared, running), _TEXT
         while pending := [group for group in groups if group.more]:
-            for group, came in zip(pending, self._replies(prepared, pending, running), strict=True):
+            requests = [self._request(prepared, group, running) for group in pending]
+            for group, came in zip(pending, self._ask(requests, prepared.place, running), strict=True):
                 reply, room = _within(came, room)
                 group.answers += reply.answers
                 group.reply, group.more = reply, 0
                 self._check(prepared, group, reply, running, remarks)
+            room = self._zoom(prepared, list(zip(pending, requests, strict=True)), running, room, remarks)
             if self.settings.most is not None:
                 self._go_on(prepared, groups)
         rows = self._rows(prepared, groups)
@@ -193,30 +202,63 @@ class ShardMaker:
         group.seeds += new
         return tuple(new)
 
-    def _replies(self, prepared: Prepared, groups: Sequence[_Group], running: Running) -> list[Reply]:
-        prefill, stop = self.prompt.prefill, self.prompt.stop
+    def _request(self, prepared: Prepared, group: _Group, running: Running) -> Request:
+        """Return the request for the responses that a group gets next."""
+        asked, prefill = prepared.asked[group.sample], self.prompt.prefill
         if prefill and not getattr(running, "continues", False):
             raise EngineError(
                 f"the engine does not continue the beginning of a response, {prefill!r:.200}; name another prompt by "
                 "--prompt"
             )
-        requests = [
-            Request(
-                prepared.asked[group.sample].messages,
-                prepared.asked[group.sample].seen.files,
-                self._seeded(prepared, group),
-                replace(self.settings.sampling(group.temperature), stop=stop),
-                prefill,
-            )
-            for group in groups
-        ]
+        sampling = replace(self.settings.sampling(group.temperature), stop=self.prompt.stop)
+        return Request(asked.messages, asked.seen.files, self._seeded(prepared, group), sampling, prefill)
+
+    def _ask(self, requests: Sequence[Request], place: str, running: Running) -> list[Reply]:
         try:
             replies = running(requests)
         except GroundingRewardsError:
             raise
         except Exception as error:  # of a third party's engine, or of what it is built on
-            raise EngineError(f"{raised(error)}; {prepared.place} and after") from error
-        return checked(replies, [group.more for group in groups], prepared.place, prefill)
+            raise EngineError(f"{raised(error)}; {place} and after") from error
+        return checked(replies, [len(request.seeds) for request in requests], place, self.prompt.prefill)
+
+    def _zoom(
+        self, prepared: Prepared, pending: Sequence[tuple[_Group, Request]], running: Running, room: int,
+        remarks: dict[str, str],
+    ) -> int:  # fmt: skip
+        """Ask again on crops about the last answers; return the bytes that are left in the shard."""
+        recipe = self.recipe
+        if recipe is None or not self.settings.zoom:
+            return room
+
+        def ask(requests: Sequence[Request]) -> list[Reply]:
+            nonlocal room
+            replies = list[Reply]()
+            for came in self._ask(requests, prepared.place, running):
+                reply, room = _within(came, room)
+                replies.append(reply)
+            return replies
+
+        new = list[tuple[_Group, int, Zooming]]()
+        for group, request in pending:
+            asked, sizes = prepared.asked[group.sample], self._sizes(prepared, group)
+            if asked.image is None or asked.seen.image_size is None:
+                continue
+            known = (np.array([each or (np.nan, np.nan)], dtype=np.float64) for each in sizes)
+            extent = extents(recipe.response_space, *known)
+            for place, seed in enumerate(request.seeds, len(group.answers) - len(request.seeds)):
+                alone, answer = replace(request, seeds=(seed,)), group.answers[place]
+                each = Zooming(alone, asked.image, asked.seen.image_size, extent, answer, answer.text)
+                group.zoomings[place] = each
+                new.append((group, place, each))
+        cropped = ModelImages(self.data.files, self.resizing or running.resizing).cropped
+        zoom([each for *_, each in new], self.settings.ratios, recipe, cropped, ask, len(prepared.asked))
+        for group, place, each in new:
+            group.answers[place] = each.answer
+            if why := each.why_first(recipe):
+                name = prepared.samples.column("sample_id")[group.sample].as_py()
+                remarks.setdefault("zoom", f"--zoom: sample {name!r:.80} keeps its answer: {why}")
+        return room
 
     def _check(
         self, prepared: Prepared, group: _Group, reply: Reply, running: Running, remarks: dict[str, str]
@@ -259,11 +301,8 @@ class ShardMaker:
         each = [(group, place) for group in groups for place in range(len(group.answers))]
         answers = [group.answers[place] for group, place in each]
         samples = prepared.samples.take(pa.array([group.sample for group, _ in each], pa.int64()))
-        seen = [prepared.asked[group.sample].seen for group, _ in each]
-        recorded = [
-            None if one.sizes else known
-            for one, known in zip(seen, samples.column("model_image_size").to_pylist(), strict=True)
-        ]
+        sizes = {id(group): self._sizes(prepared, group) for group in groups}
+        zoomings = [group.zoomings.get(place) for group, place in each]
         columns: dict[str, Any] = {
             "round": [settings.round] * len(each) if settings.round is not None else None,
             "rollout": [settings.first_rollout + group.place * group.most + place for group, place in each],
@@ -271,19 +310,15 @@ class ShardMaker:
             "temperature": [group.temperature for group, _ in each],
             "policy": [settings.policy or self.model] * len(each),
             "token_length": [answer.token_length for answer in answers],
-            "image_size": [
-                known or (one.image_size and [*one.image_size])
-                for known, one in zip(samples.column("image_size").to_pylist(), seen, strict=True)
-            ],
-            "model_image_size": [
-                [*size] if (size := (group.reply and group.reply.image_size) or one.model_image_size) else known
-                for (group, _), one, known in zip(each, seen, recorded, strict=True)
-            ],
+            "image_size": [sizes[id(group)][0] for group, _ in each],
+            "model_image_size": [sizes[id(group)][1] for group, _ in each],
             "problem": [answer.problem or None for answer in answers],
             "cut": [None if answer.text is None else answer.cut for answer in answers],
             "seed": [group.seeds[place] for group, place in each],
             IMAGE_HASH: [prepared.asked[group.sample].image_hash for group, _ in each],
             "prompt_tokens": [group.reply and group.reply.prompt_tokens for group, _ in each],
+            "first_response": [one.first if one else each.text for one, each in zip(zoomings, answers, strict=True)],
+            "zoom_steps": [dumps(one.steps).decode() if one and one.steps else None for one in zoomings],
         }
         arrays = [
             samples.column(one.name)
@@ -292,6 +327,18 @@ class ShardMaker:
             for one in schema
         ]
         return self._scored(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+    def _sizes(self, prepared: Prepared, group: _Group) -> tuple[Any, Any]:
+        """Return the sizes of a group's original image, and of the one that the model saw; None where unknown."""
+        stated, recorded = (
+            prepared.samples.column(name)[group.sample].as_py() for name in ("image_size", "model_image_size")
+        )
+        seen = prepared.asked[group.sample].seen
+        size = (group.reply and group.reply.image_size) or seen.model_image_size
+        return (
+            stated or (seen.image_size and [*seen.image_size]),
+            [*size] if size else None if seen.sizes else recorded,
+        )
 
     def _scored(self, rows: Any, bad_target: str = "abstain") -> Any:
         """Score rows as ``pool score`` does; of a row without an image ``resizing`` says the size that is recorded."""

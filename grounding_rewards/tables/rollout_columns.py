@@ -49,6 +49,12 @@ FURTHER: Mapping[str, str] = {
 }
 """Columns of a table of rollouts that an engine made, behind those of every rollout table."""
 
+FIRST_RESPONSE = "first_response"
+"""Column of the answer to the whole image, where the response is one to a crop, mapped back."""
+
+ZOOMED: Mapping[str, str] = {FIRST_RESPONSE: "string", "zoom_steps": "string"}
+"""Columns of a table of rollouts that were asked for again on crops, ``zoom_steps`` with JSON of these and answers."""
+
 IMAGE_HASH = "image_hash"
 """Column that tells screenshots apart, in a table of rollouts whose data had them as bytes."""
 

@@ -17,12 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from grounding_rewards.engines.rollout import MANIFEST
+import grounding_rewards as gr
+from grounding_rewards.engines.rollout import MANIFEST, roll_out
+from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.errors import TableError
 from grounding_rewards.tables.rollout_table import open_rollouts
 from tests.children import ENDING
 from tests.cli.command import Runner, result_of
-from tests.engines import seeded
+from tests.engines import pointing, seeded
 from tests.engines.test_rollout import BOX, contents, data, rows
 
 ENGINE = ("--engine", f"{Path(seeded.__file__)}:Scripted", "--model", "m")
@@ -133,3 +135,40 @@ def test_without_a_terminal_a_line_a_minute_says_how_far_it_is(run: Runner, tmp_
     err = run(*words(data(tmp_path, *"abcdefgh"), tmp_path / "out")).err
     assert "6 of 8 samples, 0.06 a second, 1 min left\n" in err
     assert err.count(" a second, ") == 1
+
+
+def test_a_killed_run_goes_on_and_makes_the_same_rows(run: Runner, tmp_path: Path):
+    source, log = pointing.screens(tmp_path, *pointing.corners(320, 240)), tmp_path / "asked"
+    line = ["rollout", source, "--engine", f"{Path(pointing.__file__)}:Pointing", "--model", "m", "--n", 2,
+            "--shard-rows", 2, "--zoom", "0.5:2", "--recipe", "click", "--response-space", "thousandths",
+            "--engine-option", f"log={log}", "--out"]  # fmt: skip
+    assert run(*line, tmp_path / "whole").code == 0
+    whole = log.read_text().split()
+    assert len(whole) == 9 * 2 * 3
+    log.unlink()
+    killed = begun([*map(str, line), str(tmp_path / "out"), "--engine-option", "dies_after=7"])
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    assert run(*line, tmp_path / "out").code == 0
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    assert len(whole) < len(log.read_text().split()) <= len(whole) + 2 * 2 * 3
+    assert 'was made with zoom "0.5:2", and not "0.4"' in run(*line, tmp_path / "out", "--zoom", "0.4").err
+
+
+def test_eval_compares_both_answers_and_other_commands_judge_the_last(run: Runner, tmp_path: Path):
+    source = pointing.screens(tmp_path, *pointing.corners(640, 480))
+    space = ("--response-space", "thousandths")
+    roll_out(
+        source, pointing.Pointing("m", form="({:.1f}, {:.1f})"), tmp_path / "out",
+        settings=RolloutSettings(n=1, zoom="0.5"), recipe=gr.recipe("click", response_space="thousandths"),
+    )  # fmt: skip
+    whole = result_of(run("eval", tmp_path / "out", "--paired", *space, "--json").out)
+    assert [(each["n"], each["accuracy"]) for each in whole["files"]] == [(9, 0.0), (9, 1.0)]
+    paired = whole["paired"]
+    assert (paired["n"], paired["difference"], paired["only_second"], paired["images"]) == (9, 1.0, 9, 9)
+    assert paired["files"] == [f"{tmp_path / 'out'}, first answers", str(tmp_path / "out")]
+    assert result_of(run("eval", tmp_path / "out", *space, "--json").out)[0]["accuracy"] == 1.0
+    assert (
+        "all        9         9       9      0      0          9   100.0 %"
+        in run("pool", "stats", tmp_path / "out").out
+    )

@@ -289,7 +289,7 @@ def test_pixels_that_are_decoded_at_one_time_are_bounded_over_all_threads(monkey
     """Images have 5,400 pixels each; of some the conversion fails."""
     now, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(at_once)
 
-    def counted(decoded: Any, size: Any, canvas: Any) -> bytes:
+    def counted(decoded: Any, *_: Any) -> bytes:
         nonlocal now, most
         with lock:
             now += 1

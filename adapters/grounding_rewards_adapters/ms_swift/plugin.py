@@ -41,7 +41,6 @@ def _called(function: RecipeReward) -> Callable[..., list[float | None]]:
 
 
 if _small.options().get("split"):
-    REWARDS = {each.__name__: partial(_made, number) for number, each in enumerate(reward_funcs(**_small.options()))}
+    orms.update({each.__name__: partial(_made, number) for number, each in enumerate(reward_funcs(**_small.options()))})
 else:
-    REWARDS = {NAME: partial(_made, 0)}
-orms.update(REWARDS)
+    orms[NAME] = partial(_made, 0)

@@ -21,8 +21,9 @@ _NUMERAL = re.compile(r"(?<![A-Za-z0-9_.])[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(
 _ORDERS = {2: ((0, 1), (1, 0)), 4: ((0, 1, 2, 3), (1, 0, 3, 2))}
 """Orders of the numbers of a point, and of a box: x first, or y first."""
 _TRIES = 60  # a response may repeat its answer thousands of times
-_DECIMALS = (6, 4, 3, 2, 1, 0)  # the finest first: coarser where a dialect reads no decimals
-_PROBES = np.array([[0.5, 0.5], [0.13, 0.71], [0.83, 0.29], [0.97, 0.04], [0.02, 0.9]])  # uneven: swapped axes show
+_FINE, _COARSE = (6, 4, 3, 2, 1, 0), (3, 2, 1, 0)  # decimals, the finest first: a dialect may read none
+# Uneven: swapped axes show, and decimals that are read only where they are zeros.
+_PROBES = np.array([[0.5, 0.5], [0.1302468, 0.7113579], [0.83, 0.29], [0.97, 0.04], [0.02, 0.9]])
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,18 @@ class Template:
         return [whole % numbers for numbers in zip(*(columns[number] for number in self.order), strict=True)]
 
 
-def template(recipe: Recipe, response: str | None, extent: tuple[float, float]) -> Template | None:
-    """Make a template of a response, and try it out: its texts are read back as the places that were meant."""
+def template(
+    recipe: Recipe, response: str | None, extent: tuple[float, float], *, exact: bool = False
+) -> Template | None:
+    """Make a template of a response, and try it out: its texts are read back as the places that were meant.
+
+    Numbers have decimals where the response's own have, and with ``exact`` wherever the dialect reads them.
+    """
     response = (response or "")[-MAX_LENGTH:]
     place = _read(recipe, [response])[0]
     if np.isnan(place).any():
         return None
-    for tried in islice(candidates(response, place, recipe.response_space is UNIT), _TRIES):
+    for tried in islice(candidates(response, place, recipe.response_space is UNIT, exact), _TRIES):
         probes = _probes(place, extent)
         if _same(_read(recipe, tried.write(probes)), tried.rounded(probes)):
             return tried
@@ -76,7 +82,7 @@ def _read(recipe: Recipe, responses: list[str]) -> Floats:
     return np.where(np.isin(read.reason, CLICKED)[:, None], places, np.nan)
 
 
-def candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
+def candidates(response: str, place: Floats, unit: bool, exact: bool = False) -> Iterator[Template]:
     """Yield ways to exchange a place, (2,) or (4,): where it was written last, the time before, ..., everywhere."""
     numerals = list(_NUMERAL.finditer(response))
     # Limited as parsed places are, so that they compare equal.
@@ -92,7 +98,8 @@ def candidates(response: str, place: Floats, unit: bool) -> Iterator[Template]:
             ends = [0, *(numeral.end() for numeral in chosen)]
             starts = [*(numeral.start() for numeral in chosen), len(response)]
             pieces = tuple(response[end:start] for end, start in zip(ends, starts, strict=True))
-            for decimals in _DECIMALS if unit or any("." in numeral[0] for numeral in chosen) else (0,):
+            fine = unit or any("." in numeral[0] for numeral in chosen)
+            for decimals in _FINE if fine else _COARSE if exact else (0,):
                 yield Template(pieces, order * len(some), decimals)
 
 
