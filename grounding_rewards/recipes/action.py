@@ -12,7 +12,8 @@ from grounding_rewards.recipes._shared import answering_space, click_example, di
 from grounding_rewards.scoring import Example, Exploit, Recipe, Source
 from grounding_rewards.verifiers import ActionMatch, ActionType, Format, RefusalMatch
 from grounding_rewards.verifiers.action_match import Scrolls
-from grounding_rewards.verifiers.match import Convention, TextRule, similarity, token_f1
+from grounding_rewards.verifiers.edits import likeness
+from grounding_rewards.verifiers.match import Convention, Presses, TextRule, similarity, token_f1
 from grounding_rewards.verifiers.options import Share
 
 _WORDS = "one two three four five six seven eight nine ten"
@@ -36,6 +37,8 @@ def action(
     target_scroll: Convention = "content",
     duration_tolerance: float | None = 0.0,
     app: TextRule | None = None,
+    nearest: int | None = None,
+    presses: Presses = "apart",
     dialect: str = "auto_action",
     refusal_words: str | Iterable[str] | None = None,
     tools: str | Iterable[str] = (),
@@ -76,17 +79,22 @@ def action(
             AndroidControl is judged by; in place of ``point_radius``. The size of the image must then be known.
         enlarge: boxes, circles and polygons count as this many times their size, such as UI-S1's 1.2.
         text: how texts and names of apps are compared: exact, f1 (of their words), contains (either the
-            other) or ratio (difflib's).
-        text_threshold: the score of f1 or ratio from which on a text is right, such as 0.5; None for 1.0. With other
-            rules it is an error, as they know right and wrong alone.
-        text_case: whether case counts in exact and ratio; the others never look at it, and with them it is an error.
-        scroll: ``"all"`` asks of a scroll what its target has; ``"direction"`` for nothing but the direction.
+            other), ratio (difflib's) or edits (1 - Levenshtein's distance / the longer length, as of AgentNetBench).
+        text_threshold: the score of f1, ratio or edits from which on a text is right, such as 0.5; None for 1.0. With
+            other rules it is an error, as they know right and wrong alone.
+        text_case: whether case counts; f1 never looks at it, and with it it is an error.
+        scroll: ``"all"`` asks of a scroll what its target has; ``"direction"`` for nothing but the direction;
+            ``"axis"`` for that or the opposite, as AITW's evaluators; ``"any"`` for a scroll, as UI-S1's evaluation.
         response_scroll: ``"content"`` where a scroll down in a response shows what is further down, ``"finger"`` where
             it is the way that the finger goes, as that of a swipe always is.
         target_scroll: the same as ``response_scroll``, of targets.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
         app: how names of apps are compared, where a benchmark does not compare them as texts, such as exact; None for
             ``text``. Threshold and case hold for both.
+        nearest: of candidate boxes, this many count: those whose centres are nearest to the point that the target has
+            as another alternative (AgentCPM-GUI's five), else to the response's (ClawGUI's five); None for all.
+        presses: ``"one"`` where back, home, menu, recent and enter are one type for ``type``, as AgentCPM-GUI's press;
+            match tells them apart.
         dialect: how answers are written; the name of a built-in or a plugin's dialect that shares the vocabulary, or
             your own by ``module:attr`` or ``/path/file.py:attr``. ``"auto_action"`` reads many forms. A dialect with
             words of its own, which would be compared with those of the vocabulary, is an error.
@@ -107,9 +115,9 @@ def action(
     space = answering_space("action", response_space)
     match = ActionMatch(
         point_radius, point_share, enlarge, text, text_threshold, text_case, scroll, response_scroll, target_scroll,
-        duration_tolerance, app,
+        duration_tolerance, app, nearest,
     )  # fmt: skip
-    types = best(kind=ActionType(), refusal=RefusalMatch())
+    types = best(kind=ActionType(presses=presses), refusal=RefusalMatch())
     outcome = weighted(match=(1.0 - type_weight, match), type=(type_weight, types))
     # Bringing pixels into unit space asks for the sizes that a share of the screen needs.
     inside = CoordSpace.PIXEL if point_share is None else CoordSpace.UNIT
@@ -184,14 +192,14 @@ def _loosened(
     if text == "contains":
         add("single-letter", "a text of nothing or of one letter is contained in many, and counts in full",
              _typing("restaurants"), _typed("a"))  # fmt: skip
-    score, whole = (token_f1, _WORDS) if text == "f1" else (similarity, _LETTERS)
-    enough = _least(whole, threshold or 1.0, score) if text in ("f1", "ratio") else whole
+    score, whole = (token_f1, _WORDS) if text == "f1" else (likeness if text == "edits" else similarity, _LETTERS)
+    enough = _least(whole, threshold or 1.0, score) if text in ("f1", "ratio", "edits") else whole
     if enough != whole:
         what = "some of the words of a text" if text == "f1" else "some of the letters of a text, in their order,"
         add("part-of-the-text", f"{what} are enough from the threshold on", _typing(whole), _typed(enough))
     if down:
         target: dict[str, object] = {"bbox": _BOX, "action": {"name": "scroll", "direction": "down"}}
-        add("scroll-anywhere", "a scroll is right by its direction, one of four, whatever it scrolls", target,
+        add("scroll-anywhere", "a scroll is right by at most its direction, one of four, whatever it scrolls", target,
              _call(f'"action": "scroll", "coordinate": [0, 0], "direction": "{down}"'))  # fmt: skip
     return tuple(known)
 

@@ -29,9 +29,10 @@ from grounding_rewards.verifiers.match import (
     durations,
     in_vocabulary,
     same_keys,
+    same_names,
     text_rule,
 )
-from grounding_rewards.verifiers.options import Length, Part, Positive, ScreenShare
+from grounding_rewards.verifiers.options import Count, Length, Part, Positive, ScreenShare
 from grounding_rewards.verifiers.terms import ACTIONS, PLACES, Mask, Term
 
 _CLICKED = np.isin(np.arange(len(Reason)), CLICKED)
@@ -79,7 +80,7 @@ def _refused(rollouts: Rollouts) -> NDArray[np.bool_]:
     return refused
 
 
-Scrolls = Literal["all", "direction"]
+Scrolls = Literal["all", "direction", "axis", "any"]
 
 IMPOSSIBLE = frozenset({
     "impossible", "infeasible", "failure", "fail", "failed", "unachievable", "not_feasible", "unsuccessful", "error",
@@ -158,12 +159,14 @@ class ActionMatch(Term):
         text_threshold: the score of the text from which on it is right; None for 1.0.
         text_case: whether case counts in texts.
         scroll: ``"all"`` asks of a scroll what of any action; ``"direction"`` asks for nothing else where the target
-            has a direction.
+            has a direction; ``"axis"`` for the same or the opposite one; ``"any"`` for no more than a scroll.
         response_scroll: what directions of responses mean once a swipe is a scroll the other way, see
             ``DirectionMatch``.
         target_scroll: what those of targets mean.
         duration_tolerance: how far a duration may be from the target's; None asks for none.
         app: how names of apps are compared; None for the rule of texts. Threshold and case hold for both.
+        nearest: of a sample's places that are no point, this many count: those whose centres are nearest to the first
+            point that the sample has, else to the response's place; None for all.
 
     Raises:
         TargetError: ``point_share`` is given, the recipe works in a pixel space, and the image size of a target that
@@ -181,6 +184,7 @@ class ActionMatch(Term):
     target_scroll: Convention = "content"
     duration_tolerance: Length | None = 0.0
     app: TextRule | None = None
+    nearest: Count | None = None
 
     rivals = "point_radius", "point_share"
 
@@ -214,8 +218,10 @@ class ActionMatch(Term):
         # Each test looks only at what passed those before: the later ones go row by row, in Python.
         rows = np.flatnonzero((_TYPE.each(rollouts) > 0) & (self._placed(rollouts) | self._loose(alternatives)))
         if len(rows):
-            way = self._direction.each(rollouts)
-            rows = rows[way[rows] > 0]
+            way = self._direction.each(rollouts) > 0
+            if self.scroll == "any":
+                way |= alternatives.names == "scroll"
+            rows = rows[way[rows]]
         for name, rule in self._rules:
             written, wanted = argument(rollouts, name, alternatives)
             if wanted is not None:
@@ -233,14 +239,18 @@ class ActionMatch(Term):
         )
         if self.point_share is not None:
             hit |= near_points(rollouts, "ActionMatch", regions.kind == POINT, self.point_share)
+        if self.nearest is not None:
+            hit &= _nearest(rollouts, self.nearest)
         placed = (alternatives.place_scores(hit) > 0) | (alternatives.place < 0)  # or no place is asked for
         if alternatives.arguments.to is not None:
             placed &= self._end.each(rollouts) > 0
         return placed
 
     def _loose(self, alternatives: Alternatives) -> geometry.Bools:
-        """Return True for alternatives that are scrolls of which the direction alone counts."""
+        """Return True for alternatives that are scrolls of which the direction alone counts, or nothing."""
         directions = alternatives.arguments.direction
+        if self.scroll == "any":
+            return same_names(alternatives.names, "scroll")
         if self.scroll == "all" or directions is None:
             return np.zeros(len(alternatives), dtype=np.bool_)
         pairs = zip(alternatives.names.tolist(), directions.tolist(), strict=True)
@@ -248,7 +258,7 @@ class ActionMatch(Term):
 
     @cached_property
     def _direction(self) -> DirectionMatch:
-        return DirectionMatch(self.response_scroll, self.target_scroll)
+        return DirectionMatch(self.response_scroll, self.target_scroll, self.scroll == "axis")
 
     @cached_property
     def _end(self) -> EndHit:
@@ -267,6 +277,20 @@ class ActionMatch(Term):
         if self.duration_tolerance is None:
             return rules
         return (*rules, ("duration", partial(durations, holds=DurationMatch(tolerance=self.duration_tolerance).holds)))
+
+
+def _nearest(rollouts: Rollouts, count: int) -> geometry.Bools:
+    """Return (m,) True for points, and for the places that are nearest to the point of their sample or response."""
+    regions = rollouts.targets.regions
+    marked = np.flatnonzero(~np.isnan(regions.point[:, 0]))[::-1]  # of several points the first is written last
+    points = rollouts.predictions.xy.copy()
+    points[regions.row[marked]] = regions.point[marked]
+    fixed = regions.kind == POINT
+    far = np.where(fixed, np.inf, geometry.distance(geometry.centre(regions.box), regions.each(points)))
+    rank = np.empty(len(far), dtype=np.int64)
+    rank[np.lexsort((far, regions.row))] = np.arange(len(far)) - np.searchsorted(regions.row, regions.row)
+    near: geometry.Bools = fixed | (rank < count)
+    return near
 
 
 def _each(compare: Callable[[Any, Any], float]) -> Callable[[Columns, int], Floats]:

@@ -20,6 +20,7 @@ from grounding_rewards.errors import RecipeError
 from grounding_rewards.rollouts import CLICKED, Predictions, Reason, Rollouts
 from grounding_rewards.targets.alternatives import Alternatives
 from grounding_rewards.verifiers import options
+from grounding_rewards.verifiers.edits import likeness
 from grounding_rewards.verifiers.hit import GROWN, screens, within
 from grounding_rewards.verifiers.options import Length, Part, Positive, ScreenShare
 from grounding_rewards.verifiers.terms import Mask, OfAlternatives
@@ -57,6 +58,9 @@ def compared(
 
 
 Names = Literal["vocabulary", "written", "lower", "contained"]
+Presses = Literal["apart", "one"]
+
+_PRESSED = ("back", "home", "menu", "recent", "enter")
 
 # A table by code: looking up n rows is quicker than comparing each with several codes.
 _ACTED = np.isin(np.arange(len(Reason)), [*CLICKED, Reason.UNKNOWN_ACTION])
@@ -74,9 +78,11 @@ class ActionType(OfAlternatives):
             that share the vocabulary (from others, names are looked up, but a swipe does not become a scroll).
             ``"written"``: equal. ``"lower"``: equal when lower-cased. ``"contained"``: the target's name is part of the
             response's, as in code that scores ``notclick`` for ``click``.
+        presses: ``"one"`` where back, home, menu, recent and enter are one type, as AgentCPM-GUI's press.
     """
 
     names: Names = "vocabulary"
+    presses: Presses = "apart"
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         predictions, alternatives = rollouts.predictions, rollouts.targets.alternatives
@@ -85,9 +91,15 @@ class ActionType(OfAlternatives):
             actions, wanted = in_vocabulary(predictions), alternatives.canonical.names
         if self.names == "lower":
             actions, wanted = lowered(actions), lowered(wanted)
+        if self.presses == "one":
+            actions, wanted = _as_presses(actions), _as_presses(wanted)
         same = same_names(alternatives.each(actions), wanted, self.names == "contained")
         score: Floats = (same & alternatives.each(_ACTED[predictions.reason])).astype(np.float64)
         return score
+
+
+def _as_presses(names: Objects) -> Objects:
+    return np.where(np.isin(names, _PRESSED), "system_button", names)
 
 
 def in_vocabulary(predictions: Predictions) -> NDArray[np.object_]:
@@ -119,7 +131,7 @@ def lowered(names: Objects) -> Objects:
     return column
 
 
-TextRule = Literal["exact", "f1", "contains", "ratio"]
+TextRule = Literal["exact", "f1", "contains", "ratio", "edits"]
 TextField = Literal["text", "direction", "button", "app", "status"]
 
 MOST_COMPARED = 512
@@ -178,15 +190,16 @@ class TextMatch(OfAlternatives):
     """Agreement of the text of the action with the target's, 0.0 to 1.0.
 
     exact: 1.0 where they are equal, white space around them aside. f1: ``token_f1``. contains: 1.0 where one of the
-    two is part of the other, ``either_contains``, under which single letters and the empty text score. ratio:
-    ``similarity``. Equal texts score 1.0 under every rule. 1.0 where the target has no such text, whatever the
-    response; 0.0 where it has one and the response none. Of several alternatives the best; 0.0 for a refusal.
+    two is part of the other, under which single letters and the empty text score. ratio: ``similarity``. edits:
+    ``edits.likeness``, 1 - characters to insert, delete or replace / the longer length. Equal texts score 1.0 under
+    every rule. 1.0 where the target has no such text, whatever the response; 0.0 where it has one and the response
+    none. Of several alternatives the best; 0.0 for a refusal.
 
     Args:
         rule: how texts are compared.
         field: which text of the action: text, direction, button, app or status.
-        threshold: of f1 and ratio, 1.0 from this score on and 0.0 below it; None leaves the score as it is.
-        case: whether case counts in exact and ratio; f1 and contains never look at it.
+        threshold: of f1, ratio and edits, 1.0 from this score on and 0.0 below it; None leaves the score as it is.
+        case: whether case counts; f1 never looks at it.
     """
 
     rule: TextRule = "exact"
@@ -242,10 +255,10 @@ class TextAs(OfAlternatives):
 def check_text(owner: object, rule: str, threshold: str, case: str) -> None:
     """Check that the options of these names do something under the rule by which texts are compared."""
     chosen = getattr(owner, rule)
-    if getattr(owner, threshold) is not None and chosen not in ("f1", "ratio"):
-        raise options.wrong(owner, threshold, f"None, or {rule} f1 or ratio: {chosen} has no degrees")
-    if getattr(owner, case) and chosen not in ("exact", "ratio"):
-        raise options.wrong(owner, case, f"false, or {rule} exact or ratio: {chosen} never looks at case")
+    if getattr(owner, threshold) is not None and chosen not in ("f1", "ratio", "edits"):
+        raise options.wrong(owner, threshold, f"None, or {rule} f1, ratio or edits: {chosen} has no degrees")
+    if getattr(owner, case) and chosen == "f1":
+        raise options.wrong(owner, case, f"false, or another {rule}: f1 never looks at case")
 
 
 def text_rule(rule: TextRule, threshold: float | None = None, case: bool = False) -> Callable[[str, str], float]:
@@ -267,13 +280,18 @@ def _compare(
     return degree if threshold is None else float(degree >= threshold)
 
 
+def _contains(a: str, b: str) -> bool:
+    return a in b or b in a
+
+
 _RULES: dict[str, Callable[[str, str], float] | None] = {
-    "exact": None, "f1": token_f1, "contains": either_contains, "ratio": similarity,
+    "exact": None, "f1": token_f1, "contains": _contains, "ratio": similarity, "edits": likeness,
 }  # fmt: skip
 
 
 Field = Literal["app", "status", "button"]
 Convention = Literal["content", "finger"]
+_AXES = {"left": "across", "right": "across", "up": "along", "down": "along"}
 
 
 @dataclass(frozen=True)
@@ -312,17 +330,19 @@ class DirectionMatch(OfAlternatives):
         response: what the directions of scrolls mean in responses. They must be read by a dialect that shares the
             vocabulary, such as ``auto_action``.
         target: what they mean in targets.
+        axis: whether opposite directions are the same, as in AITW's evaluators.
     """
 
     response: Convention = "content"
     target: Convention = "content"
+    axis: bool = False
 
     def each(self, rollouts: Rollouts, among: Mask = None) -> Floats:
         alternatives = rollouts.targets.alternatives.canonical
         written, wanted = argument(rollouts, "direction", alternatives)
         swiped, meant = argument(rollouts, "swiped", alternatives)
         columns = _content(written, swiped, self.response), _content(wanted, meant, self.target)
-        return compared(columns, len(alternatives), _same_way, among)
+        return compared(columns, len(alternatives), _same_axis if self.axis else _same_way, among)
 
 
 def _content(directions: Objects | None, swiped: Objects | None, convention: Convention) -> Objects | None:
@@ -338,6 +358,10 @@ def _content(directions: Objects | None, swiped: Objects | None, convention: Con
 
 def _same_way(way: str, wanted: str) -> float:
     return float(way.strip().lower() == wanted.lower())
+
+
+def _same_axis(way: str, wanted: str) -> float:
+    return float(_AXES.get(way.strip().lower(), "") == _AXES.get(wanted.lower()))
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+import grounding_rewards as gr
 from grounding_rewards.actions import Act
+from grounding_rewards.steps.compare import apart, middle
 from grounding_rewards.steps.judging import step_rule
 from grounding_rewards.steps.rule import STOPPED, Step, StepVerdict
 
@@ -108,3 +113,26 @@ def test_a_gold_of_no_form_stops(key: str, value: object) -> None:
         verdict = step_rule("cagui", name).judge({"POINT": [500, 900]}, {**CLICK, key: value}, None, {})
         empty = key == "ui_positions" and value in (None, [], {})
         assert verdict == (StepVerdict(True, False, False) if empty else STOPPED)
+
+
+GRID = st.integers(2, 16)
+
+
+@given(
+    st.lists(st.tuples(GRID, GRID, st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=9),
+    st.tuples(GRID, GRID), st.lists(st.tuples(GRID, GRID), min_size=1, max_size=5),
+)  # fmt: skip
+def test_the_recipe_action_expresses_the_rule(boxes: list[Any], gold: Any, answers: list[Any]) -> None:
+    shares = [(x / 20, y / 20, (x + w) / 20, (y + h) / 20) for x, y, w, h in boxes if x + w < 20 and y + h < 20]
+    right = (gold[0] / 20, gold[1] / 20)
+    far = sorted(apart(middle(box), right) for box in shares)
+    assume(all(b - a > 1e-9 for a, b in pairwise(far)))  # of boxes equally near either may count
+    size = (1000.0, 1000.0)
+    recipe = gr.recipe("action", response_space="thousandths", point_share=0.04, enlarge=1.2, nearest=5)
+    regions = [{"bbox": [1000 * each for each in box]} for box in shares]
+    target = {"regions": [*regions, {"point": [1000 * each for each in right]}], "image_size": size}
+    clicks = [[50 * x + 1, 50 * y + 21] for x, y in answers]  # off every border
+    rule = step_rule("androidcontrol", "agentcpm")
+    row = rule.gold(Step(Act("click", right), tuple(shares), size))
+    verdicts = [rule.judge({"POINT": click}, row, size, {}).step for click in clicks]
+    assert recipe.score([str(click) for click in clicks], [target] * len(clicks)).acc.tolist() == verdicts

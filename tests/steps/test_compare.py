@@ -1,41 +1,12 @@
-"""Comparisons of places, directions and texts."""
+"""Comparisons of places and directions."""
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from math import hypot
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grounding_rewards.steps import compare
-
-WORDS = st.text("abc d", max_size=9)
-
-
-@given(WORDS, WORDS)
-def test_edits_and_common_characters_are_those_of_their_tables(a: str, b: str) -> None:
-    row = list(range(len(b) + 1))
-    common = [0] * (len(b) + 1)
-    for i, one in enumerate(a, 1):
-        above, row = row, [i]
-        held, common = common, [0]
-        for j, two in enumerate(b, 1):
-            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (one != two)))
-            common.append(held[j - 1] + 1 if one == two else max(held[j], common[-1]))
-    assert compare.edits(a, b) == row[-1]
-    assert compare.common_ratio(a, b) == (2 * common[-1] / (len(a) + len(b)) if a or b else 1.0)
-    assert compare.common_ratio(a, b) >= SequenceMatcher(None, a, b, autojunk=False).ratio() - 1e-12
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "likeness", "ratio"),
-    [("redhat", "red hat", 6 / 7, 12 / 13), ("hat red", "red hat", 1 / 7, 3 / 7), ("", "", 1, 1), ("", "a", 0, 0)],
-)
-def test_published_similarities(a: str, b: str, likeness: float, ratio: float) -> None:
-    assert compare.likeness(a, b) == pytest.approx(likeness)
-    assert compare.common_ratio(a, b) == pytest.approx(ratio)
 
 
 @pytest.mark.parametrize(

@@ -31,19 +31,20 @@ a number from 0 to 1: ThinkingLength.bonus
 a number from 0 to below 1: StepReturn.gamma
 a number that is finite: DastLength.above
 a whole number from 0 to 15: GaussianCoverage.digits GaussianPoint.digits
-a whole number from 1: InConsensus.votes
+a whole number from 1: ActionMatch.nearest InConsensus.votes Suggestion.nearest
 a whole number from 1 to 10000: Novelty.grid Repetition.grid
 a whole number of at most 64 bits: Noise.seed
 a list of texts: Hit.actions JudgedFormat.signs Verdict.negative Verdict.positive
-true or false: ActionMatch.text_case ArgumentMatch.case Hit.whole_edges Overlap.pixel_convention Suggestion.text_case
- TextMatch.case
+true or false: ActionMatch.text_case ArgumentMatch.case DirectionMatch.axis Hit.whole_edges
+ Overlap.pixel_convention Suggestion.text_case TextMatch.case
 one of 1, 2: ScreenDistance.power
-one of all, direction: ActionMatch.scroll Suggestion.scroll
+one of all, direction, axis, any: ActionMatch.scroll Suggestion.scroll
+one of apart, one: ActionType.presses
 one of app, status, button: ArgumentMatch.field
 one of closed, open: ThinkingLength.thinking
 one of content, finger: ActionMatch.response_scroll ActionMatch.target_scroll DirectionMatch.response
  DirectionMatch.target Suggestion.response_scroll Suggestion.target_scroll
-one of exact, f1, contains, ratio: ActionMatch.app ActionMatch.text Suggestion.app Suggestion.text TextMatch.rule
+one of exact, f1, contains, ratio, edits: ActionMatch.app ActionMatch.text Suggestion.app Suggestion.text TextMatch.rule
 one of gaussian, linear, quadratic, inverse_quadratic, exponential, cosine, sigmoid, step, cubic, sqrt:
  Centredness.shape
 one of inclusive, strict: NearPoint.border

@@ -9,10 +9,11 @@ import numpy as np
 
 from grounding_rewards.actions import Act
 from grounding_rewards.literals import python_literal
-from grounding_rewards.steps.compare import TURNED, holds, likeness
+from grounding_rewards.steps.compare import TURNED, holds
 from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
 from grounding_rewards.steps.rules.os_atlas import thousandths
 from grounding_rewards.steps.writing import failed, pixels, text
+from grounding_rewards.verifiers.edits import likeness
 
 _WORDS = {"back": "PRESS_BACK", "home": "PRESS_HOME", "recent": "PRESS_RECENT", "finished": "COMPLETE"}
 _REACH = 140  # thousandths

@@ -11,9 +11,10 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.resizing import model_image_size
-from grounding_rewards.steps.compare import apart, holds, likeness
+from grounding_rewards.steps.compare import apart, holds
 from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
 from grounding_rewards.steps.writing import failed, point, text
+from grounding_rewards.verifiers.edits import likeness
 
 Action = Mapping[str, Any]
 
