@@ -195,6 +195,12 @@ def steps_by_rule(
                 parted.append({"episode": row[episode], "step": row[number], "response": answer, **verdicts})
     counts = ", ".join(f"{count} ({whose})" for count, whose in benchmark.counts.items())
     join.reporting.note(f"{benchmark.title}: {len(steps)} steps here{f'; in papers {counts}' if counts else ''}")
+    most = max(judged, key=lambda name: forms[name, ""])
+    if recipe is None and (unread := forms[most, ""]):
+        join.reporting.warn(
+            f"answers that {most} does not read, which count as wrong: {unread}; an option such as --response-space "
+            "lets the recipe action read them"
+        )
     found = [
         RuleFigures(
             each.name, shares(judged[each.name], OWN.get((benchmark.name, each.name), ())),
@@ -207,10 +213,11 @@ def steps_by_rule(
 
 def _rows(path: Path) -> Iterator[Row]:
     """Yield the rows or episodes of a file, or of the files in a folder."""
-    if path.is_dir():
-        for each in sorted(each for each in path.rglob("*") if suffix_of(each) in (*TEXTS, *PARQUET)):
+    files = sorted(each for each in path.rglob("*") if suffix_of(each) in (*TEXTS, *PARQUET))
+    if files:
+        for each in files:
             yield from _rows(each)
-    elif "tfrecord" in path.name or (path.is_file() and not path.suffix):
+    elif "tfrecord" in path.name or (path.exists() and suffix_of(path) not in (*TEXTS, *PARQUET)):
         raise TableError(f"{path}: TFRecords are read by TensorFlow alone; write their steps as JSON or Parquet first")
     elif path.suffix == ".json" and (value := _object(path)) is not None:
         yield from value

@@ -107,6 +107,33 @@ def test_outputs_of_clawgui_have_answers_in_the_column_of_their_model(run, tmp_p
     assert said.endswith("which column holds the response: qwen3vl_infer or maiui_infer? Give --response-column")
 
 
+def test_rules_side_by_side_show_the_steps_on_which_they_part(run, tmp_path):
+    near, far = "CLICK <point>[[400,500]]</point>", "CLICK <point>[[900,900]]</point>"
+    rows = [cpm(7, step, response=f"actions:\n{near if step < 12 else far}") for step in range(14)]
+    words = ("eval", write_rows(tmp_path / "a.jsonl", *rows), "--benchmark", "androidcontrol", "--rule", "all",
+             "--response-space", "thousandths")  # fmt: skip
+    (entry,) = result_of(run(*words, "--json").out)
+    assert {each["rule"]: each["figures"][-1]["of"] for each in entry["rules"]}.keys() >= {
+        "os-atlas",
+        "agentcpm",
+        "ui-s1",
+    }
+    assert [each["step"] for each in entry["parted"]] == list(range(12))  # 0.08 of the height away, outside all boxes
+    first = entry["parted"][0]
+    assert (first["episode"], first["os-atlas"], first["agentcpm"], first["ui-s1"]) == (7, True, False, False)
+    out = run(*words).out
+    assert "Steps on which rules part, 10 of 12; --json has all" in out
+    assert sum(line.startswith(" 7, ") for line in out.splitlines()) % 10 == 0  # in blocks, as rules are many
+
+
+def test_answers_that_nobody_reads_are_said_with_the_option_that_would(run, tmp_path):
+    path = write_rows(tmp_path / "a.jsonl", cpm(7, 0, response="(400, 420)"))
+    result = run("eval", path, "--benchmark", "androidcontrol", "--rule", "os-atlas")
+    assert "answers that os-atlas does not read, which count as wrong: 1; an option such as" in result.err
+    assert "--response-space" in result.err
+    assert figures(run, path, "--response-space", "thousandths")[0]["step"] == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

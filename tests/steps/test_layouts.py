@@ -173,10 +173,10 @@ def test_a_wrong_file_of_each_layout_is_one_clear_error(tmp_path, name, wrong):
 
 
 def test_tfrecords_are_named_as_what_they_are(tmp_path):
-    path = tmp_path / "android_control-00000-of-00020"
-    path.write_bytes(b"\x1f\x8b")
-    with pytest.raises(TableError, match="TFRecords are read by TensorFlow alone; write their steps as JSON"):
-        evaluate_steps(path, "androidcontrol", "all")
+    (tmp_path / "android_control-00000-of-00020").write_bytes(b"\x1f\x8b")
+    for path in (tmp_path, *tmp_path.iterdir()):
+        with pytest.raises(TableError, match="TFRecords are read by TensorFlow alone; write their steps as JSON"):
+            evaluate_steps(path, "androidcontrol", "all")
 
 
 def test_names_of_images_say_the_episode_where_rows_do_not():
