@@ -27,7 +27,7 @@ _STORE_BYTES = 1 << 30
 
 _PATIENCE_S = 10
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 8 << 20
 """Bytes of results from which Ray hands them over."""
 
 Work = Callable[[Any], Iterator[Any]]

@@ -30,7 +30,12 @@ def trainer(name: str, where: str, *, groups: bool = False) -> _launch.Trainer:
 
 def options() -> dict[str, Any]:
     """Return the options that the environment gives."""
-    text = os.environ.get(OPTIONS, "").strip()
+    return read_options(os.environ.get(OPTIONS, ""))
+
+
+def read_options(text: str) -> dict[str, Any]:
+    """Read the variable's text."""
+    text = text.strip()
     if not text.startswith("{"):
         return {"recipe": text or None}
     try:

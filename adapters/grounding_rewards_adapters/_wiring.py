@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import math
+import os
 import pickle
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from pathlib import Path
+from runpy import run_path
 from time import process_time
+from types import SimpleNamespace
 from typing import Any
 
 import grounding_rewards as gr
@@ -21,13 +29,15 @@ from grounding_rewards.checks.finding import FIRST_ROWS, Code, Finding, Severity
 from grounding_rewards.literals import yaml_values
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.rows import value_at
-from grounding_rewards_adapters import easyr1, trl, verl
+from grounding_rewards_adapters import _small, easyr1, trl, verl
 from grounding_rewards_adapters._launch import LOG
+from grounding_rewards_adapters._small import OPTIONS
 
 Rows = Sequence[Mapping[str, Any]]
 Scored = Sequence[Mapping[str, float | None]]
 
 _THREADS = 8
+_PLACE = "grounding_rewards_adapters"
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,13 @@ class Wiring:
     package: str  # its distribution; "" for a trainer that has none
     needed: tuple[str, ...]  # columns that it reads; "a.b" is a field
     target: str  # where targets are
-    under: tuple[str, ...]  # where its config keeps options of the reward
-    line: str  # an option in a launch, with ``{}`` for name and value; "" where it is Python
-    first: tuple[str, ...]  # the lines of a launch before the options
+    under: str  # a pattern of the place in its config that has options of the reward; "" where there is none
+    line: str  # an option in a launch, with ``{}`` for name and value; "" where it is Python, or in a variable
+    first: tuple[str, ...]  # the lines of a launch beside the options
     call: Callable[..., Scored]  # (rows, responses, target column, options) to values by name
     step: tuple[str, str] = ("", "")  # keys of its config: samples of a step, and rollouts of each
+    by_variable: bool = False  # True where options come from GROUNDING_REWARDS_OPTIONS
+    keys: Mapping[str, str] = field(default_factory=dict)  # keys of its config that rename columns, and these columns
 
 
 def _verl(rows: Rows, responses: Sequence[str], target: str, options: Mapping[str, Any]) -> Scored:
@@ -64,28 +76,140 @@ def _easyr1(rows: Rows, responses: Sequence[str], target: str, options: Mapping[
 
 
 def _trl(rows: Rows, responses: Sequence[str], target: str, options: Mapping[str, Any]) -> Scored:
+    rewards = trl.reward_funcs(target_column=target, **options)
+    return _totals(rewards, rows, target, lambda reward, columns: reward(completions=list(responses), **columns))
+
+
+def _swift(rows: Rows, responses: Sequence[str], target: str, options: Mapping[str, Any]) -> Scored:
+    made = run_path(str(Path(__file__).parent / "ms_swift" / "plugin.py"))["REWARDS"]  # as --external_plugins does
+    rewards = [each(args=None) for each in made.values()]
+    return _totals(rewards, rows, target, lambda reward, columns: reward(list(responses), **columns))
+
+
+def _totals(rewards: Sequence[Any], rows: Rows, target: str, call: Callable[..., Sequence[float | None]]) -> Scored:
+    """Return what rewards that take columns give, by their names."""
     columns: Any = {name: [row.get(name) for row in rows] for name in rows[0] if name not in ("completions", target)}
-    (reward,) = trl.reward_funcs(target_column=target, **options)
     columns[target] = [value_at(row, target) for row in rows]
-    totals = reward(completions=list(responses), **columns)
-    return [{"reward": total, "valid": float(total is not None)} for total in totals]
+    found = {"reward" if len(rewards) == 1 else each.__name__: call(each, columns) for each in rewards}
+    named = [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+    return [{**each, "valid": float(None not in each.values())} for each in named]
+
+
+def _singly(
+    name: str, call: Callable[..., Any], rows: Rows, responses: Sequence[str], target: str, options: Mapping[str, Any]
+) -> Scored:
+    """Give an adapter, which has its options, a row, text and target at a time."""
+    adapter = import_module(f"{_PLACE}.{name}")
+    return [call(adapter, row, text, value_at(row, target)) for row, text in zip(rows, responses, strict=True)]
+
+
+def _areal(adapter: Any, row: Mapping[str, Any], text: str, target: Any) -> Any:
+    return adapter.scored("", text, [], [], **{**row, "target": target})
+
+
+def _nemo_gym(adapter: Any, row: Mapping[str, Any], text: str, target: Any) -> Any:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    message = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    said = {"id": "r", "created_at": 0, "model": "m", "object": "response", "output": [message]}
+    response = {**said, "parallel_tool_calls": False, "tool_choice": "auto", "tools": []}
+    server = adapter.GroundingServer.model_construct(config=adapter.Config.model_construct())
+    try:
+        body = adapter.Request.model_validate({**row, "response": response, "target": target})
+    except ValueError as error:
+        raise gr.TableError(f"NeMo-Gym refuses a row: {error}") from None
+    given = asyncio.run(server.verify(body))
+    found = {name: value for name, value in given.model_extra.items() if name not in {*row, "target", "mask_sample"}}
+    return {**found, "reward": given.reward}
+
+
+def _openenv(adapter: Any, row: Mapping[str, Any], text: str, target: Any) -> Any:
+    env = adapter.GroundingEnv()
+    env.reset(**row)
+    screen = env.step(adapter.Answer(response=text))
+    return {**screen.metadata, "reward": screen.reward}
+
+
+def _openrlhf(adapter: Any, row: Mapping[str, Any], text: str, target: Any) -> Any:
+    said = adapter.reward_func([f"?{text}"], ["?"], [target])
+    columns = {"reward": said["rewards"], "score": said["scores"], **said["extra_logs"]}
+    return {name: column.item() for name, column in columns.items()}
+
+
+def _skyrl(adapter: Any, row: Mapping[str, Any], text: str, target: Any) -> Any:
+    env = adapter.GroundingEnv(extras=row)
+    return {"reward": env.step(text)["reward"], **env.get_metrics()}
+
+
+def _slime(adapter: Any, row: Mapping[str, Any], text: str, target: Any) -> Any:
+    sample = SimpleNamespace(response=text, label=target, metadata=row.get("metadata"))
+    return asyncio.run(adapter.reward(SimpleNamespace(reward_key="total"), sample))
+
+
+def _verifiers(adapter: Any, row: Mapping[str, Any], text: str, target: Any) -> Any:
+    task = type("Task", (SimpleNamespace,), {"model_fields": row})(**row)
+    return asyncio.run(adapter.metrics(task, SimpleNamespace(last_reply=text)))
 
 
 WIRINGS = {
     "verl": Wiring(
         "verl", ("data_source", "prompt", "reward_model.ground_truth"), "reward_model.ground_truth",
-        ("reward", "custom_reward_function", "reward_kwargs"),
+        r"reward\.custom_reward_function\.reward_kwargs",
         "+reward.custom_reward_function.reward_kwargs.{}={}",
-        ("reward.custom_reward_function.path=pkg://grounding_rewards_adapters.verl",
+        (f"reward.custom_reward_function.path=pkg://{_PLACE}.verl",
          "reward.custom_reward_function.name=compute_score_async"), _verl,
-        ("data.train_batch_size", "actor_rollout_ref.rollout.n"),
+        ("data.train_batch_size", "actor_rollout_ref.rollout.n"), keys={"data.prompt_key": "prompt"},
     ),
-    "trl": Wiring("trl", ("prompt", "target"), "target", (), "", (), _trl),
+    "trl": Wiring("trl", ("prompt", "target"), "target", "", "", (), _trl),
     "easyr1": Wiring(
-        "", ("problem", "answer"), "answer", ("worker", "reward", "reward_function_kwargs"),
+        "", ("problem", "answer"), "answer", r"worker\.reward\.reward_function_kwargs",
         "worker.reward.reward_function_kwargs.{}={}",
         ("worker.reward.reward_function=$(grounding-rewards where easyr1)",), _easyr1,
         ("data.rollout_batch_size", "worker.rollout.n"),
+        keys={"data.prompt_key": "problem", "data.answer_key": "answer"},
+    ),
+    "areal": Wiring(
+        "areal", ("messages", "target"), "target", "", "", (f'reward_fn="{_PLACE}.areal.reward"',),
+        partial(_singly, "areal", _areal), by_variable=True,
+    ),
+    "nemo_gym": Wiring(
+        "nemo-gym", ("responses_create_params", "target"), "target", r"[\w.-]+\.resources_servers\.[\w-]+\.options", "",
+        (f"from {_PLACE}.nemo_gym import GroundingServer", "GroundingServer.run_webserver()"),
+        partial(_singly, "nemo_gym", _nemo_gym), by_variable=True,
+    ),
+    "openenv": Wiring(
+        "openenv", ("instruction", "target"), "target", "", "",
+        (f"from {_PLACE}.openenv import Answer, GroundingEnv, Screen",
+         "app = create_fastapi_app(lambda: GroundingEnv(rows), Answer, Screen)"),
+        partial(_singly, "openenv", _openenv), by_variable=True,
+    ),
+    "openrlhf": Wiring(
+        "openrlhf", ("input", "label"), "label", "", "",
+        ('--reward.remote_url "$(grounding-rewards where openrlhf)" --data.label_key label',),
+        partial(_singly, "openrlhf", _openrlhf), ("--rollout.batch_size", "--rollout.n_samples_per_prompt"),
+        by_variable=True, keys={"--data.input_key": "input", "--data.label_key": "label"},
+    ),
+    "skyrl": Wiring(
+        "skyrl", ("prompt", "env_class", "reward_spec.ground_truth"), "reward_spec.ground_truth",
+        r"environment\.skyrl_gym\.grounding_rewards", "",
+        (f"from {_PLACE} import skyrl", "skyrl.register()"), partial(_singly, "skyrl", _skyrl),
+        ("trainer.train_batch_size", "generator.n_samples_per_prompt"), by_variable=True,
+    ),
+    "slime": Wiring(
+        "", ("prompt", "label"), "label", "", "",
+        (f"--custom-rm-path {_PLACE}.slime.reward --input-key prompt --label-key label",),
+        partial(_singly, "slime", _slime), ("--rollout-batch-size", "--n-samples-per-prompt"),
+        by_variable=True, keys={"--input-key": "prompt", "--label-key": "label"},
+    ),
+    "swift": Wiring(
+        "ms-swift", ("messages", "target"), "target", "", "",
+        ('--external_plugins "$(grounding-rewards where swift)" --reward_funcs grounding_rewards',), _swift,
+        by_variable=True,
+    ),
+    "verifiers": Wiring(
+        "verifiers", ("prompt", "target"), "target", "", "",
+        (f"--env.taskset.task.rewards.grounding.fn {_PLACE}.verifiers:reward",
+         f"--env.taskset.task.metrics.grounding_parts.fn {_PLACE}.verifiers:metrics"),
+        partial(_singly, "verifiers", _verifiers), by_variable=True,
     ),
 }  # fmt: skip
 
@@ -102,7 +226,7 @@ class Launch:
 
 def read_launch(trainer: str, path: Path) -> Launch:
     """Read the options of the reward from a launch: a YAML config, or a script with ``key=value`` words."""
-    wiring, prefix = WIRINGS[trainer], ".".join(WIRINGS[trainer].under)
+    wiring = WIRINGS[trainer]
     filed = path.suffix.lower() in (".yaml", ".yml")
     try:
         text = path.read_text("utf-8-sig")
@@ -121,7 +245,9 @@ def read_launch(trainer: str, path: Path) -> Launch:
         if trainer == "verl" and name.startswith("custom_reward_function."):
             message = f"{path}: {name} is a key of older versions, which verl accepts and passes over"
             findings.append(Finding(Code.LAUNCH, Severity.ERROR, 1, (), message, f"write reward.{name}"))
-        elif prefix and name.startswith(f"{prefix}."):
+        elif wiring.by_variable and name.rpartition(".")[2] == OPTIONS:
+            options |= _small.read_options(_filled(str(value), known))
+        elif found := re.fullmatch(rf"{wiring.under}\.(\w.*)", name) if wiring.under else None:
             if trainer == "verl" and not filed and not key.startswith("+"):
                 message = f"{path}: {name} has no + before it, and verl's config refuses keys that it does not have"
                 findings.append(Finding(Code.LAUNCH, Severity.ERROR, 1, (), message, f"write +{name}={value}"))
@@ -131,9 +257,12 @@ def read_launch(trainer: str, path: Path) -> Launch:
                 message = f"{path}: {name} is {value!r}, whose variable is set elsewhere, and is not checked"
                 findings.append(Finding(Code.LAUNCH, Severity.NOTE, 1, (), message, ""))
                 continue
-            options[name.removeprefix(f"{prefix}.")] = value
-    keys = {"data.answer_key": "answer", "data.prompt_key": wiring.needed[-2] if trainer == "easyr1" else "prompt"}
-    columns = {own: str(pairs[key]) for key, own in keys.items() if key in pairs}
+            options[found[1]] = value
+    columns = {own: str(pairs[key]) for key, own in wiring.keys.items() if key in pairs}
+    for key, own in wiring.keys.items():
+        if own == wiring.target and key.startswith("--") and key not in pairs:
+            message = f"{path}: there is no {key}, without which {trainer} hands no target to the reward"
+            findings.append(Finding(Code.LAUNCH, Severity.ERROR, 1, (), message, f"add {key} {own}"))
     sizes = [pairs.get(key, 0) for key in wiring.step]
     whole = [read_value(_filled(each, known)) if isinstance(each, str) else each for each in sizes]
     counted = all(isinstance(each, int) and each > 0 for each in whole)
@@ -152,15 +281,18 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
 
 
 def _words(script: str) -> Iterator[tuple[str, Any]]:
-    """Yield what a script sets: words of the form ``key.key=value``, with a + before it or not."""
-    for line in script.splitlines():
+    """Yield what a script sets: ``key.key=value``, with a + before it or not, ``--key value``, and our variable."""
+    for line in script.replace("\\\n", " ").splitlines():
         try:
             words = shlex.split(line, comments=True)
         except ValueError:  # a quote that closes on another line
             continue
-        for word in words:
-            if found := re.fullmatch(r"(\+{0,2}[\w]+(?:\.\w+)+)=(.*)", word, re.DOTALL):
-                yield found[1], read_value(found[2].strip("'"))
+        for word, after in pairwise([*words, ""]):
+            name, equal, own = word.partition("=")
+            if name.startswith("--"):
+                yield name, read_value(own if equal else after)
+            if found := re.fullmatch(rf"(\+{{0,2}}\w+(?:\.\w+)+|{OPTIONS})=(.*)", word, re.DOTALL):
+                yield found[1], found[2] if found[1] == OPTIONS else read_value(found[2].strip("'"))
 
 
 @dataclass(frozen=True)
@@ -182,7 +314,9 @@ class Wired:
 
 def check_wiring(trainer: str, rows: Rows, options: Mapping[str, Any], launch: Launch = Launch()) -> Wired:
     """Score rows as a trainer has them scored: many kinds of answers, from several threads, and by a copy."""
-    wiring, merged = WIRINGS[trainer], {**launch.options, **options}
+    wiring = WIRINGS[trainer]
+    there = {name: value for name, value in _small.options().items() if value is not None} if wiring.by_variable else {}
+    merged = {**(launch.options or there), **options}
     findings, seconds = list(launch.findings), 0.0
     scored: Scored = []
     named = {name: launch.columns.get(name, name) for name in wiring.needed}
@@ -195,19 +329,20 @@ def check_wiring(trainer: str, rows: Rows, options: Mapping[str, Any], launch: L
     texts = _answers(merged, len(rows))
     played = {name: value for name, value in merged.items() if name not in ("record", "record_columns")}
     score = partial(wiring.call, target=target, options=played)
-    level = LOG.level
-    LOG.setLevel(logging.CRITICAL + 1)  # findings say all of it
     try:
         if not any(each.severity is Severity.ERROR for each in findings):
-            scored = score(rows, texts)
-            start = process_time()
-            score(rows, texts)  # with the recipe built
-            seconds = 1000 * (process_time() - start) / max(1, len(rows))
-            findings += _looked_at(scored, partial(score, rows, texts), wiring, played)
+            with _launched(played if wiring.by_variable else None):
+                scored = score(rows, texts)
+                start = process_time()
+                score(rows, texts)  # with the recipe built
+                seconds = 1000 * (process_time() - start) / max(1, len(rows))
+                findings += _looked_at(scored, partial(score, rows, texts), wiring, played)
     except gr.GroundingRewardsError as error:
         findings.append(Finding(Code.LAUNCH, Severity.ERROR, len(rows), (), str(error), ""))
-    finally:
-        LOG.setLevel(level)
+    except ImportError as error:
+        message = f"the adapter of {trainer} cannot be loaded here ({error})"
+        fix = f"run the check where {wiring.package or trainer} is installed"
+        findings.append(Finding(Code.LAUNCH, Severity.ERROR, len(rows), (), message, fix))
     return Wired(
         len(scored),
         tuple(scored[0] if scored else ()),
@@ -218,11 +353,30 @@ def check_wiring(trainer: str, rows: Rows, options: Mapping[str, Any], launch: L
     )
 
 
+@contextmanager
+def _launched(options: Mapping[str, Any] | None) -> Iterator[None]:
+    """Set the variable of options, where there are any, and mute the log, since findings say all of it."""
+    level, before = LOG.level, os.environ.get(OPTIONS)
+    LOG.setLevel(logging.CRITICAL + 1)
+    try:
+        if options is not None:
+            os.environ[OPTIONS] = json.dumps(options)
+        yield
+    finally:
+        LOG.setLevel(level)
+        if before is not None:
+            os.environ[OPTIONS] = before
+        elif options is not None:
+            del os.environ[OPTIONS]
+
+
 def launch_lines(trainer: str, options: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a launch that set the reward."""
+    """Return the lines of a launch that set the reward, its options first where these come from a variable."""
+    wiring = WIRINGS[trainer]
     if trainer == "trl":
         return [f"reward_funcs({', '.join(f'{name}={value!r}' for name, value in options.items())})"]
-    wiring = WIRINGS[trainer]
+    if wiring.by_variable:
+        return [f"export {OPTIONS}={shlex.quote(json.dumps(options))}", *wiring.first]
     return [*wiring.first, *(wiring.line.format(name, _word(value)) for name, value in options.items())]
 
 

@@ -12,7 +12,12 @@ from grounding_rewards_adapters import _small
 _TRAINER = _small.trainer("AReaL", "the data set's target")
 
 
-def reward(
+def reward(*given: Any, **row: Any) -> float:
+    """Return the total of one completion; 0.0 where the target cannot be used."""
+    return scored(*given, **row)["total"]
+
+
+def scored(
     prompt: str,
     completions: str,
     prompt_ids: Any = None,
@@ -20,7 +25,7 @@ def reward(
     *,
     target: Any = None,
     **row: Any,
-) -> float:
-    """Return the total of one completion; 0.0 where the target cannot be used."""
+) -> dict[str, float]:
+    """Return total, acc, valid, parsed, in_image and the parts of one completion."""
     columns = {name: value for name, value in row.items() if name not in ("image", "images")}
-    return _small.scored(_TRAINER, {}, [completions], [target], [columns])[0]["total"]
+    return _small.scored(_TRAINER, {}, [completions], [target], [columns])[0]

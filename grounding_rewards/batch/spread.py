@@ -5,23 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from typing import Any, NamedTuple
 
-from grounding_rewards.batch.score_rows import RecipeSlice
+from grounding_rewards.actions import objects
 from grounding_rewards.batch.table_scorer import TableScorer
+from grounding_rewards.checks.accuracy import Evaluation, evaluate
+from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.cluster import Cluster
 from grounding_rewards.errors import ClusterError
+from grounding_rewards.scoring import ACTION
 from grounding_rewards.tables.contents import is_stream
 from grounding_rewards.tables.interrupting import ahead
+from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.object_stores import fetched
 from grounding_rewards.tables.opening import files_of_table
 from grounding_rewards.tables.rows import Batch, Table
 
 
-def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Iterator[tuple[Batch, RecipeSlice]]:
+class Scored(NamedTuple):
+    """The scores of a batch."""
+
+    columns: dict[str, Any]  # by name, one value a row
+    evaluation: Evaluation
+
+
+def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Iterator[tuple[Batch, Scored]]:
     """Yield whole batches of a table with their scores, which are made here or on a cluster."""
+    batches = ahead(scorer.batches(table, whole=True))
     if cluster is None:
-        for batch in ahead(scorer.batches(table, whole=True)):
-            yield batch, scorer.score(table, batch)
+        for batch in batches:
+            yield batch, _scored(scorer, table, batch)
         return
     from grounding_rewards.tables.arrow_rows import ParquetTable  # pyarrow, which JSON does without
     from grounding_rewards.tables.matched import MatchedTable
@@ -33,16 +46,28 @@ def scored_on(cluster: Cluster | None, scorer: TableScorer, table: Table) -> Ite
     parts: list[tuple[int, ...]] = [()]
     if isinstance(table, ParquetTable) and not scorer.recipe.needs & {"groups", "trajectories"}:
         parts = [*table.parts([0, *accumulate(map(len, scorer.batches(table, whole=True)))])]
-    work = _Scoring(replace(scorer, diagnosis=None), table, state_of(table)).apart()
-    results = cluster.map(work, parts, files_of_table(table), ordered=True)
-    for batch, (scored, notes, warnings) in zip(ahead(scorer.batches(table, whole=True)), results, strict=True):
+    work = _Scoring(scorer, table, state_of(table)).apart()
+    for scored, notes, warnings, diagnosis in cluster.map(work, parts, files_of_table(table), ordered=True):
         for text in notes:
             if scorer.images is not None:
                 scorer.images.noted(text)
         for text in warnings:
             scorer.on_warning(text)
-        scorer.diagnose(table, batch, scored)
-        yield batch, scored
+        if scorer.diagnosis is not None and diagnosis is not None:
+            scorer.diagnosis.join(diagnosis)
+        if scored is not None:
+            yield next(batches), scored
+
+
+def _scored(scorer: TableScorer, table: Table, batch: Batch) -> Scored:
+    scored = scorer.score(table, batch)
+    scores, columns = scored.scores, scored.scores.arrays()
+    if ACTION in scorer.recipe.accepts:
+        arguments = scores.predictions.arguments.by_row(len(batch))
+        columns["action_name"] = objects([name or None for name in scores.predictions.actions.tolist()])
+        # As JSON, what each action says; None where it says nothing.
+        columns["arguments"] = objects([dumps(fields).decode() if fields else None for fields in arguments])
+    return Scored(columns, evaluate(scores, refusals=scored.rollouts.targets.refusal))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +85,21 @@ class _Scoring:
         images = self.scorer.noting(self.notes.append).images
         return replace(self, scorer=replace(self.scorer, images=images, on_warning=self.warnings.append))
 
-    def __call__(self, ends: Sequence[int]) -> Iterator[tuple[RecipeSlice, list[str], list[str]]]:
+    def __call__(self, ends: Sequence[int]) -> Iterator[tuple[Scored | None, list[str], list[str], Diagnosis | None]]:
         from grounding_rewards.tables.arrow_rows import ParquetTable
         from grounding_rewards.tables.rollout_source import state_of
 
         fetched(self.table.path)
         if state_of(self.table) != self.state:
             raise ClusterError(f"{self.table.path}: is not the file that it was when the command began, on a worker")
-        columns = None if self.scorer.recipe.reads_extras else self.scorer.reads(self.table)
+        diagnosis = self.scorer.diagnosis and Diagnosis(
+            self.scorer.recipe, self.scorer.diagnosis.naming, self.scorer.box_format, ends[0] if ends else 0
+        )
+        scorer = replace(self.scorer, diagnosis=diagnosis)
+        columns = None if scorer.recipe.reads_extras else scorer.reads(self.table)
         some = self.table.between(ends, columns) if ends and isinstance(self.table, ParquetTable) else None
-        for batch in self.scorer.batches(self.table, whole=True) if some is None else some:
-            scored = self.scorer.score(self.table, batch)
-            inputs = replace(scored.inputs, groups=None, extras=None)  # which hold the batch, and nobody reads
-            yield replace(scored, inputs=inputs), [*self.notes], [*self.warnings]
+        for batch in scorer.batches(self.table, whole=True) if some is None else some:
+            yield _scored(scorer, self.table, batch), [*self.notes], [*self.warnings], None
             self.notes.clear()
             self.warnings.clear()
+        yield None, [], [], diagnosis

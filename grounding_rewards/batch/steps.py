@@ -16,16 +16,16 @@ from grounding_rewards.actions import Act
 from grounding_rewards.batch.columns import Columns
 from grounding_rewards.batch.joining import Join
 from grounding_rewards.coords.image_header import ENOUGH, image_size
-from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError
+from grounding_rewards.errors import GroundingRewardsError, RecipeError, TableError, TargetError, short_repr
 from grounding_rewards.rollouts import PARSED
 from grounding_rewards.scoring import Recipe
 from grounding_rewards.steps.figures import OWN, Judged, Share, by_action, shares
 from grounding_rewards.steps.judging import rules_of, step_rule
 from grounding_rewards.steps.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
 from grounding_rewards.tables.columns import find_columns
 from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
-from grounding_rewards.tables.opening import folder_of, open_table
+from grounding_rewards.tables.opening import folder_of, open_rows, open_table
 from grounding_rewards.tables.reporting import Reporting
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.text_rows import HeldTable
@@ -166,7 +166,8 @@ def steps_by_rule(
         each.setdefault("sample_id", f"{each[episode]}/{each[number]}")
     table: Table = HeldTable(steps, file)
     if join.predictions is not None:
-        table, _ = join.join(table, Columns(response=response))
+        id = join.id or (",".join(layout.ids) if {*layout.ids} <= {*open_rows(join.predictions).columns} else None)
+        table, _ = replace(join, id=id).join(table, Columns(response=response))
     there = [dict.fromkeys(table.columns)]
     answered = find_columns(there, {"response": response or None}).columns.get("response", "response")
     if answered not in table.columns:
@@ -178,8 +179,7 @@ def steps_by_rule(
         answers = [_text(each.get(answered)) for each in batch.rows]
         acts = _acts(recipe, answers, sizes, file)
         for index, (row, size, answer, act) in enumerate(zip(batch.rows, sizes, answers, acts, strict=True)):
-            row = _with_files(row, layout, folder, where := f"{file}, {batch.place(index)}")
-            step = _read(layout, row, size, where)
+            row, step = _read(layout, row, size, folder, f"{file}, {batch.place(index)}")
             group, place = str(row.get(benchmark.label, "")), int(row[number]) if str(row[number]).isdecimal() else 0
             verdicts: dict[str, bool | None] = {}
             for rule in rules:
@@ -250,22 +250,20 @@ def _layout(benchmark: StepBenchmark, row: Row, file: str) -> StepLayout:
     return near
 
 
-def _with_files(row: Row, layout: StepLayout, folder: Path, where: str) -> Row:
-    try:
-        return {**row, **{name: (folder / row[name]).read_text("utf-8") for name in layout.files}}
-    except (OSError, TypeError, ValueError) as error:
-        raise TableError(f"{where}: a file that it names cannot be read ({error!s:.80})") from None
-
-
-def _read(layout: StepLayout, row: Row, size: Size, where: str) -> Step:
+def _read(layout: StepLayout, row: Row, size: Size, folder: Path, where: str) -> tuple[Row, Step]:
+    """Return a row, with what files hold that it names, and its step."""
     if layout.sized and size is None:
         raise TableError(f"{where}: image_size: got nothing; expected width and height, or the screenshot beside it")
     try:
-        return layout.read(row, size)
-    except GroundingRewardsError as error:
-        raise TableError(f"{where}: {error}") from None
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise TableError(f"{where}: is no step as in {layout.name} ({type(error).__name__}: {error!s:.80})") from None
+        row = {**row, **{name: (folder / row[name]).read_text("utf-8") for name in layout.files}}
+        return row, layout.read(row, size)
+    except TargetError as error:
+        came = short_repr(error.came, 60)
+        raise TableError(f"{where}: {error.field}: got {came}; expected {error.expected}") from None
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error!s:.80}"
+        names = ", ".join(sorted(layout.fields))
+        raise TableError(f"{where}: {names}: got what is no step of {layout.name} ({why}); expected one") from None
 
 
 def _size(row: Row, layout: StepLayout, folder: Path) -> Size:
@@ -309,7 +307,8 @@ def _judged(rule: StepRule, answer: str | None, act: Act | None, gold: Any, size
     verdict = _UNREAD if own is None else rule.judge(own, gold, size, {})
     if verdict.read or act is None:
         return verdict, "own" if verdict.read else ""
-    return rule.judge(rule.answer(act, size), gold, size, {}), "other"
+    other = stopping(lambda act, *rest: rule.judge(rule.answer(act, size), *rest))(act, gold, size, {})
+    return other, "other" if other.read else ""
 
 
 def _decoded(answer: str | None) -> Any:

@@ -228,7 +228,7 @@ class TableScorer:
         unknown = np.isnan(scored.rollouts.image_sizes[:, 0])
         if self.images is None or not self.columns.image or not unknown.any():
             return scored
-        rows = [row for row in diagnosis.sample.kept(len(batch), diagnosis.rows).tolist() if unknown[row]]
+        rows = [row for row in diagnosis.sample.kept(len(batch), diagnosis.number).tolist() if unknown[row]]
         read = self.images.known(batch, rows)
         beside = nowhere(len(batch), 2) if scored.sizes[0] is None else scored.sizes[0].copy()
         beside[list(read)] = list(read.values()) or nowhere(0, 2)

@@ -76,6 +76,7 @@ class Diagnosis:
     recipe: Recipe  # the recipe
     naming: Naming = PYTHON  # names of settings, for fixes
     box_format: BoxFormat | None = None  # how boxes of targets were declared to be written
+    first: int = 0  # number of the first row, where others are counted elsewhere and joined
     rows: int = 0  # number of rows so far
     _outcomes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(Reason), dtype=np.int64))
     _hits: int = 0
@@ -97,15 +98,15 @@ class Diagnosis:
         self._outcomes += np.bincount(reason, minlength=len(Reason))
         self._hits += int(np.count_nonzero(scored.scores.acc[:count] > 0))
         self._keep_first(reason, scored.inputs.responses)
-        self.sample.add(scored, count, self.rows)
+        self.sample.add(scored, count, self.number)
         for row, fault in getattr(scored.scores, "faults", {}).items():
-            self._faults[self.rows + row] = fault if place is None else f"{fault} ({place(row)})"
+            self._faults[self.number + row] = fault if place is None else f"{fault} ({place(row)})"
         if scored.scores.errors and not self._bad_target:
             self._bad_target = _named(*next(iter(scored.scores.errors.items())), place)
         if not self.recipe.label_free:
             noticed = suspect_targets(scored.rollouts.targets, self.recipe.requirements, count, partly=True)
             named = [each if place is None else replace(each, first=place(each.row)) for each in noticed]
-            self._suspects = merged([*self._suspects, *(replace(each, row=self.rows + each.row) for each in named)])
+            self._suspects = merged([*self._suspects, *(replace(each, row=self.number + each.row) for each in named)])
             self._look_at_refusals(scored, reason)
         self.rows += count
 
@@ -115,7 +116,7 @@ class Diagnosis:
             if len(self._first.get(kind, ("", ()))[1]) < FIRST_ROWS:
                 rows = np.flatnonzero(reason == code)[:FIRST_ROWS].tolist()
                 _, known = self._first.setdefault(kind, (responses[rows[0]] or "", []))
-                known += [self.rows + row for row in rows[: FIRST_ROWS - len(known)]]
+                known += [self.number + row for row in rows[: FIRST_ROWS - len(known)]]
 
     def _look_at_refusals(self, scored: RecipeSlice, reason: NDArray[np.int8]) -> None:
         targets, refused = scored.rollouts.targets, reason == Reason.REFUSED
@@ -129,6 +130,28 @@ class Diagnosis:
                 self._unrefused = scored.inputs.responses[int(unread[0])] or ""
             wrong &= ~to_refuse
         self._wrong_refusals += int(np.count_nonzero(wrong))
+
+    @property
+    def number(self) -> int:
+        """Number of the next row."""
+        return self.first + self.rows
+
+    def join(self, other: Diagnosis) -> None:
+        """Add the rows that another one has counted, which follow these."""
+        self._outcomes += other._outcomes
+        self._to_refuse += other._to_refuse
+        self._hits += other._hits
+        self._wrong_refusals += other._wrong_refusals
+        self._refused |= other._refused
+        self._bad_target = self._bad_target or other._bad_target
+        self._unrefused = self._unrefused or other._unrefused
+        for kind, (text, rows) in other._first.items():
+            _, known = self._first.setdefault(kind, (text, []))
+            known += rows[: FIRST_ROWS - len(known)]
+        self._suspects = merged([*self._suspects, *other._suspects])
+        self._faults |= other._faults
+        self.sample.join(other.sample)
+        self.rows += other.rows
 
     @property
     def valid(self) -> int:

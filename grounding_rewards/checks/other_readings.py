@@ -75,6 +75,14 @@ class RowSample:
             )
             for row in chosen.tolist()
         ]
+        self._cut()
+
+    def join(self, other: RowSample) -> None:
+        """Offer the rows that another sample keeps."""
+        self._rows += other._rows
+        self._cut()
+
+    def _cut(self) -> None:
         if len(self._rows) > SIZE:
             self._rows = sorted(self._rows, key=lambda row: row.key)[:SIZE]
             self._below = self._rows[-1].key

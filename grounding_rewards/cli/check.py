@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import islice
@@ -17,7 +17,7 @@ from grounding_rewards import catalogue
 from grounding_rewards.checks.finding import Code, Finding, Severity, command_line
 from grounding_rewards.checks.groups import GroupFigures
 from grounding_rewards.cli import options, terminal
-from grounding_rewards.cli.application import PACKAGE, verbs
+from grounding_rewards.cli.application import PACKAGE, strict, verbs
 from grounding_rewards.cli.render import tables
 from grounding_rewards.errors import RecipeError
 from grounding_rewards.settings.groups import OnBadTarget
@@ -32,15 +32,22 @@ if TYPE_CHECKING:
     from grounding_rewards.batch.table_scorer import TableScorer
     from grounding_rewards.checks.accuracy import Evaluation
 
+TRAINERS = (
+    "verl", "trl", "easyr1", "areal", "nemo_gym", "openenv", "openrlhf", "skyrl", "slime", "swift", "verifiers",
+)  # fmt: skip
+"""Trainers whose launches can be checked."""
+
 _UNKNOWN = 16.0, 9.0  # sides of a screen of unknown size
 
 
 def build(words: Sequence[str] | None = None) -> typer.Typer:
     """Build the commands of ``check``."""
     app = typer.Typer(help=__doc__, rich_markup_mode="markdown", no_args_is_help=True)
-    known = {each: f"check:check_{each}" for each in ("data", "rollouts", "recipe", "verl", "trl", "easyr1")}
+    known = {each: f"check:check_{each}" for each in ("data", "rollouts", "recipe")}
     for name, function in verbs(PACKAGE, known, words):
         app.command(name)(function)
+    for trainer in [name for name in (words or ())[:1] if name in TRAINERS] or TRAINERS:
+        app.command(trainer)(strict(_of_launch(trainer)))
     return app
 
 
@@ -239,31 +246,21 @@ def _launched(
 Launched = Annotated[Mapping[str, Any], _launched]
 
 
-def check_verl(*, launch: Launched, chosen: options.RecipeOptions) -> None:
-    """Call verl's adapter as verl does, with rows of its data set, and say what would go wrong in a launch.
+def _of_launch(trainer: str) -> Callable[..., None]:
+    """Return the command that checks a launch of a trainer."""
 
-    Missing columns, targets that cannot be used, options that the adapter or verl's config refuses, keys of older
-    versions, values that are not finite, threads, copies for workers, and the time that 1,000 calls take.
+    def check(*, launch: Launched, chosen: options.RecipeOptions) -> None:
+        _check_launch(trainer, launch, chosen)
 
-    Example: `grounding-rewards check verl --dataset train.parquet --config launch.sh`
+    check.__doc__ = f"""Call {trainer}'s adapter as the trainer does, with rows of data, and say what would go wrong.
+
+    Missing columns, targets that cannot be used, options that the adapter or the trainer's config refuses, keys of
+    other versions, values that are not finite, threads, copies for workers, and the time that 1,000 calls take.
+    The lines that set the reward in a launch are printed.
+
+    Example: `grounding-rewards check {trainer} --dataset train.parquet --recipe gelato`
     """
-    _check_launch("verl", launch, chosen)
-
-
-def check_trl(*, launch: Launched, chosen: options.RecipeOptions) -> None:
-    """Call TRL's reward function as TRL does, with rows of its data set, and say what would go wrong in a launch.
-
-    Example: `grounding-rewards check trl --dataset train.parquet --recipe gelato`
-    """
-    _check_launch("trl", launch, chosen)
-
-
-def check_easyr1(*, launch: Launched, chosen: options.RecipeOptions) -> None:
-    """Call EasyR1's adapter as EasyR1 does, with rows of its data set, and say what would go wrong in a launch.
-
-    Example: `grounding-rewards check easyr1 --dataset train.parquet --config config.yaml`
-    """
-    _check_launch("easyr1", launch, chosen)
+    return check
 
 
 def _check_launch(trainer: str, launch: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:

@@ -352,6 +352,7 @@ TRAINERS = {
     "easyr1_sequential": ("{file}:compute_score",),
     "areal": ("{package}.areal.reward",),
     "nemo_gym": ("{package}.nemo_gym:GroundingServer",),
+    "openenv": ("{package}.openenv:GroundingEnv",),
     "openrlhf": ("{file}",),
     "skyrl": ("{package}.skyrl:GroundingEnv",),
     "slime": ("{package}.slime.reward",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,16 +14,14 @@ from grounding_rewards.batch.joining import counts, written
 from grounding_rewards.batch.score_rows import marked
 from grounding_rewards.batch.spread import scored_on
 from grounding_rewards.batch.table_scorer import TableScorer
-from grounding_rewards.checks.accuracy import Evaluation, evaluate, merge
+from grounding_rewards.checks.accuracy import Evaluation, merge
 from grounding_rewards.checks.diagnosis import Diagnosis
 from grounding_rewards.checks.finding import command_line
 from grounding_rewards.cli import options, terminal
 from grounding_rewards.cluster import Cluster, joined
-from grounding_rewards.rollouts import Predictions
 from grounding_rewards.scoring import ACTION, Recipe
 from grounding_rewards.settings.groups import OnBadTarget
 from grounding_rewards.tables.interrupting import behind
-from grounding_rewards.tables.json_lines import dumps
 from grounding_rewards.tables.rows import Table
 from grounding_rewards.tables.writing import write_table
 
@@ -87,13 +85,9 @@ def _write(table: Table, out: Path, scorer: TableScorer, prefix: str, cluster: C
         behind(writer.write) as write,  # files are read and written while rows are scored
     ):
         for batch, scored in scored_on(cluster, scorer, table):
-            scores = scored.scores
-            columns: dict[str, Any] = scores.arrays() | (
-                _acts(scores.predictions) if ACTION in scorer.recipe.accepts else {}
-            )
-            write(batch, {new[name][0]: values for name, values in columns.items()})
-            parts.append(evaluate(scores, refusals=scored.rollouts.targets.refusal))
-            total += float(scores.total[scores.valid == 1].sum())
+            write(batch, {new[name][0]: values for name, values in scored.columns.items()})
+            parts.append(scored.evaluation)
+            total += float(scored.columns["total"][scored.columns["valid"] == 1].sum())
             advance(batch.done)
     for text in notes:
         terminal.note(text)
@@ -126,13 +120,4 @@ def _new(recipe: Recipe, prefix: str, there: Iterable[str]) -> dict[str, tuple[s
         name: (f"{prefix}part_{name}" if name in taken else prefix + name, kind)
         for names, kind in ((numbers, float), (texts, str))
         for name in names
-    }
-
-
-def _acts(predictions: Predictions) -> dict[str, Sequence[Any]]:
-    """The name of each action and, as JSON, what it says; None where it has none."""
-    arguments = predictions.arguments.by_row(len(predictions.actions))
-    return {
-        "action_name": [name or None for name in predictions.actions.tolist()],
-        "arguments": [dumps(fields).decode() if fields else None for fields in arguments],
     }

@@ -77,9 +77,12 @@ def suggest_recipes(
     if found and not as_json:
         best = found[0]
         wiring = import_module(f"{PACKAGE}._wiring")
-        lines = {each: wiring.launch_lines(each, {"recipe": best.recipe, **best.options}) for each in wiring.WIRINGS}
-        for trainer, each in lines.items():
-            terminal.say(f"in a launch of {trainer}: {' '.join(each)}")
+        lines: dict[str, list[str]] = {}
+        for trainer, each in wiring.WIRINGS.items():
+            said = wiring.launch_lines(trainer, {"recipe": best.recipe, **best.options})
+            lines.setdefault(said[0] if each.by_variable else " ".join(said), []).append(trainer)
+        for line, trainers in lines.items():
+            terminal.say(f"in a launch of {', '.join(trainers)}: {line}")
         line = command_line_of(file, reward, best.recipe, best.options)
         terminal.say(f"{best.n - best.alike:,} of {best.n:,} rows differ from {best.recipe}; next: {line}")
 

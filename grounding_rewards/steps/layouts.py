@@ -77,6 +77,8 @@ def _numbers(field: str, value: Any, count: int) -> list[float]:
 def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:
     """Return an action in this package's words; scrolls are named by the way of the view."""
     name, fields = normalised(name, {key: value for key, value in arguments.items() if value is not None})
+    if name == "scroll" and fields.get("direction") not in ("up", "down", "left", "right"):
+        raise TargetError(0, "direction", fields.get("direction"), "up, down, left or right")
     return Act(name, tuple(place), fields)
 
 
@@ -119,7 +121,7 @@ def _touched(touch: Sequence[float], lift: Sequence[float], name: str = "click")
     moved = lift[0] - touch[0], lift[1] - touch[1]
     if name == "long_press" or hypot(*moved) <= _TAP:
         return _act(name, touch)
-    return Act("scroll", (), {"direction": opposite(towards(*moved) or "")})
+    return _act("scroll", direction=opposite(towards(*moved) or ""))
 
 
 def _seeclick(row: Row, size: Size) -> Step:

@@ -364,6 +364,23 @@ def test_batches_change_nothing(answers: list[str | None], data: st.DataObject) 
     assert diagnosed(recipe, answers, wanted, size=size) == diagnosed(recipe, answers, wanted)
 
 
+def test_batches_that_are_counted_apart_are_joined_to_the_same_counts() -> None:
+    recipe = gr.recipe("action", response_space="pixel")
+    odd = [{**BOX, "action": "odd"}, {}, REFUSAL, REFUSAL, BOX, {**BOX, "image_size": [50, 50]}, BOX, BOX]
+    said = ["(1, 1)", "(2, 2)", "no such thing", "refusal", "(3, 3)", "(4, 4)", "refusal", None]
+    whole, joined = Diagnosis(recipe, FLAGS), Diagnosis(recipe, FLAGS)
+    for start in range(0, 1600, 400):
+        first = [*IN_PIXELS[:12], *said], [*BOXES[:12], *odd]
+        scored = score_rows(recipe, Inputs(*([*each] * 50 for each in ((said, odd) if start else first))), "abstain")
+        own = Diagnosis(recipe, FLAGS, first=start)
+        for each in (whole, own):
+            each.add(scored, rows=400)
+        joined.join(own)
+    assert (joined.rows, len(joined.sample.rows)) == (1600, SIZE)
+    assert [row.number for row in joined.sample.rows] == [row.number for row in whole.sample.rows]
+    assert str({**vars(joined), "sample": ""}) == str({**vars(whole), "sample": ""})
+
+
 def test_no_response_raises() -> None:
     hostile = hostile_responses(length=1024)
     for name in ("click", "action", "gelato"):

@@ -9,6 +9,7 @@ import typer
 from PIL import Image
 
 from grounding_rewards.cli.application import build
+from grounding_rewards.cli.check import TRAINERS
 from tests.cli.command import HIT, MISS, write_rows
 from tests.cli.pool.test_curriculum import EXAMPLE, rollouts
 from tests.engines import seeded
@@ -26,8 +27,6 @@ COMMANDS = {
     "check rollouts": "rows.jsonl --recipe gelato",
     "check recipe": "gelato",
     "check verl": "--dataset verl.jsonl --recipe gelato",
-    "check trl": "--dataset trl.jsonl --recipe gelato",
-    "check easyr1": "--dataset easyr1.jsonl --recipe gelato",
     "recipes": "gelato",
     "families": "gta1",
     "plugins": "--all",
@@ -64,14 +63,13 @@ def write_inputs(folder: Path) -> None:
     box = '{"bbox": [0.1, 0.1, 0.3, 0.2]}'
     truth = {"data_source": "web", "reward_model": {"ground_truth": box}}
     write_rows(folder / "verl.jsonl", {"prompt": "Open the menu", **truth})
-    write_rows(folder / "trl.jsonl", {"prompt": "Open the menu", "target": box})
-    write_rows(folder / "easyr1.jsonl", {"problem": "Open the menu", "answer": box})
     for file in ("rollouts.jsonl", "warmer.jsonl", "later.jsonl"):
         rollouts(folder / file)
 
 
 def commands() -> dict[str, Any]:
-    """Return all commands that there are, by name."""
+    """Return all commands by name, of the launches of trainers, which are one, the first."""
     found = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
-    inside = {name: getattr(each, "commands", {"": each}) for name, each in found.items()}
+    inside = {name: dict(getattr(each, "commands", {"": each})) for name, each in found.items()}
+    inside["check"] = {name: each for name, each in inside["check"].items() if name not in TRAINERS[1:]}
     return {f"{name} {last}".strip(): each for name, group in inside.items() for last, each in group.items()}

@@ -1,15 +1,19 @@
-"""``check verl``, ``check trl`` and ``check easyr1``: a launch is played with its own rows before it runs."""
+"""``check verl`` and those of other trainers: a launch is played with its own rows before it runs."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import grounding_rewards as gr
+from grounding_rewards.cli.check import TRAINERS
 from tests.cli.command import Runner, page_data, result_of
+from tests.contracts.restated import restated
 
 BOX = {"bbox": [0.1, 0.1, 0.3, 0.2]}
 ROWS: dict[str, dict[str, Any]] = {
@@ -19,6 +23,17 @@ ROWS: dict[str, dict[str, Any]] = {
     },
     "trl": {"prompt": [{"role": "user", "content": "close"}], "target": json.dumps(BOX), "sample_id": "a"},
     "easyr1": {"problem": "close", "answer": json.dumps(BOX)},
+    "areal": {"messages": [{"role": "user", "content": "close"}], "target": BOX, "query_id": "a"},
+    "nemo_gym": {"responses_create_params": {"input": [{"role": "user", "content": "close"}]}, "target": BOX},
+    "openenv": {"instruction": "close", "image": "a.png", "target": BOX},
+    "openrlhf": {"input": "close", "label": json.dumps(BOX)},
+    "skyrl": {
+        "prompt": [{"role": "user", "content": "close"}], "env_class": "grounding_rewards",
+        "reward_spec": {"method": "rule", "ground_truth": BOX},
+    },
+    "slime": {"prompt": "close", "label": BOX, "metadata": {"image_size": [640, 480]}},
+    "swift": {"messages": [{"role": "user", "content": "close"}], "target": BOX},
+    "verifiers": {"prompt": "close", "target": BOX},
 }  # fmt: skip
 LINES = {
     "verl": [
@@ -31,7 +46,45 @@ LINES = {
         "worker.reward.reward_function=$(grounding-rewards where easyr1)",
         "worker.reward.reward_function_kwargs.recipe=gelato",
     ],
-}
+    "areal": ['reward_fn="grounding_rewards_adapters.areal.reward"'],
+    "nemo_gym": [
+        "from grounding_rewards_adapters.nemo_gym import GroundingServer", "GroundingServer.run_webserver()"
+    ],
+    "openenv": [
+        "from grounding_rewards_adapters.openenv import Answer, GroundingEnv, Screen",
+        "app = create_fastapi_app(lambda: GroundingEnv(rows), Answer, Screen)",
+    ],
+    "openrlhf": ['--reward.remote_url "$(grounding-rewards where openrlhf)" --data.label_key label'],
+    "skyrl": ["from grounding_rewards_adapters import skyrl", "skyrl.register()"],
+    "slime": ["--custom-rm-path grounding_rewards_adapters.slime.reward --input-key prompt --label-key label"],
+    "swift": ['--external_plugins "$(grounding-rewards where swift)" --reward_funcs grounding_rewards'],
+    "verifiers": [
+        "--env.taskset.task.rewards.grounding.fn grounding_rewards_adapters.verifiers:reward",
+        "--env.taskset.task.metrics.grounding_parts.fn grounding_rewards_adapters.verifiers:metrics",
+    ],
+}  # fmt: skip
+VARIABLE = """export GROUNDING_REWARDS_OPTIONS='{"recipe": "gelato"}'"""
+FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("verl", {"reward_model": {"ground_truth": '{"bbox": [0.5, 0.5]}'}}),
+    ("trl", {"target": "somewhere"}),
+    ("easyr1", {"answer": '{"refusal": true}'}),
+    ("areal", {"target": {"bbox": [0.3, 0.3, 0.1, 0.1]}}),
+    ("nemo_gym", {"target": {"bbox": [0.1, 0.1, 0.3]}}),
+    ("openenv", {"target": None}),
+    ("openrlhf", {"label": "{"}),
+    ("skyrl", {"reward_spec": {"ground_truth": {"box": [0.1, 0.1, 0.3, 0.2]}}}),
+    ("slime", {"label": {"bbox": [10, 10, 30, 20], "space": "pixel"}, "metadata": {}}),
+    ("swift", {"target": {"bbox": [float("inf"), 0.1, 0.3, 0.2]}}),
+    ("verifiers", {"target": {"bbox": ["a", 0.1, 0.3, 0.2]}}),
+]
+"""One row of a trainer whose target cannot be used."""
+
+
+@pytest.fixture(autouse=True)
+def _trainers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROUNDING_REWARDS_OPTIONS", raising=False)
+    for trainer in ("nemo_gym", "openenv", "skyrl", "swift"):
+        restated(monkeypatch, trainer)
 
 
 def check(run: Runner, folder: Path, trainer: str, *words: str, **fields: Any) -> tuple[int, dict[str, Any]]:
@@ -46,18 +99,14 @@ def check(run: Runner, folder: Path, trainer: str, *words: str, **fields: Any) -
 @pytest.mark.parametrize("trainer", ROWS)
 def test_rows_that_can_be_scored_have_no_findings(run: Runner, tmp_path: Path, trainer: str) -> None:
     code, result = check(run, tmp_path, trainer, "--recipe", "gelato")
-    assert (code, result["findings"], result["rows"], result["lines"]) == (0, [], 12, LINES[trainer])
+    by_variable = [*ROWS].index(trainer) > 2
+    assert (code, result["findings"], result["rows"]) == (0, [], 12)
+    assert result["lines"] == [VARIABLE] * by_variable + LINES[trainer]
     assert {"valid"} <= {*result["keys"]}
+    assert "GROUNDING_REWARDS_OPTIONS" not in os.environ
 
 
-@pytest.mark.parametrize(
-    ("trainer", "fields"),
-    [
-        ("verl", {"reward_model": {"ground_truth": '{"bbox": [0.5, 0.5]}'}}),
-        ("trl", {"target": "somewhere"}),
-        ("easyr1", {"answer": '{"refusal": true}'}),
-    ],
-)
+@pytest.mark.parametrize(("trainer", "fields"), FAULTS)
 def test_targets_that_cannot_be_used_are_errors(
     run: Runner, tmp_path: Path, trainer: str, fields: dict[str, Any]
 ) -> None:
@@ -66,8 +115,12 @@ def test_targets_that_cannot_be_used_are_errors(
 
 
 @pytest.mark.parametrize(
-    ("trainer", "missing"), [("verl", "reward_model.ground_truth"), ("trl", "target"), ("easyr1", "answer")]
-)
+    ("trainer", "missing"),
+    [
+        ("verl", "reward_model.ground_truth"), ("trl", "target"), ("easyr1", "answer"), ("openrlhf", "label"),
+        ("skyrl", "env_class"), ("nemo_gym", "responses_create_params"), ("openenv", "instruction"),
+    ],
+)  # fmt: skip
 def test_columns_that_are_missing_are_named(run: Runner, tmp_path: Path, trainer: str, missing: str) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text('{"data_source": "web", "prompt": "close", "problem": "close"}\n')
@@ -122,6 +175,75 @@ def test_a_script_is_read_as_its_trainer_reads_it(run: Runner, tmp_path: Path) -
     code, result = check(run, tmp_path, "verl", "--config", str(script))
     assert (code, result["rows"], [each["severity"] for each in result["findings"]]) == (0, 12, ["note"])
     assert "+reward.custom_reward_function.reward_kwargs.response_space=thousandths" in result["lines"]
+
+
+OPENRLHF = """
+export GROUNDING_REWARDS_OPTIONS='{"recipe": "gelato", "format_weight": 0.1}'
+python3 -m openrlhf.cli.train_ppo_ray --reward.remote_url "$(grounding-rewards where openrlhf)" \\
+  --data.label_key truth --rollout.batch_size 128 --rollout.n_samples_per_prompt=8
+"""
+NEMO_GYM = "grounding: {resources_servers: {grounding: {entrypoint: app.py, options: {recipe: gelato}}}}"
+
+
+@pytest.mark.parametrize(
+    ("trainer", "name", "config", "options", "rollouts"),
+    [
+        ("openrlhf", "launch.sh", OPENRLHF.replace("truth", "label"), {"recipe": "gelato", "format_weight": 0.1}, 1024),
+        ("nemo_gym", "config.yaml", NEMO_GYM, {"recipe": "gelato"}, None),
+        ("skyrl", "launch.sh", "environment.skyrl_gym.grounding_rewards.recipe=gelato", {"recipe": "gelato"}, None),
+        ("verifiers", "job.yaml", """env_vars: {GROUNDING_REWARDS_OPTIONS: '{"recipe": "gelato"}'}""",
+         {"recipe": "gelato"}, None),
+    ],
+)  # fmt: skip
+def test_a_launch_says_options_in_a_variable_or_its_own_place(
+    run: Runner, tmp_path: Path, trainer: str, name: str, config: str, options: dict[str, Any], rollouts: int | None
+) -> None:
+    (tmp_path / name).write_text(config)
+    code, result = check(run, tmp_path, trainer, "--config", str(tmp_path / name))
+    assert (code, result["findings"], result["rows"]) == (0, [], 12)
+    assert result["lines"][0] == f"export GROUNDING_REWARDS_OPTIONS='{json.dumps(options)}'"
+    assert (result["step"] or {}).get("rollouts") == rollouts
+
+
+def test_a_label_that_no_launch_names_is_an_error(run: Runner, tmp_path: Path) -> None:
+    script = tmp_path / "launch.sh"
+    script.write_text(OPENRLHF)
+    code, result = check(run, tmp_path, "openrlhf", "--config", str(script))
+    assert (code, result["findings"][0]["message"].partition(",")[0]) == (1, "no row has truth")
+    script.write_text(OPENRLHF.replace("--data.label_key truth", ""))
+    code, result = check(run, tmp_path, "openrlhf", "--config", str(script))
+    message = "there is no --data.label_key, without which openrlhf hands no target to the reward"
+    assert (code, [(each["message"], each["fix"]) for each in result["findings"]]) == (
+        1, [(f"{script}: {message}", "add --data.label_key label")],
+    )  # fmt: skip
+
+
+def test_options_in_the_environment_are_those_of_the_launch(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDING_REWARDS_OPTIONS", "gelato")
+    code, result = check(run, tmp_path, "slime")
+    assert (code, result["lines"][0]) == (0, VARIABLE)
+    assert os.environ["GROUNDING_REWARDS_OPTIONS"] == "gelato"
+
+
+def test_an_adapter_that_needs_its_trainer_says_so(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("skyrl_gym", "skyrl_gym.envs", "skyrl_gym.envs.base_text_env"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "grounding_rewards_adapters.skyrl", raising=False)
+    code, result = check(run, tmp_path, "skyrl", "--recipe", "gelato")
+    (finding,) = result["findings"]
+    assert (code, finding["fix"]) == (1, "run the check where skyrl is installed")
+    assert finding["message"].startswith("the adapter of skyrl cannot be loaded here (")
+
+
+@pytest.mark.parametrize("trainer", ["trl", "swift"])
+def test_parts_of_a_split_reward_are_scored(run: Runner, tmp_path: Path, trainer: str) -> None:
+    words = "--recipe", "gelato", "--option", "split=true", "--option", "format_weight=0.1"
+    code, result = check(run, tmp_path, trainer, *words)
+    assert (code, result["findings"], result["keys"]) == (0, [], ["gelato/distance", "gelato/format", "valid"])
 
 
 def test_a_config_says_options_and_columns(run: Runner, tmp_path: Path) -> None:
@@ -201,6 +323,7 @@ def test_a_reward_that_differs_from_call_to_call_is_found(run: Runner, tmp_path:
 def test_options_that_cannot_go_to_a_worker_are_found() -> None:
     from grounding_rewards_adapters import _wiring
 
+    assert {*TRAINERS} == {*_wiring.WIRINGS}
     recipe = gr.wrap(lambda response, target: 0.5)
     found = _wiring.check_wiring("trl", [ROWS["trl"]] * 4, {"recipe": recipe})
     assert [each.message.partition(" (")[0] for each in found.findings] == ["the options cannot be copied to a worker"]

@@ -131,8 +131,6 @@ def files(tmp_path_factory) -> Path:
     truth = '{"bbox": [0.1, 0.1, 0.3, 0.2]}'
     asked = {"data_source": "web", "reward_model": {"ground_truth": truth}}
     write_rows(folder / "verl.jsonl", {"prompt": "Open", **asked})
-    write_rows(folder / "trl.jsonl", {"prompt": "Open", "target": truth})
-    write_rows(folder / "easyr1.jsonl", {"problem": "Open", "answer": truth})
     (folder / "launch.yaml").write_text("data: {answer_key: answer}")
     (folder / "own.py").write_text(CODE)
     (folder / "kinds.json").write_text(json.dumps({"classified": {"text_matching": [{"id": HIT["sample_id"]}]}}))

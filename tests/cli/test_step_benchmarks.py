@@ -72,7 +72,7 @@ class TestFigures:
         assert own["figures"][2]["interval"] == [0.0, 1.0]  # draws of both episodes, one right and one wrong
 
     def test_without_a_space_the_evaluators_own_form_alone_is_read(self, run, steps, answers):
-        found, own = figures(run, steps, "--predictions", answers, "--id", "episode_id,step_id")
+        found, own = figures(run, steps, "--predictions", answers)  # joined by episode and step
         assert (found["step"], own["own"], own["other"], own["unread"]) == ((1, 4), 1, 0, 3)
 
     def test_python_has_the_same(self, run, steps, answers):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
-import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,9 +27,9 @@ import grounding_rewards as gr
 import grounding_rewards_adapters
 from grounding_rewards_adapters import areal, easyr1, easyr1_sequential, slime, verifiers, verl
 from grounding_rewards_adapters.trl import reward_funcs
+from tests.contracts.restated import REAL, restated
 
 FOLDER = Path(grounding_rewards_adapters.__file__).parent
-REAL = os.environ.get("GROUNDING_REWARDS_REAL", "")  # the package that make matrix installed
 OPTIONS: dict[str, Any] = {"recipe": "gelato", "format_weight": 0.1, "diagnose": False}
 RECIPE = gr.recipe("gelato", format_weight=0.1, trim=True)
 BOX = {"bbox": [0.1, 0.1, 0.5, 0.5], "id": "a"}
@@ -75,18 +74,6 @@ def loaded(path: Path, name: str = "loaded_by_path") -> Any:
     return module
 
 
-def package(monkeypatch: pytest.MonkeyPatch, name: str, **restated: Any) -> Any:
-    """Return a trainer's package; where it is not installed, one that has what is restated."""
-    top = name.partition(".")[0]
-    if top == REAL or importlib.util.find_spec(top) is not None:
-        return import_module(name)
-    parts = name.split(".")
-    for end in range(1, len(parts) + 1):
-        monkeypatch.setitem(sys.modules, ".".join(parts[:end]), ModuleType(".".join(parts[:end])))
-    vars(sys.modules[name]).update(restated)
-    return sys.modules[name]
-
-
 Row = tuple[float | None, float | None, float | None]
 """Total, acc and valid; None for what the trainer does not get."""
 
@@ -115,7 +102,7 @@ def of_easyr1(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
 
 
 def swift(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
-    orms = package(monkeypatch, "swift.rewards", orms={}).orms
+    orms = restated(monkeypatch, "swift").orms
     loaded(FOLDER / "ms_swift" / "plugin.py")
     function = orms["grounding_rewards"](args=SimpleNamespace(num_generations=2))
     assert function.__name__ == "gelato"
@@ -193,12 +180,11 @@ def of_areal(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
 
 def skyrl(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
     known: dict[str, str] = {}
-    package(monkeypatch, "skyrl_gym.envs.base_text_env", BaseTextEnv=object, BaseTextEnvStepOutput=dict)
+    restated(monkeypatch, "skyrl")
     gym = sys.modules["skyrl_gym"]
     if REAL != "skyrl_gym":
         monkeypatch.setattr(gym, "register", lambda id, entry_point: known.update({id: entry_point}), raising=False)
         monkeypatch.setattr(gym, "make", lambda id, **given: adapter.GroundingEnv(**given), raising=False)
-    monkeypatch.delitem(sys.modules, PLACE.format("skyrl"), raising=False)
     adapter, found = import_module(PLACE.format("skyrl")), []
     adapter.register()
     for text, target in ROWS:
@@ -211,14 +197,7 @@ def skyrl(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
 
 
 def nemo_gym(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
-    pydantic = pytest.importorskip("pydantic")
-    base = "nemo_gym.base_resources_server"
-    names = "BaseResourcesServerConfig", "BaseVerifyRequest", "BaseVerifyResponse"
-    made = pydantic.create_model("Said", response=(Any, ...), __base__=pydantic.BaseModel)
-    more = pydantic.create_model("Rewarded", reward=(float, ...), __base__=made)
-    restated = dict(zip(names, (pydantic.BaseModel, made, more), strict=True))
-    package(monkeypatch, base, **restated, SimpleResourcesServer=SimpleNamespace if REAL else type("Server", (), {}))
-    monkeypatch.delitem(sys.modules, PLACE.format("nemo_gym"), raising=False)
+    restated(monkeypatch, "nemo_gym")
     adapter = import_module(PLACE.format("nemo_gym"))
     post = _served(adapter) if REAL == "nemo_gym" else _verified(adapter)
     said = [post(text, target) for text, target in ROWS]
@@ -227,16 +206,12 @@ def nemo_gym(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
 
 
 def _verified(adapter: Any) -> Callable[[str, Any], dict[str, Any]]:
-    server = adapter.GroundingServer()
-    server.config = adapter.Config()
+    server = adapter.GroundingServer(config=adapter.Config())
 
     def post(text: str, target: Any) -> dict[str, Any]:
-        parts = [SimpleNamespace(type="output_text", text=each) for each in ("(1, 1)", text)]  # the last one counts
-        output = [
-            SimpleNamespace(type="reasoning"),
-            *(SimpleNamespace(type="message", content=[each]) for each in parts),
-        ]
-        body = adapter.Request(response=SimpleNamespace(output=output), target=target)
+        parts = [{"type": "output_text", "text": each} for each in ("(1, 1)", text)]  # the last one counts
+        output = [{"type": "reasoning"}, *({"type": "message", "content": [each]} for each in parts)]
+        body = adapter.Request(response={"output": output}, target=target)
         said: dict[str, Any] = asyncio.run(server.verify(body)).model_dump()
         return said
 
@@ -270,18 +245,7 @@ def _served(adapter: Any) -> Callable[[str, Any], dict[str, Any]]:
 
 
 def openenv(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
-    pydantic = pytest.importorskip("pydantic")
-    rubric = type("Rubric", (), {"__call__": lambda self, *given: self.forward(*given)})
-    made = {"__init__": lambda self, rubric: setattr(self, "rubric", rubric)}
-    environment = type("Environment", (), {**made, "_apply_rubric": lambda self, *given: self.rubric(*given)})
-    seen = pydantic.create_model("Seen", done=(bool, False), reward=(Any, None), metadata=(dict[str, Any], {}))
-    state = pydantic.create_model("State", episode_id=(Any, None), step_count=(int, 0))
-    restated = {"Action": pydantic.BaseModel, "Environment": environment, "Observation": seen, "State": state}
-    package(monkeypatch, "openenv.core.env_server", **restated)
-    if REAL != "openenv":
-        monkeypatch.setitem(sys.modules, "openenv.core.rubrics", ModuleType("openenv.core.rubrics"))
-        vars(sys.modules["openenv.core.rubrics"]).update(Rubric=rubric)
-    monkeypatch.delitem(sys.modules, PLACE.format("openenv"), raising=False)
+    restated(monkeypatch, "openenv")
     adapter = import_module(PLACE.format("openenv"))
     env = adapter.GroundingEnv([{"instruction": "first", "target": BOX}, {"instruction": "second", "target": BOX}])
     shown = [env.reset().instruction, env.reset().instruction, env.reset(index=0).instruction]
@@ -371,7 +335,7 @@ def test_ms_swift_reads_paths_of_images_and_one_function_a_part(
 ) -> None:
     image = pytest.importorskip("PIL.Image")
     image.new("RGB", (1000, 500)).save(tmp_path / "a.png")
-    orms = package(monkeypatch, "swift.rewards", orms={}).orms
+    orms = restated(monkeypatch, "swift").orms
     split = {"recipe": "gelato", "format_weight": 0.1, "split": True, "target_space": "pixel", "diagnose": False}
     monkeypatch.setenv("GROUNDING_REWARDS_OPTIONS", json.dumps(split))
     loaded(FOLDER / "ms_swift" / "plugin.py")

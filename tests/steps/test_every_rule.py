@@ -75,7 +75,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(response=ODD, gold=ODD, size=st.sampled_from((None, SIZE)), options=st.dictionaries(st.sampled_from(KEYS), ODD))
 def test_no_value_stops_a_rule(name: str, response: Any, gold: Any, size: Any, options: Any) -> None:
     rule = EVERY[name]

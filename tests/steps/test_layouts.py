@@ -184,3 +184,15 @@ def test_names_of_images_say_the_episode_where_rows_do_not():
             for each, answer in ((1, "no"), (0, "actions:\nSCROLL [UP]"))]  # fmt: skip
     figures = {each.name: each for each in evaluate_steps(rows, "androidcontrol", "os-atlas").rules[0].figures}
     assert (figures["episodes"].right, figures["episodes"].of, figures["progress"].share) == (0, 1, 0.5)
+
+
+def test_directions_that_are_none_are_errors_of_the_row_and_never_of_a_rule():
+    row = {**SEECLICK, "action_type_text": "scroll sideways", "response": "x"}
+    with pytest.raises(TableError, match=r"rows, row 1: direction: got 'sideways'; expected up, down, left or right"):
+        evaluate_steps([{**SEECLICK, "response": "x"}, row], "aitw", "all")
+
+
+def test_an_answer_that_a_rule_has_no_form_of_is_not_read():
+    row = {**SEECLICK, "response": '{"action": "scroll", "coordinate": [5, 5]}'}  # without a direction
+    (own, _) = evaluate_steps([row], "aitw", "all", response_space="thousandths").rules
+    assert (own.rule, own.own, own.other, own.unread) == ("auto-gui", 0, 0, 1)

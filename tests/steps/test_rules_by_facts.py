@@ -43,7 +43,8 @@ MANY = [[100 * n, 0, 100 * n + 10, 10] for n in range(9)]
         (call("click", coordinate=[500, 654]), POINT, "100"),
         (call("click", coordinate=[278, 95]), claw("click", [[100, 200, 300, 260]], points=[[900, 900]]), "111"),
         (call("click", coordinate=[279, 95]), claw("click", [[100, 200, 300, 260]], points=[[900, 900]]), "100"),
-        (call("click", coordinate=[5, 2]), claw("click", [[0, 0, 1080, 2400], *MANY], points=[[900, 900]]), "111"),
+        (call("click", coordinate=[185, 109]), claw("click", [[100, 200, 300, 261]], points=[[900, 900]]), "111"),
+        (call("click", coordinate=[20, 2]), claw("click", [[0, 0, 1080, 2400], *MANY], points=[[900, 900]]), "100"),
         (call("click", coordinate=[50, 900]), claw("click", [[0, 0, 1080, 2400], *MANY], points=[[900, 100]]), "111"),
         (call("click", coordinate=[500]), POINT, "100"),
         (call("long_press", coordinate=[500, 500]), POINT, "000"),
@@ -54,6 +55,7 @@ MANY = [[100 * n, 0, 100 * n + 10, 10] for n in range(9)]
         (call("type", text="red"), claw("type", text="red hat shop"), "1-0"),  # F1 of .5
         (call("type", text=""), claw("type", text=""), "1-1"),
         (call("swipe", coordinate=[5, 5], coordinate2=[5, 1]), claw("scroll", direction="DOWN"), "1-1"),
+        (call("swipe", coordinate=[5, 5], coordinate2=[5, 5]), claw("scroll", direction="down"), "1-1"),
         (call("swipe", coordinate=[5, 5]), claw("scroll", direction="down"), "1-0"),
         (call("system_button", button="back"), claw("button_press", type="back"), "0-0"),
         ('{"action": "status"}', claw("status"), "0-0"),
@@ -90,12 +92,15 @@ FAR = [[200, 400, 400, 500]]
         ({"action": "click"}, {**click(540, 1200), "action": "long_press"}, "0-0", "0-0"),
         (click(300, 450), {"action": "open", "text": "Maps", "candidate_bbox": FAR}, "1-1", "0-0"),
         (click(900, 450), {"action": "open", "text": "Maps", "candidate_bbox": FAR}, "1-0", "0-0"),
+        (click(300, 450), {"action": "open", "text": "Maps"}, "0-0", "0-0"),
         ({"action": "open", "text": ""}, {"action": "open", "text": "Maps"}, "1-1", "1-1"),
+        ({"action": "type", "text": "ENTER"}, {"action": "key", "text": "enter"}, "---", "1-1"),
+        (click(588, 1200), click(540, 1200), "100", "100"),
         ({"action": "type", "text": " RED"}, {"action": "type", "text": "red hat"}, "1-1", "1-1"),
         ({"action": "type", "text": "hat red"}, {"action": "type", "text": "red hat"}, "1-0", "1-0"),
         ({"action": "type", "text": "4"}, {"action": "answer", "text": "42"}, "---", "1-1"),
         ({"action": "answer", "text": "42"}, {"action": "answer", "text": "42"}, "---", "0-0"),
-        ({"action": "system_button", "button": "back"}, {"action": "system_button", "button": "Back "}, "1-1", "1-1"),
+        ({"action": "system_button", "button": " back"}, {"action": "system_button", "button": "Back "}, "1-1", "1-1"),
         ({"action": "terminate"}, {"action": "terminate", "status": "success"}, "---", "1-1"),
         ({"action": "wait"}, {"action": "wait", "time": 2}, "1-1", "1-1"),
         ({}, {"action": "wait"}, "---", "---"),
@@ -104,6 +109,14 @@ FAR = [[200, 400, 400, 500]]
 def test_ui_s1(response: dict[str, Any], gold: dict[str, Any], evaluation: str, reward: str) -> None:
     assert marks("androidcontrol", "ui-s1", response, gold) == evaluation
     assert marks("androidcontrol", "ui-s1-reward", response, gold) == reward
+
+
+def test_ui_s1_reads_answers_in_the_size_that_the_model_saw_and_turns_a_gold_of_two_ends() -> None:
+    size = {"answer_size": (1092, 2408)}
+    assert marks("androidcontrol", "ui-s1", click(588, 1200), click(540, 1200), **size) == "111"
+    up = {"action": "swipe", "coordinate": [540, 1800], "coordinate2": [540, 600]}
+    down = {**up, "coordinate": [540, 600], "coordinate2": [540, 1800]}
+    assert [marks("androidcontrol", "ui-s1-reward", up, gold) for gold in (up, down)] == ["1-0", "1-1"]
 
 
 @given(
@@ -166,6 +179,7 @@ def test_uground_of_android_control(response: dict[str, Any], action: dict[str, 
     [
         ("(50, 60)", "TYPE", "hat RED !", "-11", 1.0),
         ("(75, 100, 9, 9)", "TYPE", "red", "-10", 0.8),
+        ("(50, 60)", "TYPE", "None", "-10", 0.5),
         ("(49.9, 60)", "TYPE", "red hat", "-00", 1.0),
         ([60, 70], "TYPE", None, "-00", 0.5),
         ("(60,70)", "TYPE", "red hat", "---", None),
@@ -220,6 +234,8 @@ TEXT, ENTER = act("write", text="red hat"), act("press", keys=["Return"])
         ("pyautogui.click(x=0.5, y=0.514, button='right')", wanted(AT), "1-1", 1.0),
         ("pyautogui.click(x=960, y=546)", wanted(AT), "1-1", 1.0),  # pixels of 1932 x 1092
         ("pyautogui.click(x=1, y=960)", wanted(AT), "1-0", 0.0),
+        ("pyautogui.click(x=960, y=1)", wanted(act("click", position={"x": 0.497, "y": 0.001})), "1-0", 0.0),
+        ("pyautogui.scroll(1)\n## Code:\n```\npyautogui.click(x=0.5, y=0.5)\n```", wanted(AT), "1-1", 1.0),
         ("pyautogui.click(0.5, 0.5)", wanted(AT), "--0", 0.0),
         ("pyautogui.click(x=-0.5, y=0.5)", wanted(AT), "--0", 0.0),
         ("pyautogui.doubleClick(x=0.5, y=0.5)", wanted(AT), "0-0", 0.0),
@@ -234,6 +250,7 @@ TEXT, ENTER = act("write", text="red hat"), act("press", keys=["Return"])
         ('pyautogui.write(message="it\'s")', wanted(act("write", text="it's")), "1-0", 0.625),
         ("pyautogui.write('red hat', interval=0.1)", wanted(TEXT), "--0", 0.0),
         ("pyautogui.press('enter')", wanted(TEXT, ENTER), "0-0", 0.0),
+        ("pyautogui.press('return')", wanted(ENTER, ENTER), "1-0", 0.5),
         ("pyautogui.hotkey('cmd','C')", wanted(act("hotkey", keys=["c", "ctrl"])), "1-1", 1.0),
         ("pyautogui.hotkey('cmd','c')", wanted(act("hotkey", keys=["c", "cmd"])), "1-0", 0.0),
         ("pyautogui.press(['down','down'])", wanted(act("hotkey", keys=["down"])), "1-1", 1.0),

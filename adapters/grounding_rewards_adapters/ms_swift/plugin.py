@@ -41,6 +41,7 @@ def _called(function: RecipeReward) -> Callable[..., list[float | None]]:
 
 
 if _small.options().get("split"):
-    orms.update({each.__name__: partial(_made, number) for number, each in enumerate(reward_funcs(**_small.options()))})
+    REWARDS = {each.__name__: partial(_made, number) for number, each in enumerate(reward_funcs(**_small.options()))}
 else:
-    orms[NAME] = partial(_made, 0)
+    REWARDS = {NAME: partial(_made, 0)}
+orms.update(REWARDS)

@@ -23,7 +23,7 @@ _CALL = re.compile(
     rf"(?:pyautogui\.(?P<placed>click|doubleClick|rightClick|moveTo|dragTo)|computer\.(?P<thrice>triple_click))"
     rf"\(x=(?P<x>{_NUMBER}),\s*y=(?P<y>{_NUMBER})"
     rf"|pyautogui\.(?:type)?write\((?:message={_QUOTE}(?P<named>.+?){_QUOTE}|{_QUOTE}(?P<text>.+?){_QUOTE}\))"
-    rf"|pyautogui\.(?P<pressed>press|hotkey)\((?P<list>keys=\[)?(?P<keys>[^\])]*)"
+    rf"|pyautogui\.(?P<pressed>press|hotkey)\((?P<keys>[^\])]*)"
     rf"|pyautogui\.scroll\((?P<amount>-?\d+)\)"
     rf"|computer\.terminate\(status={_QUOTE}(?P<status>.+?){_QUOTE}"
 )
@@ -100,8 +100,6 @@ def _action(call: re.Match[str], size: Size) -> Action | None:
     if call["pressed"]:
         keys = ["ctrl" if key.lower() in _AS_CTRL else key for key in _KEY.findall(call["keys"])]
         kind = "hotkey" if call["keys"].startswith("[") else call["pressed"]
-        if kind == "press" and not call["list"]:
-            keys = keys[:1]
         return {"type": kind, "params": {"keys": keys}} if keys else None
     if call["amount"]:
         return {"type": "scroll", "params": {"amount": call["amount"]}}
