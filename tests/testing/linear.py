@@ -23,7 +23,7 @@ from grounding_rewards.testing.recipes import examples_of
 from grounding_rewards.testing.verifiers import Row, generated_rows, rollouts, with_extras
 from grounding_rewards.verifiers.terms import Verifier
 
-ROWS = 256
+ROWS = 128
 """Enough for the vectorised functions, and few enough to count."""
 
 STEEPEST = 5.0

@@ -127,7 +127,7 @@ def test_a_recipe_or_a_dialect_that_is_quadratic_is_named():
     check_linear(gr.recipe("gta1"), own, rows=64)
     slow = replace(gr.recipe("gta1"), reward=gr.verifier(copies_all, low=0, high=1))
     assert re.match(
-        r"recipe\('gta1'\) takes .* for 1,024 rows and .* for 256 \(each row alone\)", fault(slow, examples=own)
+        r"recipe\('gta1'\) takes .* for 512 rows and .* for 128 \(each row alone\)", fault(slow, examples=own)
     )
     assert re.match(r"<.*Again object at .*> runs .* \(answers='only'\)", fault(Again(), rows=1))
 
