@@ -494,7 +494,9 @@ COMPACT_SIGNS = frozenset(_KEYS[:-1])
 """Keys of which one shows that an object is compact."""
 
 _GOING_ON = ("continue", "start")
-_ENDED = ("finish", "satisfied", "impossible", "interrupt", "need_feedback")
+ENDED = ("finish", "satisfied", "impossible", "interrupt", "need_feedback")
+"""Statuses of AgentCPM-GUI that end the task."""
+
 _WRITTEN_KEYS = (("TYPE", "text", "type"), ("PRESS", "button", "system_button"), ("OPEN_APP", "app", "open_app"))
 _TAP = 200.0  # AgentCPM-GUI's default duration, in milliseconds, is that of a tap
 
@@ -506,9 +508,9 @@ def compact_act(item: Mapping[Any, Any]) -> Act | None:
     if place is None or (duration is None and item.get("duration") is not None):
         return None
     arguments: dict[str, Any] = {} if duration is None else {"duration": duration}
-    if status is not None and status not in (*_GOING_ON, *_ENDED):
+    if status is not None and status not in (*_GOING_ON, *ENDED):
         return None
-    if status in _ENDED:
+    if status in ENDED:
         arguments["status"] = status
     to, name = item.get("to"), ""
     if to is not None:

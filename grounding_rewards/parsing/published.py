@@ -12,6 +12,7 @@ from typing import Any
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.spaces import COORDINATE_LIMIT
 from grounding_rewards.parsing.literal import LiteralError, read_json, read_json5, read_literal
+from grounding_rewards.parsing.objects import ENDED
 from grounding_rewards.parsing.patterns import COMMA, X_Y, XY
 from grounding_rewards.parsing.readers import JSON_SPACE, POINT_KEY, USUAL_NUMBER, call_texts, point_of
 from grounding_rewards.parsing.reading import MAX_ANSWERS, Form
@@ -22,7 +23,7 @@ from grounding_rewards.parsing.texts import NUMBER, SPACE, compiled, limited, nu
 FENCE, _END = "```json", "```"
 WAYS = ("up", "down", "left", "right")
 BUTTONS = ("HOME", "BACK", "ENTER")
-STATUSES = ("continue", "finish", "satisfied", "impossible", "interrupt", "need_feedback")
+STATUSES = ("continue", *ENDED)
 THOUGHT = "thought"
 _EDGE = 1000
 
@@ -71,28 +72,29 @@ def _argument(key: str, value: Any) -> tuple[str, Any]:
     return COMPACT_KEYS[key], value
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
+    """Return True for a text."""
     return isinstance(value, str)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Return True for a whole number from 0, as JSON Schema has it."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value >= 0 and (isinstance(value, int) or (math.isfinite(value) and value.is_integer()))
 
 
-def _is_place(value: Any) -> bool:
-    return (
-        isinstance(value, list) and len(value) == 2 and all(_is_whole(number) and number <= _EDGE for number in value)
-    )
+def is_place(value: Any) -> bool:
+    """Return True for a list of two thousandths."""
+    return isinstance(value, list) and len(value) == 2 and all(is_whole(number) and number <= _EDGE for number in value)
 
 
 _KINDS: dict[str, Callable[[Any], bool]] = {
-    THOUGHT: _is_text,
-    "TYPE": _is_text,
-    "POINT": _is_place,
-    "to": lambda value: value in WAYS if isinstance(value, str) else _is_place(value),
-    "duration": _is_whole,
+    THOUGHT: is_text,
+    "TYPE": is_text,
+    "POINT": is_place,
+    "to": lambda value: value in WAYS if isinstance(value, str) else is_place(value),
+    "duration": is_whole,
     "PRESS": lambda value: isinstance(value, str) and value in BUTTONS,
     "STATUS": lambda value: isinstance(value, str) and value in STATUSES,
 }

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any
 
 from grounding_rewards.actions import Act
+from grounding_rewards.parsing.objects import ENDED
+from grounding_rewards.parsing.published import WAYS, is_place, is_text, is_whole
 from grounding_rewards.steps.compare import (
     TURNED,
     apart,
     decoded,
     direction,
     holds,
-    is_number,
     middle,
     moved_in,
     numbers,
@@ -25,8 +26,6 @@ from grounding_rewards.steps.writing import ends, failed
 _NEAREST = 5
 _TAP = 0.04  # a touch that moves no further is a click
 _LONG = 200  # milliseconds
-_WAYS = tuple(TURNED)
-_ENDED = ("finish", "satisfied", "impossible", "interrupt", "need_feedback")
 _KEYS = ("HOME", "BACK", "ENTER", "APPSELECT")
 _GOLD = {
     0: "long_point", 1: "wait", 3: "type", 4: "click", 5: "BACK", 6: "HOME", 7: "ENTER", 10: "stop", 11: "stop",
@@ -34,30 +33,18 @@ _GOLD = {
 }  # fmt: skip
 
 
-def _is_whole(value: Any) -> bool:
-    return is_number(value) and value % 1 == 0 and value >= 0
-
-
-def _is_point(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(_is_whole(each) and each <= 1000 for each in value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_input(value: Any) -> bool:
-    return isinstance(value, dict) and _is_text(value.get("text")) and _is_point(value.get("point"))
+    return isinstance(value, dict) and is_text(value.get("text")) and is_place(value.get("point"))
 
 
 _ACTS: Mapping[str, Callable[[Any], bool]] = {
-    "POINT": _is_point, "PRESS": lambda key: key in _KEYS, "TYPE": _is_text,
+    "POINT": is_place, "PRESS": lambda key: key in _KEYS, "TYPE": is_text,
     "CLEAR": lambda value: value is None, "DEEP_LINK": lambda value: value is None,
 }  # fmt: skip
-_KIT_ACTS = {**_ACTS, "OPEN_APP": _is_text, "INPUT": _is_input}
+_KIT_ACTS = {**_ACTS, "OPEN_APP": is_text, "INPUT": _is_input}
 _BESIDE: Mapping[str, Callable[[Any], bool]] = {
-    "to": lambda value: _is_point(value) or value in _WAYS, "duration": _is_whole, "thought": _is_text,
-    "STATUS": lambda status: status in ("continue", "start", *_ENDED),
+    "to": lambda value: is_place(value) or value in WAYS, "duration": is_whole, "thought": is_text,
+    "STATUS": lambda status: status in ("continue", "start", *ENDED),
 }  # fmt: skip
 
 
@@ -71,7 +58,7 @@ def _read(answer: Any, acts: Mapping[str, Callable[[Any], bool]]) -> tuple[str, 
     given = [name for name in answer if name in acts]
     if len(given) > 1 or ("to" in answer and "POINT" not in given):
         return None
-    if answer.get("STATUS") in _ENDED:
+    if answer.get("STATUS") in ENDED:
         return "stop", None
     if not given:
         return ("wait", None) if "duration" in answer else None
