@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,14 +130,6 @@ def _of_right_type(*kinds: str) -> Callable[[list[Judged]], list[Judged]]:
     return lambda steps: [each for each in steps if each.kind in kinds and each.verdict.type]
 
 
-def _group(step: Judged) -> str:
-    return step.group
-
-
-def _episode(step: Judged) -> tuple[str, ...]:
-    return step.episode
-
-
 def _hit(steps: list[Judged], right: Callable[[Judged], Any]) -> list[Judged]:
     """Return the steps that have a verdict, of actions of which one at least is right."""
     kinds = {each.kind for each in steps if right(each)}
@@ -164,6 +157,7 @@ def _reached(steps: list[Judged], without: str) -> list[Judged]:
     ]
 
 
+_GROUP, _EPISODE = attrgetter("group"), attrgetter("episode")
 _KIT = tuple(
     StepFigure(f"{name}, read{' and not open_app' if without else ''}", right, partial(among, without=without))
     for without in ("open_app", "")
@@ -172,10 +166,10 @@ _KIT = tuple(
     )
 )  # fmt: skip
 _SEVERAL = (
-    StepFigure("place, mean over tasks", PLACE.right, within=_episode),
+    StepFigure("place, mean over tasks", PLACE.right, within=_EPISODE),
     StepFigure("operation F1", lambda step: step.verdict.parts.get("op_f1")),
-    StepFigure("operation F1, mean over tasks", lambda step: step.verdict.parts.get("op_f1"), within=_episode),
-    StepFigure("step, mean over tasks", STEP.right, within=_episode),
+    StepFigure("operation F1, mean over tasks", lambda step: step.verdict.parts.get("op_f1"), within=_EPISODE),
+    StepFigure("step, mean over tasks", STEP.right, within=_EPISODE),
 )
 
 OWN: Mapping[tuple[str, str], tuple[StepFigure, ...]] = {
@@ -186,8 +180,8 @@ OWN: Mapping[tuple[str, str], tuple[StepFigure, ...]] = {
         StepFigure("place, presses of the right type", PLACE.right, _of_right_type("click", "long_press")),
     ),
     ("gui-odyssey", "odyssey"): (
-        StepFigure("step, mean of categories", STEP.right, within=_group),
-        StepFigure("episodes, mean of categories", STEP.right, _succeeded, _group),
+        StepFigure("step, mean of categories", STEP.right, within=_GROUP),
+        StepFigure("episodes, mean of categories", STEP.right, _succeeded, _GROUP),
     ),
     **{(each, "guievalkit"): _KIT for each in ("androidcontrol", "gui-odyssey", "aitz", "cagui")},
     ("androidcontrol", "clawgui"): (
@@ -203,7 +197,7 @@ OWN: Mapping[tuple[str, str], tuple[StepFigure, ...]] = {
             "place, answers with one", PLACE.right, lambda steps: [e for e in steps if e.verdict.place is not None]
         ),
     ),
-    ("aitw", "seeclick"): (StepFigure("step, mean of subsets", STEP.right, within=_group),),
+    ("aitw", "seeclick"): (StepFigure("step, mean of subsets", STEP.right, within=_GROUP),),
     ("mind2web", "seeclick"): _SEVERAL,
     ("mind2web", "uground"): _SEVERAL,
 }

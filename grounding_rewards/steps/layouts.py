@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import hypot
 from typing import Any
 
-from grounding_rewards.actions import Act, canonical, normalised, opposite, towards
+from grounding_rewards.actions import Act, canonical, normalised, opposite
 from grounding_rewards.errors import TargetError
+from grounding_rewards.steps.compare import apart, decoded, direction, numbers
 from grounding_rewards.steps.rule import Box, Size, Step
 
 Row = Mapping[str, Any]
@@ -62,18 +61,6 @@ def size_of(row: Row) -> Size:
     return size_of(size) if isinstance(size, Mapping) else (float(size[0]), float(size[1])) if size else None
 
 
-def decoded(value: Any) -> Any:
-    """Return the value that a text of JSON holds, and any other as it is."""
-    return json.loads(value) if isinstance(value, str) and value.strip() else value
-
-
-def _numbers(field: str, value: Any, count: int) -> list[float]:
-    value = decoded(value)
-    if not isinstance(value, list | tuple) or len(value) != count or not {*map(type, value)} <= {int, float}:
-        raise TargetError(0, field, value, f"{count} numbers")
-    return [float(each) for each in value]
-
-
 def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:
     """Return an action in this package's words; scrolls are named by the way of the view."""
     name, fields = normalised(name, {key: value for key, value in arguments.items() if value is not None})
@@ -85,7 +72,7 @@ def _act(name: str, place: Sequence[float] = (), **arguments: Any) -> Act:
 def _shares(boxes: Any, size: Size) -> tuple[Box, ...]:
     """Return boxes of pixels, x1 y1 x2 y2, in shares of the screen."""
     wide, high = size or (1.0, 1.0)
-    read = [_numbers("candidate_bbox", each, 4) for each in boxes or ()]
+    read = [numbers(each, 4) for each in boxes or ()]
     return tuple((x1 / wide, y1 / high, x2 / wide, y2 / high) for x1, y1, x2, y2 in read)
 
 
@@ -103,35 +90,34 @@ def _kind(row: Row, name: str) -> str:
 def _aitw(row: Row, size: Size) -> Step:
     """Read a row of AITW's fields, y before x, as AgentCPM-GUI, GUIEvalKit, AITZ and CAGUI have them."""
     kind, text = _kind(row, "result_action_type"), row.get("result_action_text") or ""
-    found = decoded(row.get("ui_positions")) or decoded(row.get("bbox")) or []
-    corners = [(x, y, x + w, y + h) for y, x, h, w in (_numbers("ui_positions", each, 4) for each in found)]
+    found = decoded(row.get("ui_positions") or "[]") or decoded(row.get("bbox") or "[]")
+    corners = [(x, y, x + w, y + h) for y, x, h, w in (numbers(each, 4) for each in found)]
     boxes = _shares(corners, size if any(max(each) > 1.5 for each in corners) else None)
     if kind not in ("click", "long_press"):
         app = row.get("result_action_app_name") or text
         return Step(
             _act(kind, text=text if kind == "type" else None, app=app if kind == "open_app" else None), boxes, size
         )
-    touch, lift = (_numbers(name, row[name], 2)[::-1] for name in ("result_touch_yx", "result_lift_yx"))
+    touch, lift = (numbers(row[name], 2)[::-1] for name in ("result_touch_yx", "result_lift_yx"))
     long = kind == "long_press" or (row.get("duration") or 0) > _LONG
     return Step(_touched(touch, lift, "long_press" if long else "click"), boxes, size)
 
 
 def _touched(touch: Sequence[float], lift: Sequence[float], name: str = "click") -> Act:
     """Return the press or the scroll of a finger that goes from place to place."""
-    moved = lift[0] - touch[0], lift[1] - touch[1]
-    if name == "long_press" or hypot(*moved) <= _TAP:
+    if name == "long_press" or apart(touch, lift) <= _TAP:
         return _act(name, touch)
-    return _act("scroll", direction=opposite(towards(*moved) or ""))
+    return _act("scroll", direction=opposite(direction(touch, lift)))
 
 
 def _seeclick(row: Row, size: Size) -> Step:
     kind, said = _kind(row, "action_type_id"), row["action_type_text"]
-    flat = _numbers("annot_position", row["annot_position"], len(row["annot_position"]))
+    flat = numbers(row["annot_position"], len(row["annot_position"]))
     boxes = tuple((x, y, x + w, y + h) for y, x, h, w in zip(*[iter(flat)] * 4, strict=True))
     if said.startswith("scroll"):
         act = _act("scroll", direction=said.split()[-1])
     elif kind == "click":
-        act = _touched(_numbers("touch", row["touch"], 2), _numbers("lift", row["lift"], 2))
+        act = _touched(numbers(row["touch"], 2), numbers(row["lift"], 2))
     else:
         act = _act(kind, text=row["type_text"] if kind == "type" else None)
     return Step(act, boxes, size)
@@ -178,7 +164,7 @@ def _odyssey(row: Row, size: Size) -> Step:
         return Step(
             _act({"TEXT": "type", "INCOMPLETE": "impossible"}.get(name, name), text=info or None), _sam(row), size
         )
-    places = [[value / 1000 for value in _numbers("info", each, 2)] for each in info]
+    places = [[value / 1000 for value in numbers(each, 2)] for each in info]
     return Step(_touched(places[0], places[-1], name.lower() if name == "LONG_PRESS" else "click"), _sam(row), size)
 
 
@@ -214,7 +200,7 @@ def _agentnetbench(row: Row, size: Size) -> Step:
         at = [said["position"][axis] for axis in "xy"] if "position" in said else ()
         acts.append(_act(each["type"], at, text=said.get("text"), keys=said.get("keys"), status=said.get("status")))
         for box in each.get("metadata", {}).get("bboxes", ()):
-            x, y, w, h = _numbers("rel_bbox", box["rel_bbox"], 4)
+            x, y, w, h = numbers(box["rel_bbox"], 4)
             boxes.append((x, y, x + w, y + h))
     return Step(acts[0], tuple(boxes), size)
 
