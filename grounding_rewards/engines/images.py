@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass, replace
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from grounding_rewards.coords.image_header import orientation
 from grounding_rewards.coords.resizing import Resizing, Size, model_image_size
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 Crop = tuple[float, float, float, float]
 """A part of an image: x1 y1 x2 y2 in its pixels."""
 
+A = TypeVar("A")
+B = TypeVar("B")
 _SENT = ("PNG", "JPEG", "WEBP")
 _ORDINARY = ("RGB", "L")  # every reader makes the same RGB of these
 _FAST = 1  # of zlib; screenshots take half the time and a tenth more bytes
@@ -104,6 +108,15 @@ class ModelImages:
                 "the image out, or crop or pad it"
             )
         return seen
+
+
+def in_threads(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
+    """Return what becomes of each item; Pillow lets other threads run while it resizes."""
+    threads = ThreadPoolExecutor(min(8, os.cpu_count() or 1))
+    try:
+        return list(threads.map(work, items))
+    finally:
+        threads.shutdown(cancel_futures=True)
 
 
 def _upright(decoded: Decoded) -> Decoded:

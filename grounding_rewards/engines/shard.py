@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from traceback import extract_tb
@@ -18,7 +16,7 @@ from grounding_rewards.converting.prompts import Message
 from grounding_rewards.coords.resizing import Resizing
 from grounding_rewards.coords.spaces import extents
 from grounding_rewards.engines.data import Data, Stretch
-from grounding_rewards.engines.images import ModelImages, SeenImages, token_problem
+from grounding_rewards.engines.images import ModelImages, SeenImages, in_threads, token_problem
 from grounding_rewards.engines.prompts import Prompt, usual_tokens
 from grounding_rewards.engines.protocol import Answer, Reply, Request, Running
 from grounding_rewards.engines.settings import RolloutSettings
@@ -123,11 +121,7 @@ class ShardMaker:
     def prepared(self, stretch: Stretch, engines: Resizing | None) -> Prepared:
         """Return the samples with their prompts and images, resized as ``resizing`` or the engine's own says."""
         images = ModelImages(self.data.files, self.resizing or engines)
-        threads = ThreadPoolExecutor(min(8, os.cpu_count() or 1))  # Pillow lets others run while it resizes
-        try:
-            asked = list(threads.map(lambda row: self._asked(row, images), stretch.batch.rows))
-        finally:
-            threads.shutdown(cancel_futures=True)
+        asked = in_threads(lambda row: self._asked(row, images), stretch.batch.rows)
         place = f"{self.data.table.path}, {stretch.batch.place(0)}"
         return Prepared(self.data.samples(stretch.batch), asked, stretch.wanted, place)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from grounding_rewards.arrays import Floats
 from grounding_rewards.coords.axes import axes_named
 from grounding_rewards.coords.crops import crops_about, from_crops
 from grounding_rewards.coords.resizing import Size
-from grounding_rewards.engines.images import Crop
+from grounding_rewards.engines.images import Crop, in_threads
 from grounding_rewards.engines.protocol import Answer, Reply, Request
 from grounding_rewards.errors import GroundingRewardsError, RecipeError
 from grounding_rewards.explain.plot.template import template
@@ -67,19 +68,26 @@ def zoom(
     for ratio in ratios:
         going = [each for each in zoomings if each.place is not None]
         for start in range(0, len(going), step):
-            asked = list[tuple[Zooming, Request]]()
-            for each in going[start : start + step]:
-                middle = (each.place[:, :2] + each.place[:, -2:]) / 2  # type: ignore[index]
-                [crop] = crops_about(middle, ratio, np.array([each.size], dtype=np.float64)).tolist()
-                each.steps.append({"crop": crop, "response": None})
-                try:
-                    images = (*each.request.images[:-1], cropped(each.image, crop))
-                except GroundingRewardsError as error:
-                    each.answer, each.place = Answer(None, problem=str(error)), None
-                    continue
-                asked.append((each, replace(each.request, images=images)))
-            for (each, _), reply in zip(asked, ask([request for _, request in asked]) if asked else (), strict=True):
+            part = going[start : start + step]
+            requests = in_threads(partial(_request, ratio=ratio, cropped=cropped), part)
+            asked = [each for each, request in zip(part, requests, strict=True) if request is not None]
+            replies = ask([request for request in requests if request is not None]) if asked else []
+            for each, reply in zip(asked, replies, strict=True):
                 _take(each, reply.answers[0], recipe)
+
+
+def _request(zooming: Zooming, ratio: float, cropped: Callable[[Image, Crop], bytes]) -> Request | None:
+    """Return the request with the next crop; None where there is none, which is the answer's problem."""
+    place, request = zooming.place, zooming.request
+    if place is None:
+        return None
+    [crop] = crops_about((place[:, :2] + place[:, -2:]) / 2, ratio, np.array([zooming.size])).astype(int).tolist()
+    zooming.steps.append({"crop": crop, "response": None})
+    try:
+        return replace(request, images=(*request.images[:-1], cropped(zooming.image, crop)))
+    except GroundingRewardsError as error:
+        zooming.answer, zooming.place = Answer(None, problem=str(error)), None
+        return None
 
 
 def _take(zooming: Zooming, answer: Answer, recipe: Recipe) -> None:

@@ -63,7 +63,7 @@ def test_both_answers_and_the_crop_are_recorded(tmp_path):
     columns = ("response", "first_response", "zoom_steps", "image_size", "token_length", "acc")
     assert rows(tmp_path / "out", *columns) == [{
         "response": "I look. (990.500, 12.500)", "first_response": "I look. (891, 112)",
-        "zoom_steps": '[{"crop": [320.0, 0.0, 640.0, 240.0], "response": "I look. (981, 25)"}]',
+        "zoom_steps": '[{"crop": [320, 0, 640, 240], "response": "I look. (981, 25)"}]',
         "image_size": [640.0, 480.0], "token_length": 9, "acc": 1.0,
     }]  # fmt: skip
     roll_out(source, Pointing("m"), tmp_path / "bare", settings=RolloutSettings(n=1), recipe=CLICK)
