@@ -19,8 +19,12 @@ TABLE = {
     "skyrl_gym": (["skyrl-gym==0.4.0"], AGREE, "skyrl"),
     "openenv": (["openenv==0.10.0", "httpx"], AGREE, "openenv"),
     "inspect_ai": (["inspect_ai==0.3.285"], "tests/contracts/test_inspect.py", ""),
-    "trl-1.0": (["torch==2.13.0", "trl==1.0.0", "transformers==5.10.4"], "tests/trainers/test_trl.py", ""),
-    "trl-1.10": (["torch==2.13.0", "trl==1.10.0", "transformers==5.10.4"], "tests/trainers/test_trl.py", ""),
+    "trl-1.0": (["torch==2.13.0", "trl==1.0.0", "transformers==5.10.4", "requests"], "tests/trainers/test_trl.py", ""),
+    "trl-1.10": (
+        ["torch==2.13.0", "trl==1.10.0", "transformers==5.10.4", "requests"],
+        "tests/trainers/test_trl.py",
+        "",
+    ),
 }
 """Packages, test file and the tests of it, by name; Python 3.12 for NeMo-Gym."""
 

@@ -23,6 +23,14 @@ from grounding_rewards.targets.columns import BadTarget
 LOG = logging.getLogger("grounding_rewards")
 
 
+def installed(package: str) -> str:
+    """Return the version of a distribution that is installed; "" without."""
+    try:
+        return version(package) if package else ""
+    except PackageNotFoundError:
+        return ""
+
+
 @dataclass(frozen=True)
 class Trainer:
     """A trainer: what it gives, and what its users call things."""
@@ -51,9 +59,7 @@ class Trainer:
         if self.apart is None:
             return ""
         name, first = self.apart
-        try:
-            there = version(name)
-        except PackageNotFoundError:
+        if not (there := installed(name)):
             return ""
         numbers = tuple(int(part) for part in there.split(".")[:2] if part.isdecimal())
         return f"{name} {there} is installed here, and {self.name}'s trainer does not start beside it" * (

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
 from runpy import run_path
@@ -30,7 +29,7 @@ from grounding_rewards.literals import yaml_values
 from grounding_rewards.settings.reading import read_value
 from grounding_rewards.tables.rows import value_at
 from grounding_rewards_adapters import _small, easyr1, trl, verl
-from grounding_rewards_adapters._launch import LOG
+from grounding_rewards_adapters._launch import LOG, installed
 from grounding_rewards_adapters._small import OPTIONS
 
 Rows = Sequence[Mapping[str, Any]]
@@ -347,7 +346,7 @@ def check_wiring(trainer: str, rows: Rows, options: Mapping[str, Any], launch: L
         len(scored),
         tuple(scored[0] if scored else ()),
         seconds,
-        _version(wiring.package),
+        installed(wiring.package),
         tuple(launch_lines(trainer, merged)),
         tuple(findings),
     )
@@ -425,10 +424,3 @@ def _looked_at(
         yield Finding(
             Code.LAUNCH, Severity.ERROR, len(scored), (), message, "name recipes and functions by module:attr"
         )
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package) if package else ""
-    except PackageNotFoundError:
-        return ""

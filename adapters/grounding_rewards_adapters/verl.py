@@ -34,6 +34,12 @@ _TRAINER = _launch.Trainer(
     patience=64,  # rows, which come one a call
 )
 
+if __name__ != f"{_launch.__package__}.verl" and _launch.installed("verl") == "0.7.0":
+    _launch.LOG.warning(
+        "verl 0.7.0: its prime manager gives every response 0.0 where the reward function is loaded from a file; set "
+        "custom_reward_function.path to pkg://grounding_rewards_adapters.verl, or take another manager"
+    )
+
 
 def compute_score(
     data_source: str,

@@ -23,6 +23,12 @@ class Trainer(StrEnum):
     VERL = "verl"
     TRL = "trl"
     EASYR1 = "easyr1"
+    AREAL = "areal"
+    OPENRLHF = "openrlhf"
+    SKYRL = "skyrl"
+    SLIME = "slime"
+    SWIFT = "swift"
+    VERIFIERS = "verifiers"
 
 
 Named = dict[str, str | None]
@@ -85,7 +91,7 @@ def convert(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Pack a data set into the rows that verl, TRL or EasyR1 reads.
+    """Pack a data set into the rows that a trainer reads.
 
     Target, image size and sample id are packed into what the trainer hands to its reward function, with boxes as xyxy.
     A row that cannot be read, or whose image cannot, is reported with its number, and then nothing is written, or, with
@@ -96,7 +102,7 @@ def convert(
 
     Columns are named by options, `a.b` for the field b of the column a, or taken by the names that the options list;
     each guess is printed on stderr, and `none` as the column prevents it. A source goes where the
-    adapter reads it: verl's data_source, TRL's column source, source in the extra of EasyR1's targets.
+    adapter reads it: verl's data_source, source in the extra of EasyR1's targets, else a column source.
 
     Annotations of ScreenSpot, ScreenSpot-v2, ScreenSpot-Pro and OSWorld-G are recognised by their fields and need no
     options: boxes become xyxy, polygons and refusals stay what they are. A note says which layout it is;

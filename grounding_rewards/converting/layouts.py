@@ -1,4 +1,4 @@
-"""Layouts of the rows that trainers read: verl, TRL and EasyR1."""
+"""Layouts of the rows that trainers read."""
 
 from __future__ import annotations
 
@@ -171,5 +171,37 @@ def _named(sample: Sample) -> dict[str, Any]:
 UNCHANGED = Layout("rows", lambda sample: {}, {})
 """Rows as they are, but for their images."""
 
-LAYOUTS = {layout.name: layout for layout in (VERL, TRL, EASYR1)}
+_CONVERSATIONS = {
+    "areal": ("messages", "target", {}, ("prompt", "completions", "prompt_ids", "completion_ids")),
+    "openrlhf": ("input", "label", {}, ()),
+    "skyrl": ("prompt", "reward_spec.ground_truth", {"env_class": "grounding_rewards"}, ()),
+    "slime": ("prompt", "label", {}, ("metadata",)),
+    "swift": (
+        "messages", "target", {},
+        ("completions", "objects", "trainer_state", "prompt_id", "request_id", "finish_reason", "is_truncated",
+         "rollout_infos", "response_token_ids", "dataset"),
+    ),
+    "verifiers": ("prompt", "target", {}, ()),
+}  # fmt: skip
+"""Trainers of conversations: columns of prompt and target, further columns, and names of the trainer's own."""
+
+
+def _conversations(name: str, prompt: str, target: str, more: Mapping[str, str], reserved: Sequence[str]) -> Layout:
+    """Return the layout of rows with a conversation and the target as JSON; ``a.b`` is the field b of the column a."""
+    column, _, inside = target.partition(".")
+
+    def row(sample: Sample) -> dict[str, Any]:
+        messages = [message.as_field() for message in sample.messages]
+        return {prompt: messages, column: {inside: sample.wire} if inside else sample.wire, **more}
+
+    types = {prompt: MESSAGES, column: {inside: str} if inside else str, **dict.fromkeys(more, str)}
+    made = Layout(name, row, types, reserved=frozenset(reserved))
+    sourced = replace(made, row=lambda each: {**row(each), "source": each.source}, types={**types, "source": str})
+    return replace(made, sourced=sourced)
+
+
+LAYOUTS = {
+    **{layout.name: layout for layout in (VERL, TRL, EASYR1)},
+    **{name: _conversations(name, *columns) for name, columns in _CONVERSATIONS.items()},
+}
 """Trainers by name."""

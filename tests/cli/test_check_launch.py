@@ -80,6 +80,18 @@ FAULTS: list[tuple[str, dict[str, Any]]] = [
 """One row of a trainer whose target cannot be used."""
 
 
+CHAT = [{"role": "user", "content": "close"}]
+WIRE = '{"bbox": [64, 48, 192, 96], "space": "pixel", "image_size": [640, 480], "id": "a"}'
+CONVERTED: dict[str, dict[str, Any]] = {
+    "areal": {"messages": CHAT, "target": WIRE},
+    "openrlhf": {"input": CHAT, "label": WIRE},
+    "skyrl": {"prompt": CHAT, "reward_spec": {"ground_truth": WIRE}, "env_class": "grounding_rewards"},
+    "slime": {"prompt": CHAT, "label": WIRE},
+    "swift": {"messages": CHAT, "target": WIRE},
+    "verifiers": {"prompt": CHAT, "target": WIRE},
+}
+
+
 @pytest.fixture(autouse=True)
 def _trainers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GROUNDING_REWARDS_OPTIONS", raising=False)
@@ -104,6 +116,23 @@ def test_rows_that_can_be_scored_have_no_findings(run: Runner, tmp_path: Path, t
     assert result["lines"] == [VARIABLE] * by_variable + LINES[trainer]
     assert {"valid"} <= {*result["keys"]}
     assert "GROUNDING_REWARDS_OPTIONS" not in os.environ
+
+
+@pytest.mark.parametrize("trainer", CONVERTED)
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_converted_rows_are_those_that_the_trainer_reads(run: Runner, tmp_path: Path, trainer: str, form: str) -> None:
+    row = {"instruction": "close", "bbox": [64, 48, 192, 96], "image_size": [640, 480], "id": "a", "source": "web"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row | {"completions": 1}) + "\n")
+    words = ["--for", trainer, "--target-space", "pixel", "--out", tmp_path / f"out.{form}"]
+    assert run("convert", tmp_path / "rows.jsonl", *words, "--source-column", "source").code == 0
+    found = run("check", trainer, "--dataset", tmp_path / f"out.{form}", "--recipe", "gelato", "--json")
+    result = result_of(found.out)
+    assert (found.code, result["findings"], result["rows"]) == (0, [], 1)
+    if form == "jsonl":
+        made = json.loads((tmp_path / "out.jsonl").read_text())
+        assert {name: made[name] for name in CONVERTED[trainer]} == CONVERTED[trainer]
+        assert made["source"] == "web"
+        assert ("completions" in made) == (trainer not in ("areal", "swift"))
 
 
 @pytest.mark.parametrize(("trainer", "fields"), FAULTS)

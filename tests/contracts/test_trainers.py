@@ -330,6 +330,15 @@ def test_recipes_that_compare_rollouts_need_a_group(monkeypatch: pytest.MonkeyPa
         asyncio.run(slime.reward(SimpleNamespace(reward_key="score"), [sample]))
 
 
+@pytest.mark.parametrize(("version", "said"), [("0.7.0", True), ("0.9.1", False)])
+def test_verl_says_where_its_prime_manager_gives_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, version: str, said: bool
+) -> None:
+    monkeypatch.setattr("grounding_rewards_adapters._launch.version", lambda package: version)
+    loaded(FOLDER / "verl.py")
+    assert ("verl 0.7.0: its prime manager gives every response 0.0 where" in caplog.text) == said
+
+
 def test_ms_swift_reads_paths_of_images_and_one_function_a_part(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,6 +9,8 @@ from grounding_rewards.converting.run import arrow_type
 from grounding_rewards.converting.samples import ColumnNames, Reading, read_rows
 from grounding_rewards.coords.spaces import CoordSpace
 from grounding_rewards.errors import ConvertError
+from grounding_rewards.tables.rows import value_at
+from grounding_rewards_adapters._wiring import WIRINGS
 
 ROW = {"ask": "打开", "box": [1, 2, 3, 4], "img": "a.png", "size": [640, 480], "id": "a", "from": "web"}
 WIRE = '{"bbox": [1, 2, 3, 4], "space": "pixel", "image_size": [640, 480], "id": "a"}'
@@ -96,8 +98,5 @@ def test_every_column_has_a_type_and_holds_whatever_the_target_is(trainer):
     assert list(rows[0]) == schema.names
     back = pyarrow.Table.from_pylist(rows, schema).to_pylist()
     assert back == rows
-    packed = [
-        row["reward_model"]["ground_truth"] if trainer == "verl" else row.get("target", row.get("answer"))
-        for row in back
-    ]
+    packed = [value_at(row, WIRINGS[trainer].target) for row in back]
     assert [next(iter(json.loads(text))) for text in packed] == ["bbox", "polygon", "refusal"]
