@@ -53,23 +53,34 @@ STEPS = {
     "drag": step("drag", AT, to=(0.6, 0.7)),
 }
 PHONE = "click, long_press, type, open_app, back, home, wait, up, down, left, right"
+AITW = "click, type, back, home, finished, up, left"  # that of down is up, and of right left
+ODYSSEY = "click, long_press, type, back, home, finished, up, down, left, right"
 RIGHT = {
     "agentnetbench opencua": "click, double_click, hover, drag, type, key, finished, up, down",
+    "aitw auto-gui": AITW,
+    "aitw seeclick": AITW,
     "androidcontrol clawgui": PHONE,
+    "androidcontrol gui-r1": "click, long_press, double_click, hover, type, open_app, up, down, left, right",
     "androidcontrol os-atlas": f"{PHONE}, finished",
     "androidcontrol ui-s1": PHONE,
     "androidcontrol ui-s1-reward": PHONE.removesuffix(", left, right") + ", finished",  # those two are not turned
     "androidcontrol uground": f"{PHONE}, finished, type there",
+    "gui-odyssey odyssey": ODYSSEY,
+    "gui-odyssey os-atlas": ODYSSEY,
     "mind2web seeclick": "click, hover, enter, type there, select",
     "mind2web uground": "click, type there, select",
+    "omniact os-atlas": "click, double_click, hover, type, key, finished, up, down",
+    "omniact uground": "click, double_click, hover, drag, type, key, up, down",
 }
 
 
 SAME = {
     "agentnetbench opencua": {*permutations(("up", "down")), ("drag", "hover")},  # a drag moves first; more is ignored
+    "androidcontrol gui-r1": {*permutations(("click", "long_press", "double_click", "hover"), 2)},  # of any type
     "androidcontrol ui-s1": {*permutations(("up", "down", "left", "right"), 2)},
     "androidcontrol uground": {("type there", "type")},
     "mind2web seeclick": {*permutations(("click", "hover", "enter"), 2)},
+    "omniact uground": {*permutations(("up", "down"))},  # scrolls are not compared
 }
 """Answers that are right for another gold, too."""
 

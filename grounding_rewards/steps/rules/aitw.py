@@ -31,6 +31,7 @@ _WAYS = {"down": 0, "up": 1, "left": 8, "right": 9}
 _NOWHERE = (-1.0, -1.0)
 
 
+@np.errstate(all="ignore")  # places may be infinite
 def _matches(kind: Any, at: Points, right_kind: int, right: Points, boxes: Singles) -> bool:
     """Return True where two actions are the same: presses by their kind, taps by box or distance, drags by axis."""
     (touch, lift), (right_touch, right_lift) = _singles(at), _singles(right)

@@ -37,6 +37,7 @@ def _read(line: str) -> tuple[str, str]:
     return kind.strip(), said.partition(":")[0].strip()
 
 
+@np.errstate(all="ignore")  # places may be infinite
 def _hit(said: str, wanted: str, box: Any) -> bool:
     """Return True for a place in the box or near the right one; False for what is neither, as their code says too."""
     try:
