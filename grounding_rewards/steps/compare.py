@@ -23,7 +23,11 @@ def numbers(value: Any, count: int) -> list[float]:
         ValueError: it is something else, as where the evaluator's own code stops.
     """
     value = decoded(value)
-    if not isinstance(value, list | tuple) or len(value) != count or not all(map(is_number, value)):
+    if (
+        not isinstance(value, list | tuple)
+        or len(value) != count
+        or not all(type(each) in (int, float) for each in value)
+    ):
         raise ValueError(f"expected {count} numbers")
     return [float(each) for each in value]
 
@@ -31,11 +35,6 @@ def numbers(value: Any, count: int) -> list[float]:
 def decoded(value: Any) -> Any:
     """Return a value, decoded where it is JSON in a text."""
     return json.loads(value) if isinstance(value, str) else value
-
-
-def is_number(value: object) -> bool:
-    """Return True for numbers, which booleans are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def middle(place: Place) -> tuple[float, ...]:

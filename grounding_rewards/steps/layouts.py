@@ -241,7 +241,7 @@ def _layout(
 _CPM_FIELDS = "result_action_type result_touch_yx result_lift_yx episode_id step_id"
 CPM = _layout("AgentCPM-GUI and GUIEvalKit", _CPM_FIELDS, _aitw, own=("agentcpm-gui", "guievalkit"))
 AITZ = _layout(
-    "AITZ", f"{_CPM_FIELDS} coat_action_desc", _aitw, own=("aitz-coat",), sized=True,
+    "AITZ", f"{_CPM_FIELDS} coat_action_desc", _aitw, own=("aitz-coat", "aitz-coat-click"), sized=True,
     gold=lambda row: {**row, **{name: decoded(row[name]) for name in ("ui_positions", "ui_text", "ui_types")}},
 )  # fmt: skip
 OS_ATLAS = _layout(
