@@ -44,8 +44,8 @@ def test_no_response_is_ever_run(any_recipe, tmp_path, monkeypatch):
     monkeypatch.setattr("builtins.exec", forbidden)
     for example in examples_of(any_recipe):
         scored(any_recipe, BAITS, example)
-        for bait in BAITS:
-            scored(any_recipe, [bait], example)
+    for bait in BAITS:
+        scored(any_recipe, [bait], example)
     assert list(tmp_path.iterdir()) == []
 
 
