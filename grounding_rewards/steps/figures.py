@@ -165,6 +165,10 @@ _KIT = tuple(
         ("type", TYPE.right, _read), ("step", STEP.right, _read), ("progress", STEP.right, _reached),
     )
 )  # fmt: skip
+_HITS = tuple(
+    StepFigure(f"{each.name}, actions with a hit", each.right, partial(_hit, right=each.right))
+    for each in (TYPE, PLACE, STEP)
+)
 _SEVERAL = (
     StepFigure("place, mean over tasks", PLACE.right, within=_EPISODE),
     StepFigure("operation F1", lambda step: step.verdict.parts.get("op_f1")),
@@ -187,11 +191,7 @@ OWN: Mapping[tuple[str, str], tuple[StepFigure, ...]] = {
     ("androidcontrol", "clawgui"): (
         StepFigure("place, read", PLACE.right, lambda steps: [each for each in _read(steps) if each.placed]),
     ),
-    ("androidcontrol", "gui-r1"): (
-        StepFigure("type, actions with a hit", TYPE.right, lambda steps: _hit(steps, TYPE.right)),
-        StepFigure("place, actions with a hit", PLACE.right, lambda steps: _hit(steps, PLACE.right)),
-        StepFigure("step, actions with a hit", STEP.right, lambda steps: _hit(steps, STEP.right)),
-    ),
+    **{(each, "gui-r1"): _HITS for each in ("androidcontrol", "gui-odyssey")},
     ("androidcontrol", "uground"): (
         StepFigure(
             "place, answers with one", PLACE.right, lambda steps: [e for e in steps if e.verdict.place is not None]
