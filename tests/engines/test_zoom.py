@@ -13,12 +13,14 @@ import pytest
 import grounding_rewards as gr
 from grounding_rewards import catalogue
 from grounding_rewards.coords.resizing import Resizing
+from grounding_rewards.engines import Answer, transformers
 from grounding_rewards.engines.openai import OpenAI
 from grounding_rewards.engines.rollout import roll_out
 from grounding_rewards.engines.settings import RolloutSettings
 from grounding_rewards.engines.zoom import _place, _written
 from grounding_rewards.errors import EngineError
 from grounding_rewards.plugins.registry import collect
+from tests.engines import tiny
 from tests.engines.pointing import SIDE, Pointing, corners, screens
 from tests.engines.scripted import completion, scripted
 from tests.engines.test_rollout import data, rows
@@ -176,3 +178,15 @@ def test_crops_are_of_the_last_image_and_of_the_file_as_it_is_upright(tmp_path):
     assert sorted(body["seed"] for body in server.bodies) == sorted(2 * [row["seed"] for row in made])
     assert len({pair[0] for pair in images}) == 1
     assert len({pair[1] for pair in images}) == 2
+
+
+def test_a_checkpoint_of_transformers_sees_the_crop_in_the_size_of_the_image(tmp_path, monkeypatch):
+    monkeypatch.setattr(transformers._Loaded, "_answer", lambda self, tokens, stop: Answer("(750, 250)", 3))
+    tiny.register()
+    engine = transformers.Transformers(str(tiny.saved(tmp_path / "model")), device="cpu")
+    settings = RolloutSettings(n=2, max_tokens=3, zoom="0.5")
+    roll_out(screens(tmp_path, (320, 240, 0, 0)), engine, tmp_path / "out", settings=settings, recipe=CLICK)
+    made = rows(tmp_path / "out", "response", "zoom_steps", "model_image_size")
+    steps = '[{"crop": [160, 0, 320, 120], "response": "(750, 250)"}]'
+    row = {"response": "(875.000, 125.000)", "zoom_steps": steps, "model_image_size": [80, 64]}
+    assert made == [row, row]
