@@ -209,6 +209,7 @@ BOXES = {"0": {"top_left": [100, 200], "bottom_right": [300, 260]}}
         ('write("Red Hat")', 'write("Red Hat")', 1 - sqrt(5 / 7 * 3 / 6)),
         ('write("a")', 'write("a")', 1),
         ('write("")', 'write("")', 1),
+        ("write('red hat', interval=0.1)", 'write("red hat")', 0),
         ("press(' enter ')", 'press("Enter")', 0),
         ('press("Enter")', 'press("Enter")', 1),
         ('hotkey("c", "ctrl")', 'hotkey("ctrl","c")', 0),

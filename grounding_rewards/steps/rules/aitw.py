@@ -152,7 +152,7 @@ def _boxes(step: Step) -> list[list[float]]:
 _FAULTS = "Texts are not compared; a swipe up is right where one down is; a step without boxes stops the evaluator."
 SEECLICK = StepRule(
     "seeclick",
-    "njucckevin/SeeClick 0ef37ac, agent_tasks/aitw_test.py and action_matching.py",
+    "njucckevin/SeeClick 0ef37ac, AITW's action_matching",
     _seeclick,
     _seeclick_answer,
     _seeclick_gold,
@@ -161,7 +161,7 @@ SEECLICK = StepRule(
 )
 AUTO_GUI = StepRule(
     "auto-gui",
-    "cooelf/Auto-GUI 26ea0f2, main.py and action_matching.py",
+    "cooelf/Auto-GUI 26ea0f2, AITW's action_matching",
     _auto_gui,
     _auto_gui_answer,
     _auto_gui_gold,

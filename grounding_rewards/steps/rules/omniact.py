@@ -64,12 +64,13 @@ def _aside(place: tuple[float, float], right: tuple[float, float], boxes: Mappin
 
 
 def _keys(said: str) -> set[str]:
-    return {_bare(each).strip() for each in said.split(",")}
+    return {each.strip(" '\"") for each in said.split(",")}
 
 
 def _bare(said: str) -> str:
-    """Return a text without its quotes."""
-    return said.strip()[1:-1]
+    """Return the text between the first quote and its last."""
+    said = said.strip()
+    return said[1 : said.rfind(said[:1])]
 
 
 def _bleu(said: str, right: str) -> float:
@@ -113,7 +114,7 @@ def _script(act: Act, place: Sequence[float]) -> str:
 
 UGROUND = StepRule(
     "uground",
-    "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/OmniACT",
+    "OSU-NLP-Group/UGround 3a9b9f2, evaluation of OmniACT",
     _judge,
     _answer,
     _gold,

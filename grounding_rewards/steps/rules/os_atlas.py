@@ -69,7 +69,7 @@ def _first_word(line: str, gold: str) -> bool:
     return token_f1(line.split(" ")[1], gold.split(" ")[1]) > _F1
 
 
-def written(act: Act, size: Size = None) -> str:
+def _written(act: Act) -> str:
     """Return an action as OS-Atlas writes it."""
     word = _WORDS.get(act.name, act.name.upper())
     said = text(act) or str(act.arguments.get("direction", "")).upper()
@@ -87,28 +87,30 @@ def thousandths(act: Act) -> tuple[int, int]:
     return x, y
 
 
-def _rule(folder: str, judge: Judge, faults: str) -> StepRule:
+def _rule(source: str, judge: Judge, faults: str) -> StepRule:
     return StepRule(
         "os-atlas",
-        f"OS-Copilot/OS-Atlas bad0840, eval/eval_scripts/{folder}",
+        f"OS-Copilot/OS-Atlas bad0840, {source}",
         judge,
-        lambda act, size: f"actions:\n{written(act)}",
-        lambda step: written(step.act),
+        lambda act, size: f"actions:\n{_written(act)}",
+        lambda step: _written(step.act),
         faults=f"Places have no sign, and 499.9 is 499, 9; the letters of {_END} are cut off. {faults}",
-        also=(f"os-atlas-{folder.partition('/')[0]}",),
+        also=(f"os-atlas-{judge.__name__.strip('_')}",),
     )
 
 
 ANDROID_CONTROL = _rule(
-    "android_control/evaluation_unify.py",
+    "eval/eval_scripts/android_control/evaluation_unify.py",
     _android_control,
     "Of a text its first word is compared alone; an empty action ends the run.",
 )
 GUI_ODYSSEY = _rule(
-    "gui_odyssey",
+    "evaluation of GUI-Odyssey",
     _gui_odyssey,
     "F1 of a text counts the word TYPE, so [red shop] is [red hat]; what is right is read from the file of answers.",
 )
 OMNIACT = _rule(
-    "omniact", _omniact, "Of a text its first word is compared alone; lines that an answer lacks are not counted."
+    "evaluation of OmniACT",
+    _omniact,
+    "Of a text its first word is compared alone; lines that an answer lacks are not counted.",
 )
