@@ -180,6 +180,7 @@ def test_crops_are_of_the_last_image_and_of_the_file_as_it_is_upright(tmp_path):
     assert len({pair[1] for pair in images}) == 2
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # transformers on numpy 2
 def test_a_checkpoint_of_transformers_sees_the_crop_in_the_size_of_the_image(tmp_path, monkeypatch):
     monkeypatch.setattr(transformers._Loaded, "_answer", lambda self, tokens, stop: Answer("(750, 250)", 3))
     tiny.register()
