@@ -1,4 +1,4 @@
-"""Rules of ClawGUI, UI-S1, UGround, OpenCUA and SeeClick, by what their evaluators were seen to do."""
+"""Rules of ClawGUI, OS-Atlas, UI-S1, UGround, OpenCUA and SeeClick, by what their evaluators were seen to do."""
 
 from __future__ import annotations
 
@@ -69,6 +69,23 @@ def test_clawgui_reads_pixels_and_opens_apps_for_one_model() -> None:
     gold, pixels = claw("open_app", app="Maps"), call("click", coordinate=[540, 1569])
     assert marks("androidcontrol", "clawgui", call("open", text="Maps"), gold, model="qwen25vl") == "1-1"
     assert marks("androidcontrol", "clawgui", pixels, POINT, model="qwen25vl") == "111"  # 653 thousandths, cut off
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "line", "gold", "right"),
+    [
+        ("androidcontrol", " TYPE [red hat]", "TYPE [red shop]", "1-1"),  # words are parted by any white space
+        ("androidcontrol", "TYPE  [blue]", "TYPE [red]", "1-0"),
+        ("androidcontrol", "TYPE ", "TYPE [red]", "---"),
+        ("androidcontrol", "PRESS_BACK\nCOMPLETE", "PRESS_BACK", "1-0"),
+        ("gui-odyssey", "PRESS_BACK\nCOMPLETE", "PRESS_BACK", "1-1"),
+        ("omniact", " SCROLL [DOWN]", "SCROLL [UP]", "1-0"),
+        ("omniact", "SCROLL DOWN", "SCROLL [DOWN]", "1-1"),
+        ("omniact", "SCROLL ", "SCROLL [DOWN]", "---"),
+    ],
+)
+def test_os_atlas(benchmark: str, line: str, gold: str, right: str) -> None:
+    assert marks(benchmark, "os-atlas", f"actions:\n{line}", gold) == right
 
 
 def click(x: float, y: float, **more: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def _gui_odyssey(response: str, gold: str, size: Size, options: Mapping[str, Any
 
 @stopping
 def _omniact(response: str, gold: str, size: Size, options: Mapping[str, Any]) -> StepVerdict:
-    rules = {"TYPE": _first_word, "SCROLL": lambda a, b: a.split(" ")[1] in b}
+    rules = {"TYPE": _first_word, "SCROLL": lambda a, b: a.split()[1] in b}
     lines = zip(_said(response).split("\n"), gold.split("\n"), strict=False)  # those that are missing do not count
     each = [_judged(line, right, rules) for line, right in lines]
     places = [one.place for one in each if one.place is not None]
@@ -55,7 +55,7 @@ def _said(response: str) -> str:
 
 def _judged(line: str, gold: str, rules: Mapping[str, Same], others: Same = eq, most: int | None = 2) -> StepVerdict:
     """Compare two lines, by their kind, and places by distance, where they have at most so many numbers."""
-    kind = line.strip().split(" ")[0]
+    kind = (line.split() or [""])[0]
     if kind != gold.split(" ")[0]:
         return StepVerdict(False, None, False, read=kind != "")
     if kind not in _PLACED:
@@ -66,7 +66,7 @@ def _judged(line: str, gold: str, rules: Mapping[str, Same], others: Same = eq, 
 
 
 def _first_word(line: str, gold: str) -> bool:
-    return token_f1(line.split(" ")[1], gold.split(" ")[1]) > _F1
+    return token_f1(line.split()[1], gold.split()[1]) > _F1
 
 
 def _written(act: Act) -> str:
