@@ -1,8 +1,8 @@
 """SkyRL: rows with ``env_class: grounding_rewards``, once the trainer's task has called ``skyrl.register()``.
 
-The target is ``reward_spec.ground_truth``. The options come from the environment's config
-(``environment.skyrl_gym.grounding_rewards``) or the variable GROUNDING_REWARDS_OPTIONS. Unlike most others, this file
-imports its trainer: it exists to subclass its environment.
+The target is ``reward_spec.ground_truth``. The options come from the variable GROUNDING_REWARDS_OPTIONS, or from
+``environment.skyrl_gym.grounding_rewards`` in a config that has such a field. Unlike most others, this file imports its
+trainer: it exists to subclass its environment.
 """
 
 from __future__ import annotations

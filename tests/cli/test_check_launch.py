@@ -80,6 +80,7 @@ FAULTS: list[tuple[str, dict[str, Any]]] = [
 """One row of a trainer whose target cannot be used."""
 
 
+LAUNCHES = Path(__file__).parents[2] / "examples" / "launch"
 CHAT = [{"role": "user", "content": "close"}]
 WIRE = '{"bbox": [64, 48, 192, 96], "space": "pixel", "image_size": [640, 480], "id": "a"}'
 CONVERTED: dict[str, dict[str, Any]] = {
@@ -133,6 +134,28 @@ def test_converted_rows_are_those_that_the_trainer_reads(run: Runner, tmp_path: 
         assert {name: made[name] for name in CONVERTED[trainer]} == CONVERTED[trainer]
         assert made["source"] == "web"
         assert ("completions" in made) == (trainer not in ("areal", "swift"))
+
+
+@pytest.mark.parametrize(
+    ("trainer", "launch", "options", "rollouts"),
+    [
+        ("swift", "swift_grpo_qwen2_5_vl.sh", {"recipe": "click", "model": "qwen2_5_vl", "max_pixels": 2097152}, None),
+        ("openrlhf", "openrlhf_grpo_qwen3_vl.sh", {"recipe": "gelato", "format_weight": 0.1}, 1024),
+    ],
+)
+def test_a_launch_scores_converted_rows(
+    run: Runner, tmp_path: Path, trainer: str, launch: str, options: dict[str, Any], rollouts: int | None
+) -> None:  # fmt: skip
+    row = {"instruction": "close", "bbox": [64, 48, 192, 96], "image_size": [640, 480], "id": "a"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    words = ["--for", trainer, "--target-space", "pixel", "--out", tmp_path / "train.jsonl"]
+    assert run("convert", tmp_path / "rows.jsonl", *words).code == 0
+    found = run("check", trainer, "--dataset", tmp_path / "train.jsonl", "--config", LAUNCHES / launch, "--json")
+    result = result_of(found.out)
+    assert (found.code, result["findings"], result["rows"]) == (0, [], 1)
+    said = json.loads(result["lines"][0].partition("=")[2].strip("'"))
+    assert said == {**options, "record": "out/record"}
+    assert (result["step"] or {}).get("rollouts") == rollouts
 
 
 @pytest.mark.parametrize(("trainer", "fields"), FAULTS)

@@ -112,10 +112,22 @@ def swift(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
         import torch
         from swift.rl_core.data import GRPOSample
         from swift.rl_core.grpo_algorithm import compute_rewards_per_func
+        from swift.template.template_inputs import TemplateInputs
 
         chats = [[{"role": "user", "content": "?"}, {"role": "assistant", "content": text}] for text in TEXTS]
         rows = [{"messages": chat, "target": target} for chat, target in zip(chats, TARGETS, strict=True)]
         samples = [GRPOSample.from_row(row) for row in rows]
+        boxed = {"messages": chats[0], "images": ["a.png"], "objects": {"bbox": [[10, 20, 30, 40]]}}
+        template = TemplateInputs.from_dict(boxed).chosen  # whose boxes are rescaled: a copy
+        template.objects["bbox"][0][0] = 999
+        seen = {}
+        compute_rewards_per_func(
+            [GRPOSample.from_row(boxed)],
+            [lambda _, **columns: seen.update(columns) or [0.0]],
+            None,
+            torch.device("cpu"),
+        )
+        assert seen["objects"] == [{"bbox": [[10, 20, 30, 40]]}]
         found = compute_rewards_per_func(samples, [function], None, torch.device("cpu"))
         wanted = torch.tensor([[float("nan") if total is None else total] for total in totals])
         assert torch.equal(found.nan_to_num(-1), wanted.nan_to_num(-1))
