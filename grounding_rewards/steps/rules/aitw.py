@@ -165,6 +165,6 @@ AUTO_GUI = StepRule(
     _auto_gui,
     _auto_gui_answer,
     _auto_gui_gold,
-    faults=f"{_FAULTS} An unread answer is judged as the step before it.",
+    faults=f"{_FAULTS} An unread answer is judged as the step before it, here as wrong.",
     also=("aitw-auto-gui",),
 )
