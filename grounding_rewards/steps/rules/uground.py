@@ -91,6 +91,7 @@ ANDROID_CONTROL = StepRule(
     _gold_plan,
     text=False,
     faults="Where a click is right, opening any app is, if a node with a text is there. A text or direction in another "
-    "case is wrong. An output that is no place stops it.",
+    "case is wrong. An output that is no place stops it. "
+    "Without boxes in the file every click is wrong.",
     also=("uground-android-control",),
 )

@@ -81,3 +81,5 @@ def test_a_name_of_two_platforms_is_an_error():
 def test_a_name_that_is_none():
     with pytest.raises(RecipeError, match=r"^--benchmark: got 'ui_vision'; expected one of .*mean 'ui-vision'\?$"):
         benchmark("ui_vision")
+    with pytest.raises(RecipeError, match=r"^aitw is a benchmark of whole actions: use evaluate_steps\(rows, 'aitw', "):
+        benchmark("aitw")
