@@ -81,7 +81,7 @@ NO_PLACES = {
     "model_image_size", "trainer", "source", "split", "template", "system", "title", "band", "exclude_sources",
     "rule", "model", "id", "method", "item_response", "benchmark_name", "engine_option", "pipeline", "policy", "shard",
     "temperatures", "weights", "temperature", "encoding", "family", "name", "old_out", "old_file",
-    "ray", "explode", "against_split",
+    "ray", "explode", "against_split", "zoom",
 }  # fmt: skip
 """Options of text that name no file; nor do those whose names end in ``_column``."""
 
