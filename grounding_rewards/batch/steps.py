@@ -22,7 +22,7 @@ from grounding_rewards.scoring import Recipe
 from grounding_rewards.steps.figures import OWN, Judged, Share, by_action, shares
 from grounding_rewards.steps.judging import rules_of, step_rule
 from grounding_rewards.steps.layouts import Row, StepBenchmark, StepLayout, size_of, step_benchmark, steps_of
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import STOPPED, STOPS, Size, Step, StepRule, StepVerdict
 from grounding_rewards.tables.columns import find_columns
 from grounding_rewards.tables.contents import PARQUET, TEXTS, suffix_of
 from grounding_rewards.tables.opening import folder_of, open_rows, open_table
@@ -183,7 +183,7 @@ def steps_by_rule(
             group, place = str(row.get(benchmark.label, "")), int(row[number]) if str(row[number]).isdecimal() else 0
             verdicts: dict[str, bool | None] = {}
             for rule in rules:
-                gold = layout.gold(row) if {*layout.own} & {rule.name, *rule.also} else rule.gold(step)
+                gold = layout.gold(row) if rule.name in layout.own else rule.gold(step)
                 verdict, form = _judged(rule, answer, act, gold, size)
                 verdicts[rule.name] = verdict.step
                 forms[rule.name, form] += 1
@@ -307,7 +307,10 @@ def _judged(rule: StepRule, answer: str | None, act: Act | None, gold: Any, size
     verdict = _UNREAD if own is None else rule.judge(own, gold, size, {})
     if verdict.read or act is None:
         return verdict, "own" if verdict.read else ""
-    other = stopping(lambda act, *rest: rule.judge(rule.answer(act, size), *rest))(act, gold, size, {})
+    try:
+        other = rule.judge(rule.answer(act, size), gold, size, {})
+    except STOPS:
+        other = STOPPED
     return other, "other" if other.read else ""
 
 

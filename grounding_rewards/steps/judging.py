@@ -11,31 +11,17 @@ from typing import Any
 from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 
-RULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+RULES: Mapping[str, str] = MappingProxyType(
     {
-        "agentnetbench": ("opencua:AGENTNET",),
-        "aitw": ("aitw:AUTO_GUI", "aitw:SEECLICK"),
-        "aitz": ("agentcpm:CPM", "coat:COAT", "coat:COAT_CLICK", "agentcpm:KIT"),
-        "androidcontrol": (
-            "agentcpm:CPM_ANDROID_CONTROL",
-            "agentcpm:KIT_ANDROID_CONTROL",
-            "clawgui:ANDROID_CONTROL",
-            "gui_r1:OMNI",
-            "os_atlas:ANDROID_CONTROL",
-            "ui_s1:EVALUATION",
-            "ui_s1:REWARD",
-            "uground:ANDROID_CONTROL",
-        ),
-        "cagui": ("agentcpm:CPM", "agentcpm:KIT"),
-        "gui-odyssey": (
-            "agentcpm:CPM_ODYSSEY",
-            "agentcpm:KIT_ODYSSEY",
-            "gui_odyssey:ODYSSEY",
-            "gui_r1:OMNI",
-            "os_atlas:GUI_ODYSSEY",
-        ),
-        "mind2web": ("mind2web:SEECLICK", "mind2web:UGROUND"),
-        "omniact": ("omniact:UGROUND", "os_atlas:OMNIACT"),
+        "agentnetbench": "opencua:AGENTNET",
+        "aitw": "aitw:AUTO_GUI aitw:SEECLICK",
+        "aitz": "agentcpm:CPM coat:COAT coat:COAT_CLICK agentcpm:KIT",
+        "androidcontrol": "agentcpm:CPM_ANDROID_CONTROL agentcpm:KIT_ANDROID_CONTROL clawgui:ANDROID_CONTROL "
+        "gui_r1:OMNI os_atlas:ANDROID_CONTROL ui_s1:EVALUATION ui_s1:REWARD uground:ANDROID_CONTROL",
+        "cagui": "agentcpm:CPM agentcpm:KIT",
+        "gui-odyssey": "agentcpm:CPM_ODYSSEY agentcpm:KIT_ODYSSEY gui_odyssey:ODYSSEY gui_r1:OMNI os_atlas:GUI_ODYSSEY",
+        "mind2web": "mind2web:SEECLICK mind2web:UGROUND",
+        "omniact": "omniact:UGROUND os_atlas:OMNIACT",
     }
 )
 """Rules of each benchmark, as file and name in ``steps.rules``."""
@@ -77,10 +63,10 @@ def judge_step(
 
 
 def step_rule(benchmark: str, rule: str) -> StepRule:
-    """Return a rule of a benchmark by name."""
-    rules = rules_of(benchmark)
+    """Return a rule of a benchmark by its name, alone or with the benchmark's."""
+    known, rules = _known(benchmark), rules_of(benchmark)
     for each in rules:
-        if _plain(rule) in map(_plain, (each.name, *each.also)):
+        if _plain(rule) in map(_plain, (each.name, known + each.name, each.name + known, *each.also)):
             return each
     names = [each.name for each in rules]
     raise RecipeError(f"rule of {benchmark}: got {rule!r:.80}; expected one of {', '.join(names)}{near(rule, names)}")
@@ -88,16 +74,19 @@ def step_rule(benchmark: str, rule: str) -> StepRule:
 
 def rules_of(benchmark: str) -> tuple[StepRule, ...]:
     """Return the rules of a benchmark by name."""
-    plain = re.sub("(low|high)$", "", _plain(benchmark))
-    plain = ALSO.get(plain, plain)
-    known = next((name for name in RULES if _plain(name) == plain), None)
-    if known is None:
-        raise RecipeError(
-            f"benchmark of whole actions: got {benchmark!r:.80}; expected one of {', '.join(RULES)}"
-            f"{near(benchmark, RULES)}"
-        )
-    files = [each.partition(":") for each in RULES[known]]
+    files = [each.partition(":") for each in RULES[_known(benchmark)].split()]
     return tuple(getattr(import_module(f"grounding_rewards.steps.rules.{file}"), name) for file, _, name in files)
+
+
+def _known(benchmark: str) -> str:
+    plain = re.sub("(low|high)$", "", _plain(benchmark))
+    for name in RULES:
+        if _plain(name) == ALSO.get(plain, plain):
+            return name
+    names = ", ".join(RULES)
+    raise RecipeError(
+        f"benchmark of whole actions: got {benchmark!r:.80}; expected one of {names}{near(benchmark, RULES)}"
+    )
 
 
 def _plain(name: str) -> str:

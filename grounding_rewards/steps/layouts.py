@@ -239,9 +239,9 @@ def _layout(
 
 
 _CPM_FIELDS = "result_action_type result_touch_yx result_lift_yx episode_id step_id"
-CPM = _layout("AgentCPM-GUI and GUIEvalKit", _CPM_FIELDS, _aitw, own=("agentcpm-gui", "guievalkit"))
+CPM = _layout("AgentCPM-GUI and GUIEvalKit", _CPM_FIELDS, _aitw, own=("agentcpm", "guievalkit"))
 AITZ = _layout(
-    "AITZ", f"{_CPM_FIELDS} coat_action_desc", _aitw, own=("aitz-coat", "aitz-coat-click"), sized=True,
+    "AITZ", f"{_CPM_FIELDS} coat_action_desc", _aitw, own=("coat", "coat-click"), sized=True,
     gold=lambda row: {**row, **{name: decoded(row[name]) for name in ("ui_positions", "ui_text", "ui_types")}},
 )  # fmt: skip
 OS_ATLAS = _layout(
@@ -256,22 +256,22 @@ CLAW_ROWS = _layout("ClawGUI's data", "answer", _claw, own=("clawgui",), gold=_c
 ODYSSEY = _layout("GUI-Odyssey's annotations", "action info", _odyssey, "episode_id step")
 ODYSSEY_TEST = _layout(
     "GUI-Odyssey's test_anno", "answer sam2_bbox",
-    lambda row, size: _line(row["answer"], size, _sam(row), finger=True), own=("gui-odyssey",),
+    lambda row, size: _line(row["answer"], size, _sam(row), finger=True), own=("odyssey",),
     image=r"(\w+)_(\d+)\.\w+",
 )  # fmt: skip
 SEECLICK = _layout(
     "SeeClick's AITW", "action_type_id action_type_text touch lift annot_position", _seeclick, "ep_id step_id",
-    own=("aitw-seeclick",),
+    own=("seeclick",),
 )  # fmt: skip
-OPENCUA = _layout("AgentNetBench", "ground_truth_actions", _agentnetbench, "task_id step_num", own=("agentnetbench",))
+OPENCUA = _layout("AgentNetBench", "ground_truth_actions", _agentnetbench, "task_id step_num", own=("opencua",))
 MIND2WEB = _layout(
     "Multimodal-Mind2Web", "operation pos_candidates", _mind2web, "annotation_id target_action_index", sized=True
 )
 SEECLICK_MIND2WEB = _layout(
-    "SeeClick's Mind2Web", "operation bbox", _mind2web, "annotation_id step_id", own=("mind2web-seeclick",), sized=True
+    "SeeClick's Mind2Web", "operation bbox", _mind2web, "annotation_id step_id", own=("seeclick",), sized=True
 )
 OMNIACT = _layout(
-    "OmniACT", "task box", _omniact, "id step_id", own=("omniact-uground",), gold=_omniact_gold, sized=True,
+    "OmniACT", "task box", _omniact, "id step_id", own=("uground",), gold=_omniact_gold, sized=True,
     files=("task", "box"),
 )  # fmt: skip
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import wraps
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -45,17 +44,8 @@ STOPPED = StepVerdict(read=False)
 Judge = Callable[[Any, Any, Size, Mapping[str, Any]], StepVerdict]
 
 
-def stopping(judge: Judge) -> Judge:
-    """Let a rule stop where its evaluator does: at what is missing, or is of another kind than its code takes."""
-
-    @wraps(judge)
-    def judged(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
-        try:
-            return judge(response, gold, size, options)
-        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-            return STOPPED
-
-    return judged
+STOPS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""Errors with which an evaluator stops at what is missing, or is of another kind than its code takes."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +72,26 @@ class StepRule:
     Attributes:
         name: its name, as ``--rule`` has it.
         source: repository, commit and file of the evaluator.
-        judge: (response, gold, image size, options) -> verdict; response and gold in the evaluator's own forms.
+        code: (response, gold, image size, options) -> verdict; response and gold in the evaluator's own forms.
         answer: an action with its place in shares of the screen, and the image size -> the evaluator's form of answers.
         gold: a step -> the evaluator's form of what is right.
         text: True where the own form of answers is a model's text, False where it is decoded JSON.
         faults: what the evaluator gets wrong, and this rule with it, since its published figures are those.
-        also: further names, such as that of the evaluator's repository.
+        also: further names, but for those with the benchmark's before or after.
     """
 
     name: str
     source: str
-    judge: Judge
+    code: Judge
     answer: Callable[[Act, Size], Any]
     gold: Callable[[Step], Any]
     text: bool = True
     faults: str = ""
     also: tuple[str, ...] = ()
+
+    def judge(self, response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
+        """Return the verdict on a response, ``STOPPED`` where the evaluator stops."""
+        try:
+            return self.code(response, gold, size, options)
+        except STOPS:
+            return STOPPED

@@ -20,7 +20,7 @@ from grounding_rewards.steps.compare import (
     numbers,
     stripped_contains,
 )
-from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import ends, failed
 
 _NEAREST = 5
@@ -167,7 +167,7 @@ def _rules(kit: bool) -> tuple[StepRule, StepRule, StepRule]:
 
     def rule(control: bool, boxes: bool) -> StepRule:
         types = {**_TYPES, "long_press": 4} if control and not kit else _TYPES
-        judge = stopping(partial(_judge, control=control, boxes=boxes, kit=kit))
+        judge = partial(_judge, control=control, boxes=boxes, kit=kit)
         return StepRule(name, source, judge, _answer, partial(_gold, types=types), text=False, faults=faults, also=also)
 
     return rule(True, True), rule(False, True), rule(False, False)

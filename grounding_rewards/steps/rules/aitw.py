@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grounding_rewards.actions import Act
 from grounding_rewards.literals import python_literal
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import ends, failed, point, text
 
 Singles = NDArray[np.float32]
@@ -53,7 +53,6 @@ def _singles(points: Points) -> Singles:
     return np.array(points, np.float32).reshape(2, 2)
 
 
-@stopping
 def _seeclick(response: str, gold: Mapping[str, Any], size: Size, options: Mapping[str, Any]) -> StepVerdict:
     act: Any = python_literal(response)
     kind, right_kind = act["action_type"], gold["action_type_id"]
@@ -88,7 +87,6 @@ def _drag(way: str) -> Points:
     return _turned(start), _turned(end)
 
 
-@stopping
 def _auto_gui(response: str, gold: Mapping[str, Any], size: Size, options: Mapping[str, Any]) -> StepVerdict:
     (kind, at), (right_kind, right) = _dual(response), _dual(gold["target"])
     same = _matches(kind, at, right_kind, right, np.array(gold["annotations"], np.float32))
@@ -151,20 +149,10 @@ def _boxes(step: Step) -> list[list[float]]:
 
 _FAULTS = "Texts are not compared; a swipe up is right where one down is; a step without boxes stops the evaluator."
 SEECLICK = StepRule(
-    "seeclick",
-    "njucckevin/SeeClick 0ef37ac, AITW's action_matching",
-    _seeclick,
-    _seeclick_answer,
-    _seeclick_gold,
+    "seeclick", "njucckevin/SeeClick 0ef37ac, AITW's action_matching", _seeclick, _seeclick_answer, _seeclick_gold,
     faults=f"{_FAULTS} A click whose touch and lift are more than .04 apart is a swipe.",
-    also=("aitw-seeclick",),
-)
+)  # fmt: skip
 AUTO_GUI = StepRule(
-    "auto-gui",
-    "cooelf/Auto-GUI 26ea0f2, AITW's action_matching",
-    _auto_gui,
-    _auto_gui_answer,
-    _auto_gui_gold,
+    "auto-gui", "cooelf/Auto-GUI 26ea0f2, AITW's action_matching", _auto_gui, _auto_gui_answer, _auto_gui_gold,
     faults=f"{_FAULTS} An unread answer is judged as the step before it, here as wrong.",
-    also=("aitw-auto-gui",),
-)
+)  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import TURNED, apart, direction, holds, nearest
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import STOPS, Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import pixels, point
 from grounding_rewards.verifiers.match import token_f1
 
@@ -18,11 +18,10 @@ _REACH = apart((0.14 * _SCREEN[0], 0.14 * _SCREEN[1]), (0, 0))
 _BUTTONS = {"Back": "back", "Home": "home"}
 
 
-@stopping
 def _android_control(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     try:
         name, said = _read(response, options.get("model") == "qwen25vl", size or _SCREEN)
-    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
+    except STOPS:
         return StepVerdict(False, None, False, read=False)
     wanted, right = gold["action"], gold["arguments"]
     if name != wanted:
@@ -107,12 +106,7 @@ def _answer(act: Act, size: Size) -> str:
 
 
 ANDROID_CONTROL = StepRule(
-    "clawgui",
-    "ZJU-REAL/ClawGUI d990d3e, clawgui-eval/judge/androidcontrol_judge.py",
-    _android_control,
-    _answer,
-    _gold,
+    "clawgui", "ZJU-REAL/ClawGUI d990d3e, clawgui-eval/judge/androidcontrol_judge.py", _android_control, _answer, _gold,
     faults="0.14 of both sides of a screen of 1080 x 2400, added as squares, is 0.34 of its width. Places are cut off "
     "to whole pixels. A step that ends a task is never right. Figures leave out what is not read.",
-    also=("clawgui-androidcontrol",),
-)
+)  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import TURNED, decoded, holds, middle, numbers, overlap, scaled
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import failed, pixels
 from grounding_rewards.verifiers.edits import common_ratio
 
@@ -20,7 +20,6 @@ _ALIKE = 0.8
 _SHARED = 0.5
 
 
-@stopping
 def _judge(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     mode = options.get("screen_mode", "txt")
     if "action_predict" in response:
@@ -45,7 +44,6 @@ def _judge(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> 
     return StepVerdict(True, None, kind == "stop" or (button in _BUTTONS and button in words))
 
 
-@stopping
 def _click(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     """Judge a click with its gold given, and any other action as ever."""
     if "bbox_pixels" not in response:
@@ -116,13 +114,7 @@ def _gold(step: Step) -> dict[str, Any]:
 
 _FAULTS = "A click by index never counts; empty text is right for any."
 COAT = StepRule(
-    "coat",
-    "IMNearth/CoAT 9ab1a9f, coat/evaluate.py",
-    _judge,
-    _answer,
-    _gold,
-    text=False,
+    "coat", "IMNearth/CoAT 9ab1a9f, coat/evaluate.py", _judge, _answer, _gold, text=False,
     faults=f"Every click is judged against the corner (0, 0). {_FAULTS}",
-    also=("aitz-coat",),
-)
-COAT_CLICK = replace(COAT, name="coat-click", judge=_click, also=("aitz-coat-click",), faults=_FAULTS)
+)  # fmt: skip
+COAT_CLICK = replace(COAT, name="coat-click", code=_click, faults=_FAULTS)

@@ -10,7 +10,7 @@ import numpy as np
 from grounding_rewards.actions import Act
 from grounding_rewards.literals import python_literal
 from grounding_rewards.steps.compare import TURNED, holds
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.rules.os_atlas import thousandths
 from grounding_rewards.steps.writing import failed, pixels, text
 from grounding_rewards.verifiers.edits import likeness
@@ -19,7 +19,6 @@ _WORDS = {"back": "PRESS_BACK", "home": "PRESS_HOME", "recent": "PRESS_RECENT", 
 _REACH = 140  # thousandths
 
 
-@stopping
 def _judge(response: str, gold: Mapping[str, Any], size: Size, options: Mapping[str, Any]) -> StepVerdict:
     (kind, said), (right, wanted) = _read(response), _read(gold["answer"])
     if kind != right:
@@ -67,12 +66,8 @@ def _gold(step: Step) -> dict[str, Any]:
 
 
 ODYSSEY = StepRule(
-    "odyssey",
-    "OpenGVLab/GUI-Odyssey fefcbe9, src/eval_mm",
-    _judge,
-    _answer,
-    _gold,
+    "odyssey", "OpenGVLab/GUI-Odyssey fefcbe9, src/eval_mm", _judge, _answer, _gold,
     faults="Texts end at their first colon; an empty text is right; a click whose box is [] is wrong anywhere, and its "
     "type right; answers are evaluated as code, of which this rule reads literals alone.",
     also=("gui-odyssey",),
-)
+)  # fmt: skip

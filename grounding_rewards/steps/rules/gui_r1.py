@@ -7,7 +7,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import apart
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import failed, point, text
 from grounding_rewards.verifiers.match import either_contains, token_f1
 
@@ -21,7 +21,6 @@ _REACH, _F1 = 0.14, 0.5
 _NO_TEXT, _NO_PLACE = "no input text", (-100, -100)
 
 
-@stopping
 def _judge(response: Mapping[str, Any], gold: Mapping[str, Any], size: Size, options: Mapping[str, Any]) -> StepVerdict:
     kind, right = response["pred_action"], gold["gt_action"]
     if right in _PLACED:
@@ -61,13 +60,8 @@ def _written(act: Act, size: Size, nowhere: tuple[float, float]) -> tuple[str, l
 
 
 OMNI = StepRule(
-    "gui-r1",
-    "ritzz-ai/GUI-R1 d43eea2, guir1/eval/eval_omni.py",
-    _judge,
-    _answer,
-    _gold,
-    text=False,
+    "gui-r1", "ritzz-ai/GUI-R1 d43eea2, guir1/eval/eval_omni.py", _judge, _answer, _gold, text=False,
     faults="A place or text is right whatever the type is; an unread answer is at (0, 0); of a box its first corner is "
     "what counts; actions without place and text have no step; of two single words one may be part of the other.",
     also=("gui-r1-omni",),
-)
+)  # fmt: skip

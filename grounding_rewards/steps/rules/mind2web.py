@@ -10,7 +10,7 @@ from typing import Any
 from grounding_rewards.actions import Act
 from grounding_rewards.literals import python_literal
 from grounding_rewards.steps.compare import holds
-from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import boxes, point, text
 from grounding_rewards.verifiers.match import token_f1
 
@@ -18,7 +18,6 @@ _NUMBERS = {"CLICK": 4, "HOVER": 4, "ENTER": 4, "SELECT": 2, "TYPE": 3}
 _VALUED = (2, 3)
 
 
-@stopping
 def _seeclick(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     wanted = gold["operation"]
     number, value = _NUMBERS[wanted["original_op"]], wanted["value"]
@@ -64,7 +63,6 @@ def _sized(step: Step) -> list[list[float]]:
     return [[left, top, right - left, bottom - top] for left, top, right, bottom in boxes(step)]
 
 
-@stopping
 def _uground(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     hit, output = False, response["output"]
     if isinstance(output, str):
@@ -92,23 +90,13 @@ def _gold_operation(step: Step) -> dict[str, Any]:
 
 
 SEECLICK = StepRule(
-    "seeclick",
-    "njucckevin/SeeClick 0ef37ac, agent_tasks/mind2web_test.py",
-    _seeclick,
-    _answer,
-    _gold,
+    "seeclick", "njucckevin/SeeClick 0ef37ac, agent_tasks/mind2web_test.py", _seeclick, _answer, _gold,
     faults="Borders are rounded to three digits of the screenshot. Words are compared as sets, in any order. Steps "
     "without a box, and those whose value has a quote, are left out.",
-    also=("mind2web-seeclick",),
-)
+)  # fmt: skip
 
 UGROUND = StepRule(
-    "uground",
-    "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/Multimodal-Mind2Web/eval.py",
-    _uground,
-    _operated,
-    _gold_operation,
-    text=False,
+    "uground", "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/Multimodal-Mind2Web/eval.py", _uground, _operated,
+    _gold_operation, text=False,
     faults="Words are compared as sets, in any order. An output without a space after its comma stops it.",
-    also=("mind2web-uground",),
-)
+)  # fmt: skip

@@ -10,7 +10,7 @@ from math import exp, hypot, log
 from typing import Any
 
 from grounding_rewards.actions import Act
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import boxes, point, text
 
 _WORDS = {
@@ -19,7 +19,6 @@ _WORDS = {
 _LINE = re.compile(r"(?:pyautogui\.)?(\w*)\(?(.*)")
 
 
-@stopping
 def _judge(response: str, gold: Mapping[str, Any], size: Size, options: Mapping[str, Any]) -> StepVerdict:
     answers, rights = _lines(response), _lines(gold["script"].lower())
     followed = gold.get("sequence_matches")
@@ -113,12 +112,7 @@ def _script(act: Act, place: Sequence[float]) -> str:
 
 
 UGROUND = StepRule(
-    "uground",
-    "OSU-NLP-Group/UGround 3a9b9f2, evaluation of OmniACT",
-    _judge,
-    _answer,
-    _gold,
+    "uground", "OSU-NLP-Group/UGround 3a9b9f2, evaluation of OmniACT", _judge, _answer, _gold,
     faults="What is right is lower-cased, so rightClick, doubleClick, moveTo and dragTo are right anywhere and a text "
     "with capitals never is; a text of one letter is wrong; a place that is not read is (0, 0).",
-    also=("omniact-uground",),
-)
+)  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards.steps.compare import apart, holds
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import failed, point, text
 from grounding_rewards.verifiers.edits import likeness
 
@@ -35,7 +35,6 @@ _ALIKE = 0.8
 _SCREEN = (1920, 1080)
 
 
-@stopping
 def _agentnet(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     acts = _joined(_read(response, size))
     if not acts:
@@ -172,12 +171,8 @@ def _gold(step: Step) -> dict[str, Any]:
 
 
 AGENTNET = StepRule(
-    "opencua",
-    "xlang-ai/OpenCUA 1d70f20, evaluation/agentnetbench/eval.py",
-    _agentnet,
-    _answer,
-    _gold,
+    "opencua", "xlang-ai/OpenCUA 1d70f20, evaluation/agentnetbench/eval.py", _agentnet, _answer, _gold,
     faults="Actions after those of the gold are ignored, and so is the way of a scroll. Enter after a text never "
     "counts. Triple clicks and negative places are never right. Command is control in answers alone.",
     also=("agentnetbench",),
-)
+)  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import apart
-from grounding_rewards.steps.rule import STOPPED, Judge, Size, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import STOPPED, Judge, Size, StepRule, StepVerdict
 from grounding_rewards.steps.writing import failed, point, text
 from grounding_rewards.verifiers.match import token_f1
 
@@ -24,7 +24,6 @@ _END = "<|im_end>"  # letters, each of which is stripped of both ends
 Same = Callable[[str, str], bool]
 
 
-@stopping
 def _android_control(response: str, gold: str, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     line = _said(response)
     if "actions:\n" in response and not line.split():
@@ -32,14 +31,12 @@ def _android_control(response: str, gold: str, size: Size, options: Mapping[str,
     return _judged(line, gold, {"TYPE": _first_word, "OPEN_APP": _first_word}, most=None)
 
 
-@stopping
 def _gui_odyssey(response: str, gold: str, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     line = _said(response).strip()
     rules = {"TYPE": lambda a, b: token_f1(a, b) > _F1, "SCROLL": eq}
     return _judged(line, gold, rules, lambda a, b: True)
 
 
-@stopping
 def _omniact(response: str, gold: str, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     rules = {"TYPE": _first_word, "SCROLL": lambda a, b: a.split()[1] in b}
     lines = zip(_said(response).split("\n"), gold.split("\n"), strict=False)  # those that are missing do not count
@@ -87,30 +84,23 @@ def thousandths(act: Act) -> tuple[int, int]:
     return x, y
 
 
-def _rule(source: str, judge: Judge, faults: str) -> StepRule:
+def _rule(source: str, code: Judge, faults: str) -> StepRule:
     return StepRule(
-        "os-atlas",
-        f"OS-Copilot/OS-Atlas bad0840, {source}",
-        judge,
-        lambda act, size: f"actions:\n{_written(act)}",
-        lambda step: _written(step.act),
+        "os-atlas", f"OS-Copilot/OS-Atlas bad0840, {source}", code,
+        lambda act, size: f"actions:\n{_written(act)}", lambda step: _written(step.act),
         faults=f"Places have no sign, and 499.9 is 499, 9; the letters of {_END} are cut off. {faults}",
-        also=(f"os-atlas-{judge.__name__.strip('_')}",),
-    )
+    )  # fmt: skip
 
 
 ANDROID_CONTROL = _rule(
-    "eval/eval_scripts/android_control/evaluation_unify.py",
-    _android_control,
+    "eval/eval_scripts/android_control/evaluation_unify.py", _android_control,
     "Of a text its first word is compared alone; an empty action ends the run.",
-)
+)  # fmt: skip
 GUI_ODYSSEY = _rule(
-    "evaluation of GUI-Odyssey",
-    _gui_odyssey,
+    "evaluation of GUI-Odyssey", _gui_odyssey,
     "F1 of a text counts the word TYPE, so [red shop] is [red hat]; what is right is read from the file of answers.",
-)
+)  # fmt: skip
 OMNIACT = _rule(
-    "evaluation of OmniACT",
-    _omniact,
+    "evaluation of OmniACT", _omniact,
     "Of a text its first word is compared alone; lines that an answer lacks are not counted.",
-)
+)  # fmt: skip

@@ -8,14 +8,13 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import Place, holds
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import boxes, failed, point, text
 
 _PLACED = ("click", "long_press", "type_text")
 _EDGES = ("x_min", "y_min", "x_max", "y_max")
 
 
-@stopping
 def _android_control(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     plan, right = response["plan"], gold["action"]
     trees = (fields.get(key) for fields in (gold, options) for key in ("nodes", "tree"))
@@ -84,14 +83,9 @@ def _gold_plan(step: Step) -> dict[str, Any]:
 
 
 ANDROID_CONTROL = StepRule(
-    "uground",
-    "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/AndroidControl/eval.py",
-    _android_control,
-    _planned,
-    _gold_plan,
-    text=False,
+    "uground", "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/AndroidControl/eval.py", _android_control, _planned,
+    _gold_plan, text=False,
     faults="Where a click is right, opening any app is, if a node with a text is there. A text or direction in another "
     "case is wrong. An output that is no place stops it. "
     "Without boxes in the file every click is wrong.",
-    also=("uground-android-control",),
-)
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import apart, direction, holds, scaled, stripped_contains
-from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict, stopping
+from grounding_rewards.steps.rule import STOPPED, Size, Step, StepRule, StepVerdict
 from grounding_rewards.steps.writing import boxes, ends, failed, point, text
 
 _PLACED = ("click", "long_press")
@@ -18,7 +18,6 @@ _BUTTONS = ("back", "home", "menu", "enter", "recent")
 _REACH, _ENLARGE = 0.04, 1.2
 
 
-@stopping
 def _evaluation(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     act, right = _shares(response, options.get("answer_size") or size), _shares(gold, size)
     places = [_share(each, size) for each in gold.get("candidate_bbox", ())]
@@ -29,7 +28,6 @@ def _evaluation(response: Any, gold: Any, size: Size, options: Mapping[str, Any]
     return _judged(act, right, places, right["action"])
 
 
-@stopping
 def _reward(response: Any, gold: Any, size: Size, options: Mapping[str, Any]) -> StepVerdict:
     act, right = _shares(response, options.get("answer_size") or size), _shares(gold, size)
     places = gold.get("candidate_bbox", ())
@@ -94,23 +92,14 @@ def _gold(step: Step) -> dict[str, Any]:
 
 
 EVALUATION = StepRule(
-    "ui-s1",
-    "X-PLUG/MobileAgent 11cea57, UI-S1/evaluation/qwenvl_utils.py",
-    _evaluation,
-    _answer,
-    _gold,
-    text=False,
+    "ui-s1", "X-PLUG/MobileAgent 11cea57, UI-S1/evaluation/qwenvl_utils.py", _evaluation, _answer, _gold, text=False,
     faults="Any swipe is right. Empty text is right for any. An answer without what it needs stops it.",
     also=("ui-s1-evaluation",),
-)
+)  # fmt: skip
 
 REWARD = StepRule(
-    "ui-s1-reward",
-    "X-PLUG/MobileAgent 11cea57, UI-S1/verl/utils/reward_score/gui_utils/utils.py",
-    _reward,
-    _answer,
-    _gold,
-    text=False,
+    "ui-s1-reward", "X-PLUG/MobileAgent 11cea57, UI-S1/verl/utils/reward_score/gui_utils/utils.py", _reward, _answer,
+    _gold, text=False,
     faults="Boxes stay in pixels while clicks are in shares: any click is in a box that begins near 0, 0. Four boxes "
     "stop it. Left and right are not turned, as up and down are. Typing is right for key and answer.",
-)
+)  # fmt: skip
