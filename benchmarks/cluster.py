@@ -101,17 +101,15 @@ def write(path: Path, rows: int, columns: list[str] | None = None) -> None:
 def run(words: list[str], folder: Path, workers: int) -> dict[str, float]:
     started = [sys.executable, "-c", RUN, str(workers), *words]
     child = subprocess.Popen(started, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    used, memory, own = dict[str, dict[int, float]](command={}, workers={}, ray={}), 0, psutil.Process(child.pid)
+    used, work, memory, own = dict[int, float](), set[int](), 0, psutil.Process(child.pid)
     while child.poll() is None:
         try:
             for each in [own, *own.children(recursive=True)]:
                 times = each.cpu_times()
-                works = "default_worker" in " ".join(each.cmdline()) or each.name().startswith(
-                    ("ray::Map", "ray::_MapWorker")
-                )
-                kind = "command" if each == own else "workers" if works else "ray"
-                used[kind][each.pid] = times.user + times.system
-                if works:
+                if each.name().startswith(("ray::Map", "ray::_MapWorker")):  # its name between items is another
+                    work.add(each.pid)
+                used[each.pid] = times.user + times.system
+                if each.pid in work:
                     memory = max(memory, each.memory_info().rss - each.memory_info().shared)
         except psutil.Error:  # it has ended meanwhile
             pass
@@ -121,7 +119,9 @@ def run(words: list[str], folder: Path, workers: int) -> dict[str, float]:
     seconds = float(next(line for line in said.splitlines() if line.startswith("seconds")).split()[1])
     return {
         "seconds": seconds,
-        **{kind: sum(each.values()) for kind, each in used.items()},
+        "command": used.pop(own.pid),
+        "workers": sum(used.pop(each) for each in work),
+        "ray": sum(used.values()),
         "worker_mib": memory / 2**20,
     }
 

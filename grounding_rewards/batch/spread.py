@@ -97,7 +97,7 @@ class _Scoring:
         )
         scorer = replace(self.scorer, diagnosis=diagnosis)
         columns = None if scorer.recipe.reads_extras else scorer.reads(self.table)
-        some = self.table.between(ends, columns) if ends and isinstance(self.table, ParquetTable) else None
+        some = self.table.between(ends, columns, whole=False) if ends and isinstance(self.table, ParquetTable) else None
         for batch in scorer.batches(self.table, whole=True) if some is None else some:
             yield _scored(scorer, self.table, batch), [*self.notes], [*self.warnings], None
             self.notes.clear()

@@ -100,13 +100,15 @@ class ParquetTable:
             first, *_, last = [*each] * 2
             yield tuple(ends[first : last + step + 1])
 
-    def between(self, ends: Sequence[int], columns: Sequence[str] | None = None) -> Iterator[Batch]:
-        """Yield the rows from the first of ``ends`` on, whole, in batches that end at the others."""
+    def between(
+        self, ends: Sequence[int], columns: Sequence[str] | None = None, *, whole: bool = True
+    ) -> Iterator[Batch]:
+        """Yield the rows from the first of ``ends`` on in batches that end at the others; see ``batches``."""
         wanted = [name for name in self.columns if columns is None or name in columns]
         firsts = self.firsts
         with self._reading() as file:
             groups = range(bisect(firsts, ends[0]) - 1, bisect_left(firsts, ends[-1]))
-            read = file.iter_batches(self._rows_at_once(file), row_groups=[*groups])
+            read = file.iter_batches(self._rows_at_once(file), [*groups], None if whole else wanted)
             lengths = [ends[0] - firsts[groups.start], *(end - start for start, end in pairwise(ends))]
             cut = _cut(read, lengths)
             next(cut)

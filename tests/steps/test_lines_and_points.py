@@ -42,7 +42,7 @@ CLICK = "CLICK <point>[[500,500]]</point>"
         ("TYPE [red shop now]", "TYPE [red hat]", "1-1", "1-1", "1-1"),
         ("TYPE [rat", "TYPE [rat hat here]", "1-1", "1-1", "1-1"),
         ("TYPE [red", "TYPE [red hat here]", "1-0", "1-0", "1-0"),  # e and d are letters of the end
-        ("TYPE  [red hat]", "TYPE [red hat]", "1-0", "1-1", "1-0"),
+        ("TYPE  [red hat]", "TYPE [red hat]", "1-1", "1-1", "1-1"),
         ("TYPE", "TYPE []", "---", "1-1", "---"),
         ("OPEN_APP [google chrome]", "OPEN_APP [Google Maps]", "1-1", "1-1", "1-0"),
         ("SCROLL [UP] ", "SCROLL [UP]", "1-0", "1-1", "1-1"),
