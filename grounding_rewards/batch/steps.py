@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,7 @@ class RuleFigures:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        by = {kind: [each._asdict() for each in own] for kind, own in self.by.items()}
-        return {**vars(self), "figures": [each._asdict() for each in self.figures], "by": by}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class EvaluatedSteps:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as ``eval --json`` writes them."""
-        return {**vars(self), "rules": [each.to_dict() for each in self.rules]}
+        return asdict(self)
 
 
 def evaluate_steps(
@@ -176,7 +175,8 @@ def steps_by_rule(
     forms, parted = Counter[tuple[str, str]](), list[dict[str, Any]]()
     for batch in table.batches(whole=False, size=_BATCH):
         sizes = [_size(each, layout, folder) for each in batch.rows]
-        answers = [_text(each.get(answered)) for each in batch.rows]
+        values = [each.get(answered) for each in batch.rows]
+        answers = [each if each is None or isinstance(each, str) else json.dumps(each, default=str) for each in values]
         acts = _acts(recipe, answers, sizes, file)
         for index, (row, size, answer, act) in enumerate(zip(batch.rows, sizes, answers, acts, strict=True)):
             row, step = _read(layout, row, size, folder, f"{file}, {batch.place(index)}")
@@ -277,10 +277,6 @@ def _size(row: Row, layout: StepLayout, folder: Path) -> Size:
             data = stream.read(ENOUGH)
     found = image_size(data) if data else None
     return found and (float(found[0]), float(found[1]))
-
-
-def _text(answer: Any) -> str | None:
-    return answer if answer is None or isinstance(answer, str) else json.dumps(answer, default=str)
 
 
 def _acts(recipe: Recipe | None, answers: Sequence[str | None], sizes: Sequence[Size], file: str) -> list[Act | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from grounding_rewards.stats.intervals import Bootstrap, wilson
 from grounding_rewards.steps.rule import StepVerdict
 
 _BOOTSTRAP = Bootstrap(2000, 0, 0.95)
+_GROUP, _EPISODE = attrgetter("group"), attrgetter("episode")
 
 
 class Judged(NamedTuple):
@@ -36,7 +38,8 @@ class StepFigure(NamedTuple):
     within: Callable[[Judged], Any] | None = None
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Share:
     """One figure of steps or of episodes."""
 
     name: str
@@ -48,7 +51,10 @@ class Share(NamedTuple):
 
 TYPE = StepFigure("type", lambda step: step.verdict.type)
 PLACE = StepFigure("place", lambda step: step.verdict.place, lambda steps: [each for each in steps if each.placed])
-STEP = StepFigure("step", lambda step: step.verdict.step, lambda steps: list(filter(_has_step, steps)))
+STEP = StepFigure(  # a rule may leave out a step though its answer is read
+    "step", lambda step: step.verdict.step,
+    lambda steps: [each for each in steps if each.verdict.step is not None or not each.verdict.read],
+)  # fmt: skip
 SCORE = StepFigure("score", lambda step: step.verdict.score)
 
 
@@ -59,20 +65,17 @@ def shares(steps: Sequence[Judged], own: Iterable[StepFigure] = ()) -> list[Shar
     return [*every, *episodes(STEP.among([*steps])), *(share(each, steps) for each in own)]
 
 
-def _has_step(step: Judged) -> bool:
-    """Return False for a step that its rule leaves out, though the answer is read."""
-    return step.verdict.step is not None or not step.verdict.read
-
-
 def by_action(steps: Sequence[Judged]) -> dict[str, list[Share]]:
     """Return the figures of the steps of each right action, the most frequent first."""
-    kinds = dict[str, list[Judged]]()
+    kinds = sorted(_grouped(steps, lambda step: step.kind).items(), key=lambda item: (-len(item[1]), item[0]))
+    return {kind: [share(figure, own) for figure in (TYPE, PLACE, STEP)] for kind, own in kinds}
+
+
+def _grouped(steps: Iterable[Judged], key: Callable[[Judged], Any]) -> dict[Any, list[Judged]]:
+    groups = dict[Any, list[Judged]]()
     for each in steps:
-        kinds.setdefault(each.kind, []).append(each)
-    return {
-        kind: [share(figure, own) for figure in (TYPE, PLACE, STEP)]
-        for kind, own in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
-    }
+        groups.setdefault(key(each), []).append(each)
+    return groups
 
 
 def share(figure: StepFigure, steps: Sequence[Judged]) -> Share:
@@ -81,10 +84,8 @@ def share(figure: StepFigure, steps: Sequence[Judged]) -> Share:
     right = [float(figure.right(each) or 0) for each in among]
     if figure.within is None:
         return _share(figure.name, right, [each.episode for each in among])
-    cells = dict[Any, list[float]]()
-    for each, value in zip(among, right, strict=True):
-        cells.setdefault(figure.within(each), []).append(value)
-    means = [sum(values) / len(values) for values in cells.values()]
+    cells = _grouped(among, figure.within).values()
+    means = [sum(float(figure.right(each) or 0) for each in own) / len(own) for own in cells]
     return Share(figure.name, sum(right), len(right), sum(means) / len(means) if means else None, None)
 
 
@@ -97,10 +98,7 @@ def episodes(steps: Sequence[Judged]) -> list[Share]:
 
 def _by_episode(steps: Sequence[Judged]) -> dict[tuple[str, ...], list[Judged]]:
     """Return the steps of each episode in order."""
-    own = dict[tuple[str, ...], list[Judged]]()
-    for each in sorted(steps, key=lambda step: step.number):
-        own.setdefault(each.episode, []).append(each)
-    return own
+    return _grouped(sorted(steps, key=lambda step: step.number), _EPISODE)
 
 
 def _leading(steps: Sequence[Judged]) -> int:
@@ -157,7 +155,6 @@ def _reached(steps: list[Judged], without: str) -> list[Judged]:
     ]
 
 
-_GROUP, _EPISODE = attrgetter("group"), attrgetter("episode")
 _KIT = tuple(
     StepFigure(f"{name}, read{' and not open_app' if without else ''}", right, partial(among, without=without))
     for without in ("open_app", "")
@@ -194,7 +191,7 @@ OWN: Mapping[tuple[str, str], tuple[StepFigure, ...]] = {
     **{(each, "gui-r1"): _HITS for each in ("androidcontrol", "gui-odyssey")},
     ("androidcontrol", "uground"): (
         StepFigure(
-            "place, answers with one", PLACE.right, lambda steps: [e for e in steps if e.verdict.place is not None]
+            "place, answers with one", PLACE.right, lambda steps: [e for e in steps if PLACE.right(e) is not None]
         ),
     ),
     ("aitw", "seeclick"): (StepFigure("step, mean of subsets", STEP.right, within=_GROUP),),

@@ -138,10 +138,6 @@ def _auto_gui_answer(act: Act, size: Size) -> str:
     return repr(fields)[1:-1]
 
 
-def _auto_gui_gold(step: Step) -> dict[str, Any]:
-    return {"target": _auto_gui_answer(step.act, step.image_size), "annotations": _boxes(step)}
-
-
 def _boxes(step: Step) -> list[list[float]]:
     """Return the boxes of a step as y, x, height, width."""
     return [[y1, x1, y2 - y1, x2 - x1] for x1, y1, x2, y2 in step.boxes] or [[0.0, 0.0, 0.0, 0.0]]
@@ -153,6 +149,7 @@ SEECLICK = StepRule(
     faults=f"{_FAULTS} A click whose touch and lift are more than .04 apart is a swipe.",
 )  # fmt: skip
 AUTO_GUI = StepRule(
-    "auto-gui", "cooelf/Auto-GUI 26ea0f2, AITW's action_matching", _auto_gui, _auto_gui_answer, _auto_gui_gold,
+    "auto-gui", "cooelf/Auto-GUI 26ea0f2, AITW's action_matching", _auto_gui, _auto_gui_answer,
+    lambda step: {"target": _auto_gui_answer(step.act, step.image_size), "annotations": _boxes(step)},
     faults=f"{_FAULTS} An unread answer is judged as the step before it, here as wrong.",
 )  # fmt: skip

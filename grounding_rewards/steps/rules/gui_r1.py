@@ -7,7 +7,7 @@ from typing import Any
 
 from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import apart
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
+from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 from grounding_rewards.steps.writing import failed, point, text
 from grounding_rewards.verifiers.match import either_contains, token_f1
 
@@ -44,23 +44,16 @@ def _same(text: str, right: str) -> bool:
     return token_f1(text, right) >= _F1
 
 
-def _answer(act: Act, size: Size) -> dict[str, Any]:
-    return dict(zip(("pred_action", "pred_coord", "pred_input_text"), _written(act, size, (0, 0)), strict=True))
-
-
-def _gold(step: Step) -> dict[str, Any]:
-    written = _written(step.act, step.image_size, _NO_PLACE)
-    return dict(zip(("gt_action", "gt_bbox", "gt_input_text"), written, strict=True))
-
-
-def _written(act: Act, size: Size, nowhere: tuple[float, float]) -> tuple[str, list[float], str]:
+def _written(act: Act, size: Size, nowhere: tuple[float, float], names: tuple[str, str, str]) -> dict[str, Any]:
     place = point(act, size) if act.place else list(nowhere)
     name = "impossible" if failed(act) else _WORDS.get(act.name, act.name)
-    return name, place, act.arguments.get("direction") or text(act) or _NO_TEXT
+    return dict(zip(names, (name, place, act.arguments.get("direction") or text(act) or _NO_TEXT), strict=True))
 
 
 OMNI = StepRule(
-    "gui-r1", "ritzz-ai/GUI-R1 d43eea2, guir1/eval/eval_omni.py", _judge, _answer, _gold, text=False,
+    "gui-r1", "ritzz-ai/GUI-R1 d43eea2, guir1/eval/eval_omni.py", _judge,
+    lambda act, size: _written(act, size, (0, 0), ("pred_action", "pred_coord", "pred_input_text")),
+    lambda step: _written(step.act, step.image_size, _NO_PLACE, ("gt_action", "gt_bbox", "gt_input_text")), text=False,
     faults="A place or text is right whatever the type is; an unread answer is at (0, 0); of a box its first corner is "
     "what counts; actions without place and text have no step; of two single words one may be part of the other.",
     also=("gui-r1-omni",),

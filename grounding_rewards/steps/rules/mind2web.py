@@ -80,15 +80,6 @@ def _words(operation: str, value: str) -> str:
     return " ".join(word for word in f"{operation} {value}".split() if word not in string.punctuation)
 
 
-def _operated(act: Act, size: Size) -> dict[str, Any]:
-    place = "({:f}, {:f})".format(*point(act, size))
-    return {"output": place, "gpt_action": act.name.upper(), "gpt_value": text(act) or "None"}
-
-
-def _gold_operation(step: Step) -> dict[str, Any]:
-    return {"operation": step.act.name.upper(), "value": text(step.act), "bbox": _sized(step), "scale": 1.0}
-
-
 SEECLICK = StepRule(
     "seeclick", "njucckevin/SeeClick 0ef37ac, agent_tasks/mind2web_test.py", _seeclick, _answer, _gold,
     faults="Borders are rounded to three digits of the screenshot. Words are compared as sets, in any order. Steps "
@@ -96,7 +87,14 @@ SEECLICK = StepRule(
 )  # fmt: skip
 
 UGROUND = StepRule(
-    "uground", "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/Multimodal-Mind2Web/eval.py", _uground, _operated,
-    _gold_operation, text=False,
+    "uground", "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/Multimodal-Mind2Web/eval.py", _uground,
+    lambda act, size: {
+        "output": "({:f}, {:f})".format(*point(act, size)), "gpt_action": act.name.upper(),
+        "gpt_value": text(act) or "None",
+    },
+    lambda step: {
+        "operation": step.act.name.upper(), "value": text(step.act), "bbox": _sized(step), "scale": 1.0,
+    },
+    text=False,
     faults="Words are compared as sets, in any order. An output without a space after its comma stops it.",
 )  # fmt: skip

@@ -76,19 +76,11 @@ def _bleu(said: str, right: str) -> float:
     """Return BLEU of single characters and pairs; 0.0 without a common pair."""
     shares = [
         sum((Counter(parts) & Counter(rights)).values()) / max(1, len(parts))
-        for parts, rights in ((said, right), (_pairs(said), _pairs(right)))
+        for parts, rights in ((list(said), list(right)), (list(pairwise(said)), list(pairwise(right))))
     ]
     if not all(shares):
         return 0.0
     return min(1.0, exp(1 - len(right) / len(said))) * exp(sum(map(log, shares)) / 2)
-
-
-def _pairs(text: str) -> list[str]:
-    return [a + b for a, b in pairwise(text)]
-
-
-def _answer(act: Act, size: Size) -> str:
-    return _script(act, point(act, size))
 
 
 def _gold(step: Step) -> dict[str, Any]:
@@ -112,7 +104,8 @@ def _script(act: Act, place: Sequence[float]) -> str:
 
 
 UGROUND = StepRule(
-    "uground", "OSU-NLP-Group/UGround 3a9b9f2, evaluation of OmniACT", _judge, _answer, _gold,
+    "uground", "OSU-NLP-Group/UGround 3a9b9f2, evaluation of OmniACT", _judge,
+    lambda act, size: _script(act, point(act, size)), _gold,
     faults="What is right is lower-cased, so rightClick, doubleClick, moveTo and dragTo are right anywhere and a text "
     "with capitals never is; a text of one letter is wrong; a place that is not read is (0, 0).",
 )  # fmt: skip

@@ -71,10 +71,6 @@ def _plan(act: Act) -> dict[str, Any]:
     return {"action_type": name, **{key: said[key] for key in ("text", "direction") if key in said}}
 
 
-def _planned(act: Act, size: Size) -> dict[str, Any]:
-    return {"plan": _plan(act), "output": "({:f}, {:f})".format(*point(act, size)), "scale": 1.0}
-
-
 def _gold_plan(step: Step) -> dict[str, Any]:
     right = _plan(step.act)
     if step.act.place:
@@ -83,7 +79,8 @@ def _gold_plan(step: Step) -> dict[str, Any]:
 
 
 ANDROID_CONTROL = StepRule(
-    "uground", "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/AndroidControl/eval.py", _android_control, _planned,
+    "uground", "OSU-NLP-Group/UGround 3a9b9f2, offline_evaluation/AndroidControl/eval.py", _android_control,
+    lambda act, size: {"plan": _plan(act), "output": "({:f}, {:f})".format(*point(act, size)), "scale": 1.0},
     _gold_plan, text=False,
     faults="Where a click is right, opening any app is, if a node with a text is there. A text or direction in another "
     "case is wrong. An output that is no place stops it. "
