@@ -157,7 +157,7 @@ def steps_by_rule(
     if not steps:
         raise TableError(f"{file}: no steps in it")
     layout = _layout(benchmark, steps[0], file)
-    episode, number = layout.ids
+    episode, number = layout.ids.split()
     for place, each in enumerate(steps):
         named = re.search(layout.image, str(each.get("image")))
         each.setdefault(episode, named[1] if named else place)
@@ -165,7 +165,7 @@ def steps_by_rule(
         each.setdefault("sample_id", f"{each[episode]}/{each[number]}")
     table: Table = HeldTable(steps, file)
     if join.predictions is not None:
-        id = join.id or (",".join(layout.ids) if {*layout.ids} <= {*open_rows(join.predictions).columns} else None)
+        id = join.id or (f"{episode},{number}" if {episode, number} <= {*open_rows(join.predictions).columns} else None)
         table, _ = replace(join, id=id).join(table, Columns(response=response))
     there = [dict.fromkeys(table.columns)]
     answered = find_columns(there, {"response": response or None}).columns.get("response", "response")
@@ -243,8 +243,8 @@ def _object(path: Path) -> list[Row] | None:
 
 
 def _layout(benchmark: StepBenchmark, row: Row, file: str) -> StepLayout:
-    near = min(benchmark.layouts, key=lambda each: len(each.fields - {*row}))
-    if lost := ", ".join(sorted(near.fields - {*row})):
+    near = min(benchmark.layouts, key=lambda each: len({*each.fields.split()} - {*row}))
+    if lost := ", ".join(sorted({*near.fields.split()} - {*row})):
         names = ", ".join(each.name for each in benchmark.layouts)
         raise TableError(f"{file}: is no file of {benchmark.title} ({names}); of {near.name} it lacks {lost}")
     return near
@@ -262,7 +262,7 @@ def _read(layout: StepLayout, row: Row, size: Size, folder: Path, where: str) ->
         raise TableError(f"{where}: {error.field}: got {came}; expected {error.expected}") from None
     except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error!s:.80}"
-        names = ", ".join(sorted(layout.fields))
+        names = ", ".join(sorted(layout.fields.split()))
         raise TableError(f"{where}: {names}: got what is no step of {layout.name} ({why}); expected one") from None
 
 

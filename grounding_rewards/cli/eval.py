@@ -83,15 +83,13 @@ def _published(
             if given is not None:
                 raise RecipeError(f"{option}: got it without --benchmark, whose {whose} they are of")
         return None, None
-    if (steps := step_benchmark(benchmark_name)) is not None:
-        if categories is not None:
-            raise RecipeError(f"--categories: {steps.title} has no categories in a file of their own")
-        return steps, rules_named(benchmark_name, rule)
-    named = benchmark(benchmark_name)
+    named = step_benchmark(benchmark_name) or benchmark(benchmark_name)
+    if categories is not None and (isinstance(named, StepBenchmark) or not named.categories):
+        raise RecipeError(f"--categories: {named.title} has no categories in a file of their own")
+    if isinstance(named, StepBenchmark):
+        return named, rules_named(benchmark_name, rule)
     if rule is not None:
         raise RecipeError(f"--rule: {named.title} has one rule; leave it out")
-    if categories is not None and not named.categories:
-        raise RecipeError(f"--categories: {named.title} has no categories in a file of their own")
     return named, categories
 
 

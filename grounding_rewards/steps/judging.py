@@ -5,29 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 from grounding_rewards.errors import RecipeError, near
 from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 
-RULES: Mapping[str, str] = MappingProxyType(
-    {
-        "agentnetbench": "opencua:AGENTNET",
-        "aitw": "aitw:AUTO_GUI aitw:SEECLICK",
-        "aitz": "agentcpm:CPM coat:COAT coat:COAT_CLICK agentcpm:KIT",
-        "androidcontrol": "agentcpm:CPM_ANDROID_CONTROL agentcpm:KIT_ANDROID_CONTROL clawgui:ANDROID_CONTROL "
-        "gui_r1:OMNI os_atlas:ANDROID_CONTROL ui_s1:EVALUATION ui_s1:REWARD uground:ANDROID_CONTROL",
-        "cagui": "agentcpm:CPM agentcpm:KIT",
-        "gui-odyssey": "agentcpm:CPM_ODYSSEY agentcpm:KIT_ODYSSEY gui_odyssey:ODYSSEY gui_r1:OMNI os_atlas:GUI_ODYSSEY",
-        "mind2web": "mind2web:SEECLICK mind2web:UGROUND",
-        "omniact": "omniact:UGROUND os_atlas:OMNIACT",
-    }
-)
+RULES: Mapping[str, str] = {
+    "agentnetbench": "opencua:AGENTNET",
+    "aitw": "aitw:AUTO_GUI aitw:SEECLICK",
+    "aitz": "agentcpm:CPM coat:COAT coat:COAT_CLICK agentcpm:KIT",
+    "androidcontrol": "agentcpm:CPM_ANDROID_CONTROL agentcpm:KIT_ANDROID_CONTROL clawgui:ANDROID_CONTROL "
+    "gui_r1:OMNI os_atlas:ANDROID_CONTROL ui_s1:EVALUATION ui_s1:REWARD uground:ANDROID_CONTROL",
+    "cagui": "agentcpm:CPM agentcpm:KIT",
+    "gui-odyssey": "agentcpm:CPM_ODYSSEY agentcpm:KIT_ODYSSEY gui_odyssey:ODYSSEY gui_r1:OMNI os_atlas:GUI_ODYSSEY",
+    "mind2web": "mind2web:SEECLICK mind2web:UGROUND",
+    "omniact": "omniact:UGROUND os_atlas:OMNIACT",
+}
 """Rules of each benchmark, as file and name in ``steps.rules``."""
 
 ALSO = {"multimodalmind2web": "mind2web"}
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def judge_step(
@@ -59,7 +55,7 @@ def judge_step(
     True
     """
     size = None if image_size is None else (float(image_size[0]), float(image_size[1]))
-    return step_rule(benchmark, rule).judge(response, gold, size, options or _NOTHING)
+    return step_rule(benchmark, rule).judge(response, gold, size, options or {})
 
 
 def step_rule(benchmark: str, rule: str) -> StepRule:

@@ -20,9 +20,9 @@ class StepLayout:
     """Layout of a benchmark's steps."""
 
     name: str  # what errors call it
-    fields: frozenset[str]  # columns by which it is recognised
+    fields: str  # columns by which it is recognised
     read: Callable[[Row, Size], Step]  # a row and the size of its screenshot -> its step
-    ids: tuple[str, str] = ("episode_id", "step_id")  # columns of the episode and of the step's place in it
+    ids: str = "episode_id step_id"  # columns of the episode and of the step's place in it
     own: tuple[str, ...] = ()  # rules whose own form of what is right the rows hold
     gold: Callable[[Row], Any] = dict  # a row -> that form
     sized: bool = False  # True where places are in pixels, for which the size of the screenshot is needed
@@ -93,11 +93,10 @@ def _aitw(row: Row, size: Size) -> Step:
     found = decoded(row.get("ui_positions") or "[]") or decoded(row.get("bbox") or "[]")
     corners = [(x, y, x + w, y + h) for y, x, h, w in (numbers(each, 4) for each in found)]
     boxes = _shares(corners, size if any(max(each) > 1.5 for each in corners) else None)
+    if kind == "open_app":
+        return Step(_act(kind, app=row.get("result_action_app_name") or text), boxes, size)
     if kind not in ("click", "long_press"):
-        app = row.get("result_action_app_name") or text
-        return Step(
-            _act(kind, text=text if kind == "type" else None, app=app if kind == "open_app" else None), boxes, size
-        )
+        return Step(_act(kind, text=text if kind == "type" else None), boxes, size)
     touch, lift = (numbers(row[name], 2)[::-1] for name in ("result_touch_yx", "result_lift_yx"))
     long = kind == "long_press" or (row.get("duration") or 0) > _LONG
     return Step(_touched(touch, lift, "long_press" if long else "click"), boxes, size)
@@ -154,18 +153,18 @@ def _sam(row: Row) -> tuple[Box, ...]:
 
 
 _ODYSSEY_KEYS = {"KEY_HOME": "home", "KEY_BACK": "back", "KEY_APPSELECT": "recent"}
+_ODYSSEY_NAMES = {"TEXT": "type", "INCOMPLETE": "impossible"}
 
 
 def _odyssey(row: Row, size: Size) -> Step:
     name, info = str(row["action"]), row["info"]
-    if isinstance(info, str) and info in _ODYSSEY_KEYS:
-        return Step(_act(_ODYSSEY_KEYS[info]), _sam(row), size)
     if isinstance(info, str):
-        return Step(
-            _act({"TEXT": "type", "INCOMPLETE": "impossible"}.get(name, name), text=info or None), _sam(row), size
-        )
-    places = [[value / 1000 for value in numbers(each, 2)] for each in info]
-    return Step(_touched(places[0], places[-1], name.lower() if name == "LONG_PRESS" else "click"), _sam(row), size)
+        key = _ODYSSEY_KEYS.get(info)
+        act = _act(key) if key else _act(_ODYSSEY_NAMES.get(name, name), text=info or None)
+    else:
+        places = [[value / 1000 for value in numbers(each, 2)] for each in info]
+        act = _touched(places[0], places[-1], name.lower() if name == "LONG_PRESS" else "click")
+    return Step(act, _sam(row), size)
 
 
 def _ui_s1(row: Row, size: Size) -> Step:
@@ -226,51 +225,43 @@ def _omniact(row: Row, size: Size) -> Step:
     lines = _omniact_gold(row)["script"].strip().split("\n")
     name, _, said = lines[0].removeprefix("pyautogui.").partition("(")
     place = [float(each) for each in _NUMBER.findall(said)[:2]] if "ck" in name or "To" in name else ()
-    return Step(
-        _act(name, _shares([[*place, *place]], size)[0][:2] if place else (), text=said.strip("\"')")), (), size
-    )
-
-
-def _layout(
-    name: str, fields: str, read: Callable[[Row, Size], Step], ids: str = "episode_id step_id", **more: Any
-) -> StepLayout:
-    episode, step = ids.split()
-    return StepLayout(name, frozenset(fields.split()), read, (episode, step), **more)
+    at = _shares([[*place, *place]], size)[0][:2] if place else ()
+    return Step(_act(name, at, text=said.strip("\"')")), (), size)
 
 
 _CPM_FIELDS = "result_action_type result_touch_yx result_lift_yx episode_id step_id"
-CPM = _layout("AgentCPM-GUI and GUIEvalKit", _CPM_FIELDS, _aitw, own=("agentcpm", "guievalkit"))
-AITZ = _layout(
+CPM = StepLayout("AgentCPM-GUI and GUIEvalKit", _CPM_FIELDS, _aitw, own=("agentcpm", "guievalkit"))
+AITZ = StepLayout(
     "AITZ", f"{_CPM_FIELDS} coat_action_desc", _aitw, own=("coat", "coat-click"), sized=True,
     gold=lambda row: {**row, **{name: decoded(row[name]) for name in ("ui_positions", "ui_text", "ui_types")}},
 )  # fmt: skip
-OS_ATLAS = _layout(
+OS_ATLAS = StepLayout(
     "OS-Atlas", "conversations", lambda row, size: _line(_atlas_gold(row), size), own=("os-atlas",), gold=_atlas_gold,
     image=r"(?:episode_)?(\d+)_(?:screenshot_)?(\d+)\.\w+$",
 )  # fmt: skip
-UI_S1 = _layout(
+UI_S1 = StepLayout(
     "UI-S1", "check_options", _ui_s1, own=("ui-s1", "ui-s1-reward"), gold=lambda row: row["check_options"], sized=True
 )
-CLAW = _layout("ClawGUI", "action arguments", _claw, own=("clawgui",), gold=_claw_gold)
-CLAW_ROWS = _layout("ClawGUI's data", "answer", _claw, own=("clawgui",), gold=_claw_gold)
-ODYSSEY = _layout("GUI-Odyssey's annotations", "action info", _odyssey, "episode_id step")
-ODYSSEY_TEST = _layout(
+CLAW = StepLayout("ClawGUI", "action arguments", _claw, own=("clawgui",), gold=_claw_gold)
+CLAW_ROWS = StepLayout("ClawGUI's data", "answer", _claw, own=("clawgui",), gold=_claw_gold)
+ODYSSEY = StepLayout("GUI-Odyssey's annotations", "action info", _odyssey, "episode_id step")
+ODYSSEY_TEST = StepLayout(
     "GUI-Odyssey's test_anno", "answer sam2_bbox",
     lambda row, size: _line(row["answer"], size, _sam(row), finger=True), own=("odyssey",),
     image=r"(\w+)_(\d+)\.\w+",
 )  # fmt: skip
-SEECLICK = _layout(
+SEECLICK = StepLayout(
     "SeeClick's AITW", "action_type_id action_type_text touch lift annot_position", _seeclick, "ep_id step_id",
     own=("seeclick",),
 )  # fmt: skip
-OPENCUA = _layout("AgentNetBench", "ground_truth_actions", _agentnetbench, "task_id step_num", own=("opencua",))
-MIND2WEB = _layout(
+OPENCUA = StepLayout("AgentNetBench", "ground_truth_actions", _agentnetbench, "task_id step_num", own=("opencua",))
+MIND2WEB = StepLayout(
     "Multimodal-Mind2Web", "operation pos_candidates", _mind2web, "annotation_id target_action_index", sized=True
 )
-SEECLICK_MIND2WEB = _layout(
+SEECLICK_MIND2WEB = StepLayout(
     "SeeClick's Mind2Web", "operation bbox", _mind2web, "annotation_id step_id", own=("seeclick",), sized=True
 )
-OMNIACT = _layout(
+OMNIACT = StepLayout(
     "OmniACT", "task box", _omniact, "id step_id", own=("uground",), gold=_omniact_gold, sized=True,
     files=("task", "box"),
 )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from grounding_rewards.actions import Act
 from grounding_rewards.literals import python_literal
 from grounding_rewards.steps.compare import TURNED, holds
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
+from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 from grounding_rewards.steps.rules.os_atlas import thousandths
 from grounding_rewards.steps.writing import failed, pixels, text
 from grounding_rewards.verifiers.edits import likeness
@@ -60,13 +60,12 @@ def _answer(act: Act, size: Size) -> str:
     return "IMPOSSIBLE" if failed(act) else _WORDS.get(act.name, act.name.upper())
 
 
-def _gold(step: Step) -> dict[str, Any]:
-    box = pixels(step.boxes[0], (1000, 1000)) if step.boxes else None
-    return {"answer": _answer(step.act, step.image_size), "sam2_bbox": box}
-
-
 ODYSSEY = StepRule(
-    "odyssey", "OpenGVLab/GUI-Odyssey fefcbe9, src/eval_mm", _judge, _answer, _gold,
+    "odyssey", "OpenGVLab/GUI-Odyssey fefcbe9, src/eval_mm", _judge, _answer,
+    lambda step: {
+        "answer": _answer(step.act, step.image_size),
+        "sam2_bbox": pixels(step.boxes[0], (1000, 1000)) if step.boxes else None,
+    },
     faults="Texts end at their first colon; an empty text is right; a click whose box is [] is wrong anywhere, and its "
     "type right; answers are evaluated as code, of which this rule reads literals alone.",
     also=("gui-odyssey",),

@@ -12,7 +12,7 @@ from typing import Any
 from grounding_rewards.actions import Act
 from grounding_rewards.coords.resizing import model_image_size
 from grounding_rewards.steps.compare import apart, holds
-from grounding_rewards.steps.rule import Size, Step, StepRule, StepVerdict
+from grounding_rewards.steps.rule import Size, StepRule, StepVerdict
 from grounding_rewards.steps.writing import failed, point, text
 from grounding_rewards.verifiers.edits import likeness
 
@@ -165,13 +165,11 @@ def _answer(act: Act, size: Size) -> str:
     return "\n".join(_WRITTEN.get(each["type"], usual).format_map(each) for each in fields)
 
 
-def _gold(step: Step) -> dict[str, Any]:
-    others = [_actions(other) for other in step.others]
-    return {"ground_truth_actions": _actions(step.act, step.boxes), "alternative_options": others}
-
-
 AGENTNET = StepRule(
-    "opencua", "xlang-ai/OpenCUA 1d70f20, evaluation/agentnetbench/eval.py", _agentnet, _answer, _gold,
+    "opencua", "xlang-ai/OpenCUA 1d70f20, evaluation/agentnetbench/eval.py", _agentnet, _answer,
+    lambda step: {
+        "ground_truth_actions": _actions(step.act, step.boxes), "alternative_options": [*map(_actions, step.others)],
+    },
     faults="Actions after those of the gold are ignored, and so is the way of a scroll. Enter after a text never "
     "counts. Triple clicks and negative places are never right. Command is control in answers alone.",
     also=("agentnetbench",),
