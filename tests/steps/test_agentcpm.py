@@ -1,4 +1,4 @@
-"""AgentCPM-GUI's and GUIEvalKit's rules: forms of answers, borders, and every action of this package."""
+"""AgentCPM-GUI's and GUIEvalKit's rules: forms of answers, borders, and golds."""
 
 from __future__ import annotations
 
@@ -14,35 +14,6 @@ from grounding_rewards.actions import Act
 from grounding_rewards.steps.compare import apart, middle
 from grounding_rewards.steps.judging import step_rule
 from grounding_rewards.steps.rule import STOPPED, Step, StepVerdict
-
-BOTH = [
-    (name, rule) for name in ("aitz", "androidcontrol", "cagui", "gui-odyssey") for rule in ("agentcpm", "guievalkit")
-]
-ACTS = [
-    Act("click", (0.25, 0.75)), Act("click", (0.2, 0.7, 0.3, 0.8)), Act("long_press", (0.25, 0.75)),
-    *(Act("scroll", (), {"direction": way}) for way in ("up", "down", "left", "right")),
-    Act("type", (), {"text": "red hat"}), Act("open_app", (), {"app": "Clock"}), Act("wait"), Act("back"),
-    Act("home"), Act("recent"), Act("enter"), Act("finished"), Act("finished", (), {"status": "impossible"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("benchmark", "name"), BOTH)
-@pytest.mark.parametrize("act", ACTS, ids=str)
-def test_an_answer_that_is_the_gold_is_right_and_no_other_type_is(benchmark: str, name: str, act: Act) -> None:
-    rule = step_rule(benchmark, name)
-    boxes = ((0.2, 0.7, 0.3, 0.8), (0.0, 0.0, 0.1, 0.1))
-    verdict = rule.judge(rule.answer(act, (1080, 2400)), rule.gold(Step(act, boxes)), None, {})
-    if name == "agentcpm" and act.name == "open_app":
-        assert verdict == STOPPED  # it knows no such gold
-    elif (benchmark, name, act.name) == ("androidcontrol", "agentcpm", "long_press"):
-        assert verdict == StepVerdict(False, None, False)  # a click in its rows
-    else:
-        assert verdict.type
-        assert verdict.step
-        assert verdict.place is (True if act.place else None)
-    other = rule.answer(Act("back" if act.name != "back" else "wait"), None)
-    assert not rule.judge(other, rule.gold(Step(act)), None, {}).step
-
 
 CLICK: dict[str, Any] = {
     "result_action_type": 4, "result_touch_yx": "[0.5, 0.5]", "result_lift_yx": "[0.5, 0.5]", "ui_positions": "[]",
@@ -85,6 +56,11 @@ def test_forms_of_answers(answer: object, agentcpm: bool | None, guievalkit: boo
     )
     other = step_rule("androidcontrol", "guievalkit").judge(answer, CLICK, None, {})
     assert other == (STOPPED if guievalkit is None else StepVerdict(guievalkit, guievalkit or None, guievalkit))
+
+
+def test_a_long_press_of_android_control_is_a_click_in_the_rows_of_one() -> None:
+    golds = [step_rule("androidcontrol", name).gold(Step(Act("long_press"))) for name in ("agentcpm", "guievalkit")]
+    assert [each["result_action_type"] for each in golds] == [4, 0]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def step(name: str, place: tuple[float, ...] = (), **arguments: Any) -> Step:
 AT = (0.5, 0.35)
 STEPS = {
     **{name: step(name, AT) for name in ("click", "long_press", "double_click", "hover", "enter")},
-    **{name: step(name) for name in ("back", "home", "wait", "finished")},
+    **{name: step(name) for name in ("back", "home", "recent", "wait", "finished")},
     **{way: step("scroll", direction=way) for way in ("up", "down", "left", "right")},
     "type": step("type", text="red hat"),
     "type there": step("type", AT, text="red hat"),
@@ -54,17 +54,27 @@ STEPS = {
 }
 PHONE = "click, long_press, type, open_app, back, home, wait, up, down, left, right"
 AITW = "click, type, back, home, finished, up, left"  # that of down is up, and of right left
+CPM = "click, long_press, type, back, home, enter, up, down, left, right, finished"
+COAT = "type, back, home, enter, up, down, left, right, finished"
 ODYSSEY = "click, long_press, type, back, home, finished, up, down, left, right"
 RIGHT = {
     "agentnetbench opencua": "click, double_click, hover, drag, type, key, finished, up, down",
     "aitw auto-gui": AITW,
     "aitw seeclick": AITW,
+    "aitz coat": COAT,  # clicks are judged at (0, 0)
+    "aitz coat-click": f"click, {COAT}",
+    "androidcontrol agentcpm": CPM.replace(" long_press,", ""),
     "androidcontrol clawgui": PHONE,
     "androidcontrol gui-r1": "click, long_press, double_click, hover, type, open_app, up, down, left, right",
+    "androidcontrol guievalkit": f"{CPM}, wait, open_app",
     "androidcontrol os-atlas": f"{PHONE}, finished",
     "androidcontrol ui-s1": PHONE,
     "androidcontrol ui-s1-reward": PHONE.removesuffix(", left, right") + ", finished",  # those two are not turned
     "androidcontrol uground": f"{PHONE}, finished, type there",
+    **dict.fromkeys(("aitz agentcpm", "cagui agentcpm", "gui-odyssey agentcpm"), CPM),
+    **dict.fromkeys(
+        ("aitz guievalkit", "cagui guievalkit", "gui-odyssey guievalkit"), f"{CPM}, wait, open_app, recent"
+    ),
     "gui-odyssey odyssey": ODYSSEY,
     "gui-odyssey os-atlas": ODYSSEY,
     "mind2web seeclick": "click, hover, enter, type there, select",
@@ -72,10 +82,9 @@ RIGHT = {
     "omniact os-atlas": "click, double_click, hover, type, key, finished, up, down",
     "omniact uground": "click, double_click, hover, drag, type, key, up, down",
 }
-
-
 SAME = {
     "agentnetbench opencua": {*permutations(("up", "down")), ("drag", "hover")},  # a drag moves first; more is ignored
+    **{f"{each} guievalkit": {*permutations(("home", "recent"))} for each in ("aitz", "cagui", "gui-odyssey")},
     "androidcontrol gui-r1": {*permutations(("click", "long_press", "double_click", "hover"), 2)},  # of any type
     "androidcontrol ui-s1": {*permutations(("up", "down", "left", "right"), 2)},
     "androidcontrol uground": {("type there", "type")},
@@ -109,6 +118,13 @@ def test_a_right_action_in_its_own_form_is_right_and_another_is_not(name: str) -
     )
     right = {pair for pair in product(own, own) if rule.judge(answers[pair[0]], golds[pair[1]], SIZE, {}).step}
     assert right == {(each, each) for each in own} | SAME.get(name, set())
+
+
+@pytest.mark.parametrize("name", ["aitz agentcpm", "aitz guievalkit", "aitz coat"])
+def test_an_end_that_says_that_it_failed_is_an_end(name: str) -> None:
+    rule, failed = step_rule(*name.split()), step("finished", status="impossible")
+    assert "impossible" in str(rule.answer(failed.act, SIZE))
+    assert rule.judge(rule.answer(failed.act, SIZE), rule.gold(failed), SIZE, {}).step
 
 
 @pytest.mark.parametrize("name", EVERY)
