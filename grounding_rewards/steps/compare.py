@@ -23,11 +23,7 @@ def numbers(value: Any, count: int) -> list[float]:
         ValueError: it is something else, as where the evaluator's own code stops.
     """
     value = decoded(value)
-    if (
-        not isinstance(value, list | tuple)
-        or len(value) != count
-        or not all(type(each) in (int, float) for each in value)
-    ):
+    if not isinstance(value, list | tuple) or len(value) != count or not {*map(type, value)} <= {int, float}:
         raise ValueError(f"expected {count} numbers")
     return [float(each) for each in value]
 
@@ -66,13 +62,8 @@ def moved_in(box: Place, factor: float) -> Box:
     """
     x, y, width, height = box
     wider, higher = width * (factor - 1), height * (factor - 1)
-    x, y, width, height = (
-        max(0.0, x - wider / 2),
-        max(0.0, y - higher / 2),
-        min(1.0, width + wider),
-        min(1.0, height + higher),
-    )
-    return x, y, x + width, y + height
+    x, y = max(0.0, x - wider / 2), max(0.0, y - higher / 2)
+    return x, y, x + min(1.0, width + wider), y + min(1.0, height + higher)
 
 
 def nearest(boxes: Iterable[Box], place: Place, count: int) -> list[Box]:

@@ -131,13 +131,11 @@ _TYPES = {
 def _answer(act: Act, size: Size) -> dict[str, Any]:
     at = [round(1000 * each) for each in middle(act.place)] or [500, 500]
     said = act.arguments
-    if act.name == "scroll":
-        return {"POINT": at, "to": TURNED.get(said.get("direction", ""))}
-    if act.name in ("back", "home", "enter", "recent"):
-        return {"PRESS": "HOME" if act.name == "recent" else act.name.upper()}
     forms: dict[str, dict[str, Any]] = {
         "click": {"POINT": at}, "long_press": {"POINT": at, "duration": 1000}, "type": {"TYPE": said.get("text", "")},
         "open_app": {"OPEN_APP": said.get("app", "")}, "wait": {"duration": 200}, "clear": {"CLEAR": None},
+        "scroll": {"POINT": at, "to": TURNED.get(said.get("direction", ""))}, "recent": {"PRESS": "HOME"},
+        "back": {"PRESS": "BACK"}, "home": {"PRESS": "HOME"}, "enter": {"PRESS": "ENTER"},
         "finished": {"STATUS": "impossible" if failed(act) else "finish"},
     }  # fmt: skip
     return forms.get(act.name, {})

@@ -123,13 +123,10 @@ def _seeclick_gold(step: Step) -> dict[str, Any]:
     touch, lift = ([x, y] for y, x in _points(step.act))
     way = step.act.arguments.get("direction", "")
     return {
-        "action_type_id": _KINDS.get(_written(step.act), -2),
+        "action_type_id": _KINDS.get(_written(step.act), -2), "touch": touch, "lift": lift,
         "action_type_text": f"scroll {way}" if step.act.name == "scroll" else step.act.name,
-        "touch": touch,
-        "lift": lift,
-        "type_text": text(step.act),
-        "annot_position": [each for box in _boxes(step) for each in box],
-    }
+        "type_text": text(step.act), "annot_position": [each for box in _boxes(step) for each in box],
+    }  # fmt: skip
 
 
 def _auto_gui_answer(act: Act, size: Size) -> str:

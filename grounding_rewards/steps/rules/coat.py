@@ -83,11 +83,10 @@ def _alike(text: str, right: str) -> bool:
 
 def _answer(act: Act, size: Size) -> dict[str, Any]:
     said = act.arguments
-    if act.name in _BUTTONS:
-        return {"ACTION": f"press_{act.name}", "ARGS": {}}
     around = (-1, -1, 1, 1)  # a place is a box of a thousandth to each side
     bbox = [round(1000 * share) + (side if len(act.place) == 2 else 0) for share, side in zip(cycle(act.place), around)]
     forms: dict[str, tuple[str, dict[str, Any]]] = {
+        **{button: (f"press_{button}", {}) for button in _BUTTONS},
         "click": ("click", {"bbox": bbox}),
         "scroll": ("scroll", {"direction": TURNED.get(said.get("direction", ""))}),
         "type": ("input", {"text": said.get("text", "")}),
